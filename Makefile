@@ -1,0 +1,77 @@
+# `make demo` and `make test` need nothing but Python 3.11 or newer: they create .venv by themselves and reuse it after.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# uv installs several times faster than pip. Without one on the path, a copy goes into the environment first.
+UV := $(shell command -v uv 2>/dev/null)
+
+.PHONY: help demo test test-all bench lint docs format clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo      set up, then run the main job on an embedded example (writes ./discreet-demo/)"
+	@echo "make test      set up, then run the tests and doctests"
+	@echo "make test-all  the same with the slow checks"
+	@echo "make lint      ruff, mypy, import rules"
+	@echo "make bench     benchmarks against the peers, in an environment of their own"
+	@echo "make docs      build the guide into ./site/"
+	@echo "make format    let ruff rewrite the layout"
+	@echo "make clean     remove what the above made"
+
+# One stamp a set of extras; a change of pyproject.toml installs again.
+define install
+	@test -x $(1)/bin/python || $(if $(UV),$(UV) venv --quiet --python $(PYTHON) $(1),$(PYTHON) -m venv $(1))
+	@$(if $(UV),true,$(1)/bin/python -m uv --version >/dev/null 2>&1 || $(1)/bin/python -m pip install --quiet --disable-pip-version-check uv || true)
+	@if $(if $(UV),true,$(1)/bin/python -m uv --version >/dev/null 2>&1); then \
+	  $(if $(UV),$(UV),$(1)/bin/python -m uv) pip install --quiet --python $(1)/bin/python -e '.[$(2)]'; \
+	else \
+	  $(1)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[$(2)]'; \
+	fi
+endef
+
+$(VENV)/.demo: pyproject.toml
+	@echo "Setting up $(VENV) ..."
+	$(call install,$(VENV),plot)
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml
+	@echo "Setting up $(VENV) for development ..."
+	$(call install,$(VENV),dev)
+	@touch $@ $(VENV)/.demo
+
+$(VENV)/.docs: pyproject.toml
+	$(call install,$(VENV),docs)
+	@touch $@
+
+.venv-bench/.bench: pyproject.toml
+	@echo "Setting up .venv-bench with the peers ..."
+	$(call install,.venv-bench,bench)
+	@touch $@
+
+demo: $(VENV)/.demo
+	@$(BIN)/discreet demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -q
+
+test-all: $(VENV)/.dev
+	$(BIN)/python -m pytest -q -m ''
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: .venv-bench/.bench
+	@for script in benchmarks/*.py; do echo "== $$script"; .venv-bench/bin/python $$script || exit 1; done
+
+docs: $(VENV)/.docs
+	$(BIN)/mkdocs build --strict --quiet
+
+clean:
+	rm -rf $(VENV) .venv-bench site discreet-demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

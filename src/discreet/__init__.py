@@ -1,0 +1,59 @@
+"""Discreet: turn a table of sensitive records into something that may be published.
+
+>>> import discreet as dc
+>>> domain = dc.Domain({"age": (0, 120), "income": (0, 1e6), "sex": ["f", "m"]})
+>>> ledger = dc.Ledger(epsilon=1.0)
+>>> noisy = 1000 + dc.noise.discrete_laplace(scale=1 / ledger.spend("count", 0.25))
+>>> float(ledger.remaining)
+0.75
+
+Names load on first use, so that ``discreet --help`` does not wait for the numerical libraries.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from discreet._version import __version__
+
+if TYPE_CHECKING:
+    from discreet import datasets, engines, errors, noise
+    from discreet.domain import Box, Categorical, Domain, Numeric
+    from discreet.guarantee import Guarantee, Ledger
+
+__all__ = [
+    "Box",
+    "Categorical",
+    "Domain",
+    "Guarantee",
+    "Ledger",
+    "Numeric",
+    "__version__",
+    "datasets",
+    "engines",
+    "errors",
+    "noise",
+]
+
+_HOME = {
+    "Box": "discreet.domain",
+    "Categorical": "discreet.domain",
+    "Domain": "discreet.domain",
+    "Numeric": "discreet.domain",
+    "Guarantee": "discreet.guarantee",
+    "Ledger": "discreet.guarantee",
+}
+_ROOMS = {"datasets", "engines", "errors", "noise"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"discreet.{name}")
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,138 @@
+"""Argument checks shared by every room: each returns the clean value or raises with name, value and fix.
+
+Budgets and scales become exact rationals here. A float is read *as it is written*: ``0.1`` means 1/10, not the
+nearest binary fraction, so ten spends of 0.1 are exactly a budget of 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral, Rational, Real
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import InvalidArgument, InvalidType
+
+#: A number that a budget or a scale may be written as.
+Number = int | float | Fraction | Decimal | np.integer[Any] | np.floating[Any]
+#: An exact non-negative number, or infinity (a run without privacy).
+Exact = Fraction | float
+
+T = TypeVar("T")
+
+
+def exact(name: str, value: object, expected: str, fix: str) -> Fraction:
+    """Read a finite number as the rational that its decimal form denotes."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Real, Decimal)):
+        raise InvalidType(name, value, expected, fix)
+    remembered = getattr(value, "exact", None)  # a float that knows the rational it stands for, see `_ledger.Budget`
+    if isinstance(remembered, Fraction):
+        return remembered
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, Decimal):
+        if not value.is_finite():
+            raise InvalidArgument(name, value, expected, fix)
+        return Fraction(value)
+    number = float(value)
+    if not math.isfinite(number):
+        raise InvalidArgument(name, value, expected, fix)
+    return Fraction(repr(number))
+
+
+def positive(name: str, value: object, *, fix: str = "") -> Fraction:
+    """Check for a positive finite number; exact."""
+    fix = fix or f"{name}=1.0"
+    number = exact(name, value, "a positive finite number", fix)
+    if number <= 0:
+        raise InvalidArgument(name, value, "a positive finite number", fix)
+    return number
+
+
+def budget(name: str, value: object) -> Exact:
+    """Check a privacy budget: positive, finite and exact, or ``math.inf`` for a run without privacy."""
+    if isinstance(value, (float, np.floating)) and value == math.inf:
+        return math.inf
+    expected = "a positive finite number (or math.inf for a run without privacy)"
+    number = exact(name, value, expected, f"{name}=1.0")
+    if number <= 0:
+        raise InvalidArgument(name, value, expected, f"{name}=1.0")
+    return number
+
+
+def probability(name: str, value: object, *, closed: bool = False) -> Fraction:
+    """Check a probability, exact; open interval unless ``closed``."""
+    expected = "a number from 0 to 1" if closed else "a number strictly between 0 and 1"
+    number = exact(name, value, expected, f"{name}=0.5")
+    if not (0 <= number <= 1 if closed else 0 < number < 1):
+        raise InvalidArgument(name, value, expected, f"{name}=0.5")
+    return number
+
+
+def finite(name: str, value: object, *, fix: str = "") -> float:
+    """Check for a finite real number; a float."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Real, Decimal)):
+        raise InvalidType(name, value, "a finite number", fix or f"{name}=1.0")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise InvalidArgument(name, value, "a finite number", fix or f"{name}=1.0")
+    return number
+
+
+def whole(name: str, value: object, *, low: int = 0, high: int | None = None) -> int:
+    """Check for a whole number in ``low..high``."""
+    expected = f"a whole number of at least {low}" if high is None else f"a whole number from {low} to {high}"
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
+        raise InvalidType(name, value, expected, f"{name}={max(low, 1)}")
+    number = int(value)
+    if number < low or (high is not None and number > high):
+        raise InvalidArgument(name, value, expected, f"{name}={max(low, 1)}")
+    return number
+
+
+def choice(name: str, value: object, options: Sequence[T]) -> T:
+    """Check for one of the named options."""
+    for option in options:
+        if isinstance(value, type(option)) and value == option:
+            return option
+    listed = ", ".join(repr(o) for o in options)
+    kind = InvalidArgument if isinstance(value, str) else InvalidType
+    raise kind(name, value, f"one of {listed}", f"{name}={options[0]!r}")
+
+
+def shape(name: str, value: object) -> tuple[int, ...] | None:
+    """Check a NumPy-style size: None for a scalar, a whole number, or a tuple of them."""
+    if value is None:
+        return None
+    if isinstance(value, tuple):
+        if len(value) > 32:
+            raise InvalidArgument(name, value, "a tuple of at most 32 whole numbers", f"{name}=1000")
+        dimensions = tuple(whole(f"{name}[{i}]", v) for i, v in enumerate(value))
+    else:
+        dimensions = (whole(name, value),)
+    if math.prod(dimensions) > 2**40:
+        raise InvalidArgument(name, value, "a size of at most 2**40 draws", f"{name}=1000")
+    return dimensions
+
+
+def numeric_column(name: str, value: object) -> npt.NDArray[np.float64]:
+    """Read an argument that holds data as one float column.
+
+    Only its type and shape can be refused. The values cannot: they are not looked at, and not quoted.
+    """
+    if isinstance(value, (str, bytes)) or value is None:
+        raise InvalidType(name, type(value).__name__, "a one-dimensional array of numbers", f"{name}=np.array([1.0])")
+    array = np.asarray(value)
+    if array.ndim != 1:
+        raise InvalidArgument(name, array.shape, "a one-dimensional array of numbers", f"{name}={name}.ravel()")
+    if array.dtype.kind not in "buif" and array.size:
+        raise InvalidType(name, array.dtype.name, "a one-dimensional array of numbers", f"{name}=np.array([1.0])")
+    return array.astype(np.float64, copy=False)

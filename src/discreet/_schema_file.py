@@ -1,0 +1,58 @@
+"""The TOML schema file: a table ``[columns.NAME]`` a column, with the keys of `discreet.domain.Domain`.
+
+Reading is the standard library's. Writing is by hand because the standard library has no writer and four kinds of
+value do not warrant a dependency.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import DataSourceError, SchemaError
+
+
+def load_schema(source: str | Path) -> Mapping[str, Any]:
+    """Return the ``columns`` table of a schema file, or of its text (recognised by its line breaks)."""
+    if isinstance(source, str) and "\n" in source:
+        where, text = "schema text", source
+    else:
+        where = str(source)
+        try:
+            text = Path(source).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError, TypeError) as error:
+            raise DataSourceError(f"schema: cannot read {where!r} ({error}); check the path") from None
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SchemaError(f"{where} is not valid TOML: {error}; see docs/schema.md for an example") from None
+    columns = table.get("columns")
+    if not isinstance(columns, dict) or not columns or set(table) != {"columns"}:
+        raise SchemaError(f"{where} must hold one table [columns.NAME] a column, got {sorted(table)}")
+    return columns
+
+
+def dump_schema(columns: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the text of a schema file."""
+    tables = []
+    for name, declared in columns.items():
+        lines = [f"[columns.{_key(name)}]", *(f"{key} = {_value(value)}" for key, value in declared.items())]
+        tables.append("\n".join(lines))
+    return "\n\n".join(tables)
+
+
+def _key(name: str) -> str:
+    bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
+    return name if bare else _value(name)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+    # JSON's escapes for text are valid TOML, and so are its numbers and booleans. DEL is the one exception.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,120 @@
+"""Every exception a user of Discreet can see.
+
+Two rules hold for all of them. A message names the argument, the value and the fix. And it speaks of
+*arguments and schemas only*: a row of the data never causes an error and is never quoted in one, because two
+neighbouring tables must not differ in whether a call fails (design rule 3).
+"""
+
+from __future__ import annotations
+
+from reprlib import Repr
+
+_short = Repr()
+_short.maxstring = _short.maxother = 80
+_short.maxlist = _short.maxtuple = _short.maxdict = 4
+
+
+class DiscreetError(Exception):
+    """Base of all exceptions raised on purpose by this package.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> try:
+    ...     dc.Ledger(epsilon=-1)
+    ... except dc.errors.DiscreetError as error:
+    ...     print(type(error).__name__)
+    InvalidArgument
+    """
+
+
+class InvalidArgument(DiscreetError, ValueError):
+    """An argument has a value that cannot be used.
+
+    Parameters
+    ----------
+    name : str
+        The argument, as the caller wrote it.
+    value : object
+        What was given. Quoted in short form; never pass rows of data here.
+    expected : str
+        What would be right, continuing "<name> must be ...".
+    fix : str, optional
+        What to write instead.
+
+    Examples
+    --------
+    >>> print(InvalidArgument("epsilon", -1, "a positive finite number", "epsilon=1.0"))
+    epsilon must be a positive finite number, got -1; try epsilon=1.0
+    """
+
+    def __init__(self, name: str, value: object, expected: str, fix: str = "") -> None:
+        self.name, self.value, self.expected, self.fix = name, value, expected, fix
+        hint = f"; try {fix}" if fix else ""
+        super().__init__(f"{name} must be {expected}, got {_short.repr(value)}{hint}")
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        # Exceptions cross process borders in parallel runs; the default rebuilds from args, which is the message.
+        return type(self), (self.name, self.value, self.expected, self.fix)
+
+
+class InvalidType(InvalidArgument, TypeError):
+    """An argument has a type that cannot be used.
+
+    Examples
+    --------
+    >>> print(InvalidType("size", "ten", "a whole number", "size=10"))
+    size must be a whole number, got 'ten'; try size=10
+    """
+
+
+class SchemaError(DiscreetError, ValueError):
+    """The declared columns and the columns of the data, or of a schema file, do not fit together.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> dc.Domain({"age": (0, 120)}).column("income")
+    Traceback (most recent call last):
+    ...
+    discreet.errors.SchemaError: column 'income' is not declared in the domain; declared: 'age'
+    """
+
+
+class DataSourceError(DiscreetError, OSError):
+    """A file or object cannot be opened as a table.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> dc.engines.open("no-such-file.csv")
+    Traceback (most recent call last):
+    ...
+    discreet.errors.DataSourceError: data: no file matches 'no-such-file.csv'; check the path
+    """
+
+
+class BudgetExceeded(DiscreetError, ValueError):
+    """A step would spend more than the ledger holds. Raised before any data are read.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> dc.Ledger(epsilon=1).spend("count", 2)
+    Traceback (most recent call last):
+    ...
+    discreet.errors.BudgetExceeded: 'count' needs epsilon 2 but only 1 of 1 is left; spend less or open a larger ledger
+    """
+
+
+class FormatError(DiscreetError, ValueError):
+    """A saved artifact is damaged, was changed after it was written, or is not one of ours.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> dc.Guarantee.from_json("{}")
+    Traceback (most recent call last):
+    ...
+    discreet.errors.FormatError: not a Discreet guarantee: the field 'format' is missing
+    """

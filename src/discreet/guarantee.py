@@ -1,0 +1,310 @@
+"""What is promised, what was spent for it, on what, and under which assumptions.
+
+A `Guarantee` travels with every artifact. Its ε is not what the user typed: it is what the ledger's steps add up
+to, recomputed whenever it is read from a file. It can be sealed with a digest over itself and the artifact's
+payload (never over the input), so that a later change to either shows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any, Literal
+
+from discreet import _checks
+from discreet._checks import Exact
+from discreet._ledger import KINDS, Budget, Kind, Ledger, Line, Scope, add_up
+from discreet._version import __version__
+from discreet._zcdp import epsilon_to_zcdp, zcdp_to_epsilon
+from discreet.domain import Domain
+from discreet.errors import DiscreetError, FormatError, InvalidType
+
+__all__ = ["Budget", "Guarantee", "Ledger", "Line", "Scope", "add_up", "epsilon_to_zcdp", "zcdp_to_epsilon"]
+
+Model = Literal["central", "local", "metric", "shuffled", "syntactic"]
+MODELS: tuple[Model, ...] = ("central", "local", "metric", "shuffled", "syntactic")
+
+#: The neighbour relation of each model: which two inputs are to look alike.
+NEIGHBOURS: Mapping[str, str] = MappingProxyType(
+    {
+        "central": "add or remove one row",
+        "local": "any two values of one user",
+        "metric": "two points at a distance",
+        "shuffled": "one user's value replaced",
+        "syntactic": "none: a property of the released table",
+    }
+)
+
+_FORMAT, _FORMAT_VERSION = "discreet.guarantee", 1
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A privacy promise that can be read, checked and stored.
+
+    Make one with `Guarantee.from_ledger`. All fields are plain data; none is a function of the raw rows.
+
+    Attributes
+    ----------
+    model : {"central", "local", "metric", "shuffled", "syntactic"}
+        Who is kept from learning what; see docs/architecture.md.
+    unit : str
+        Unit of privacy: what one neighbour differs in, such as "one row".
+    neighbours : str
+        The neighbour relation, in words.
+    ledger : tuple of Line
+        What was spent on what.
+    accounting : {"epsilon", "rho"}
+        The ledger's unit: pure ε, or zCDP.
+    delta : float
+        0 for pure ε.
+    parameters : mapping
+        The settings of the method.
+    domain : Domain or None
+        The declared columns.
+    assumptions : tuple of str
+        What must be true for the promise to hold, beyond the mathematics.
+    seeded : bool
+        True if the noise can be repeated. Such a release must not be published.
+    version : str
+        Version of the library that made it.
+    digest : str or None
+        Seal over this guarantee and the artifact's payload.
+
+    Examples
+    --------
+    >>> ledger = Ledger(epsilon=1)
+    >>> _ = ledger.spend("cells", 0.5, "parallel")
+    >>> promise = Guarantee.from_ledger(ledger, model="central", assumptions=["the bounds are public"])
+    >>> promise.epsilon
+    0.5
+    >>> Guarantee.from_json(promise.to_json()) == promise
+    True
+    """
+
+    model: Model
+    unit: str = "one row"
+    neighbours: str = ""
+    ledger: tuple[Line, ...] = ()
+    accounting: Literal["epsilon", "rho"] = "epsilon"
+    delta: float = 0.0
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    domain: Domain | None = None
+    assumptions: tuple[str, ...] = ()
+    seeded: bool = False
+    version: str = __version__
+    digest: str | None = None
+
+    def __post_init__(self) -> None:
+        _checks.choice("model", self.model, MODELS)
+        _checks.choice("accounting", self.accounting, ("epsilon", "rho"))
+        for name in ("unit", "neighbours", "version"):
+            if not isinstance(getattr(self, name), str):
+                raise InvalidType(name, getattr(self, name), "text", f'{name}="one row"')
+        if not isinstance(self.seeded, bool):
+            raise InvalidType("seeded", self.seeded, "True or False", "seeded=False")
+        if not isinstance(self.parameters, Mapping):
+            raise InvalidType("parameters", self.parameters, "a mapping", "parameters={}")
+        object.__setattr__(self, "neighbours", self.neighbours or NEIGHBOURS[self.model])
+        # Through JSON and back: what cannot be written down cannot be promised, and no array can be kept by accident.
+        object.__setattr__(self, "parameters", MappingProxyType(_plain("parameters", dict(self.parameters))))
+        object.__setattr__(self, "assumptions", tuple(_plain("assumptions", list(self.assumptions))))
+
+    @classmethod
+    def from_ledger(cls, ledger: Ledger, *, model: Model, **details: Any) -> Guarantee:
+        """State what a ledger's spending amounts to. ``details`` are the other fields."""
+        if not isinstance(ledger, Ledger):
+            raise InvalidType("ledger", ledger, "a Ledger", "ledger=Ledger(epsilon=1.0)")
+        unknown = set(details) - {f.name for f in fields(cls)}
+        if unknown:
+            raise InvalidType("details", sorted(unknown), "fields of a Guarantee", 'unit="one row"')
+        return cls(model=model, ledger=ledger.lines, accounting=ledger.unit, delta=ledger.delta, **details)
+
+    @property
+    def spent(self) -> Budget:
+        """What the ledger's steps add up to, in the ledger's unit."""
+        return Budget(add_up(self.ledger))
+
+    @property
+    def epsilon(self) -> float | None:
+        """The ε promised, at `delta`; None for a syntactic promise, which has none."""
+        if self.model == "syntactic":
+            return None
+        return self.spent if self.accounting == "epsilon" else zcdp_to_epsilon(self.spent, self.delta)
+
+    @property
+    def rho(self) -> float | None:
+        """The ρ promised by a zCDP ledger; None for a pure ε one."""
+        return self.spent if self.accounting == "rho" else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all facts as plain data, amounts as exact rationals in text."""
+        return {
+            "format": _FORMAT,
+            "format_version": _FORMAT_VERSION,
+            "model": self.model,
+            "epsilon": None if self.epsilon is None else _edge(self.epsilon),
+            "delta": self.delta,
+            "accounting": self.accounting,
+            "spent": str(self.spent.exact),
+            "unit": self.unit,
+            "neighbours": self.neighbours,
+            "ledger": [_line_to_dict(x) for x in self.ledger],
+            "parameters": dict(self.parameters),
+            "domain": None if self.domain is None else {"named": self.domain.named, "columns": self.domain.to_dict()},
+            "assumptions": list(self.assumptions),
+            "seeded": self.seeded,
+            "version": self.version,
+            "digest": self.digest,
+        }
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return the guarantee as JSON."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Guarantee:
+        """Read a guarantee and add its ledger up afresh; a stated ε that does not match is refused."""
+        try:
+            facts = json.loads(text)
+        except (ValueError, TypeError) as error:
+            raise FormatError(f"not a Discreet guarantee: {error}") from None
+        return cls.from_dict(facts)
+
+    @classmethod
+    def from_dict(cls, facts: Any) -> Guarantee:
+        """Read what `to_dict` wrote."""
+        if not isinstance(facts, Mapping) or "format" not in facts:
+            raise FormatError("not a Discreet guarantee: the field 'format' is missing")
+        if facts["format"] != _FORMAT or facts.get("format_version") != _FORMAT_VERSION:
+            got = (facts["format"], facts.get("format_version"))
+            raise FormatError(
+                f"not a guarantee this version can read: format must be {(_FORMAT, _FORMAT_VERSION)}, got {got}"
+            )
+        try:
+            domain = facts["domain"]
+            promise = cls(
+                model=facts["model"],
+                unit=facts["unit"],
+                neighbours=facts["neighbours"],
+                ledger=tuple(_line_from_dict(x) for x in facts["ledger"]),
+                accounting=facts["accounting"],
+                delta=float(facts["delta"]),
+                parameters=facts["parameters"],
+                domain=None if domain is None else _domain_from_dict(domain),
+                assumptions=tuple(facts["assumptions"]),
+                seeded=facts["seeded"],
+                version=facts["version"],
+                digest=facts["digest"],
+            )
+            stated = (facts["spent"], facts["epsilon"])
+        except KeyError as error:
+            raise FormatError(f"the guarantee is damaged: the field {error} is missing") from None
+        except (TypeError, ValueError, AttributeError, ZeroDivisionError, DiscreetError) as error:
+            raise FormatError(f"the guarantee is damaged: {error}") from None
+        found = promise.to_dict()
+        if stated != (found["spent"], found["epsilon"]):
+            raise FormatError(
+                f"the guarantee does not add up: it states {stated[0]} (epsilon {stated[1]}), "
+                f"its ledger adds up to {found['spent']} (epsilon {found['epsilon']})"
+            )
+        return promise
+
+    def seal(self, payload: bytes) -> Guarantee:
+        """Return this guarantee with a digest over itself and the artifact's payload.
+
+        Examples
+        --------
+        >>> promise = Guarantee("syntactic", parameters={"k": 10}).seal(b"the released table")
+        >>> promise.verify(b"the released table"), promise.verify(b"another table")
+        (True, False)
+        """
+        return replace(self, digest=self._digest(payload))
+
+    def verify(self, payload: bytes) -> bool:
+        """Tell whether guarantee and payload are those that were sealed."""
+        return self.digest is not None and self.digest == self._digest(payload)
+
+    def _digest(self, payload: bytes) -> str:
+        facts = {k: v for k, v in self.to_dict().items() if k != "digest"}
+        head = json.dumps(facts, sort_keys=True, separators=(",", ":")).encode()
+        return "sha256:" + hashlib.sha256(len(head).to_bytes(8, "big") + head + payload).hexdigest()
+
+    def __str__(self) -> str:
+        sentences = [self._promise(), f"The unit of privacy is {self.unit}."]
+        if self.ledger:
+            sentences.append(f"It was spent on {'; '.join(_line_text(x) for x in self.ledger)}.")
+        if self.assumptions:
+            sentences.append(f"It assumes that {'; '.join(self.assumptions)}.")
+        if self.seeded:
+            sentences.append("THE NOISE WAS SEEDED: this release can be undone and must not be published.")
+        elif self.ledger:
+            sentences.append("The noise was drawn from the operating system's entropy.")
+        sentences.append(f"Made by Discreet {self.version}" + (f", sealed {self.digest}." if self.digest else "."))
+        return " ".join(sentences)
+
+    def _promise(self) -> str:
+        epsilon = self.epsilon
+        if epsilon is None:
+            stated = ", ".join(f"{k} = {v}" for k, v in self.parameters.items() if v is not None)
+            return f"This table satisfies {stated or 'no stated property'}; it promises no differential privacy."
+        if math.isinf(epsilon):
+            return "This release carries NO privacy guarantee (epsilon is infinite)."
+        if epsilon == 0:
+            return "This release has spent nothing: it is the same whatever the data are."
+        name = f"{epsilon:.6g}-differential privacy"
+        if self.delta:
+            name = f"({epsilon:.6g}, {self.delta:.3g})-differential privacy"
+        factor = f"{math.exp(epsilon):.4g}" if epsilon < 700 else "a number beyond all bounds"
+        slack = f", up to a probability of {self.delta:.3g}" if self.delta else ""
+        return (
+            f"This release satisfies {name} in the {self.model} model (neighbours: {self.neighbours}): no outcome is "
+            f"more than e^{epsilon:.6g} = {factor} times as likely for one neighbour as for the other{slack}."
+        )
+
+
+def _line_text(line: Line) -> str:
+    text = f"{line.label} {float(line.amount):.6g}"
+    if not line.parts:
+        return text + (" (one price over disjoint cells)" if line.kind == "parallel" else "")
+    joint = "the dearest of" if line.kind == "parallel" else "the sum of"
+    return f"{text} ({joint} {', '.join(_line_text(x) for x in line.parts)})"
+
+
+def _line_to_dict(line: Line) -> dict[str, Any]:
+    facts: dict[str, Any] = {"label": line.label, "amount": str(line.amount), "kind": line.kind}
+    if line.parts:
+        facts["parts"] = [_line_to_dict(x) for x in line.parts]
+    return facts
+
+
+def _line_from_dict(facts: Mapping[str, Any]) -> Line:
+    amount: Exact = math.inf if facts["amount"] == "inf" else Fraction(facts["amount"])
+    kind: Kind = _checks.choice("kind", facts["kind"], KINDS)
+    parts = tuple(_line_from_dict(x) for x in facts.get("parts", ()))
+    if not isinstance(facts["label"], str) or amount <= 0 or (parts and add_up(parts, kind) != amount):
+        raise FormatError("a ledger line does not add up")
+    return Line(facts["label"], amount, kind, parts)
+
+
+def _domain_from_dict(facts: Mapping[str, Any]) -> Domain:
+    domain = Domain(facts["columns"])
+    return domain if facts["named"] else Domain._of(domain.columns, named=False)
+
+
+def _edge(number: float) -> float | str:
+    return "inf" if math.isinf(number) else float(number)
+
+
+def _plain(name: str, value: Any) -> Any:
+    try:
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError):
+        raise InvalidType(
+            name, type(value).__name__, "plain data (text, finite numbers, lists)", f"{name}={{'k': 10}}"
+        ) from None

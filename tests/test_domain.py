@@ -1,0 +1,183 @@
+"""A domain is declared, checked, stored, and does the same thing to every row."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import discreet as dc
+from discreet.domain import as_domain
+from discreet.errors import DataSourceError, DiscreetError, InvalidArgument, InvalidType, SchemaError
+
+SCHEMA = """
+[columns.age]
+bounds = [0, 120]
+role = "quasi-identifier"
+missing = "own"
+
+[columns."net income, €"]
+bounds = [-1.5e3, 1e6]
+
+[columns.sex]
+categories = ["f", "m", 3, true]
+role = "sensitive"
+"""
+
+
+def test_a_schema_file_round_trips(tmp_path: Path) -> None:
+    domain = dc.Domain.from_toml(SCHEMA)
+    assert domain.names == ("age", "net income, €", "sex")
+    assert domain.column("age").role == "quasi-identifier"
+    assert domain.column("age").missing == "own"
+    assert domain.low.tolist() == [0, -1500, 0]
+    assert domain.high.tolist() == [120, 1e6, 4]
+    path = tmp_path / "schema.toml"
+    domain.to_toml(path)
+    assert dc.Domain.from_toml(path) == domain
+    assert dc.Domain.from_toml(str(path)) == domain
+    assert pickle.loads(pickle.dumps(domain)) == domain
+
+
+names = st.text(min_size=1, max_size=8).filter(lambda s: s == s.strip() and s)
+bounds = st.tuples(st.floats(-1e300, 1e300), st.floats(-1e300, 1e300)).filter(lambda p: p[0] < p[1])
+categories = st.lists(st.text(max_size=6) | st.integers(), min_size=1, max_size=4, unique_by=str)
+
+
+@given(st.dictionaries(names, bounds | categories, min_size=1, max_size=5))
+def test_any_declaration_survives_the_schema_file(declared: dict) -> None:
+    domain = dc.Domain(declared)
+    assert dc.Domain.from_toml("\n" + domain.to_toml()) == domain
+
+
+@given(st.lists(st.tuples(st.floats(), st.floats()), max_size=20))
+def test_every_row_is_treated_by_itself_and_none_fails(rows: list[tuple[float, float]]) -> None:
+    domain = dc.Domain({"a": (-2, 3), "b": (0, 1e-3)})
+    X = np.array(rows, dtype=float).reshape(-1, 2)
+    clamped, unit = domain.clamp(X), domain.to_unit(X)
+    for i in range(len(X)):
+        assert np.array_equal(domain.clamp(X[i : i + 1])[0], clamped[i], equal_nan=True)
+    inside = ~np.isnan(X)
+    assert (clamped[inside] >= np.broadcast_to(domain.low, X.shape)[inside]).all()
+    assert (clamped[inside] <= np.broadcast_to(domain.high, X.shape)[inside]).all()
+    assert ((unit[inside] >= 0) & (unit[inside] <= 1)).all()
+    assert np.isnan(clamped[~inside]).all()
+    assert np.allclose(domain.from_unit(unit)[inside], clamped[inside], atol=1e-12)
+
+
+def test_boxes() -> None:
+    box = dc.Domain.box([0, -1], [2, 1]).bounds
+    assert box == dc.Box([0, -1], [2, 1])
+    assert hash(box) == hash(dc.Box([0, -1], [2, 1]))
+    assert (box.center.tolist(), box.widths.tolist(), box.volume) == ([1, 0], [2, 2], 4)
+    assert repr(box) == "Box([0.0, -1.0], [2.0, 1.0])"
+
+
+def test_select_and_positions() -> None:
+    domain = dc.Domain({"a": (0, 1), "b": (0, 2), "c": ["x"]})
+    assert domain.select(["c", "a"]).names == ("c", "a")
+    assert domain.position("b") == 1
+    assert [c.name for c in domain] == ["a", "b", "c"]
+    assert dc.Domain.box(0, 1).named is False
+    assert repr(dc.Domain.box(0, [1] * 8)).endswith("and 2 more")
+
+
+def test_scalar_bounds_hold_for_all_columns() -> None:
+    assert as_domain((0, 1), ["a", "b"]).names == ("a", "b")
+    assert as_domain({"a": (0, 1)}, ["a"]).names == ("a",)
+    domain = dc.Domain.box(0, 1, names=["z"])
+    assert as_domain(domain, ["a"]) is domain
+
+
+def test_declared_bounds_cannot_be_changed_from_outside() -> None:
+    domain = dc.Domain.box([0, 0], [1, 1])
+    domain.low[0] = -99
+    assert domain.low.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("declared", "error", "words"),
+    [
+        ({}, InvalidArgument, "at least one column"),
+        ([("a", (0, 1))], InvalidType, "mapping"),
+        ({"a": (1, 0)}, InvalidArgument, "low < high"),
+        ({"a": (1, 1)}, InvalidArgument, "low < high"),
+        ({"a": (math.nan, 1)}, InvalidArgument, "low bound of column 'a'"),
+        ({"a": (0, math.inf)}, InvalidArgument, "high bound of column 'a'"),
+        ({"a": (-1e308, 1e308)}, InvalidArgument, "finite interval"),
+        ({"a": (0, 10**400)}, InvalidArgument, "finite"),
+        ({"a": (0, "1")}, InvalidType, "high bound of column 'a'"),
+        ({"a": (0, True)}, InvalidType, "high bound"),
+        ({"a": (0, 1, 2)}, InvalidArgument, "pair"),
+        ({"a": "0..1"}, InvalidType, "low, high"),
+        ({"a": None}, InvalidType, "low, high"),
+        ({"a": []}, InvalidArgument, "at least one category"),
+        ({"a": ["x", "x"]}, InvalidArgument, "without repeats"),
+        ({"a": [1, "1"]}, InvalidArgument, "without repeats"),
+        ({"a": [1.5]}, InvalidType, "text, whole numbers"),
+        ({"a": [None]}, InvalidType, "text, whole numbers"),
+        ({"a": {"bounds": (0, 1), "categories": ["x"]}}, SchemaError, "either"),
+        ({"a": {"role": "target"}}, SchemaError, "either"),
+        ({"a": {"bounds": (0, 1), "colour": 1}}, SchemaError, "colour"),
+        ({"a": {"bounds": (0, 1), "role": "king"}}, InvalidArgument, "role of column 'a'"),
+        ({"a": {"bounds": (0, 1), "missing": 3}}, InvalidType, "missing rule of column 'a'"),
+        ({"a": {"bounds": 3}}, InvalidArgument, "pair"),
+        ({"a": {"categories": "xy"}}, InvalidType, "list of categories"),
+        ({"": (0, 1)}, InvalidArgument, "column name"),
+        ({" a": (0, 1)}, InvalidArgument, "column name"),
+        ({1: (0, 1)}, InvalidType, "column name"),
+        ({"a": dc.Numeric("b", 0, 1)}, InvalidArgument, "own name"),
+    ],
+)
+def test_bad_declarations_name_column_value_and_fix(declared: object, error: type, words: str) -> None:
+    with pytest.raises(error, match=words):
+        dc.Domain(declared)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: dc.Domain.box([0, 0], [1, 1, 1]),
+        lambda: dc.Domain.box([], []),
+        lambda: dc.Domain.box("a", 1),
+        lambda: dc.Domain.box([[0]], [[1]]),
+        lambda: dc.Domain.box(0, 1, names=["a", "a"]),
+        lambda: dc.Domain.box(0, 1, names="ab"),
+        lambda: dc.Domain.box(0, 1, names=3),
+        lambda: dc.Domain.box(0, 1, names=[]),
+        lambda: dc.Domain.box(0, 1, names=[1]),
+        lambda: dc.Domain.box(0, 0),
+        lambda: dc.Domain.box(0, math.nan),
+        lambda: dc.Box([1], [0]),
+        lambda: dc.Box([0, 0], [1]),
+        lambda: dc.Box(math.nan, 1),
+        lambda: dc.Box("a", "b"),
+        lambda: as_domain(None, ["a"]),
+        lambda: as_domain(3, ["a"]),
+        lambda: dc.Domain.box(0, 1).clamp([1, 2]),
+        lambda: dc.Domain.box(0, 1).clamp([[1, 2]]),
+        lambda: dc.Domain.box(0, 1).clamp("rows"),
+        lambda: dc.Domain.box(0, 1).select("x0"),
+        lambda: dc.Domain.box(0, 1).select(["x0", "x0"]),
+        lambda: dc.Domain.box(0, 1).select(["nope"]),
+        lambda: dc.Domain.box(0, 1).position(["x0"]),  # type: ignore[arg-type]
+        lambda: dc.Domain.from_toml("[columns]\n"),
+        lambda: dc.Domain.from_toml("columns = 3\n"),
+        lambda: dc.Domain.from_toml("[other]\nx = 1\n"),
+        lambda: dc.Domain.from_toml("not toml\n"),
+        lambda: dc.Domain.from_toml("[columns]\na = 3\n"),
+    ],
+)
+def test_bad_calls_are_refused(call: object) -> None:
+    with pytest.raises(DiscreetError):
+        call()  # type: ignore[operator]
+
+
+def test_a_missing_schema_file_is_named() -> None:
+    with pytest.raises(DataSourceError, match="nowhere"):
+        dc.Domain.from_toml("nowhere.toml")
