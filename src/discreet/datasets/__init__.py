@@ -1,0 +1,15 @@
+"""Tables to try things on: generators of synthetic ones, loaders of real ones.
+
+Everything here is public or invented, so it may use plain seeded randomness and read its rows freely. The domain
+that comes with each table is a constant written beside it, never the smallest and largest value of the data.
+
+>>> from discreet import datasets
+>>> datasets.patients(n=1000)
+<Dataset patients: 1000 rows, columns age, cost, 15 clusters>
+"""
+
+from discreet.datasets._dataset import Dataset
+from discreet.datasets._generators import mixture, patients, s_like
+from discreet.datasets._loaders import available, load
+
+__all__ = ["Dataset", "available", "load", "mixture", "patients", "s_like"]
