@@ -1,0 +1,133 @@
+"""Engines: the only reader of rows. One operation, counting rows by cell.
+
+>>> import numpy as np
+>>> import discreet as dc
+>>> domain = dc.Domain({"age": (0, 120), "income": (0, 1e6)})
+>>> rows = np.array([[35.0, 20_000.0], [36.0, 900_000.0], [np.nan, 0.0]])
+>>> counts = dc.engines.open(rows).count(dc.engines.GridMap(domain, 4))
+>>> counts.cells.tolist(), counts.counts.tolist()
+([4, 7], [1, 1])
+
+Whatever the table is stored in, the same rows give the same counts. Rows never cause an error: what cannot be
+read is missing, and what is missing follows the declared rule.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.domain import Domain
+from discreet.engines.cells import CellMap, GridMap
+from discreet.engines.counts import CellCounts
+from discreet.engines.csv_file import CsvTable
+from discreet.engines.memory import ArrayTable, ArrowTable, PandasTable, PolarsTable
+from discreet.engines.parquet import ParquetTable
+from discreet.engines.source import Part, Source
+from discreet.errors import DataSourceError, InvalidType
+
+__all__ = ["CellCounts", "CellMap", "GridMap", "Source", "open"]
+
+_READERS: dict[str, type[CsvTable] | type[ParquetTable]] = {
+    ".csv": CsvTable,
+    ".csv.gz": CsvTable,
+    ".parquet": ParquetTable,
+    ".pq": ParquetTable,
+}
+_FIX = 'open("people.parquet") or a data frame'
+
+
+def open(data: Any, domain: Domain | None = None) -> Source:
+    """Open a table for counting. No row is read yet.
+
+    Parameters
+    ----------
+    data : array, data frame, table or path
+        A NumPy array (rows by columns; columns are called ``x0, x1, ...``), a pandas or Polars data frame, an
+        Arrow table or record batch, or a path, a glob, a directory or a list of paths of CSV (``.csv``,
+        ``.csv.gz``) and Parquet files.
+    domain : Domain, optional
+        All declared columns. They are matched with those of the data at once, by name, or by position if either
+        side has no names; counting over some of them is then possible also for an array.
+
+    Returns
+    -------
+    source : Source
+        The table.
+
+    Raises
+    ------
+    InvalidType, DataSourceError, SchemaError
+        The object is no table, no file can be opened, or declared columns are not there.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> domain = dc.Domain({"age": (0, 120), "sex": [1, 2]})
+    >>> source = dc.engines.open(np.array([[35, 1], [52, 2]]), domain)
+    >>> source.count(dc.engines.GridMap(domain.select(["sex"]), 2)).dense().tolist()
+    [1, 1]
+    """
+    if isinstance(data, Source):
+        if domain is None:
+            return data
+        parts: Sequence[Part] = data._parts
+    elif isinstance(data, (str, Path)):
+        parts = _files([data])
+    elif isinstance(data, (list, tuple)) and data and all(isinstance(d, (str, Path)) for d in data):
+        parts = _files(data)
+    else:
+        parts = [_table(data)]
+    if domain is not None and not isinstance(domain, Domain):
+        raise InvalidType("domain", type(domain), "a Domain", 'domain=Domain({"age": (0, 120)})')
+    return Source(parts, domain)
+
+
+def _table(data: Any) -> Part:
+    if isinstance(data, np.ndarray):
+        return ArrayTable(data)
+    if isinstance(data, (pa.Table, pa.RecordBatch)):
+        return ArrowTable(data)
+    # By name, so that a library is not imported only to ask whether the object is one of its own.
+    for kind in type(data).__mro__:
+        if kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "pandas":
+            return PandasTable(data)
+        if kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "polars":
+            return PolarsTable(data)
+    expected = "a NumPy array, a pandas, Polars or Arrow table, or a path"
+    # The type only: the object may hold rows.
+    raise InvalidType("data", type(data), expected, _FIX)
+
+
+def _files(paths: Sequence[str | Path]) -> list[Part]:
+    found: set[Path] = set()
+    for given in paths:
+        path = Path(given).expanduser()
+        matches = [path] if path.exists() else [Path(p) for p in glob.glob(str(path), recursive=True)]
+        # A directory stands for the tables in it; Spark, for one, writes a table as a directory.
+        files = [f for m in matches for f in (_tables_in(m) if m.is_dir() else [m])]
+        if not files:
+            raise DataSourceError(f"data: no file matches {str(given)!r}; check the path")
+        found.update(files)
+    return [_file(path) for path in sorted(found)]
+
+
+def _tables_in(folder: Path) -> list[Path]:
+    return [p for p in folder.iterdir() if p.is_file() and _suffix(p) and not p.name.startswith(("_", "."))]
+
+
+def _file(path: Path) -> Part:
+    suffix = _suffix(path)
+    if suffix is None:
+        listed = ", ".join(_READERS)
+        raise DataSourceError(f"data: {str(path)!r} is no table that is known; its name must end in {listed}")
+    return _READERS[suffix](path)
+
+
+def _suffix(path: Path) -> str | None:
+    return next((s for s in _READERS if path.name.lower().endswith(s)), None)
