@@ -11,8 +11,8 @@ import argparse
 import os
 
 import numpy as np
-from _bench import save, seconds, show
 
+from _bench import save, seconds, show
 from discreet import noise
 
 SCALES = (1.0, 10.0, 1000.0)

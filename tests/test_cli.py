@@ -21,7 +21,13 @@ runner = CliRunner()
 def test_the_demo_tells_its_story_and_writes_its_files(tmp_path: Path) -> None:
     out = runner.invoke(app, ["demo", "--output", str(tmp_path)])
     assert out.exit_code == 0, out.output
-    for words in ("What is promised", "1-differential privacy", "The ledger", "times that of plain k-means", "The files"):
+    for words in (
+        "What is promised",
+        "1-differential privacy",
+        "The ledger",
+        "times that of plain k-means",
+        "The files",
+    ):
         assert words in out.output
     assert {p.name for p in tmp_path.iterdir()} == {"synopsis.parquet", "centers.csv", "guarantee.json", "picture.html"}
     promise = dc.Guarantee.from_json((tmp_path / "guarantee.json").read_text())
@@ -101,6 +107,8 @@ def test_projection_keeps_the_total_and_is_the_nearest() -> None:
         assert w.min() >= 0
         assert w.sum() == pytest.approx(y.sum())
         total = {"type": "eq", "fun": lambda x, y=y: x.sum() - y.sum()}
-        best = minimize(lambda x, y=y: ((x - y) ** 2).sum(), np.full(6, y.mean()), bounds=[(0, None)] * 6, constraints=total)
+        best = minimize(
+            lambda x, y=y: ((x - y) ** 2).sum(), np.full(6, y.mean()), bounds=[(0, None)] * 6, constraints=total
+        )
         assert w == pytest.approx(best.x, abs=1e-3)  # the optimiser stops at its own tolerance
     assert nicv(np.array([[0.0], [2.0]]), np.array([[0.5], [2.0]])) == 0.125

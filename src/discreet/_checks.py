@@ -126,13 +126,31 @@ def shape(name: str, value: object) -> tuple[int, ...] | None:
 def numeric_column(name: str, value: object) -> npt.NDArray[np.float64]:
     """Read an argument that holds data as one float column.
 
-    Only its type and shape can be refused. The values cannot: they are not looked at, and not quoted.
+    Only its type and shape can be refused. The values cannot: what is no number becomes NaN (missing), row by row, and
+    nothing of it is quoted.
     """
-    if isinstance(value, (str, bytes)) or value is None:
+    if isinstance(value, (str, bytes, dict)) or value is None:
         raise InvalidType(name, type(value).__name__, "a one-dimensional array of numbers", f"{name}=np.array([1.0])")
-    array = np.asarray(value)
+    if isinstance(value, np.ndarray) and value.dtype.kind not in "buifO":
+        raise InvalidType(name, value.dtype.name, "a one-dimensional array of numbers", f"{name}=np.array([1.0])")
+    try:
+        array = np.asarray(value)
+    except (ValueError, OverflowError):  # rows of different kinds
+        array = np.asarray(value, dtype=object)
+    if array.dtype.kind not in "buif":
+        # A list with one odd row comes out as text or objects: the other rows must not suffer for it.
+        array = np.asarray(value, dtype=object)
     if array.ndim != 1:
         raise InvalidArgument(name, array.shape, "a one-dimensional array of numbers", f"{name}={name}.ravel()")
-    if array.dtype.kind not in "buif" and array.size:
-        raise InvalidType(name, array.dtype.name, "a one-dimensional array of numbers", f"{name}=np.array([1.0])")
+    if array.dtype.kind == "O":
+        return np.array([_number(x) for x in array], dtype=np.float64)
     return array.astype(np.float64, copy=False)
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a whole number beyond all doubles
+        return math.inf if value > 0 else -math.inf
+    except (TypeError, ValueError):
+        return math.nan
