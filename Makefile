@@ -20,13 +20,10 @@ help:
 
 # One stamp a set of extras; a change of pyproject.toml installs again.
 define install
-	@test -x $(1)/bin/python || $(if $(UV),$(UV) venv --quiet --python $(PYTHON) $(1),$(PYTHON) -m venv $(1))
-	@$(if $(UV),true,$(1)/bin/python -m uv --version >/dev/null 2>&1 || $(1)/bin/python -m pip install --quiet --disable-pip-version-check uv || true)
-	@if $(if $(UV),true,$(1)/bin/python -m uv --version >/dev/null 2>&1); then \
-	  $(if $(UV),$(UV),$(1)/bin/python -m uv) pip install --quiet --python $(1)/bin/python -e '.[$(2)]'; \
-	else \
-	  $(1)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[$(2)]'; \
-	fi
+	@test -x $(1)/bin/python || $(PYTHON) -m venv $(1)
+	@$(if $(UV),true,$(1)/bin/python -m pip install --quiet --disable-pip-version-check uv || true)
+	@$(if $(UV),$(UV),$(1)/bin/python -m uv) pip install --quiet --python $(1)/bin/python -e '.[$(2)]' \
+	  || $(1)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[$(2)]'
 endef
 
 $(VENV)/.demo: pyproject.toml
