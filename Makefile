@@ -65,7 +65,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 bench: .venv-bench/.bench
-	@for script in benchmarks/*.py; do echo "== $$script"; .venv-bench/bin/python $$script || exit 1; done
+	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; .venv-bench/bin/python $$script || exit 1; done
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict --quiet

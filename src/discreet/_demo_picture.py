@@ -63,9 +63,13 @@ def draw(
         row=1,
         col=2,
     )
+    marks = [
+        (plain, "plain k-means on the raw rows", "circle-open", PLAIN),
+        (private, "k-means on the release", "x-thin", PRIVATE),
+    ]
     for column in (1, 2):
-        figure.add_trace(_centers(plain, "plain k-means on the raw rows", "circle-open", PLAIN, column), row=1, col=column)
-        figure.add_trace(_centers(private, "k-means on the release", "x-thin", PRIVATE, column), row=1, col=column)
+        for points, name, symbol, colour in marks:
+            figure.add_trace(_centers(points, name, symbol, colour, column), row=1, col=column)
         figure.update_xaxes(title=f"{x_name} (years)", range=[low[0], high[0]], row=1, col=column)
         figure.update_yaxes(title=f"{y_name} (1000 euro a year)", range=[low[1], high[1]], row=1, col=column)
     figure.update_layout(

@@ -145,7 +145,7 @@ class Scope:
     def check(self, label: str, epsilon: Any = None, *, rho: Any = None) -> None:
         """Raise `BudgetExceeded` if `spend` with these arguments would, without charging anything.
 
-        For a method that has to look at the *form* of its data (type, shape) before it can start: it checks, looks, spends.
+        For a method that has to look at the *form* of its data (type, shape) first: it checks, looks, spends.
         """
         _, amount = self._price(label, epsilon, rho)
         with self._ledger._lock:

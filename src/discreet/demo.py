@@ -203,7 +203,8 @@ def write(
 ) -> tuple[dict[str, str], str]:
     """Write the release, the centres, the guarantee and, if Plotly is there, the picture."""
     names = table.domain.names
-    corners = {f"{n}_{side}": x[:, i] for side, x in [("from", release.lower), ("to", release.upper)] for i, n in enumerate(names)}
+    sides = {"from": release.lower, "to": release.upper}
+    corners = {f"{name}_{side}": x[:, i] for side, x in sides.items() for i, name in enumerate(names)}
     cells = pa.table({**corners, "weight": release.weights})
     promise = release.guarantee.to_json()
     pq.write_table(cells.replace_schema_metadata({"discreet.guarantee": promise}), folder / "synopsis.parquet")
