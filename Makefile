@@ -68,7 +68,7 @@ bench: .venv-bench/.bench
 	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; .venv-bench/bin/python $$script || exit 1; done
 
 docs: $(VENV)/.docs
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean:
 	rm -rf $(VENV) .venv-bench site discreet-demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
