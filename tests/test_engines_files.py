@@ -20,7 +20,7 @@ from discreet import engines
 from discreet.engines import GridMap, csv_file
 from discreet.engines._encode import Encoder
 from discreet.engines._text_kernels import RECORD_LIMIT
-from discreet.errors import DataSourceError
+from discreet.errors import DataSourceError, DiscreetError
 
 OWN = dc.Domain({"x": {"bounds": [0, 4], "missing": "own"}, "c": {"categories": ["a", "b"], "missing": "own"}})
 GRID = GridMap(OWN, 4)
@@ -237,3 +237,23 @@ def test_a_parquet_file_is_counted_in_much_less_memory_than_it_holds(tmp_path):
 @pytest.mark.slow
 def test_twenty_million_rows_of_parquet_need_less_than_a_gibibyte(tmp_path):
     assert growth(tmp_path / "p.parquet", 2 * 10**7) < 2**30
+
+
+def test_a_file_named_twice_is_counted_once(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("a\n0.5\n0.6\n")
+    (tmp_path / "link.csv").symlink_to(path)
+    grid = GridMap(dc.Domain({"a": (0, 1)}), 1)
+    for paths in ([path, str(path)], [path, tmp_path / "link.csv"], str(tmp_path / "*.csv")):
+        assert engines.open(paths).count(grid).dense().tolist() == [2]
+
+
+def test_a_first_line_that_is_a_row_is_not_quoted(tmp_path):
+    for text in ("35,Alice Smith,HIV+\n36,Bob,none\n", 'age,"name\n35,Alice Smith HIV+\n'):
+        path = tmp_path / "x.csv"
+        path.write_text(text)
+        for domain in (dc.Domain({"age": (0, 1), "name": ["x"]}), dc.Domain.box(0, [1, 1])):
+            with pytest.raises(DiscreetError) as caught:
+                engines.open(path).count(GridMap(domain, 2))
+            assert "Alice" not in str(caught.value)
+            assert "HIV" not in str(caught.value)

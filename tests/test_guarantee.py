@@ -148,3 +148,31 @@ def test_it_cannot_be_changed_after_the_fact(promise: dc.Guarantee) -> None:
     with pytest.raises(TypeError):
         promise.parameters["cells"] = 0  # type: ignore[index]
     assert json.loads(promise.to_json())["epsilon"] == 1.0
+
+
+def test_odd_facts_are_refused_not_crashed_on(promise: dc.Guarantee) -> None:
+    facts = promise.to_dict()
+    deep: dict[str, Any] = {"label": "x", "amount": "1", "kind": "sequential"}
+    for _ in range(3000):
+        deep = {"label": "x", "amount": "1", "kind": "sequential", "parts": [deep]}
+    for change in (
+        {"ledger": [{"label": "x", "amount": "1e400", "kind": "sequential"}]},
+        {"ledger": [deep]},
+        {"delta": 5.0},
+        {"delta": math.nan},
+        {"certified": True},
+    ):
+        with pytest.raises(FormatError):
+            dc.Guarantee.from_dict({**facts, **change})
+
+
+def test_the_stated_epsilon_is_never_rounded_down() -> None:
+    ledger = dc.Ledger(epsilon=2)
+    ledger.spend("count", 1.0000004)
+    assert "1.00001-differential privacy" in str(dc.Guarantee.from_ledger(ledger, model="central"))
+
+
+def test_it_survives_pickling(promise: dc.Guarantee) -> None:
+    import pickle
+
+    assert pickle.loads(pickle.dumps(promise)) == promise

@@ -231,3 +231,44 @@ def test_empty_groups_leave_no_line() -> None:
         pass
     assert ledger.lines == ()
     assert add_up([Line("a", Fraction(1))]) == 1
+
+
+def test_a_ledger_cannot_be_copied_or_turned() -> None:
+    """A copy could spend the same budget again; a changed unit would halve the prices."""
+    import copy
+    import pickle
+
+    ledger = dc.Ledger(epsilon=1)
+    for scope in (ledger, ledger.parallel("cells")):
+        for duplicate in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises((InvalidType, TypeError)):
+                duplicate(scope)
+    with pytest.raises(AttributeError):
+        ledger.unit = "rho"  # type: ignore[misc]
+    with pytest.raises(InvalidType):
+        Scope(ledger, None, "stray", "sequential").spend("free", 5)
+    assert ledger.spent == 0
+
+
+def test_a_number_with_a_forged_exact_value_is_read_as_the_number() -> None:
+    class Forged(float):
+        exact = Fraction(-5)
+
+    ledger = dc.Ledger(epsilon=1)
+    assert ledger.spend("step", Forged(0.5)) == Fraction(1, 2)
+
+
+@pytest.mark.parametrize("huge", [10**400, Fraction(10**400), 1e31])
+def test_budgets_beyond_all_meaning_are_refused(huge: Any) -> None:
+    with pytest.raises(InvalidArgument, match="epsilon"):
+        dc.Ledger(epsilon=huge)
+    with pytest.raises(InvalidArgument, match="rho"):
+        zcdp_to_epsilon(huge, 0.1)
+
+
+def test_tiny_zcdp_budgets_are_rounded_up() -> None:
+    assert zcdp_to_epsilon(Fraction(1, 10**400), 1e-300) > 0
+    with pytest.raises(InvalidArgument, match="delta"):
+        zcdp_to_epsilon(1, Fraction(1, 10**400))
+    # Values computed with 60 digits: the claim must not be below them.
+    assert zcdp_to_epsilon(1.495e-24, 1e-12) >= 8.1478e-14

@@ -198,3 +198,14 @@ def test_uniform_integers_are_uniform_for_awkward_bounds() -> None:
         assert len(counts) == bound
         assert ((counts - 100) ** 2 / 100).sum() <= chi2.isf(FALSE_ALARM, max(bound - 1, 1))
     assert noise.below(2**62, size=1000, rng=0).max() > 2**61
+
+
+@pytest.mark.parametrize("bits", [np.random.MT19937, np.random.PCG64, np.random.Philox, np.random.SFC64])
+def test_every_numpy_generator_gives_the_right_law(bits: Any) -> None:
+    draws = noise.discrete_laplace(2, size=200_000, rng=np.random.Generator(bits(1)))
+    assert_follows(draws, noise.DiscreteLaplace(2))
+
+
+def test_a_seeded_stream_cannot_be_passed_off_as_secure() -> None:
+    with pytest.raises(AttributeError):
+        noise.generator(7).seeded = False  # type: ignore[misc]

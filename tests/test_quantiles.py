@@ -454,13 +454,13 @@ def test_bad_arguments_are_named(kind, changes):
 @pytest.mark.parametrize(
     ("kind", "name", "changes"),
     [
-        (InvalidType, "counts", {"counts": [0.5, 1.0]}),
+        (InvalidType, "counts", {"counts": np.array([0.5, 1.0])}),
         (InvalidArgument, "counts", {"counts": [[1, 2]]}),
         (InvalidArgument, "n_cells", {"cells": [1, 2]}),
         (InvalidArgument, "counts", {"cells": [1], "n_cells": 9}),
         (InvalidArgument, "counts", {"n_cells": 9}),
         (InvalidArgument, "n_cells", {"counts": []}),
-        (InvalidType, "cells", {"cells": [0.5, 1.5], "n_cells": 9}),
+        (InvalidType, "cells", {"cells": np.array([0.5, 1.5]), "n_cells": 9}),
     ],
 )
 def test_bad_histograms_are_named(kind, name, changes):

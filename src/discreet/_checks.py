@@ -20,19 +20,44 @@ from discreet.errors import InvalidArgument, InvalidType
 
 #: A number that a budget or a scale may be written as.
 Number = int | float | Fraction | Decimal | np.integer[Any] | np.floating[Any]
+#: No budget beyond this means anything; it keeps every sum of them a finite double.
+LARGEST_BUDGET = 10**30
 #: An exact non-negative number, or infinity (a run without privacy).
 Exact = Fraction | float
 
 T = TypeVar("T")
 
 
+class Budget(float):
+    """A float for reading that remembers the exact rational it stands for, in `exact`.
+
+    Examples
+    --------
+    >>> third = Budget(Fraction(1, 3))
+    >>> third, third.exact
+    (0.3333333333333333, Fraction(1, 3))
+    """
+
+    exact: Exact
+
+    def __new__(cls, amount: Exact) -> Budget:
+        try:
+            number = super().__new__(cls, float(amount))
+        except OverflowError:
+            number = super().__new__(cls, math.inf)
+        number.exact = amount
+        return number
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Budget, (self.exact,)
+
+
 def exact(name: str, value: object, expected: str, fix: str) -> Fraction:
     """Read a finite number as the rational that its decimal form denotes."""
+    if type(value) is Budget and isinstance(value.exact, Fraction):
+        return value.exact
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Real, Decimal)):
         raise InvalidType(name, value, expected, fix)
-    remembered = getattr(value, "exact", None)  # a float that knows the rational it stands for, see `_ledger.Budget`
-    if isinstance(remembered, Fraction):
-        return remembered
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, Decimal):
@@ -60,7 +85,7 @@ def budget(name: str, value: object) -> Exact:
         return math.inf
     expected = "a positive finite number (or math.inf for a run without privacy)"
     number = exact(name, value, expected, f"{name}=1.0")
-    if number <= 0:
+    if not 0 < number <= LARGEST_BUDGET:
         raise InvalidArgument(name, value, expected, f"{name}=1.0")
     return number
 
@@ -141,10 +166,41 @@ def numeric_column(name: str, value: object) -> npt.NDArray[np.float64]:
         # A list with one odd row comes out as text or objects: the other rows must not suffer for it.
         array = np.asarray(value, dtype=object)
     if array.ndim != 1:
-        raise InvalidArgument(name, array.shape, "a one-dimensional array of numbers", f"{name}={name}.ravel()")
-    if array.dtype.kind == "O":
-        return np.array([_number(x) for x in array], dtype=np.float64)
-    return array.astype(np.float64, copy=False)
+        form = f"{array.ndim} dimensions"  # not the shape: the number of rows is a secret
+        raise InvalidArgument(name, form, "a one-dimensional array of numbers", f"{name}={name}.ravel()")
+    return as_floats(array)
+
+
+def as_floats(array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Convert an array of any kind, entry by entry where it must be: what is no number becomes NaN."""
+    if array.dtype.kind not in "buif":
+        flat = [_number(x) for x in array.ravel().tolist()]
+        return np.array(flat, dtype=np.float64).reshape(array.shape)
+    with np.errstate(all="ignore"):  # a long double may overflow: it is as good as infinite
+        return array.astype(np.float64, copy=False)
+
+
+def whole_array(name: str, value: object) -> npt.NDArray[np.int64]:
+    """Read an argument that holds data as whole numbers; entries that are none count as 0, huge ones as 2^63 - 1.
+
+    Of an array the type can be refused, of a list nothing: its type would depend on its entries.
+    """
+    if isinstance(value, (str, bytes, dict)) or value is None:
+        raise InvalidType(name, type(value).__name__, "an array of whole numbers", f"{name}=np.array([1])")
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind not in "bui":
+            raise InvalidType(name, value.dtype.name, "an array of whole numbers", f"{name}={name}.astype(int)")
+        small = np.minimum(value, np.iinfo(np.int64).max) if value.dtype == np.uint64 else value
+        return small.astype(np.int64, copy=False)
+    array = np.asarray(value, dtype=object)
+    flat = [_whole_number(x) for x in array.ravel().tolist()]
+    return np.array(flat, dtype=np.int64).reshape(array.shape)
+
+
+def _whole_number(value: Any) -> int:
+    if not isinstance(value, Integral):
+        return 0
+    return int(min(max(int(value), -(2**63)), 2**63 - 1))
 
 
 def _number(value: Any) -> float:

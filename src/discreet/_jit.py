@@ -1,13 +1,39 @@
-"""Numba's compiler with its type kept: a jitted function has the signature it is written with."""
+"""Numba's compiler with its type kept: a jitted function has the signature it is written with.
+
+Numba keeps machine code on disk and looks only at a kernel's own file to see whether it is stale, not at the files of
+what is inlined into it. So all jitted code lives in files called ``*kernels.py``, and when any of them has changed, the
+machine code of all of them is thrown away.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from numba import njit
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _drop_stale_code() -> None:
+    package = Path(__file__).parent
+    sources = sorted(package.rglob("*kernels.py"))
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+    stamp = package / "__pycache__" / "kernels.sha256"
+    try:
+        if stamp.is_file() and stamp.read_text() == digest:
+            return
+        for code in package.rglob("__pycache__/*.nb[ic]"):
+            code.unlink(missing_ok=True)
+        stamp.parent.mkdir(exist_ok=True)
+        stamp.write_text(digest)
+    except OSError:
+        return  # a read-only installation: its files do not change either
+
+
+_drop_stale_code()
 
 
 def jit(function: F) -> F:

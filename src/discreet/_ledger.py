@@ -17,37 +17,12 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from discreet import _checks
-from discreet._checks import Exact
+from discreet._checks import Budget, Exact
 from discreet._zcdp import zcdp_to_epsilon
 from discreet.errors import BudgetExceeded, InvalidArgument, InvalidType
 
 Kind = Literal["sequential", "parallel"]
 KINDS: tuple[Kind, ...] = ("sequential", "parallel")
-
-
-class Budget(float):
-    """A float for reading that remembers the exact rational it stands for, in `exact`.
-
-    Examples
-    --------
-    >>> ledger = Ledger(epsilon=1)
-    >>> _ = ledger.spend("a third", Fraction(1, 3))
-    >>> ledger.remaining, ledger.remaining.exact
-    (0.6666666666666666, Fraction(2, 3))
-    >>> _ = ledger.spend("the rest", ledger.remaining)      # exactly the rest
-    >>> ledger.remaining
-    0.0
-    """
-
-    exact: Exact
-
-    def __new__(cls, amount: Exact) -> Budget:
-        number = super().__new__(cls, float(amount))
-        number.exact = amount
-        return number
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Budget, (self.exact,)
 
 
 @dataclass(frozen=True)
@@ -176,6 +151,8 @@ class Scope:
             grown = total
             totals.append((place, total))
             place = place._parent
+        if totals[-1][0] is not self._ledger:
+            raise InvalidType("scope", self, "a group opened on its ledger", "ledger.parallel(...)")
         limit = self._ledger._limit
         if grown > limit:
             left = limit - self._ledger._total
@@ -210,6 +187,12 @@ class Scope:
         with self._ledger._lock:
             self._parts.append(scope)
         return scope
+
+    def __copy__(self) -> Scope:
+        raise InvalidType("ledger", self, "one and the same everywhere: a copy could spend its budget again", "one Ledger")
+
+    def __reduce__(self) -> Any:
+        return self.__copy__()
 
     def __enter__(self) -> Scope:
         return self
@@ -265,9 +248,14 @@ class Ledger(Scope):
             )
         super().__init__(None, None, "ledger", "sequential")
         self._lock = threading.Lock()
-        self.unit: Literal["epsilon", "rho"] = "epsilon" if rho is None else "rho"
-        self._limit = _checks.budget(self.unit, epsilon if rho is None else rho)
+        self._unit: Literal["epsilon", "rho"] = "epsilon" if rho is None else "rho"
+        self._limit = _checks.budget(self._unit, epsilon if rho is None else rho)
         self._delta = None if delta is None else _checks.probability("delta", delta)
+
+    @property
+    def unit(self) -> Literal["epsilon", "rho"]:
+        """What the ledger counts in."""
+        return self._unit
 
     @property
     def total(self) -> Budget:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import DataSourceError, SchemaError
+
+_ROLES = ("quasi-identifier", "sensitive", "identifier", "target")
 
 
 def load_schema(source: str | Path) -> Mapping[str, Any]:
@@ -42,6 +44,30 @@ def dump_schema(columns: Mapping[str, Mapping[str, Any]]) -> str:
         lines = [f"[columns.{_key(name)}]", *(f"{key} = {_value(value)}" for key, value in declared.items())]
         tables.append("\n".join(lines))
     return "\n\n".join(tables)
+
+
+def draft_schema(names: Sequence[str], source: str) -> str:
+    """Return a schema file to be filled in: the columns by name, and nothing that rows could tell."""
+    text = [
+        f"# Drafted from the column names of {_value(source)} alone: no row was read.",
+        "# Declare each column by what it means, not by what the table holds: keep one of the lines bounds and",
+        "# categories, write your own values, remove the '#'. Delete the columns that are not to be used.",
+    ]
+    seen: set[str] = set()
+    for place, name in enumerate((n.strip() for n in names), start=1):
+        if not name or name in seen:
+            why = f"has the name {_value(name)} of an earlier one" if name else "has no name"
+            text.append(f"\n# Column {place} {why} and is left out.")
+            continue
+        seen.add(name)
+        text.append(
+            f"\n[columns.{_key(name)}]\n"
+            "# bounds = [LOW, HIGH]            # a number; values beyond count as the bound\n"
+            '# categories = ["FIRST", "NEXT"]  # or one of a list; anything else is missing\n'
+            f'# role = "attribute"              # or {", ".join(_ROLES)}\n'
+            '# missing = "drop"                # or own: rows without a value get a cell of their own'
+        )
+    return "\n".join(text) + "\n"
 
 
 def _key(name: str) -> str:

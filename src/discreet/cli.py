@@ -12,11 +12,12 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 
 from discreet._version import __version__
-from discreet.errors import DiscreetError
+from discreet.errors import DataSourceError, DiscreetError
 
 app = typer.Typer(
     name="discreet",
@@ -67,7 +68,6 @@ def demo(
 
 def _tell(result: Any) -> None:
     """Say in plain words what happened."""
-    colour = "red" if result.guarantee.seeded else "green"
     console.print(
         f"\n[bold]The table.[/] {result.rows:,} invented patients, two columns (age, yearly cost), "
         f"{result.clusters} groups of people. Pretend it may not leave the building."
@@ -76,14 +76,7 @@ def _tell(result: Any) -> None:
         f"[bold]The release.[/] The declared range of the columns was cut into {result.parts} x {result.parts} cells, "
         "the patients in each were counted, and every count, also of the empty cells, got random noise.\n"
     )
-    console.print(Panel(str(result.guarantee), title="What is promised", border_style=colour))
-    table = Table(title="The ledger", title_justify="left")
-    table.add_column("step")
-    table.add_column("composition")
-    table.add_column("epsilon", justify="right")
-    for row in result.ledger_rows:
-        table.add_row(*row, style="bold" if not row[1] else None)
-    console.print(table)
+    _promise(result.guarantee, result.ledger_rows)
     console.print(
         f"[bold]The clusters.[/] {result.clusters} centres were found in the release alone. On the raw rows, their "
         f"squared error is [bold]{result.ratio:.3f}[/] times that of plain k-means, which sees every patient "
@@ -96,8 +89,121 @@ def _tell(result: Any) -> None:
         console.print(f"  [cyan]{name:<16}[/] {meaning}")
     if result.note:
         console.print(f"\n{result.note}")
-    if result.guarantee.seeded:
+    _warn_if_seeded(result.guarantee)
+
+
+def _promise(guarantee: Any, rows: list[tuple[str, str, str]]) -> None:
+    """Show what is promised and what was spent for it."""
+    colour = "red" if guarantee.seeded else "green"
+    console.print(Panel(escape(str(guarantee)), title="What is promised", border_style=colour))
+    table = Table(title="The ledger", title_justify="left")
+    table.add_column("step")
+    table.add_column("composition")
+    table.add_column("epsilon", justify="right")
+    for row in rows:
+        table.add_row(*map(escape, row), style="bold" if not row[1] else None)
+    console.print(table)
+
+
+def _warn_if_seeded(guarantee: Any) -> None:
+    if guarantee.seeded:
         console.print("\n[bold red]Seeded: this run can be repeated and undone. Do not publish its result.[/]")
+
+
+@app.command(epilog="Example:  discreet schema people.csv -o schema.toml")
+def schema(
+    data: Annotated[str, typer.Argument(help="A CSV or Parquet file. Its header is read, its rows are not.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write; else it is printed.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the column names as JSON instead.")] = False,
+) -> None:
+    """Draft a schema file from the column names alone; types, bounds and categories are yours to declare."""
+    from discreet import engines
+    from discreet._output import check_place, write_whole
+    from discreet._schema_file import draft_schema
+
+    names = engines.open(data).names
+    if output is not None:
+        check_place(output)
+        if output.exists():  # it may have been filled in by hand
+            raise DataSourceError(f"output: {str(output)!r} is there already; name another file or remove it")
+        write_whole(output, draft_schema(names, data))
+    if as_json:
+        typer.echo(json.dumps({"columns": list(names), "file": None if output is None else str(output)}))
+    elif output is None:
+        typer.echo(draft_schema(names, data), nl=False)
+    else:
+        console.print(
+            f"[bold]{len(names)} columns[/] drafted in [cyan]{escape(str(output))}[/]. Declare each one, then:"
+        )
+        console.print(f"  discreet synopsis {escape(data)} --schema {escape(str(output))} --epsilon 1 -o s.parquet")
+
+
+@app.command(epilog="Example:  discreet synopsis people.csv --schema schema.toml --epsilon 1 -o s.parquet")
+def synopsis(
+    data: Annotated[str, typer.Argument(help="A CSV or Parquet file, a folder of them, or a pattern in quotes.")],
+    schema: Annotated[Path, typer.Option(help="The declared columns; 'discreet schema' drafts such a file.")],
+    epsilon: Annotated[float, typer.Option(help="Privacy budget: smaller is more private, and coarser.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Parquet file to write: what may be published.")],
+    method: Annotated[str, typer.Option(help="grid (equal cells) or tree (cells that follow the people).")] = "grid",
+    rule: Annotated[str | None, typer.Option(help="Grid: rugnik, eugkm, adaptive, or parts per axis.")] = None,
+    partitioner: Annotated[
+        str | None, typer.Option(help="Tree: binary, median, quantile, uniform, privtree, density.")
+    ] = None,
+    max_depth: Annotated[int | None, typer.Option(help="Tree: the most cuts above a leaf.")] = None,
+    n_clusters: Annotated[
+        int | None, typer.Option(help="Clusters to be found later, a hint for the size of boxes.")
+    ] = None,
+    rows: Annotated[int | None, typer.Option(help="Number of rows, if it is public; else some budget buys it.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Repeat a run. Its result must not be published.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON instead.")] = False,
+) -> None:
+    """Release a table as noisy counts of boxes: a file that may leave the building, with its promise inside."""
+    from discreet import _cli_jobs
+
+    settings = {
+        "rule": rule,
+        "partitioner": partitioner,
+        "max_depth": max_depth,
+        "n_clusters": n_clusters,
+        "n_rows": rows,
+    }
+    made = _cli_jobs.synopsis(data, schema, epsilon, output, method, settings, seed)
+    if as_json:
+        typer.echo(json.dumps(_cli_jobs.figures(made, output)))
+        return
+    _promise(made.guarantee, _cli_jobs.ledger_rows(made.guarantee))
+    console.print(f"[bold]The synopsis.[/] {escape(_cli_jobs.summary(made))}")
+    if made.uncut:
+        console.print(f"Never cut, so nothing is known of their distribution: {escape(', '.join(made.uncut))}.")
+    console.print(f"[bold]The file.[/] [cyan]{escape(str(output))}[/], sealed {made.digest}")
+    _warn_if_seeded(made.guarantee)
+
+
+@app.command(epilog="Example:  discreet cluster s.parquet -k 15 -o centers.csv")
+def cluster(
+    file: Annotated[Path, typer.Argument(help="A synopsis, as 'discreet synopsis' writes it.")],
+    n_clusters: Annotated[int, typer.Option("--n-clusters", "-k", help="Number of centres.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="CSV file for the centres.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print centres and weights as JSON instead.")] = False,
+) -> None:
+    """Find cluster centres in a synopsis. This costs no privacy: the rows are not needed any more."""
+    from discreet import _cli_jobs
+
+    made, found, table = _cli_jobs.cluster(file, n_clusters, output)
+    if as_json:
+        typer.echo(json.dumps(_cli_jobs.cluster_figures(made, found, output)))
+        return
+    shown = Table(title=f"{len(found.centers)} centres, about {made.total:,.0f} rows", title_justify="left")
+    for name in table.column_names:
+        shown.add_column(escape(name), justify="right")
+    for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
+        shown.add_row(*(f"{value:,.6g}" for value in row))
+    console.print(shown)
+    if found.note:
+        console.print(f"[yellow]Note:[/] {escape(found.note)}.")
+    if output is not None:
+        console.print(f"[bold]The file.[/] [cyan]{escape(str(output))}[/]")
+    _warn_if_seeded(made.guarantee)
 
 
 def main() -> None:
@@ -105,7 +211,8 @@ def main() -> None:
     try:
         app()
     except DiscreetError as error:
-        Console(stderr=True).print(f"[bold red]Error:[/] {error}", highlight=False, markup=True)
+        # Escaped: a fix such as discreet[plot] is not a colour.
+        Console(stderr=True).print(f"[bold red]Error:[/] {escape(str(error))}", highlight=False)
         sys.exit(2)
 
 

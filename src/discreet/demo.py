@@ -190,7 +190,8 @@ def project(weights: FloatArray) -> FloatArray:
         return np.zeros_like(weights)
     ordered = np.sort(weights)[::-1]
     shift = (np.cumsum(ordered) - total) / np.arange(1, len(weights) + 1)
-    return np.maximum(weights - shift[np.flatnonzero(ordered > shift)[-1]], 0)
+    projected: FloatArray = np.maximum(weights - shift[np.flatnonzero(ordered > shift)[-1]], 0)
+    return projected
 
 
 def nicv(X: FloatArray, centers: FloatArray) -> float:

@@ -109,7 +109,8 @@ class Domain:
 
     def __init__(self, columns: Mapping[str, Any]) -> None:
         if isinstance(columns, Domain) or not isinstance(columns, Mapping):
-            raise InvalidType("columns", columns, "a mapping from column name to bounds", '{"age": (0, 120)}')
+            kind = type(columns).__name__  # not the object: it may be the data
+            raise InvalidType("columns", kind, "a mapping from column name to bounds", '{"age": (0, 120)}')
         self._setup([read_column(name, declared) for name, declared in columns.items()], named=True)
 
     def _setup(self, columns: Sequence[Column], *, named: bool) -> None:
@@ -326,7 +327,7 @@ def as_domain(domain: object, names: Sequence[str]) -> Domain:
         return Domain.box(domain[0], domain[1], names=list(names))
     raise InvalidType(
         "domain",
-        domain,
+        type(domain).__name__,
         "the declared bounds of the columns (bounds are never read off the data)",
         'domain={"age": (0, 120)}',
     )

@@ -118,3 +118,27 @@ class FormatError(DiscreetError, ValueError):
     ...
     discreet.errors.FormatError: not a Discreet guarantee: the field 'format' is missing
     """
+
+
+class MissingExtra(DiscreetError, ImportError):
+    """A job needs a library that comes with an optional extra of this package.
+
+    Parameters
+    ----------
+    job : str
+        What cannot be done.
+    extra : str
+        The extra that brings the library.
+
+    Examples
+    --------
+    >>> print(MissingExtra("drawing a synopsis", "plot"))
+    drawing a synopsis needs the extra 'plot'; run pip install 'discreet[plot]'
+    """
+
+    def __init__(self, job: str, extra: str) -> None:
+        self.job, self.extra = job, extra
+        super().__init__(f"{job} needs the extra {extra!r}; run pip install 'discreet[{extra}]'")
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.job, self.extra)

@@ -17,12 +17,12 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from discreet import _checks
-from discreet._checks import Exact
-from discreet._ledger import KINDS, Budget, Kind, Ledger, Line, Scope, add_up
+from discreet._checks import Budget, Exact
+from discreet._ledger import KINDS, Kind, Ledger, Line, Scope, add_up
 from discreet._version import __version__
 from discreet._zcdp import epsilon_to_zcdp, zcdp_to_epsilon
 from discreet.domain import Domain
-from discreet.errors import DiscreetError, FormatError, InvalidType
+from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
 
 __all__ = ["Budget", "Guarantee", "Ledger", "Line", "Scope", "add_up", "epsilon_to_zcdp", "zcdp_to_epsilon"]
 
@@ -108,6 +108,12 @@ class Guarantee:
                 raise InvalidType(name, getattr(self, name), "text", f'{name}="one row"')
         if not isinstance(self.seeded, bool):
             raise InvalidType("seeded", self.seeded, "True or False", "seeded=False")
+        if self.accounting == "rho":
+            _checks.probability("delta", self.delta)
+        elif isinstance(self.delta, bool) or self.delta != 0:
+            raise InvalidArgument("delta", self.delta, "0 for a pure epsilon ledger", "delta=0.0")
+        if any(not isinstance(x, Line) or not x.amount > 0 for x in self.ledger):
+            raise InvalidType("ledger", self.ledger, "lines with positive amounts", "Guarantee.from_ledger(ledger, ...)")
         if not isinstance(self.parameters, Mapping):
             raise InvalidType("parameters", self.parameters, "a mapping", "parameters={}")
         object.__setattr__(self, "neighbours", self.neighbours or NEIGHBOURS[self.model])
@@ -203,17 +209,24 @@ class Guarantee:
                 digest=facts["digest"],
             )
             stated = (facts["spent"], facts["epsilon"])
+            found = promise.to_dict()
         except KeyError as error:
             raise FormatError(f"the guarantee is damaged: the field {error} is missing") from None
-        except (TypeError, ValueError, AttributeError, ZeroDivisionError, DiscreetError) as error:
+        except (TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, DiscreetError) as error:
             raise FormatError(f"the guarantee is damaged: {error}") from None
-        found = promise.to_dict()
+        unknown = sorted(set(map(str, facts)) - set(found))
+        if unknown:
+            raise FormatError(f"the guarantee is damaged: unknown fields {unknown}")
         if stated != (found["spent"], found["epsilon"]):
             raise FormatError(
                 f"the guarantee does not add up: it states {stated[0]} (epsilon {stated[1]}), "
                 f"its ledger adds up to {found['spent']} (epsilon {found['epsilon']})"
             )
         return promise
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A read-only mapping cannot be pickled, and what comes out of a pickle should be checked like a file.
+        return Guarantee.from_dict, (self.to_dict(),)
 
     def seal(self, payload: bytes) -> Guarantee:
         """Return this guarantee with a digest over itself and the artifact's payload.
@@ -257,14 +270,14 @@ class Guarantee:
             return "This release carries NO privacy guarantee (epsilon is infinite)."
         if epsilon == 0:
             return "This release has spent nothing: it is the same whatever the data are."
-        name = f"{epsilon:.6g}-differential privacy"
+        name = f"{_up(epsilon)}-differential privacy"
         if self.delta:
-            name = f"({epsilon:.6g}, {self.delta:.3g})-differential privacy"
+            name = f"({_up(epsilon)}, {self.delta:.3g})-differential privacy"
         factor = f"{math.exp(epsilon):.4g}" if epsilon < 700 else "a number beyond all bounds"
         slack = f", up to a probability of {self.delta:.3g}" if self.delta else ""
         return (
             f"This release satisfies {name} in the {self.model} model (neighbours: {self.neighbours}): no outcome is "
-            f"more than e^{epsilon:.6g} = {factor} times as likely for one neighbour as for the other{slack}."
+            f"more than e^{_up(epsilon)} = {factor} times as likely for one neighbour as for the other{slack}."
         )
 
 
@@ -295,6 +308,12 @@ def _line_from_dict(facts: Mapping[str, Any]) -> Line:
 def _domain_from_dict(facts: Mapping[str, Any]) -> Domain:
     domain = Domain(facts["columns"])
     return domain if facts["named"] else Domain._of(domain.columns, named=False)
+
+
+def _up(number: float) -> str:
+    """Write a budget with six digits, never less than it is."""
+    text = f"{number:.6g}"
+    return text if float(text) >= number else f"{number * (1 + 1e-5):.6g}"
 
 
 def _edge(number: float) -> float | str:

@@ -113,7 +113,7 @@ def _files(paths: Sequence[str | Path]) -> list[Part]:
         files = [f for m in matches for f in (_tables_in(m) if m.is_dir() else [m])]
         if not files:
             raise DataSourceError(f"data: no file matches {str(given)!r}; check the path")
-        found.update(files)
+        found.update(f.resolve() for f in files)  # a file named twice, or linked to, holds its rows once
     return [_file(path) for path in sorted(found)]
 
 

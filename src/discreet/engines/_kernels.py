@@ -41,6 +41,14 @@ def append_axis(ids: IntArray, x: Any, low: float, width: float, parts: int, own
 
 
 @jit
+def drop_missing(ids: IntArray, x: Any) -> None:
+    """Mark the rows with a missing coordinate as dropped."""
+    for i in range(ids.size):
+        if x[i] != x[i]:
+            ids[i] = -1
+
+
+@jit
 def add_dense(counts: IntArray, ids: IntArray) -> None:
     """Count every row that was not dropped."""
     for cell in ids:

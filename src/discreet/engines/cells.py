@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from discreet import _checks
 from discreet.domain import Categorical, Column, Domain, FloatArray
-from discreet.engines._kernels import IntArray, append_axis
+from discreet.engines._kernels import IntArray, append_axis, drop_missing
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 
@@ -155,6 +155,28 @@ class GridMap:
         index[index >= parts] = np.nan
         low, width = self.domain.low, self.domain.high - self.domain.low
         return low + index * width / parts, low + (index + 1) * width / parts
+
+
+@dataclass(frozen=True)
+class RowMap:
+    """A single cell for all rows that any grid over the domain would count: those that no missing value drops.
+
+    Examples
+    --------
+    >>> RowMap(Domain({"age": (0, 120)})).ids([np.array([35.0, np.nan, np.inf])]).tolist()
+    [0, -1, 0]
+    """
+
+    domain: Domain
+    n_cells: ClassVar[int] = 1
+
+    def ids(self, columns: Sequence[FloatArray]) -> IntArray:
+        """Return 0 for a row that counts, -1 for a dropped one."""
+        ids = np.zeros(len(columns[0]), dtype=np.int64)
+        for x, column in zip(columns, self.domain, strict=True):
+            if not _own(column):
+                drop_missing(ids, x)
+        return ids
 
 
 def _own(column: Column) -> bool:

@@ -128,7 +128,7 @@ class Tally:
             cells = np.flatnonzero(self._dense)
             return CellCounts(self._n_cells, cells, self._dense[cells])
         self._sort()
-        total = CellCounts(self._n_cells, [], [])
+        total = self._runs.pop()
         while self._runs:
             total = self._runs.pop() + total
         return total

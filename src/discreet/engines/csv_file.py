@@ -30,6 +30,7 @@ class CsvTable:
     """One CSV file, fields separated by commas, quoted with double quotes, text in UTF-8."""
 
     bare = False
+    headed = True
     slow = True
 
     def __init__(self, path: Path) -> None:
@@ -105,6 +106,8 @@ class CsvTable:
         if not rows:
             raise DataSourceError(f"data: {self.label} has no header; give the columns names in its first line")
         fields = _text(block, *(np.ascontiguousarray(a[:n, 0]) for a in (starts, ends, styles))).to_pylist()
+        if any(b"\n" in f or b"\r" in f for f in fields):
+            raise DataSourceError(f"data: {self.label} has no proper header: a quotation mark in it is not closed")
         return tuple(f.decode("utf-8", "replace").strip() for f in fields), body
 
 

@@ -23,6 +23,7 @@ class _Table:
     """What tables in memory have in common: a length, and columns that can be cut into slices."""
 
     bare = False
+    headed = False
     slow = False
 
     def __init__(self, names: Sequence[object], n_rows: int, label: str) -> None:
@@ -56,7 +57,7 @@ class ArrayTable(_Table):
         if data.ndim == 1:
             data = data[:, np.newaxis]
         if data.ndim != 2 or not data.shape[1]:
-            raise InvalidArgument("data", data.shape, "an array of rows by columns", "data.reshape(len(data), -1)")
+            raise InvalidArgument("data", f"{data.ndim} dimensions", "an array of rows by columns", "data.reshape(len(data), -1)")
         super().__init__([f"x{i}" for i in range(data.shape[1])], len(data), "the array")
         self._data = data
 

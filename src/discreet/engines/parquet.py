@@ -21,6 +21,7 @@ class ParquetTable:
     """One Parquet file."""
 
     bare = False
+    headed = False
     slow = False  # Arrow decodes with threads of its own
 
     def __init__(self, path: Path) -> None:

@@ -14,8 +14,10 @@ from discreet import _checks
 from discreet.domain import Domain, FloatArray
 from discreet.engines._encode import Encoder
 from discreet.engines._progress import Meter
+from discreet.engines._threads import in_order
 from discreet.engines.cells import CellMap
 from discreet.engines.counts import CellCounts, Tally
+from discreet.engines.sums import BoxedMap, CellSums, sums
 from discreet.errors import InvalidType, SchemaError
 
 #: Rows read and counted at a time. Small enough for the cache of one core.
@@ -34,6 +36,8 @@ class Part(Protocol):
     label: str
     #: Whether columns have no names of their own, as in an array.
     bare: bool
+    #: Whether the names were read from a first line, which may be a row after all: then no error quotes them.
+    headed: bool
     #: Whether reading is worth a thread of its own.
     slow: bool
 
@@ -75,6 +79,11 @@ class Source:
         """Names of the columns, in order: those of the domain if the source was opened with one."""
         return self._parts[0].names if self._domain is None else self._domain.names
 
+    @property
+    def named(self) -> bool:
+        """Whether the columns have names of their own, as those of an array do not."""
+        return not any(part.bare for part in self._parts)
+
     def count(self, cell_map: CellMap, *, batch_size: int = BATCH_SIZE, progress: bool | None = None) -> CellCounts:
         """Count rows by cell, in one pass.
 
@@ -106,19 +115,52 @@ class Source:
         """
         if not isinstance(cell_map, CellMap):
             raise InvalidType("cell_map", type(cell_map), "a cell map", "cell_map=GridMap(domain, 16)")
+        tally = Tally(cell_map.n_cells)
+        for ids in in_order(cell_map.ids, self._batches(cell_map.domain, batch_size, progress)):
+            tally.add(ids)
+        return tally.result()
+
+    def sums(self, cell_map: BoxedMap, scale: int = 1024, *, batch_size: int = BATCH_SIZE) -> CellSums:
+        """Count rows by cell and add up where in the cell's box they lie, in fixed point, in one pass.
+
+        Parameters
+        ----------
+        cell_map : GridMap or another map with ``boxes``
+            The cells.
+        scale : int, default 1024
+            Steps of half a box: a row at the upper face of its cell adds ``scale``, one at the centre 0.
+        batch_size : int, default 131072
+            Rows held in memory at a time.
+
+        Returns
+        -------
+        sums : CellSums
+            Raw counts and sums, as sensitive as the rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import discreet as dc
+        >>> grid = dc.engines.GridMap(dc.Domain.box(0, [1, 1]), 1)
+        >>> dc.engines.open(np.array([[1.0, 0.5], [1.0, 0.25]])).sums(grid).sums.tolist()
+        [[2048, -512]]
+        """
+        return sums(self, cell_map, scale, batch_size=batch_size)
+
+    def _batches(
+        self, domain: Domain, batch_size: int = BATCH_SIZE, progress: bool | None = None
+    ) -> Iterator[list[FloatArray]]:
+        """Yield the coordinates of some rows at a time, one array a column of the domain: what every pass reads."""
         batch_size = _checks.whole("batch_size", batch_size, low=1)
         if progress is not None:
             progress = _checks.choice("progress", progress, (True, False))
-        jobs = self._match(cell_map.domain)
-        tally = Tally(cell_map.n_cells)
+        jobs = self._match(domain)
         with Meter(sum(part.size() for part in self._parts), progress) as meter:
             for part, (positions, encoders) in zip(self._parts, jobs, strict=True):
                 batches = part.read(positions, batch_size)
                 for pieces, amount in _ahead(batches) if part.slow else batches:
-                    columns = [part.encode(p, e) for p, e in zip(pieces, encoders, strict=True)]
-                    tally.add(cell_map.ids(columns))
+                    yield [part.encode(p, e) for p, e in zip(pieces, encoders, strict=True)]
                     meter.advance(amount)
-        return tally.result()
 
     def _match(self, domain: Domain) -> list[tuple[list[int], list[Encoder]]]:
         """Find the columns of a domain in every part and check their types, before any row is read."""
@@ -142,6 +184,8 @@ class Source:
 def _positions(part: Part, domain: Domain) -> list[int]:
     """Return where the columns of a domain are: by name if both sides have names, by place otherwise."""
     available = ", ".join(map(repr, part.names[:20])) + (", ..." if len(part.names) > 20 else "")
+    if part.headed:
+        available = f"{len(part.names)} others, if its first line holds their names"
     if part.bare or not domain.named:
         if len(part.names) != len(domain):
             raise SchemaError(
@@ -157,7 +201,8 @@ def _positions(part: Part, domain: Domain) -> list[int]:
             raise SchemaError(f"{part.label} has no column {listed}; it has {available}")
     for name in wanted:
         if part.names.count(name) > 1:
-            raise SchemaError(f"{part.label} has more than one column {name!r}; rename or drop the others")
+            shown = "" if part.headed and name not in domain.names else f" {name!r}"
+            raise SchemaError(f"{part.label} has more than one column{shown}; rename or drop the others")
     return [part.names.index(name) for name in wanted]
 
 

@@ -7,11 +7,14 @@
 
 from discreet.noise._bounds import private_bounds
 from discreet.noise._coins import bernoulli, randomized_response
+from discreet.noise._exceedances import exceedances
 from discreet.noise._exponential import exponential
 from discreet.noise._gaussian import discrete_gaussian
 from discreet.noise._generator import Generator, generator
+from discreet.noise._geometric import geometric
 from discreet.noise._hashing import HashFamily, fingerprint
 from discreet.noise._laplace import discrete_laplace
+from discreet.noise._max_norm import max_norm_laplace
 from discreet.noise._quantiles import choose_cuts, quantiles, quantiles_from_counts
 from discreet.noise._uniform import below
 from discreet.noise.laws import DiscreteGaussian, DiscreteLaplace
@@ -26,9 +29,12 @@ __all__ = [
     "choose_cuts",
     "discrete_gaussian",
     "discrete_laplace",
+    "exceedances",
     "exponential",
     "fingerprint",
     "generator",
+    "geometric",
+    "max_norm_laplace",
     "private_bounds",
     "quantiles",
     "quantiles_from_counts",

@@ -74,10 +74,10 @@ def private_bounds(
     smallest, largest = _exponents(exponents)
     tau = threshold(2 * (largest - smallest), budget, float(_checks.probability("beta", beta)))
     if ledger is not None:
-        ledger.check("bounds", epsilon)
+        ledger.check("bounds", budget)
     column = _checks.numeric_column("values", values)
     if ledger is not None:
-        ledger.spend("bounds", epsilon)
+        ledger.spend("bounds", budget)
     counts = magnitude_counts(column, smallest, largest)
     noisy = counts + discrete_laplace(1 / budget if budget != math.inf else 0, size=len(counts), rng=rng)
     passing = np.flatnonzero(noisy > tau)

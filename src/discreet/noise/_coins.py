@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet import _checks
-from discreet.errors import InvalidType
 from discreet.noise import _kernels
 from discreet.noise._draw import IntArray, draw
 from discreet.noise._thresholds import Chance, digit_table
@@ -63,7 +62,8 @@ def randomized_response(values: npt.ArrayLike, *, n_values: int, epsilon: float,
     Parameters
     ----------
     values : array of int
-        Codes ``0 .. n_values - 1``, one per user. Codes outside are clamped, each by itself.
+        Codes ``0 .. n_values - 1``, one per user. Codes outside are clamped and what is no whole number counts as 0,
+        each by itself.
     n_values : int
         Number of values k, at least 2.
     epsilon : float
@@ -83,10 +83,8 @@ def randomized_response(values: npt.ArrayLike, *, n_values: int, epsilon: float,
     """
     k = _checks.whole("n_values", n_values, low=2, high=2**62)
     budget = _checks.budget("epsilon", epsilon)
-    codes = np.asarray(values)
-    if codes.dtype.kind not in "iu" and codes.size:
-        raise InvalidType("values", codes.dtype.name, "an array of whole numbers", "values=codes.astype(int)")
-    truth = np.clip(codes, 0, k - 1).astype(np.int64).ravel()
+    codes = _checks.whole_array("values", values)
+    truth = np.clip(codes, 0, k - 1).ravel()
     width, mask = byte_width(k - 1)
 
     def kernel(precision: int, *state: Any) -> tuple[int, int, int]:

@@ -50,7 +50,8 @@ def exponential(
     ----------
     scores : array of float, shape (n,)
         The score of each outcome, higher is better. Data: not checked and not quoted. A NaN counts as the lowest
-        score there is, an infinite one as the largest finite number.
+        score there is, an infinite one as the largest finite number. ``span`` must hold for the scores as they arrive
+        here: an integer array is taken exactly, anything else as doubles.
     epsilon : float
         Budget of the choice. ``math.inf`` chooses uniformly among the best outcomes, without privacy.
     span : float
@@ -93,15 +94,19 @@ def exponential(
     if not len(values):
         raise InvalidArgument("scores", "no scores", "at least one score", "scores=[0.0]")
     if len(sizes) != len(values):
-        raise InvalidArgument(
-            "counts", f"{len(sizes)} counts for {len(values)} scores", "one number a score", "counts=None"
-        )
+        raise InvalidArgument("counts", "another number of them", "one number a score", "counts=None")
     sizes = np.clip(np.nan_to_num(sizes), 0, 2.0**62)
     if not sizes.any():
         raise InvalidArgument("counts", "zeros only", "the sizes of groups of a non-empty range", "counts=None")
-    values = np.nan_to_num(values, nan=-np.finfo(float).max)
-    with np.errstate(over="ignore"):
-        losses = np.maximum(values[sizes > 0].max() - values, 0.0)
+    whole = scores if isinstance(scores, np.ndarray) and scores.dtype.kind in "iu" else None
+    if whole is not None:
+        # Whole numbers are subtracted as such (modulo 2^64, hence exactly): large ones would be rounded as doubles.
+        top = whole[sizes > 0].max()
+        losses = np.where(whole < top, top.astype(np.uint64) - whole.astype(np.uint64), 0).astype(np.float64)
+    else:
+        values = np.nan_to_num(values, nan=-np.finfo(float).max)
+        with np.errstate(over="ignore"):
+            losses = np.minimum(np.maximum(values[sizes > 0].max() - values, 0.0), np.finfo(float).max)
     return pick(weigh(losses, sizes, rate(budget, width)), generator(rng))
 
 

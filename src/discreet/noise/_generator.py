@@ -35,10 +35,7 @@ class Generator:
 
     Make one with `generator`. It may be shared by threads: each draw takes its bytes under a lock.
 
-    Attributes
-    ----------
-    seeded : bool
-        True if the stream can be repeated. A release made with it must not be published.
+    A release made with a stream whose `seeded` is True must not be published: the stream can be repeated.
 
     Examples
     --------
@@ -50,7 +47,7 @@ class Generator:
 
     def __init__(self, read: Callable[[int], ByteArray], *, seeded: bool) -> None:
         self._read = read
-        self.seeded = seeded
+        self._seeded = seeded
         self._reset()
         if not seeded:
             _secure_streams.add(self)
@@ -59,6 +56,11 @@ class Generator:
         self._lock = threading.Lock()
         self._buffer = np.empty(0, np.uint8)
         self._position = 0
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the stream can be repeated."""
+        return self._seeded
 
     def bytes(self, n: int) -> ByteArray:
         """Return the next ``n`` bytes of the stream."""
@@ -118,6 +120,14 @@ def _from_bit_generator(bits: Any) -> Callable[[int], ByteArray]:
     return read
 
 
+def _from_numpy(rng: np.random.Generator) -> Callable[[int], ByteArray]:
+    # Not the raw words: those of the Mersenne Twister are half empty.
+    def read(n: int) -> ByteArray:
+        return np.frombuffer(rng.bytes(-(-n // 8) * 8), np.uint8)
+
+    return read
+
+
 def generator(rng: object = None) -> Generator:
     """Return the stream that an ``rng`` or ``random_state`` argument denotes.
 
@@ -137,7 +147,7 @@ def generator(rng: object = None) -> Generator:
     if rng is None:
         return Generator(_from_system, seeded=False)
     if isinstance(rng, np.random.Generator):
-        return Generator(_from_bit_generator(rng.bit_generator), seeded=True)
+        return Generator(_from_numpy(rng), seeded=True)
     if isinstance(rng, np.random.RandomState):
         return generator(int(rng.randint(0, 2**63 - 1, dtype=np.int64)))
     if isinstance(rng, (bool, np.bool_)) or not isinstance(rng, (int, np.integer)):

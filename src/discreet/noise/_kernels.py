@@ -42,35 +42,43 @@ def _why(state: int) -> int:  # pragma: no cover
 
 
 @inlined
-def _laplace_one(table: Any, buffer: Any, position: int) -> tuple[int, int, int]:  # pragma: no cover
-    """One two-sided geometric draw: is it zero, then sign and magnitude; see `_laplace.py` for the table."""
-    side, position = _toss(table, 0, buffer, position)
-    if side <= 0:
-        return side, 0, position
-    bits = table.shape[0] - 2
-    magnitude, settled = 0, position + bits <= buffer.shape[0]
+def _geometric_one(table: Any, first: int, buffer: Any, position: int) -> tuple[int, int, int]:  # pragma: no cover
+    """One geometric draw from the rows of a table from ``first`` on: its low digits, then the coin of its high part."""
+    bits = table.shape[0] - first - 1
+    value, settled = 0, position + bits <= buffer.shape[0]
     if settled:
         # The common case without a branch per coin: a first digit each, and no tie among them.
         for k in range(bits):
             byte = buffer[position + k]
-            magnitude |= (byte < table[1 + k, 0]) << k
-            settled &= byte != table[1 + k, 0]
+            value |= (byte < table[first + k, 0]) << k
+            settled &= byte != table[first + k, 0]
     if settled:
         position += bits
     else:
-        magnitude = 0
+        value = 0
         for k in range(bits):
-            side, position = _toss(table, 1 + k, buffer, position)
+            side, position = _toss(table, first + k, buffer, position)
             if side < 0:
                 return side, 0, position
-            magnitude |= side << k
+            value |= side << k
     while True:
-        side, position = _toss(table, 1 + bits, buffer, position)
+        side, position = _toss(table, first + bits, buffer, position)
         if side < 0:
             return side, 0, position
-        if side == _TAILS or magnitude >= _LARGEST:
-            break
-        magnitude += 1 << bits
+        if side == _TAILS or value >= _LARGEST:
+            return _HEADS, value, position
+        value += 1 << bits
+
+
+@inlined
+def _laplace_one(table: Any, buffer: Any, position: int) -> tuple[int, int, int]:  # pragma: no cover
+    """One two-sided geometric draw: is it zero, then magnitude and sign; see `_laplace.py` for the table."""
+    side, position = _toss(table, 0, buffer, position)
+    if side <= 0:
+        return side, 0, position
+    side, magnitude, position = _geometric_one(table, 1, buffer, position)
+    if side < 0:
+        return side, 0, position
     if position >= buffer.shape[0]:
         return _OUT_OF_BYTES, 0, position
     sign = 1 - 2 * (buffer[position] & 1)
@@ -81,6 +89,17 @@ def _laplace_one(table: Any, buffer: Any, position: int) -> tuple[int, int, int]
 def laplace(table: Any, buffer: Any, position: int, out: Any, done: int) -> tuple[int, int, int]:  # pragma: no cover
     for i in range(done, out.shape[0]):
         side, value, after = _laplace_one(table, buffer, position)
+        if side < 0:
+            return position, i, _why(side)
+        out[i] = value
+        position = after
+    return position, out.shape[0], FINISHED
+
+
+@jit
+def geometric(table: Any, buffer: Any, position: int, out: Any, done: int) -> tuple[int, int, int]:  # pragma: no cover
+    for i in range(done, out.shape[0]):
+        side, value, after = _geometric_one(table, 0, buffer, position)
         if side < 0:
             return position, i, _why(side)
         out[i] = value
@@ -193,4 +212,45 @@ def respond(
             value = other + (other >= value)
         out[i] = value
         position = after
+    return position, out.shape[0], FINISHED
+
+
+@inlined
+def _below_any(bound: int, buffer: Any, position: int) -> tuple[int, int]:  # pragma: no cover
+    """One uniform integer below a bound that changes from draw to draw. -1: out of bytes."""
+    bits = 1
+    while (bound - 1) >> bits:
+        bits += 1
+    return _below_one(bound, (bits + 7) // 8, (1 << bits) - 1, buffer, position)
+
+
+@jit
+def max_norm(
+    table: Any, dimension: int, buffer: Any, position: int, out: Any, done: int
+) -> tuple[int, int, int]:  # pragma: no cover
+    """Vectors, ``dimension`` entries each: a radius by rejection, then a uniform point; see `_max_norm.py`."""
+    for i in range(done, out.shape[0], dimension):
+        start = position
+        while True:
+            radius = 0
+            for _ in range(dimension + 1):
+                side, value, position = _geometric_one(table, 0, buffer, position)
+                if side < 0:
+                    return start, i, _why(side)
+                radius += value
+            accepted = True
+            for j in range(1, dimension + 1):
+                ticket, position = _below_any(2 * radius + 2 * j, buffer, position)
+                if ticket < 0:
+                    return start, i, MORE_BYTES
+                if ticket > 2 * radius:
+                    accepted = False
+                    break
+            if accepted:
+                break
+        for j in range(dimension):
+            value, position = _below_any(2 * radius + 1, buffer, position)
+            if value < 0:
+                return start, i, MORE_BYTES
+            out[i + j] = value - radius
     return position, out.shape[0], FINISHED

@@ -148,7 +148,7 @@ def quantiles_from_counts(
         raise InvalidArgument("n_cells", None, "given with cells", "n_cells=2**20")
     n_cells = _checks.whole("n_cells", n_cells, low=1, high=2**LARGEST_BITS)
     if len(places) != len(rows) or (cells is None and n_cells != len(rows)):
-        raise InvalidArgument("counts", f"{len(rows)} counts", "one count for each cell", "cells=None, n_cells=None")
+        raise InvalidArgument("counts", "another number of them", "one count for each cell", "cells=None, n_cells=None")
     low, high = _bounds(low, high, n_cells)
     plan = _plan(qs, epsilon, method)
     source = generator(rng)
@@ -288,12 +288,9 @@ def _positions(cuts: IntArray, low: float, high: float, n_cells: int) -> FloatAr
     return np.asarray(low + cuts / n_cells * (high - low), np.float64)
 
 
-def _whole_column(name: str, value: object) -> npt.NDArray[Any]:
-    array = np.asarray(value)
+def _whole_column(name: str, value: object) -> IntArray:
+    array = _checks.whole_array(name, value)
     if array.ndim != 1:
-        raise InvalidArgument(name, array.shape, "a one-dimensional array of whole numbers", f"{name}={name}.ravel()")
-    if array.dtype.kind not in "bui" and array.size:
-        raise InvalidType(
-            name, array.dtype.name, "a one-dimensional array of whole numbers", f"{name}={name}.astype(int)"
-        )
-    return array.astype(np.int64, copy=False)
+        form = f"{array.ndim} dimensions"
+        raise InvalidArgument(name, form, "a one-dimensional array of whole numbers", f"{name}={name}.ravel()")
+    return array

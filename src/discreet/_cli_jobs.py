@@ -1,0 +1,113 @@
+"""What the verbs `synopsis` and `cluster` do, without the talking: arguments in, artifacts and plain figures out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from discreet import _checks, synopses
+from discreet._output import check_place, write_whole
+from discreet.clustering import ClusterResult, cluster_synopsis
+from discreet.domain import Domain
+from discreet.errors import InvalidArgument
+from discreet.guarantee import Guarantee
+from discreet.synopses import Synopsis
+
+#: Settings that only one of the methods has.
+_OWN = {"grid": ("rule",), "tree": ("partitioner", "max_depth")}
+
+
+def synopsis(
+    data: str,
+    schema: Path,
+    epsilon: float,
+    output: Path,
+    method: str,
+    settings: dict[str, Any],
+    seed: int | None,
+) -> Synopsis:
+    """Release a table and write the file. Settings that are None are left to the method."""
+    method = _checks.choice("method", method, ("grid", "tree"))
+    given = {name: value for name, value in settings.items() if value is not None}
+    for other, names in _OWN.items():
+        for name in names:
+            if other != method and name in given:
+                option = f"--{name.replace('_', '-')}"
+                raise InvalidArgument(option, given[name], f"used with --method {other} only", f"--method {other}")
+    rule = given.get("rule")
+    if isinstance(rule, str) and rule.isdigit():
+        given["rule"] = int(rule)
+    domain = Domain.from_toml(schema)
+    check_place(output)
+    kind = synopses.GridSynopsis if method == "grid" else synopses.TreeSynopsis
+    made: Synopsis = kind(epsilon=epsilon, domain=domain, random_state=seed, **given).fit(data).synopsis_
+    made.save(output)
+    return made
+
+
+def figures(made: Synopsis, output: Path) -> dict[str, Any]:
+    """Return what the release is, as plain data."""
+    return {
+        "file": str(output),
+        "leaves": made.n_leaves,
+        "cells": None if made.hidden is None else made.hidden.n_cells,
+        "rows": made.total,
+        "rows_std_error": float(np.sqrt(made.total_variance)),
+        "uncut": list(made.uncut),
+        "epsilon": made.guarantee.to_dict()["epsilon"],
+        "seeded": made.guarantee.seeded,
+        "digest": made.digest,
+        "parameters": dict(made.guarantee.parameters),
+    }
+
+
+def summary(made: Synopsis) -> str:
+    """Return the same in a sentence."""
+    text = f"{made.n_leaves:,} boxes"
+    if made.hidden is not None:
+        text += f" that survived out of {made.hidden.n_cells:,} (noisy count above {made.hidden.cutoff:,})"
+    error = float(np.sqrt(made.total_variance))
+    text += f" over {len(made.domain)} columns" if len(made.domain) > 8 else f" over {', '.join(made.domain.names)}"
+    return f"{text}; about {made.total:,.0f} rows (standard error {error:,.1f})."
+
+
+def ledger_rows(guarantee: Guarantee) -> list[tuple[str, str, str]]:
+    """Return the ledger's lines for a table: step, composition, cost."""
+    lines = [(depth, line) for top in guarantee.ledger for depth, line in top.walk()]
+    body = [("  " * depth + line.label, str(line.kind), f"{float(line.amount):.6g}") for depth, line in lines]
+    return [*body, ("spent", "", f"{float(guarantee.spent):.6g}")]
+
+
+def cluster(file: Path, n_clusters: int, output: Path | None) -> tuple[Synopsis, ClusterResult, pa.Table]:
+    """Find centres in a saved synopsis, and write them if a place is named."""
+    if output is not None:
+        check_place(output)
+    made = Synopsis.load(file)
+    found = cluster_synopsis(made, n_clusters)
+    columns = {name: found.centers[:, j] for j, name in enumerate(made.domain.names)}
+    label = "weight"
+    while label in columns:
+        label += "_"
+    table = pa.table({**columns, label: found.weights})
+    if output is not None:
+        sink = pa.BufferOutputStream()
+        pa_csv.write_csv(table, sink)
+        write_whole(output, sink.getvalue().to_pybytes())
+    return made, found, table
+
+
+def cluster_figures(made: Synopsis, found: ClusterResult, output: Path | None) -> dict[str, Any]:
+    """Return centres and weights as plain data."""
+    return {
+        "columns": list(made.domain.names),
+        "centers": found.centers.tolist(),
+        "weights": found.weights.tolist(),
+        "note": found.note,
+        "epsilon": made.guarantee.to_dict()["epsilon"],
+        "seeded": made.guarantee.seeded,
+        "file": None if output is None else str(output),
+    }

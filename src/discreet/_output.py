@@ -1,0 +1,36 @@
+"""Files are written whole or not at all: under a temporary name first, then moved into place."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from discreet.errors import DataSourceError
+
+
+def check_place(path: str | Path) -> None:
+    """Refuse a place that cannot be written to, before work (and budget) goes into what would be written."""
+    target = Path(path).expanduser()
+    if target.is_dir() or not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
+        raise DataSourceError(
+            f"output: cannot write {str(path)!r}; name a file in a folder that is there and open to you"
+        )
+
+
+def write_whole(path: str | Path, data: bytes | str) -> None:
+    """Write a file so that nobody ever meets half of it."""
+    target = Path(path).expanduser()
+    temporary = None
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data.encode() if isinstance(data, str) else data)
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)  # a temporary file is private by default; this one is meant to be shared
+        os.replace(temporary, target)
+    except OSError as error:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+        raise DataSourceError(f"output: cannot write {str(path)!r} ({error.strerror}); check the folder") from None

@@ -1,0 +1,26 @@
+"""Private clustering: k-means on a synopsis, and the interactive method it is measured against.
+
+>>> from discreet.clustering import weighted_kmeans
+>>> weighted_kmeans([[0.0], [1.0], [9.0]], [1, 1, 2], 2).centers.tolist()
+[[0.5], [9.0]]
+"""
+
+from discreet.clustering._mixture import MixtureFit, mixture
+from discreet.clustering.auto import Choice, choose
+from discreet.clustering.cluster import ClusterResult, cluster_synopsis
+from discreet.clustering.kmeans import WeightedClusters, weighted_kmeans
+from discreet.clustering.lloyd import DPLloyd
+from discreet.clustering.private_kmeans import PrivateKMeans
+
+__all__ = [
+    "Choice",
+    "ClusterResult",
+    "DPLloyd",
+    "MixtureFit",
+    "PrivateKMeans",
+    "WeightedClusters",
+    "choose",
+    "cluster_synopsis",
+    "mixture",
+    "weighted_kmeans",
+]

@@ -1,0 +1,73 @@
+"""What the private clusterers share: centres in, labels and distances of the user's own rows out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from discreet import engines
+from discreet.clustering.cluster import distance_units
+from discreet.domain import Domain
+from discreet.engines.nearest import NearestMap, nearest_distances, nearest_labels
+from discreet.errors import SchemaError
+from discreet.synopses._common import table
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class Centers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Predict, transform and score with fitted centres.
+
+    What these return is exact, a fact about every row: it is for whoever holds the rows, not for publication. For the
+    same reason nothing of it is kept: there is no ``labels_`` and no ``inertia_``.
+    """
+
+    cluster_centers_: FloatArray
+    n_features_in_: int
+    domain_: Domain
+    scale: str
+
+    def predict(self, X: Any) -> npt.NDArray[np.int64]:
+        """Return the nearest centre of each row; -1 for a row with a missing value. Not for publication.
+
+        Parameters
+        ----------
+        X : array, data frame, table or path
+            Rows with the columns of the fit; values beyond the declared bounds are clamped.
+        """
+        return nearest_labels(self._rows(X), self._cells())
+
+    def fit_predict(self, X: Any, y: Any = None) -> npt.NDArray[np.int64]:
+        """Fit, then `predict` the same rows. The labels are exact, and not covered by the guarantee."""
+        return self.fit(X).predict(X)  # type: ignore[no-any-return]
+
+    def transform(self, X: Any) -> FloatArray:
+        """Return the distance of each row to each centre. Not for publication."""
+        return nearest_distances(self._rows(X), self._cells())
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return minus the sum of squared distances to the nearest centres, over rows without missing values."""
+        gaps = self.transform(X)
+        return -float((gaps[np.isfinite(gaps).all(axis=1)].min(axis=1) ** 2).sum())
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
+
+    def _cells(self) -> NearestMap:
+        return NearestMap(self.domain_, self.cluster_centers_, distance_units(self.domain_, self.scale))
+
+    def _rows(self, X: Any) -> engines.Source:
+        check_is_fitted(self)
+        source = engines.open(table(X))
+        names = getattr(self, "feature_names_in_", None)
+        if len(source.names) != self.n_features_in_ and not (names is not None and set(names) <= set(source.names)):
+            raise SchemaError(
+                f"X has {len(source.names)} features, but {type(self).__name__} is expecting {self.n_features_in_} "
+                "features as input"
+            )
+        return engines.open(source, self.domain_)

@@ -1,0 +1,227 @@
+"""The loops of weighted k-means: seeding, Lloyd's steps, and the swaps of centres that leave a poor optimum.
+
+All take the points row by row and non-negative weights. Random numbers come in as arguments, so the same seed gives
+the same centres on every machine. "Nearest" ties go to the centre with the lower number.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet._jit import inlined, jit
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@inlined
+def _squared(a: FloatArray, i: int, b: FloatArray, j: int) -> float:
+    total = 0.0
+    for axis in range(a.shape[1]):
+        gap = a[i, axis] - b[j, axis]
+        total += gap * gap
+    return total
+
+
+@jit
+def assign(points: FloatArray, centers: FloatArray, labels: IntArray, near: FloatArray) -> None:
+    """Find every point's nearest centre and the squared distance to it."""
+    for i in range(points.shape[0]):
+        best, label = np.inf, 0
+        for j in range(centers.shape[0]):
+            distance = _squared(points, i, centers, j)
+            if distance < best:
+                best, label = distance, j
+        near[i], labels[i] = best, label
+
+
+@jit
+def reassign(points: FloatArray, centers: FloatArray, moved: BoolArray, labels: IntArray, near: FloatArray) -> None:
+    """Bring the nearest centres up to date after some of them moved.
+
+    A point whose own centre stayed, or came nearer, can only change to a centre that moved: all others are as far as
+    they were. The result is that of `assign` (up to ties), at the price of the centres that moved.
+    """
+    n_moved = 0
+    which = np.empty(centers.shape[0], np.int64)
+    for j in range(centers.shape[0]):
+        if moved[j]:
+            which[n_moved] = j
+            n_moved += 1
+    for i in range(points.shape[0]):
+        label, best = labels[i], near[i]
+        if moved[label]:
+            best = _squared(points, i, centers, label)
+            if best > near[i]:
+                for j in range(centers.shape[0]):
+                    distance = _squared(points, i, centers, j)
+                    if distance < best:
+                        best, label = distance, j
+                near[i], labels[i] = best, label
+                continue
+        for m in range(n_moved):
+            distance = _squared(points, i, centers, which[m])
+            if distance < best:
+                best, label = distance, which[m]
+        near[i], labels[i] = best, label
+
+
+@jit
+def second_nearest(points: FloatArray, centers: FloatArray, labels: IntArray, second: FloatArray) -> None:
+    """Find the squared distance to the nearest centre that is not the point's own."""
+    for i in range(points.shape[0]):
+        best = np.inf
+        for j in range(centers.shape[0]):
+            if j != labels[i]:
+                distance = _squared(points, i, centers, j)
+                if distance < best:
+                    best = distance
+        second[i] = best
+
+
+@jit
+def weighted_sum(weights: FloatArray, near: FloatArray) -> float:
+    """Return the k-means cost of an assignment."""
+    total = 0.0
+    for i in range(weights.size):
+        total += weights[i] * near[i]
+    return total
+
+
+@jit
+def lloyd(
+    points: FloatArray,
+    weights: FloatArray,
+    centers: FloatArray,
+    labels: IntArray,
+    near: FloatArray,
+    steps: int,
+) -> float:
+    """Run at most ``steps`` steps of Lloyd's algorithm from an up-to-date assignment; return the cost.
+
+    A centre without weight stays where it is.
+    """
+    k, d = centers.shape
+    sums, masses = np.empty((k, d)), np.empty(k)
+    moved = np.empty(k, np.bool_)
+    for _ in range(steps):
+        sums[:], masses[:] = 0.0, 0.0
+        for i in range(points.shape[0]):
+            label, weight = labels[i], weights[i]
+            masses[label] += weight
+            for axis in range(d):
+                sums[label, axis] += weight * points[i, axis]
+        any_moved = False
+        for j in range(k):
+            moved[j] = False
+            if masses[j] > 0.0:
+                for axis in range(d):
+                    place = sums[j, axis] / masses[j]
+                    if place != centers[j, axis]:
+                        centers[j, axis] = place
+                        moved[j] = True
+            any_moved = any_moved or moved[j]
+        if not any_moved:
+            break
+        reassign(points, centers, moved, labels, near)
+    return weighted_sum(weights, near)
+
+
+@inlined
+def _pick(cumulative: FloatArray, uniform: float) -> int:
+    return min(int(np.searchsorted(cumulative, uniform * cumulative[-1], side="right")), cumulative.size - 1)
+
+
+@jit
+def seed_centers(points: FloatArray, weights: FloatArray, uniforms: FloatArray) -> FloatArray:
+    """Choose starting centres: k-means++ that takes the best of several candidates at each step.
+
+    ``uniforms`` has one row a centre and one column a candidate.
+    """
+    n, d = points.shape
+    k, n_candidates = uniforms.shape
+    centers = np.empty((k, d))
+    near, trial, best = np.full(n, np.inf), np.empty(n), np.empty(n)
+    for j in range(k):
+        cumulative = np.cumsum(weights * near) if j else np.cumsum(weights)
+        if cumulative[-1] <= 0.0:  # every point is a centre already
+            cumulative = np.cumsum(weights)
+        best_cost = np.inf
+        for c in range(n_candidates if j else 1):
+            chosen = _pick(cumulative, uniforms[j, c])
+            cost = 0.0
+            for i in range(n):
+                trial[i] = min(near[i], _squared(points, i, points, chosen))
+                cost += weights[i] * trial[i]
+            if cost < best_cost:
+                best_cost = cost
+                centers[j] = points[chosen]
+                best[:] = trial
+        near[:] = best
+    return centers
+
+
+@jit
+def _best_to_remove(
+    points: FloatArray,
+    weights: FloatArray,
+    labels: IntArray,
+    near: FloatArray,
+    second: FloatArray,
+    chosen: int,
+    extra: FloatArray,
+) -> int:
+    """Return the centre whose removal costs least once a centre sits at point ``chosen``.
+
+    Points of a removed centre go to the new one or to their second nearest; those that the new one takes over anyway
+    lose nothing. (Which centre goes does not matter for what the new one saves elsewhere.)
+    """
+    extra[:] = 0.0
+    for i in range(points.shape[0]):
+        refuge = min(_squared(points, i, points, chosen), second[i])
+        if refuge > near[i]:
+            extra[labels[i]] += weights[i] * (refuge - near[i])
+    return int(np.argmin(extra))
+
+
+@jit
+def swap_search(
+    points: FloatArray,
+    weights: FloatArray,
+    centers: FloatArray,
+    uniforms: FloatArray,
+    local_steps: int,
+    full_steps: int,
+) -> float:
+    """Improve centres in place: one trial swap for every number in ``uniforms``; return the cost.
+
+    A trial puts a centre on a point drawn with probability proportional to what it costs now, takes away the centre
+    that is missed least, runs a few Lloyd steps and is kept if the cost fell; then Lloyd runs on to its end.
+    """
+    n, k = points.shape[0], centers.shape[0]
+    labels, near, second = np.empty(n, np.int64), np.empty(n), np.empty(n)
+    assign(points, centers, labels, near)
+    cost = lloyd(points, weights, centers, labels, near, full_steps)
+    second_nearest(points, centers, labels, second)
+    cumulative = np.cumsum(weights * near)
+    extra, moved = np.empty(k), np.zeros(k, np.bool_)
+    trial_centers, trial_labels, trial_near = centers.copy(), labels.copy(), near.copy()
+    for t in range(uniforms.size):
+        if cumulative[-1] <= 0.0:
+            break
+        chosen = _pick(cumulative, uniforms[t])
+        removed = _best_to_remove(points, weights, labels, near, second, chosen, extra)
+        trial_centers[:], trial_labels[:], trial_near[:] = centers, labels, near
+        trial_centers[removed] = points[chosen]
+        moved[removed] = True
+        reassign(points, trial_centers, moved, trial_labels, trial_near)
+        moved[removed] = False
+        trial_cost = lloyd(points, weights, trial_centers, trial_labels, trial_near, local_steps)
+        if trial_cost < cost * (1.0 - 1e-9):
+            cost = lloyd(points, weights, trial_centers, trial_labels, trial_near, full_steps)
+            centers[:], labels[:], near[:] = trial_centers, trial_labels, trial_near
+            second_nearest(points, centers, labels, second)
+            cumulative = np.cumsum(weights * near)
+    return cost

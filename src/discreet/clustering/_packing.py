@@ -1,0 +1,45 @@
+"""Starting centres that do not look at the data: spheres packed into the public box."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import noise
+
+FloatArray = npt.NDArray[np.float64]
+
+#: Failures in a row after which the spheres are made half as large.
+_PATIENCE = 100
+
+
+def pack(n_centers: int, n_axes: int, stream: noise.Generator) -> FloatArray:
+    """Return random points in the unit box that keep a distance from each other and from the walls.
+
+    Points are drawn one by one, at least ``radius`` from the walls and twice that from each other (Su et al. 2016). The
+    radius starts at half the box; after 100 failures in a row it is halved and all points are drawn anew.
+
+    Examples
+    --------
+    >>> pack(2, 1, noise.generator(1)).round(2).tolist()
+    [[0.13], [0.47]]
+    """
+    radius = 0.5
+    while True:
+        found = _try(n_centers, n_axes, radius, stream)
+        if found is not None:
+            return found
+        radius /= 2
+
+
+def _try(n_centers: int, n_axes: int, radius: float, stream: noise.Generator) -> FloatArray | None:
+    centers = np.empty((n_centers, n_axes))
+    for i in range(n_centers):
+        drawn = noise.below(2**53, (_PATIENCE, n_axes), stream) / 2.0**53
+        tries = radius + (1 - 2 * radius) * drawn
+        gaps = np.sqrt(((tries[:, None] - centers[None, :i]) ** 2).sum(axis=2)).min(axis=1, initial=np.inf)
+        good = np.flatnonzero(gaps >= 2 * radius)
+        if not good.size:
+            return None
+        centers[i] = tries[good[0]]
+    return centers

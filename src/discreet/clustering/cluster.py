@@ -1,0 +1,176 @@
+"""From a synopsis to clusters: refine, then weighted k-means. Post-processing throughout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import _checks
+from discreet.clustering._mixture import mixture
+from discreet.clustering.kmeans import weighted_kmeans
+from discreet.domain import Domain
+from discreet.errors import InvalidType
+from discreet.synopses import Synopsis, refine
+
+FloatArray = npt.NDArray[np.float64]
+#: What may be passed as ``refine``: "auto", None, a name, a function of a synopsis, or a sequence of the latter two.
+Refine: TypeAlias = str | Callable[[Synopsis], Synopsis] | Sequence[Any] | None
+
+_STEPS: dict[str, Callable[[Synopsis], Synopsis]] = {
+    "consistent": refine.consistent,
+    "project": refine.project,
+    "threshold": refine.threshold,
+}
+#: Names that ``refine`` understands.
+NAMES = ("auto", *_STEPS, "mixture")
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterResult:
+    """Clusters found on a synopsis.
+
+    Attributes
+    ----------
+    centers : array of shape (clusters, columns)
+        Their centres, in the coordinates of the domain, sorted.
+    weights : array of shape (clusters,)
+        Estimated number of rows nearest to each centre.
+    cost : float
+        The k-means cost on the refined synopsis (not on the data).
+    synopsis : Synopsis
+        The refined synopsis; its guarantee lists the refinements.
+    note : str
+        What a reader should know, such as that there are fewer centres than asked for. Empty if nothing.
+
+    Examples
+    --------
+    >>> ClusterResult(np.zeros((1, 2)), np.ones(1), 0.0, None, "")
+    <ClusterResult: 1 centre of 2 columns>
+    """
+
+    centers: FloatArray
+    weights: FloatArray
+    cost: float
+    synopsis: Synopsis
+    note: str = ""
+
+    def __repr__(self) -> str:
+        k, d = self.centers.shape
+        text = f"{k} centre{'s' * (k != 1)} of {d} column{'s' * (d != 1)}"
+        return f"<ClusterResult: {text}{'; ' + self.note if self.note else ''}>"
+
+
+def cluster_synopsis(
+    synopsis: Synopsis,
+    n_clusters: int,
+    *,
+    refine: Refine = "auto",
+    n_init: int = 10,
+    scale: str = "none",
+    random_state: int = 0,
+) -> ClusterResult:
+    """Find clusters in a synopsis: weighted k-means on its leaves after refinement.
+
+    Parameters
+    ----------
+    synopsis : Synopsis
+        A release with weights as drawn.
+    n_clusters : int
+        Number of centres. If fewer leaves have positive weight, those leaves are the centres, and the note says so.
+    refine : str, callable, sequence of them, or None
+        Steps to take before, in order: "consistent", "project", "threshold", "mixture", or functions from synopsis to
+        synopsis. "auto" is "consistent" where there is a tree, then "mixture". None takes the leaves of positive
+        weight as they are.
+    n_init : int, default 10
+        Starts of k-means; see `weighted_kmeans`.
+    scale : {"none", "domain"}
+        Measure distances in the units of the columns, as scikit-learn does, or in shares of their declared ranges.
+    random_state : int, default 0
+        Seed of the search. It is not a secret: the search sees published values only.
+
+    Returns
+    -------
+    ClusterResult
+        Centres, their weights, the refined synopsis and a note.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> from discreet.synopses import Synopsis
+    >>> s = Synopsis(dc.Domain.box(0, 3), lower=[[0], [1], [2]], upper=[[1], [2], [3]], weights=[90, 10, 50],
+    ...              variances=[1.0, 1.0, 1.0], guarantee=dc.Guarantee("central"))
+    >>> cluster_synopsis(s, 2, refine="threshold").centers.round(2).tolist()
+    [[0.5], [2.33]]
+    """
+    if not isinstance(synopsis, Synopsis):
+        raise InvalidType("synopsis", type(synopsis).__name__, "a Synopsis", "GridSynopsis(...).fit(data).synopsis_")
+    n_clusters = _checks.whole("n_clusters", n_clusters, low=1)
+    widths = distance_units(synopsis.domain, scale)
+    refined = refined_synopsis(synopsis, n_clusters, refine, n_init=n_init, scale=scale, random_state=random_state)
+    # A leaf of missing values has no place to be clustered at.
+    placed = np.isfinite(refined.points).all(axis=1)
+    found = weighted_kmeans(
+        refined.points[placed] / widths,
+        refined.weights[placed],
+        n_clusters,
+        n_init=n_init,
+        seed=random_state,
+    )
+    centers, weights, note = found.centers * widths, found.weights, ""
+    if not len(centers):
+        centers, weights = synopsis.domain.bounds.center[np.newaxis], np.zeros(1)
+        note = "no leaf has positive weight: the middle of the domain is the only centre"
+    elif len(centers) < n_clusters:
+        note = f"{len(centers)} places have positive weight: they are the centres, fewer than {n_clusters}"
+    return ClusterResult(centers, weights, found.cost, refined, note)
+
+
+def refined_synopsis(
+    synopsis: Synopsis, n_clusters: int, steps: Refine, *, n_init: int = 10, scale: str = "none", random_state: int = 0
+) -> Synopsis:
+    """Take the refinement steps that ``steps`` names, in order."""
+    for step in _listed(synopsis, steps):
+        if callable(step):
+            synopsis = step(synopsis)
+        elif step == "mixture":
+            synopsis = mixture(synopsis, n_clusters, n_init=n_init, scale=scale, random_state=random_state).synopsis
+        else:
+            synopsis = _STEPS[step](synopsis)
+    return synopsis
+
+
+def distance_units(domain: Domain, scale: str) -> FloatArray:
+    """Return what coordinates are divided by before distances are taken."""
+    if _checks.choice("scale", scale, ("none", "domain")) == "none":
+        return np.ones(len(domain))
+    return domain.high - domain.low
+
+
+def check_refine(steps: Refine) -> None:
+    """Refuse what is no refinement."""
+    if isinstance(steps, str) and steps == "auto":
+        return
+    for step in _as_list(steps):
+        if not callable(step):
+            _checks.choice("refine", step, NAMES[1:])
+
+
+def _listed(synopsis: Synopsis, steps: Refine) -> list[Any]:
+    if isinstance(steps, str) and steps == "auto":
+        return [*(["consistent"] if synopsis.tree is not None else []), "mixture"]
+    check_refine(steps)
+    return _as_list(steps)
+
+
+def _as_list(steps: Refine) -> list[Any]:
+    if steps is None:
+        return []
+    if isinstance(steps, str) or callable(steps):
+        return [steps]
+    if not isinstance(steps, Sequence):
+        raise InvalidType("refine", steps, f"one of {', '.join(NAMES)}, functions or a list of these", 'refine="auto"')
+    return list(steps)

@@ -1,0 +1,162 @@
+"""Private k-means through a synopsis: one release, then as much clustering as one likes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from discreet import _checks, noise
+from discreet.clustering import auto
+from discreet.clustering._estimator import Centers
+from discreet.clustering.cluster import Refine, check_refine, cluster_synopsis
+from discreet.errors import InvalidType
+from discreet.synopses import Synopsis, grid, tree
+from discreet.synopses._common import Opening, note_columns, open_release
+from discreet.synopses.grid import GridSynopsis
+from discreet.synopses.tree import TreeSynopsis
+
+#: Parameters of a synopsis estimator that the clusterer sets itself.
+_OWN = ("epsilon", "domain", "n_rows", "size_share", "random_state")
+
+
+class PrivateKMeans(Centers):
+    """k-means with differential privacy: a private synopsis of the table, then weighted k-means on its leaves.
+
+    Parameters
+    ----------
+    n_clusters : int, default 8
+        Number of clusters.
+    epsilon : float, default 1.0
+        The whole budget; ``math.inf`` for a run without privacy.
+    domain : Domain, mapping or (low, high)
+        The declared columns. Bounds are never read off the data.
+    synopsis : {"auto", "grid", "tree"} or GridSynopsis or TreeSynopsis
+        "auto" chooses by the noisy number of rows, the domain, the number of clusters and ε; see
+        `discreet.clustering.auto`. An estimator gives the settings; its own budget, domain, numbers of rows and
+        clusters and random state are not used.
+    refine : "auto", str, callable, sequence of them, or None
+        See `cluster_synopsis`. "auto" takes what goes with the chosen synopsis.
+    n_init : int, default 10
+        Starts of k-means on the synopsis.
+    n_rows : float, optional
+        A public number of rows. Without it ``size_share`` of the budget buys one.
+    size_share : float, default 0.03
+        See ``n_rows``.
+    scale : {"none", "domain"}
+        Measure distances in the units of the columns, as scikit-learn does, or in shares of their declared ranges.
+    random_state : None, int or Generator
+        None is secure; anything else marks the guarantee as seeded.
+
+    Attributes
+    ----------
+    cluster_centers_ : array of shape (clusters, columns)
+        The private centres. May be fewer than asked for, if the synopsis has fewer leaves; `note_` says so.
+    cluster_weights_ : array of shape (clusters,)
+        Estimated number of rows nearest to each.
+    synopsis_ : Synopsis
+        What was released, weights as drawn. Centres and everything else follow from it.
+    guarantee_ : Guarantee
+        Its promise.
+    note_ : str
+        What to know about the centres; mostly empty.
+
+    Notes
+    -----
+    There is no ``labels_``, ``inertia_`` or ``n_iter_``: exact labels and the exact objective are facts about the rows
+    that no budget was spent on. `predict` labels rows for whoever holds them.
+
+    Privacy
+    -------
+    Neighbours: add or remove one row. The rows are seen by the synopsis' mechanism alone, which spends exactly ε;
+    refining and clustering are post-processing, seeded from the same stream as the noise.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> data = dc.datasets.mixture(2000, 2, 3, random_state=0)
+    >>> km = PrivateKMeans(3, epsilon=1.0, domain=data.domain, random_state=0).fit(data.X)
+    >>> km.cluster_centers_.shape, km.guarantee_.epsilon
+    ((3, 2), 1.0)
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        epsilon: float = 1.0,
+        domain: Any = None,
+        synopsis: Any = "auto",
+        refine: Refine = "auto",
+        n_init: int = 10,
+        n_rows: float | None = None,
+        size_share: float = 0.03,
+        scale: str = "none",
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.epsilon = epsilon
+        self.domain = domain
+        self.synopsis = synopsis
+        self.refine = refine
+        self.n_init = n_init
+        self.n_rows = n_rows
+        self.size_share = size_share
+        self.scale = scale
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> PrivateKMeans:
+        """Release a synopsis and cluster it.
+
+        Parameters
+        ----------
+        X : array, data frame, table or path
+            The rows: what `discreet.engines.open` takes.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        k = _checks.whole("n_clusters", self.n_clusters, low=1)
+        n_init = _checks.whole("n_init", self.n_init, low=1)
+        check_refine(self.refine)
+        _checks.choice("scale", self.scale, ("none", "domain"))
+        _method(self.synopsis, k)
+        opening = open_release(X, self.domain, self.epsilon, self.random_state, self.n_rows, self.size_share)
+        choice = _method(self.synopsis, k) or auto.choose(
+            opening.n_rows, opening.domain, k, float(opening.ledger.remaining)
+        )
+        released = _build(choice, opening)
+        found = cluster_synopsis(
+            released,
+            k,
+            refine=choice.refine if isinstance(self.refine, str) and self.refine == "auto" else self.refine,
+            n_init=n_init,
+            scale=self.scale,
+            random_state=int(noise.below(2**31, rng=opening.stream)),
+        )
+        self.domain_ = opening.domain
+        self.synopsis_ = released
+        self.guarantee_ = released.guarantee
+        self.cluster_centers_, self.cluster_weights_, self.note_ = found.centers, found.weights, found.note
+        note_columns(self, X)
+        return self
+
+
+def _method(synopsis: Any, n_clusters: int) -> auto.Choice | None:
+    """Return the method that the argument names; None for "auto"."""
+    if isinstance(synopsis, str):
+        kind = _checks.choice("synopsis", synopsis, ("auto", "grid", "tree"))
+        return None if kind == "auto" else auto.Choice(kind, {"n_clusters": n_clusters})
+    if not isinstance(synopsis, (GridSynopsis, TreeSynopsis)):
+        expected = '"auto", "grid", "tree", a GridSynopsis or a TreeSynopsis'
+        raise InvalidType("synopsis", type(synopsis), expected, 'synopsis="auto"')
+    settings = {name: value for name, value in synopsis.get_params(deep=False).items() if name not in _OWN}
+    settings["n_clusters"] = n_clusters
+    return auto.Choice("grid" if isinstance(synopsis, GridSynopsis) else "tree", settings)
+
+
+def _build(choice: auto.Choice, opening: Opening) -> Synopsis:
+    shared = {"ledger": opening.ledger, "stream": opening.stream, "n_rows": opening.n_rows}
+    settings: dict[str, Any] = {**shared, "assumptions": opening.assumptions, **choice.settings}
+    if choice.method == "tree":
+        return tree.build(opening.source, opening.domain, **settings)
+    return grid.build(opening.source, opening.domain, n_rows_variance=opening.n_rows_variance, **settings)

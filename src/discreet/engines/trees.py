@@ -1,0 +1,257 @@
+"""Tree maps: which node of a public tree a row falls into, and what trees need to know of the rows in their nodes.
+
+A tree lives on the public grid of spec `partition-synopsis.md`, 9.1: ``2**bits`` equal cells on a numeric axis, one a
+category on a categorical one, and where missing values have a cell of their own, one more at the end. A box is a
+range of cells per axis, a cut a whole number k, and a row goes left of it iff its cell is below k. The part p of G
+of a range [A, B) starts at ``A + floor(p (B - A) / G)``; a range of fewer than G cells has one part a cell.
+
+What is read are sums over rows of whole numbers, so neither batches nor threads nor the order of rows change them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.domain import Categorical, Domain, FloatArray
+from discreet.engines import _tree_kernels as kernels
+from discreet.engines._kernels import IntArray
+from discreet.engines._threads import WORKERS
+from discreet.engines.counts import CellCounts, Tally
+
+if TYPE_CHECKING:
+    from discreet.engines.source import Source
+
+#: Rows of a block.
+CHUNK = 2**13
+#: A row at the edge of a box is so many units from its middle (`RowCells.spreads`).
+SPREAD_UNITS = 2**8
+#: Cells of rows are kept between passes if they need no more bytes than this.
+MEMORY = 2**30
+
+#: Cells by row and axis, and the node each row has reached.
+Block: TypeAlias = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
+T = TypeVar("T")
+
+
+def grid_parts(domain: Domain, bits: int) -> IntArray:
+    """Return the number of cells of each axis, without the one for missing values."""
+    return np.array([len(c.categories) if isinstance(c, Categorical) else 2**bits for c in domain], np.int64)
+
+
+def grid_cells(domain: Domain, bits: int) -> IntArray:
+    """Return the number of cells of each axis, the one for missing values included."""
+    own = np.array([c.missing == "own" for c in domain], np.int64)
+    return np.asarray(grid_parts(domain, bits) + own)
+
+
+@dataclass(frozen=True, eq=False)
+class TreeMap:
+    """A tree of integer cuts on the public grid, as a cell map.
+
+    Parameters
+    ----------
+    domain : Domain
+        The columns.
+    bits : int
+        A numeric axis has ``2**bits`` cells.
+    axis, first, cut_at, n_cuts : arrays of int, one entry a node
+        The axis a node is cut on (-1: it is not), its first child (the others follow), and its cuts: the ``n_cuts``
+        entries of ``cuts`` from ``cut_at`` on, ascending. Node 0 is the root.
+    cuts : array of int
+        Cells at which a child starts.
+    slot : array of int, one entry a node
+        The number under which rows that end in a node are counted; -1 leaves them out.
+    lower, upper : arrays of int, shape (slots, columns)
+        The boxes of the slots, in cells.
+    key_axis : array of int, one entry a slot
+        The axis along which rows of the slot are told apart, -1 for none.
+    lines : int
+        Into so many parts, and so many cells of the map a slot has.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> import discreet as dc
+    >>> domain = dc.Domain({"age": (0, 120)})
+    >>> halves = replace(TreeMap.root(domain, bits=4), key_axis=np.array([0]), lines=2)
+    >>> halves.ids([np.array([35.0, 70.0, np.nan])]).tolist()
+    [0, 1, -1]
+    """
+
+    domain: Domain
+    bits: int
+    axis: IntArray
+    first: IntArray
+    cut_at: IntArray
+    n_cuts: IntArray
+    cuts: IntArray
+    slot: IntArray
+    lower: IntArray
+    upper: IntArray
+    key_axis: IntArray
+    lines: int = 1
+
+    @classmethod
+    def root(cls, domain: Domain, bits: int) -> TreeMap:
+        """Return the tree of one node."""
+        none, zero, cells = np.array([-1]), np.array([0]), grid_cells(domain, bits)[np.newaxis]
+        return cls(domain, bits, none, none, zero, zero, np.empty(0, np.int64), zero, cells * 0, cells, none)
+
+    @property
+    def n_slots(self) -> int:
+        """Number of nodes whose rows are counted."""
+        return len(self.lower)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells, occupied or not."""
+        return self.n_slots * self.lines
+
+    @cached_property
+    def widths(self) -> IntArray:
+        """Widths of the boxes of the slots, in cells."""
+        return self.upper - self.lower
+
+    def ids(self, columns: Sequence[FloatArray]) -> IntArray:
+        """Return the cell of each row, ``slot * lines + line``; -1 for a row that is dropped or in no slot."""
+        blocks = [encode(self.domain, self.bits, columns, start) for start in range(0, len(columns[0]), CHUNK)]
+        return np.concatenate([np.empty(0, np.int64), *(self.block_ids(block) for block in blocks)])
+
+    def block_ids(self, block: Block) -> IntArray:
+        """Walk the rows of a block on to where they end, and return their cells."""
+        self.route(block)
+        out = np.empty(len(block[1]), np.int64)
+        kernels.write_ids(*block, self.slot, self.lower, self.widths, self.key_axis, self.lines, out)
+        return out
+
+    def route(self, block: Block) -> None:
+        """Walk the rows of a block from the nodes they have reached to where they end."""
+        cells, node = block
+        kernels.route(cells, self.axis, self.first, self.cut_at, self.n_cuts, self.cuts, node)
+
+    def boxes(self, slots: Any) -> tuple[FloatArray, FloatArray]:
+        """Return the real bounds of slots; NaN on an axis where a slot holds missing values only."""
+        chosen = np.asarray(slots, np.int64)
+        return real_bounds(self.domain, self.bits, self.lower[chosen], self.upper[chosen])
+
+
+def encode(domain: Domain, bits: int, columns: Sequence[FloatArray], start: int) -> Block:
+    """Return the block of rows that begins at ``start``, all of them at the root or dropped."""
+    n = min(CHUNK, len(columns[0]) - start)
+    cells, node = np.empty((n, len(columns)), np.int32), np.zeros(n, np.int32)
+    parts = grid_parts(domain, bits)
+    for j, (x, column) in enumerate(zip(columns, domain, strict=True)):
+        own = column.missing == "own"
+        kernels.fill_cells(x[start : start + n], column.low, column.high - column.low, parts[j], own, cells[:, j], node)
+    return cells, node
+
+
+def real_bounds(domain: Domain, bits: int, lower: IntArray, upper: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return the coordinates of boxes given in cells, for publication."""
+    parts, low, high = grid_parts(domain, bits), domain.low, domain.high
+    reals = [np.where(a >= parts, high, low + a * (high - low) / parts) for a in (lower, upper)]
+    missing = lower >= parts
+    for ends in reals:
+        ends[missing] = np.nan
+    return reals[0], reals[1]
+
+
+class RowCells:
+    """The rows of a source as grid cells, for the many passes of a tree that grows. As sensitive as the rows.
+
+    They are read from the source once and kept, half as large as an array of doubles, together with the node each row
+    has reached; where that would need more than ``memory`` bytes they are read again for every pass. Maps must come
+    from one growing tree, each pass at nodes not above those of the last; `count` with ``ahead`` leaves the rows where
+    they are.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> domain = dc.Domain({"age": (0, 120)})
+    >>> rows = RowCells(dc.engines.open(np.array([[35.0], [70.0]])), domain, bits=4)
+    >>> rows.histograms(TreeMap.root(domain, bits=4), 4).tolist()
+    [[[0, 1, 1, 0]]]
+    """
+
+    def __init__(self, source: Source, domain: Domain, bits: int, *, memory: int = MEMORY) -> None:
+        self._source, self._domain, self._bits, self._memory = source, domain, bits, memory
+        self._kept: list[Block] | None = None
+
+    def count(self, tree_map: TreeMap, *, ahead: bool = False) -> CellCounts:
+        """Count rows by cell of a map."""
+        tallies = [Tally(tree_map.n_cells) for _ in range(WORKERS)]
+
+        def use(worker: int, block: Block) -> None:
+            tallies[worker].add(tree_map.block_ids((block[0], block[1].copy()) if ahead else block))
+
+        self._pass(use)
+        total = tallies[0].result()
+        for tally in tallies[1:]:
+            total += tally.result()
+        return total
+
+    def histograms(self, tree_map: TreeMap, bins: int) -> IntArray:
+        """Count rows by slot, axis and part of the slot's box on that axis: shape (slots, axes, bins)."""
+        widths = tree_map.widths
+        totals = np.zeros((WORKERS, *widths.shape, bins), np.int64)
+        boxes = tree_map.lower, widths, np.minimum(widths, bins)
+
+        def use(worker: int, block: Block) -> None:
+            tree_map.route(block)
+            kernels.add_histograms(*block, tree_map.slot, *boxes, totals[worker])
+
+        self._pass(use)
+        return np.asarray(totals.sum(axis=0))
+
+    def spreads(self, tree_map: TreeMap) -> tuple[IntArray, IntArray]:
+        """Return the rows of every slot, and by axis how far they lie from its middle, in 256ths of the half width.
+
+        Each row is rounded by itself, to a whole number from 0 to 256.
+        """
+        ends = tree_map.lower + tree_map.upper
+        scale = (SPREAD_UNITS / tree_map.widths).astype(np.float32)
+        counts = np.zeros((WORKERS, tree_map.n_slots), np.int64)
+        sums = np.zeros((WORKERS, *ends.shape), np.int64)
+
+        def use(worker: int, block: Block) -> None:
+            tree_map.route(block)
+            kernels.add_spreads(*block, tree_map.slot, ends, scale, counts[worker], sums[worker])
+
+        self._pass(use)
+        return counts.sum(axis=0), sums.sum(axis=0)
+
+    def _pass(self, use: Callable[[int, Block], None]) -> None:
+        if self._kept is not None:
+            _in_threads(use, self._kept)
+            return
+        kept: list[Block] | None = []
+        size = 0
+        for columns in self._source._batches(self._domain):
+
+            def read(worker: int, start: int, columns: Sequence[FloatArray] = columns) -> Block:
+                block = encode(self._domain, self._bits, columns, start)
+                use(worker, block)
+                return block
+
+            blocks = _in_threads(read, range(0, len(columns[0]), CHUNK))
+            size += sum(block[0].nbytes + block[1].nbytes for block in blocks)
+            kept = None if kept is None or size > self._memory else kept + blocks
+        self._kept = kept
+
+
+def _in_threads(work: Callable[[int, Any], T], items: Iterable[Any]) -> list[T]:
+    """Return ``work(worker, item)`` of all items; each worker has every so-many-th. Kernels hold no lock."""
+    listed = list(items)
+    workers = min(WORKERS, len(listed) // 4)
+    if workers < 2:
+        return [work(0, item) for item in listed]
+    with ThreadPoolExecutor(max_workers=workers) as pool:
+        parts = list(pool.map(lambda w: [work(w, item) for item in listed[w::workers]], range(workers)))
+    return [parts[i % workers][i // workers] for i in range(len(listed))]

@@ -1,0 +1,39 @@
+"""Synopses: the artifacts of the central model, small tables of noisy counts that may be published.
+
+>>> import discreet as dc
+>>> from discreet.synopses import Synopsis
+>>> s = Synopsis(dc.Domain.box(0, 1), lower=[[0.0], [0.5]], upper=[[0.5], [1.0]], weights=[7, 3], variances=[1.0, 1.0],
+...              guarantee=dc.Guarantee("central"))
+>>> s.count(x0=(0.25, 1.0))
+Count(6.5 ± 1.12)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from discreet.synopses.synopsis import Synopsis
+from discreet.synopses.tables import Count, HiddenCells, Marginal, TreeTable
+
+if TYPE_CHECKING:
+    from discreet.synopses import refine
+    from discreet.synopses.grid import GridSynopsis
+    from discreet.synopses.tree import TreeSynopsis
+
+__all__ = ["Count", "GridSynopsis", "HiddenCells", "Marginal", "Synopsis", "TreeSynopsis", "TreeTable", "refine"]
+
+#: Loaded on first use: reading a synopsis does not need the methods that make one.
+_HOME = {"GridSynopsis": "discreet.synopses.grid", "TreeSynopsis": "discreet.synopses.tree"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    if name == "refine":
+        return import_module("discreet.synopses.refine")
+    raise AttributeError(f"module 'discreet.synopses' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

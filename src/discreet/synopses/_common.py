@@ -1,0 +1,137 @@
+"""How every central release begins: read the form of the table, open the ledger, buy a rough number of rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet import _checks, engines, noise
+from discreet.domain import Domain, as_domain
+from discreet.engines.cells import RowMap
+from discreet.errors import InvalidArgument, InvalidType, SchemaError
+from discreet.guarantee import Ledger
+
+PUBLIC_DOMAIN = "the declared bounds and categories are public"
+PUBLIC_SIZE = "the number of rows, N, was given as public"
+
+
+@dataclass(frozen=True)
+class Opening:
+    """A release that has begun.
+
+    Attributes
+    ----------
+    source : Source
+        The table, its columns matched with the domain.
+    domain : Domain
+        The declared columns.
+    ledger : Ledger
+        What is left to spend.
+    stream : Generator
+        Where all noise comes from.
+    n_rows : float
+        A noisy or public number of rows; may be negative.
+    n_rows_variance : float or None
+        Its noise variance, None if it was given as public.
+    assumptions : tuple of str
+        For the guarantee.
+    """
+
+    source: engines.Source
+    domain: Domain
+    ledger: Ledger
+    stream: noise.Generator
+    n_rows: float
+    n_rows_variance: float | None
+    assumptions: tuple[str, ...]
+
+
+def open_release(
+    X: Any, domain: Any, epsilon: Any, random_state: Any, n_rows: Any = None, size_share: Any = 0.03
+) -> Opening:
+    """Check the arguments that all central methods share, and buy a noisy number of rows.
+
+    Parameters
+    ----------
+    X : array, data frame, table or path
+        The table; what `discreet.engines.open` takes, or nested lists of numbers.
+    domain : Domain, mapping or (low, high)
+        The declared columns.
+    epsilon : float or Fraction
+        The whole budget; ``math.inf`` for a run without privacy.
+    random_state : None, int or Generator
+        None is secure; anything else marks the guarantee as seeded.
+    n_rows : float, optional
+        A public number of rows. It is believed: a wrong one costs accuracy, never privacy.
+    size_share : float, default 0.03
+        Share of the budget that buys the number of rows otherwise.
+
+    Privacy
+    -------
+    Neighbours: add or remove one row. The number of rows with a cell changes by at most 1; it gets discrete Laplace
+    noise of scale 1/(share ε). Price: size_share ε, or nothing with a public number.
+
+    Examples
+    --------
+    >>> opening = open_release([[0.5], [0.7]], (0, 1), math.inf, None)
+    >>> opening.n_rows, opening.domain
+    (2.0, Domain({'x0': (0.0, 1.0)}))
+    """
+    ledger = Ledger(epsilon)
+    share = _checks.probability("size_share", size_share)
+    public = None if n_rows is None else _size(n_rows)
+    stream = noise.generator(random_state)
+    source = engines.open(table(X))
+    declared = as_domain(domain, source.names)
+    source = engines.open(source, declared)
+    if public is not None:
+        return Opening(source, declared, ledger, stream, public, None, (PUBLIC_DOMAIN, PUBLIC_SIZE))
+    whole = ledger.total.exact
+    price = ledger.spend("number of rows", whole if whole == math.inf else whole * share)
+    law = noise.DiscreteLaplace(Fraction(0) if price == math.inf else 1 / Fraction(price))
+    rows = int(source.count(RowMap(declared)).dense()[0])
+    noisy = float(rows + noise.discrete_laplace(law.scale, rng=stream))
+    return Opening(source, declared, ledger, stream, noisy, law.variance, (PUBLIC_DOMAIN,))
+
+
+def table(X: Any) -> Any:
+    """Return what `engines.open` can read: lists become arrays, and what is no table is refused by its form."""
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        raise InvalidType("X", type(X), "a dense table; sparse input is not supported", "X=X.toarray()")
+    paths = isinstance(X, (list, tuple)) and len(X) > 0 and isinstance(X[0], (str, Path))
+    listed = isinstance(X, (list, tuple)) and not paths
+    # Objects that know how to become an array but are no table of a library the engines know by name.
+    if listed or (hasattr(X, "__array__") and not isinstance(X, np.ndarray) and not hasattr(X, "columns")):
+        X = np.asarray(X)
+    if isinstance(X, np.ndarray):
+        if X.dtype.kind == "c":
+            raise InvalidType("X", X.dtype, "real numbers: Complex data not supported", "X=X.real")
+        if X.ndim != 2:
+            fix = "Reshape your data: X.reshape(-1, 1) for one column"
+            # Not the shape: the number of rows is a raw count.
+            raise InvalidArgument("X", f"{X.ndim}D array", "a table of rows by columns; expected 2D array", fix)
+        if not X.shape[1]:
+            raise SchemaError("X has 0 feature(s) while a minimum of 1 is required")
+    return X
+
+
+def note_columns(estimator: Any, X: Any) -> None:
+    """Set what scikit-learn expects an estimator to remember of its columns: their number, and names if any."""
+    source = engines.open(table(X))
+    estimator.n_features_in_ = len(source.names)
+    if source.named and all(isinstance(name, str) for name in getattr(X, "columns", ())):
+        estimator.feature_names_in_ = np.array(source.names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_  # left from an earlier fit
+
+
+def _size(n_rows: Any) -> float:
+    number = _checks.finite("n_rows", n_rows, fix="n_rows=1000, or None to buy it")
+    if number < 0:
+        raise InvalidArgument("n_rows", n_rows, "a public number of rows, at least 0", "n_rows=1000, or None to buy it")
+    return number

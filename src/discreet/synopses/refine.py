@@ -1,0 +1,206 @@
+"""Refinement of a synopsis: post-processing, each step a named choice, none of which costs privacy.
+
+A synopsis keeps its weights as they were drawn. Before they are used, noise that can be recognised as noise is taken
+out: `consistent` uses the counts that a tree drew on its way, `project` finds the nearest weights that could be counts,
+`threshold` drops leaves that noise alone explains. All return a new synopsis under the same promise, and its guarantee
+lists what was done. (The fit of a mixture needs k-means: `discreet.clustering.mixture`.)
+
+On the same grid these choices moved the error of private k-means by up to nine times, more than the size of the grid
+did.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import _checks
+from discreet.errors import InvalidArgument, InvalidType
+from discreet.synopses._consistency import least_squares, rate_of
+from discreet.synopses.synopsis import Synopsis
+
+__all__ = ["consistent", "project", "threshold"]
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def consistent(synopsis: Synopsis) -> Synopsis:
+    """Make leaves agree with the counts above them: weighted least squares over the tree.
+
+    Leaf weights become the linear unbiased estimates of smallest variance given all usable counts of the tree, and
+    their variances shrink accordingly. Stop counts are used where a node was cut, without the bias of having been found
+    large. Without a tree, the leaves are moved to add up to the better estimate of the total. A list of survivors
+    (`Synopsis.hidden`) is incomplete, so nothing can be inferred from its sum: it stays as it is.
+
+    Parameters
+    ----------
+    synopsis : Synopsis
+        With weights as drawn. The tree's counts are used up: in the result they are missing, so doing this twice
+        changes nothing more.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> from discreet.synopses import Synopsis, refine
+    >>> s = Synopsis(dc.Domain.box(0, 1), lower=[[0], [0.5]], upper=[[0.5], [1]], weights=[10, 20],
+    ...              variances=[2.0, 2.0], total=36, total_variance=2.0, guarantee=dc.Guarantee("central"))
+    >>> refine.consistent(s).weights.tolist()
+    [13.0, 23.0]
+    """
+    _check(synopsis)
+    if synopsis.hidden is not None or not synopsis.n_leaves:
+        return synopsis.replace(note="consistent: not applicable to a list of survivors")
+    weights, variances = synopsis.weights.astype(np.float64), synopsis.variances
+    if synopsis.tree is None:
+        whole = variances.sum()
+        share = variances / whole if whole > 0 else np.zeros_like(variances)
+        gap = synopsis.total - weights.sum() if whole > 0 else 0.0
+        spread = variances * (1 - share) + share**2 * min(synopsis.total_variance, float(whole))
+        return synopsis.replace(weights=weights + share * gap, variances=spread, note="consistent")
+    tree = synopsis.tree
+    x, V = least_squares(tree, weights, variances)
+    order = np.flatnonzero(tree.leaf >= 0)[np.argsort(tree.leaf[tree.leaf >= 0])]
+    spent = replace(tree, estimate=np.full(tree.n_nodes, np.nan), variance=np.full(tree.n_nodes, np.inf))
+    return synopsis.replace(
+        weights=x[order],
+        variances=np.maximum(V[order], 0.0),
+        total=float(x[0]),
+        total_variance=max(float(V[0]), 0.0),
+        tree=spent,
+        note="consistent",
+    )
+
+
+def project(synopsis: Synopsis) -> Synopsis:
+    """Find the nearest non-negative weights that add up to the estimated number of rows.
+
+    Minimises Σ (w - y)²/s over w >= 0, Σ w = `Synopsis.total`: w = max(0, y - λ s), spec partition-synopsis 9.11.
+    Setting negative weights to zero instead would invent E[max(Z, 0)] rows in every empty leaf.
+
+    In a grid that lists survivors only, the hidden cells would be zero as well if λ s exceeds the cutoff; then the
+    result is that of the whole grid. Otherwise the survivors are scaled to the total.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> from discreet.synopses import Synopsis, refine
+    >>> s = Synopsis(dc.Domain.box(0, 1), lower=[[0], [0.5]], upper=[[0.5], [1]], weights=[-4, 14],
+    ...              variances=[1.0, 1.0], guarantee=dc.Guarantee("central"))
+    >>> refine.project(s).weights.tolist()
+    [0.0, 10.0]
+    """
+    _check(synopsis)
+    y, total = synopsis.weights.astype(np.float64), synopsis.total
+    if synopsis.hidden is None:
+        weights, _ = nearest_weights(y, synopsis.variances, total)
+        return synopsis.replace(weights=weights, note="project")
+    # All counts of such a list have one variance, so λ can be told in rows.
+    weights, shift = nearest_weights(y, np.ones_like(y), total)
+    if y.sum() >= total and shift >= synopsis.hidden.cutoff:
+        return synopsis.replace(weights=weights, note="project")
+    kept = np.maximum(y, 0.0)
+    return synopsis.replace(weights=_scaled(kept, total), note="project: survivors scaled to the total")
+
+
+def threshold(
+    synopsis: Synopsis, *, cut: float | str = "auto", keep_share: float = 0.8, keep_total: bool = False
+) -> Synopsis:
+    """Drop the leaves whose weight noise alone explains: their weight becomes 0.
+
+    Parameters
+    ----------
+    synopsis : Synopsis
+        With weights as drawn, or consistent ones.
+    cut : {"auto", "noise"} or float
+        "noise" cuts at ln(cells) / ε of each leaf's noise, which among empty leaves only about one in the whole
+        synopsis exceeds. "auto" lowers that cut where it would take too many rows along: the leaves that stay,
+        heaviest first, hold at least ``keep_share`` of the estimated total. A number cuts at so many standard
+        deviations of the noise.
+    keep_share : float, default 0.8
+        See "auto".
+    keep_total : bool, default False
+        Whether the leaves that stay are scaled to add up to the estimated number of rows. Off, they stay as drawn, and
+        what was dropped is missing from the sum; clustering does not depend on it.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> from discreet.synopses import Synopsis, refine
+    >>> s = Synopsis(dc.Domain.box(0, 1), lower=[[0], [0.5]], upper=[[0.5], [1]], weights=[1, 14],
+    ...              variances=[8.0, 8.0], guarantee=dc.Guarantee("central"))
+    >>> refine.threshold(s).weights.tolist(), refine.threshold(s, keep_total=True).weights.tolist()
+    ([0.0, 14.0], [0.0, 15.0])
+    """
+    _check(synopsis)
+    share = float(_checks.probability("keep_share", keep_share, closed=True))
+    y = synopsis.weights.astype(np.float64)
+    if isinstance(cut, str):
+        limit, shown = noise_cut(synopsis), "ln(cells)/epsilon"
+        if _checks.choice("cut", cut, ("auto", "noise")) == "auto":
+            limit, shown = (
+                np.minimum(limit, share_cut(synopsis, share)),
+                f"{shown}, at least {share:g} of the rows kept",
+            )
+    else:
+        deviations = _checks.finite("cut", cut, fix='cut="auto"')
+        if deviations < 0:
+            raise InvalidArgument("cut", cut, '"auto", "noise" or standard deviations, zero or more', 'cut="auto"')
+        limit, shown = deviations * np.sqrt(synopsis.variances), f"{deviations:g} standard deviations"
+    kept = np.where((y > 0) & (y >= limit), y, 0.0)
+    if keep_total:
+        kept = _scaled(kept, synopsis.total)
+    return synopsis.replace(weights=kept, note=f"threshold: {shown}{', total kept' * keep_total}")
+
+
+def noise_cut(synopsis: Synopsis) -> FloatArray:
+    """Return ln(cells)/ε for each leaf, ε that of a count with the leaf's noise variance."""
+    cells = synopsis.n_leaves if synopsis.hidden is None else synopsis.hidden.n_cells
+    levels, which = np.unique(synopsis.variances, return_inverse=True)
+    each = np.array([math.log(max(cells, 1)) / rate_of(float(v)) for v in levels])
+    return each[which] if len(levels) else np.empty(0)
+
+
+def share_cut(synopsis: Synopsis, share: float) -> float:
+    """Return the largest weight at which the leaves of at least that weight hold a share of the total."""
+    heaviest = np.sort(synopsis.weights.astype(np.float64))[::-1]
+    enough = np.flatnonzero(np.cumsum(heaviest) >= share * synopsis.total)
+    return max(float(heaviest[enough[0]]), 0.0) if enough.size else 0.0
+
+
+def nearest_weights(y: FloatArray, s: FloatArray, total: float) -> tuple[FloatArray, float]:
+    """Return w = max(0, y - λ s) with Σ w = total, and λ.
+
+    Weights without noise (s = 0) stay, as far as they are positive; with none but those, all are scaled.
+
+    Examples
+    --------
+    >>> nearest_weights(np.array([5.0, 1.0]), np.array([1.0, 1.0]), 2.0)
+    (array([2., 0.]), 3.0)
+    """
+    if total <= 0 or not y.size:
+        return np.zeros_like(y), math.inf
+    exact = s <= 0
+    if exact.any():
+        fixed = np.where(exact, np.maximum(y, 0.0), 0.0)
+        if exact.all() or fixed.sum() >= total:
+            return _scaled(fixed, total), 0.0
+        fixed[~exact], shift = nearest_weights(y[~exact], s[~exact], total - float(fixed.sum()))
+        return fixed, shift
+    order = np.argsort(-(y / s), kind="stable")
+    shifts = (np.cumsum(y[order]) - total) / np.cumsum(s[order])
+    last = int(np.flatnonzero(y[order] / s[order] > shifts)[-1])
+    shift = float(shifts[last])
+    return np.maximum(y - shift * s, 0.0), shift
+
+
+def _scaled(weights: FloatArray, total: float) -> FloatArray:
+    present = float(weights.sum())
+    return weights * (max(total, 0.0) / present) if present > 0 else weights
+
+
+def _check(synopsis: object) -> None:
+    if not isinstance(synopsis, Synopsis):
+        raise InvalidType("synopsis", type(synopsis).__name__, "a Synopsis", "GridSynopsis(...).fit(data).synopsis_")
