@@ -90,14 +90,19 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any], dict[str, list[Any]]]] = [
     (
         noise.choose_cuts,
         {"cells": [1, 2, 3], "qs": [0.5], "epsilon": 1, "start": 0, "stop": 8},
-        {"cells": [None, "abc", np.array([0.5]), [[1]]], "qs": BAD_QS, "epsilon": [*BAD_BUDGETS, None], "stop": BAD_WHOLE},
+        {
+            "cells": [None, "abc", np.array([0.5]), [[1]]],
+            "qs": BAD_QS,
+            "epsilon": [*BAD_BUDGETS, None],
+            "stop": BAD_WHOLE,
+        },
     ),
     (
         noise.private_bounds,
         {"values": DATA, "epsilon": 0.1},
         {"values": BAD_TABLES, "epsilon": [*BAD_BUDGETS, None, 1e-300], "beta": [*BAD_SHARES, 0, 1], "rng": BAD_RNG},
     ),
-    (noise.fingerprint, {"values": ["a"], "key": 1}, {"key": [None, -1, "k", 1.5, 2**200, True], "values": [None, 3]}),
+    (noise.fingerprint, {"values": ["a"], "key": 1}, {"key": [None, -1, "k", 1.5, 2**200], "values": [None, 3]}),
     (
         noise.HashFamily,
         {"n_functions": 2, "width": 8, "key": 1},

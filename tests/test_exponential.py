@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.noise import _scaled
+from discreet.noise import _scaled_kernels as _scaled
 from discreet.noise._exponential import ETA, exponential, law, pick, rate, uniforms, weigh
 from discreet.noise._generator import Generator, generator
 

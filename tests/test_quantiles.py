@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.noise import _joint_kernels, _scaled
+from discreet.noise import _joint_kernels
+from discreet.noise import _scaled_kernels as _scaled
 from discreet.noise._exponential import ETA, law, rate
 from discreet.noise._generator import generator
 from discreet.noise._joint import JointLaw, eta, shares, subset

@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import approx_fprime, minimize
 
 import discreet as dc
 from discreet import noise
-from discreet.clustering import mixture
+from discreet.clustering import _mixture_kernels, mixture
+from discreet.clustering._mixture import _Problem
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.noise.laws import DiscreteLaplace
 from discreet.synopses import HiddenCells, Synopsis, TreeTable, refine
@@ -322,3 +323,22 @@ def test_the_mixture_leaves_bought_means_and_survivor_lists_alone():
     assert not len(mixture(few, 3).means)
     inside = mixture(drawn, 3).synopsis
     assert ((inside.points >= drawn.lower - 1e-12) & (inside.points <= drawn.upper + 1e-12)).all()
+
+
+def test_the_gradient_of_the_mixture_is_that_of_its_counts():
+    drawn, _ = gaussian_grid(6, 1.0, seed=4)
+    problem = _Problem(drawn, np.ones(36, dtype=bool))
+    rng = np.random.default_rng(5)
+    masses, means, logs = rng.uniform(500, 900, 3), rng.uniform(0.1, 0.9, (3, 2)), rng.uniform(-3, -1, (3, 2))
+    pull = rng.normal(size=36)
+
+    def value(x):
+        share = problem.axes.shares(x[3:9].reshape(3, 2), np.exp(x[9:].reshape(3, 2)))[0]
+        return pull @ _mixture_kernels.expected(problem.starts, problem.index, share, x[:3])
+
+    share, by_mean, by_spread = problem.axes.shares(means, np.exp(logs))
+    parts = _mixture_kernels.gradient(problem.starts, problem.index, share, by_mean, by_spread, masses, pull)
+    at = np.concatenate([masses, means.ravel(), logs.ravel()])
+    np.testing.assert_allclose(
+        np.concatenate([p.ravel() for p in parts]), approx_fprime(at, value, 1e-6), rtol=1e-3, atol=1e-2
+    )

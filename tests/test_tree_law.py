@@ -14,7 +14,7 @@ from discreet.noise._exponential import law
 from discreet.noise._joint import JointLaw
 from discreet.noise._many import ManyRuns, joint_cuts
 from discreet.noise._runs import Runs
-from discreet.noise._scaled import heap_of
+from discreet.noise._scaled_kernels import heap_of
 from discreet.synopses._axes import _SCORE_UNIT, spread_scores, spread_weights
 from discreet.synopses.budgets import Plan, auto_threshold, scale_of
 from discreet.synopses.partitioners import RATIOS, density_scores, density_weights

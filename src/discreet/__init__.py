@@ -18,22 +18,32 @@ from typing import TYPE_CHECKING, Any
 from discreet._version import __version__
 
 if TYPE_CHECKING:
-    from discreet import datasets, engines, errors, noise
+    from discreet import clustering, datasets, engines, errors, evaluation, noise, synopses
+    from discreet.clustering import DPLloyd, PrivateKMeans
     from discreet.domain import Box, Categorical, Domain, Numeric
     from discreet.guarantee import Guarantee, Ledger
+    from discreet.synopses import GridSynopsis, Synopsis, TreeSynopsis
 
 __all__ = [
     "Box",
     "Categorical",
+    "DPLloyd",
     "Domain",
+    "GridSynopsis",
     "Guarantee",
     "Ledger",
     "Numeric",
+    "PrivateKMeans",
+    "Synopsis",
+    "TreeSynopsis",
     "__version__",
+    "clustering",
     "datasets",
     "engines",
     "errors",
+    "evaluation",
     "noise",
+    "synopses",
 ]
 
 _HOME = {
@@ -43,8 +53,13 @@ _HOME = {
     "Numeric": "discreet.domain",
     "Guarantee": "discreet.guarantee",
     "Ledger": "discreet.guarantee",
+    "DPLloyd": "discreet.clustering",
+    "PrivateKMeans": "discreet.clustering",
+    "GridSynopsis": "discreet.synopses",
+    "Synopsis": "discreet.synopses",
+    "TreeSynopsis": "discreet.synopses",
 }
-_ROOMS = {"datasets", "engines", "errors", "noise"}
+_ROOMS = {"clustering", "datasets", "engines", "errors", "evaluation", "noise", "synopses"}
 
 
 def __getattr__(name: str) -> Any:

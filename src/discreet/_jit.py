@@ -1,8 +1,7 @@
 """Numba's compiler with its type kept: a jitted function has the signature it is written with.
 
 Numba keeps machine code on disk and looks only at a kernel's own file to see whether it is stale, not at the files of
-what is inlined into it. So all jitted code lives in files called ``*kernels.py``, and when any of them has changed, the
-machine code of all of them is thrown away.
+what is inlined into it. So when any file with jitted code has changed, the machine code of all of them is thrown away.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def _drop_stale_code() -> None:
     package = Path(__file__).parent
-    sources = sorted(package.rglob("*kernels.py"))
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+    texts = [path.read_bytes() for path in sorted(package.rglob("*.py"))]
+    digest = hashlib.sha256(b"".join(text for text in texts if b"discreet._jit import" in text)).hexdigest()
     stamp = package / "__pycache__" / "kernels.sha256"
     try:
         if stamp.is_file() and stamp.read_text() == digest:

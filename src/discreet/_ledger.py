@@ -189,7 +189,7 @@ class Scope:
         return scope
 
     def __copy__(self) -> Scope:
-        raise InvalidType("ledger", self, "one and the same everywhere: a copy could spend its budget again", "one Ledger")
+        raise InvalidType("ledger", self, "one and the same: a copy could spend its budget again", "one Ledger")
 
     def __reduce__(self) -> Any:
         return self.__copy__()

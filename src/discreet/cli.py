@@ -68,19 +68,21 @@ def demo(
 
 def _tell(result: Any) -> None:
     """Say in plain words what happened."""
+    from discreet import _cli_jobs
+
     console.print(
         f"\n[bold]The table.[/] {result.rows:,} invented patients, two columns (age, yearly cost), "
         f"{result.clusters} groups of people. Pretend it may not leave the building."
     )
     console.print(
-        f"[bold]The release.[/] The declared range of the columns was cut into {result.parts} x {result.parts} cells, "
+        f"[bold]The release.[/] The declared range of the columns was cut into {result.synopsis.n_leaves:,} cells, "
         "the patients in each were counted, and every count, also of the empty cells, got random noise.\n"
     )
-    _promise(result.guarantee, result.ledger_rows)
+    _promise(result.guarantee, _cli_jobs.ledger_rows(result.guarantee))
     console.print(
         f"[bold]The clusters.[/] {result.clusters} centres were found in the release alone. On the raw rows, their "
         f"squared error is [bold]{result.ratio:.3f}[/] times that of plain k-means, which sees every patient "
-        f"({result.nicv_private:,.5f} against {result.nicv_plain:,.5f} in units of the squared range).\n"
+        f"({result.nicv_private:,.2f} against {result.nicv_plain:,.2f}, mean squared distance to the centre).\n"
         "[dim](This comparison looks at the raw rows. It is shown because they are invented; it is not part of the "
         "release.)[/]\n"
     )

@@ -113,7 +113,7 @@ class Guarantee:
         elif isinstance(self.delta, bool) or self.delta != 0:
             raise InvalidArgument("delta", self.delta, "0 for a pure epsilon ledger", "delta=0.0")
         if any(not isinstance(x, Line) or not x.amount > 0 for x in self.ledger):
-            raise InvalidType("ledger", self.ledger, "lines with positive amounts", "Guarantee.from_ledger(ledger, ...)")
+            raise InvalidType("ledger", self.ledger, "lines with positive amounts", "Guarantee.from_ledger(ledger)")
         if not isinstance(self.parameters, Mapping):
             raise InvalidType("parameters", self.parameters, "a mapping", "parameters={}")
         object.__setattr__(self, "neighbours", self.neighbours or NEIGHBOURS[self.model])

@@ -57,6 +57,15 @@ class MixtureFit:
         How many rows each component stands for.
     means, spreads : array of shape (components, columns)
         In the domain's coordinates. Empty if nothing could be fitted; then `synopsis` is the thresholded one.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> data = dc.datasets.mixture(5000, 2, 3, random_state=0)
+    >>> release = dc.GridSynopsis(1.0, data.domain, 20, random_state=0).fit(data.X).synopsis_
+    >>> fit = mixture(release, 3)
+    >>> fit.means.shape, abs(fit.masses.sum() - 5000) < 100
+    ((3, 2), np.True_)
     """
 
     synopsis: Synopsis
@@ -205,10 +214,14 @@ class _Problem:
     def __init__(self, synopsis: Synopsis, placed: BoolArray) -> None:
         low, high = synopsis.domain.low, synopsis.domain.high
         self.axes = _Axes.of(synopsis, placed, high - low)
-        self.drawn, self.total = synopsis.weights[placed].astype(np.float64), synopsis.total
+        # Sorted by the interval on the first axis, for the kernels; results are put back in the leaves' own order.
+        self.order = np.argsort(self.axes.index[:, 0], kind="stable")
+        self.index = self.axes.index[self.order]
+        self.starts = np.append(np.unique(self.index[:, 0], return_index=True)[1], len(self.index))
+        self.drawn, self.total = synopsis.weights[placed].astype(np.float64)[self.order], synopsis.total
         # A count of n rows varies by about n from one sample of people to the next: no fit needs to follow that.
         # Noise far below one row would make the weights of empty leaves huge, hence the floor.
-        self.precision = 1 / np.maximum(synopsis.variances[placed] + np.maximum(self.drawn, 0.0), 1.0)
+        self.precision = 1 / np.maximum(synopsis.variances[placed][self.order] + np.maximum(self.drawn, 0.0), 1.0)
         self.narrowest = max(_NARROWEST * float((self.axes.inner[:, 1] - self.axes.inner[:, 0]).min()), 1e-6)
         self.box = list(zip(low / (high - low), high / (high - low), strict=True))
 
@@ -222,9 +235,9 @@ class _Problem:
         def objective(x: FloatArray) -> tuple[float, FloatArray]:
             n, mean, logs = unpack(x)
             share, by_mean, by_spread = self.axes.shares(mean, np.exp(logs))
-            gap = kernels.expected(self.axes.index, share, n) - self.drawn
+            gap = kernels.expected(self.starts, self.index, share, n) - self.drawn
             pull = self.precision * gap
-            to_mass, to_mean, to_spread = kernels.gradient(self.axes.index, share, by_mean, by_spread, n, pull)
+            to_mass, to_mean, to_spread = kernels.gradient(self.starts, self.index, share, by_mean, by_spread, n, pull)
             apart = logs - logs.mean(axis=0)
             loss = (pull @ gap + _TIE * (apart**2).sum()) / 2
             slopes = (to_mass * unit_mass, to_mean * unit_mean, to_spread + _TIE * apart)
@@ -242,7 +255,9 @@ class _Problem:
 
     def expected(self, fit: _Components) -> FloatArray:
         share, _, _ = self.axes.shares(fit.means, fit.spreads)
-        return kernels.expected(self.axes.index, share, fit.masses)
+        counts = np.empty(len(self.order))
+        counts[self.order] = kernels.expected(self.starts, self.index, share, fit.masses)
+        return counts
 
     def leaf_means(self, fit: _Components) -> FloatArray:
         share, _, _ = self.axes.shares(fit.means, fit.spreads)

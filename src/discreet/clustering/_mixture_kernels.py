@@ -1,4 +1,8 @@
-"""The loops of the mixture fit: expected counts of all leaves, the squared residual and its gradient."""
+"""The loops of the mixture fit: expected counts of all leaves, and the gradient of the squared residual.
+
+Leaves come sorted by their interval on the first axis, in blocks that share it (``starts``, one more than blocks). Most
+components are far from most leaves: where a component has no share of the interval, it skips the block.
+"""
 
 from __future__ import annotations
 
@@ -15,24 +19,27 @@ _NEGLIGIBLE = 1e-13
 
 
 @jit
-def expected(index: IntArray, shares: FloatArray, masses: FloatArray) -> FloatArray:
+def expected(starts: IntArray, index: IntArray, shares: FloatArray, masses: FloatArray) -> FloatArray:
     """Return the expected count of every leaf: Σ_k masses[k] Π_j shares[index[leaf, j], k]."""
     n, d = index.shape
     out = np.zeros(n)
-    for i in range(n):
+    for block in range(starts.size - 1):
         for k in range(masses.size):
-            share = 1.0
-            for j in range(d):
-                share *= shares[index[i, j], k]
-                if share < _NEGLIGIBLE:
-                    break
-            if share >= _NEGLIGIBLE:
-                out[i] += masses[k] * share
+            first = shares[index[starts[block], 0], k]
+            if first < _NEGLIGIBLE:
+                continue
+            for i in range(starts[block], starts[block + 1]):
+                share = first
+                for j in range(1, d):
+                    share *= shares[index[i, j], k]
+                if share >= _NEGLIGIBLE:
+                    out[i] += masses[k] * share
     return out
 
 
 @jit
 def gradient(
+    starts: IntArray,
     index: IntArray,
     shares: FloatArray,
     by_mean: FloatArray,
@@ -41,26 +48,27 @@ def gradient(
     pull: FloatArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return Σ_leaf pull[leaf] d(expected count) by masses (K,), means (K, d) and log spreads (K, d)."""
-    n, d = index.shape
-    n_components = masses.size
-    to_mass = np.zeros(n_components)
-    to_mean, to_spread = np.zeros((n_components, d)), np.zeros((n_components, d))
-    for i in range(n):
-        for k in range(n_components):
-            share = 1.0
-            for j in range(d):
-                share *= shares[index[i, j], k]
-                if share < _NEGLIGIBLE:
-                    break
-            if share < _NEGLIGIBLE:
+    d = index.shape[1]
+    to_mass = np.zeros(masses.size)
+    to_mean, to_spread = np.zeros((masses.size, d)), np.zeros((masses.size, d))
+    for block in range(starts.size - 1):
+        for k in range(masses.size):
+            first = shares[index[starts[block], 0], k]
+            if first < _NEGLIGIBLE:
                 continue
-            part = pull[i] * share
-            to_mass[k] += part
-            part *= masses[k]
-            for j in range(d):
-                own = part / shares[index[i, j], k]
-                to_mean[k, j] += own * by_mean[index[i, j], k]
-                to_spread[k, j] += own * by_spread[index[i, j], k]
+            for i in range(starts[block], starts[block + 1]):
+                share = first
+                for j in range(1, d):
+                    share *= shares[index[i, j], k]
+                if share < _NEGLIGIBLE:
+                    continue
+                part = pull[i] * share
+                to_mass[k] += part
+                part *= masses[k]
+                for j in range(d):
+                    own = part / shares[index[i, j], k]
+                    to_mean[k, j] += own * by_mean[index[i, j], k]
+                    to_spread[k, j] += own * by_spread[index[i, j], k]
     return to_mass, to_mean, to_spread
 
 

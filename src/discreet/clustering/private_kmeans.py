@@ -121,9 +121,7 @@ class PrivateKMeans(Centers):
         _checks.choice("scale", self.scale, ("none", "domain"))
         _method(self.synopsis, k)
         opening = open_release(X, self.domain, self.epsilon, self.random_state, self.n_rows, self.size_share)
-        choice = _method(self.synopsis, k) or auto.choose(
-            opening.n_rows, opening.domain, k, float(opening.ledger.remaining)
-        )
+        choice = _method(self.synopsis, k) or _choose(opening, k)
         released = _build(choice, opening)
         found = cluster_synopsis(
             released,
@@ -139,6 +137,14 @@ class PrivateKMeans(Centers):
         self.cluster_centers_, self.cluster_weights_, self.note_ = found.centers, found.weights, found.note
         note_columns(self, X)
         return self
+
+
+def _choose(opening: Opening, n_clusters: int) -> auto.Choice:
+    facts = opening.n_rows, opening.domain, n_clusters
+    occupied = None
+    if auto.wants_probe(*facts, float(opening.ledger.remaining)):
+        occupied = auto.occupied_share(opening.source, opening.domain, opening.ledger, opening.stream)
+    return auto.choose(*facts, float(opening.ledger.remaining), occupied)
 
 
 def _method(synopsis: Any, n_clusters: int) -> auto.Choice | None:

@@ -57,7 +57,8 @@ class ArrayTable(_Table):
         if data.ndim == 1:
             data = data[:, np.newaxis]
         if data.ndim != 2 or not data.shape[1]:
-            raise InvalidArgument("data", f"{data.ndim} dimensions", "an array of rows by columns", "data.reshape(len(data), -1)")
+            form = f"{data.ndim} dimensions"  # not the shape: the number of rows is a secret
+            raise InvalidArgument("data", form, "an array of rows by columns", "data.reshape(len(data), -1)")
         super().__init__([f"x{i}" for i in range(data.shape[1])], len(data), "the array")
         self._data = data
 

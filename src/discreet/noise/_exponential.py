@@ -3,8 +3,8 @@
 The textbook form draws with probability proportional to exp(ε score / span). Doubles can break it in three ways:
 weights underflow to zero, cumulative sums swallow the small ones, and a uniform number with 53 bits cannot hit an
 interval shorter than 2^-53. Here log-weights are clamped 700 below the best, weights are added in a heap of sums
-(`_scaled.py`) and every comparison uses a uniform number with full precision at every scale, so each outcome is drawn
-with its true probability up to a factor e^(±2η), η = 3000 * 2^-53. The mechanism runs with ε - 4η and costs ε
+(`_scaled_kernels.py`) and every comparison uses a uniform number with full precision at every scale, so each outcome
+is drawn with its true probability up to a factor e^(±2η), η = 3000 * 2^-53. The mechanism runs with ε - 4η and costs ε
 (spec partition-synopsis, 9.4).
 """
 
@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from discreet import _checks
 from discreet.errors import InvalidArgument
-from discreet.noise import _scaled
+from discreet.noise import _scaled_kernels as _scaled
 from discreet.noise._generator import Generator, generator
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]

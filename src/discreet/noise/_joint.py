@@ -39,7 +39,7 @@ from itertools import groupby, pairwise
 import numpy as np
 
 from discreet.noise import _joint_kernels as kernels
-from discreet.noise import _scaled
+from discreet.noise import _scaled_kernels as _scaled
 from discreet.noise._exponential import LARGEST_EPSILON, IntArray, Scaled, pick, rate
 from discreet.noise._generator import Generator
 from discreet.noise._runs import Runs

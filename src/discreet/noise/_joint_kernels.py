@@ -1,8 +1,8 @@
 """The jitted loops of the joint quantile mechanism: linear time in the runs, no subtraction, no FFT.
 
-All weights are scaled numbers (`_scaled.py`), held in pairs of arrays ``m, e``. The factor of an interval with ``lag``
-rows where ``target`` are wanted is ``exp(-rate * |lag - target|) + floor``. A target is given as its whole part and
-the fraction beyond it, so the difference is an exact integer and one small correction.
+All weights are scaled numbers (`_scaled_kernels.py`), held in pairs of arrays ``m, e``. The factor of an interval
+with ``lag`` rows where ``target`` are wanted is ``exp(-rate * |lag - target|) + floor``. A target is given as its
+whole part and the fraction beyond it, so the difference is an exact integer and one small correction.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from discreet._jit import inlined, jit
-from discreet.noise._scaled import NOTHING, decay, plus, sum_up, times
+from discreet.noise._scaled_kernels import NOTHING, decay, plus, sum_up, times
 
 
 @inlined

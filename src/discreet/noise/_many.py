@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from discreet._checks import Exact
 from discreet.noise import _many_kernels as kernels
-from discreet.noise import _scaled
+from discreet.noise import _scaled_kernels as _scaled
 from discreet.noise._exponential import CLAMP, FloatArray, IntArray, Scaled, rate
 from discreet.noise._generator import Generator
 from discreet.noise._joint import FLOOR, eta

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet._jit import jit
 from discreet.noise import _joint_kernels as joint
-from discreet.noise._scaled import NOTHING, descend, heap_of
+from discreet.noise._scaled_kernels import NOTHING, descend, heap_of
 
 
 @jit
