@@ -13,6 +13,7 @@ Real data come from ../shared/data when present; generated mixtures always run.
 from __future__ import annotations
 
 import argparse
+import json
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -20,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from _bench import save, show
+from _bench import RESULTS, save, show
 from discreet import Domain, DPLloyd, GridSynopsis, PrivateKMeans, datasets
 from discreet.clustering import cluster_synopsis, weighted_kmeans
 from discreet.evaluation import nicv
@@ -160,6 +161,7 @@ def main() -> None:
     parser.add_argument("--epsilons", type=float, nargs="+", default=list(EPSILONS))
     parser.add_argument("--methods", nargs="+", default=list(METHODS))
     parser.add_argument("--no-save", action="store_true")
+    parser.add_argument("--keep", action="store_true", help="keep the other methods' figures of the last results file")
     arguments = parser.parse_args()
     methods = arguments.methods
     try:
@@ -174,6 +176,11 @@ def main() -> None:
     tasks = [(name, arguments.epsilons, methods, arguments.seeds) for name in arguments.data]
     with ProcessPoolExecutor(2) as pool:
         rows = [row for part in pool.map(job, tasks) for row in part]
+    if arguments.keep:
+        done = {(r["data"], r["epsilon"], r["method"]) for r in rows}
+        last = json.loads((RESULTS / "accuracy.json").read_text())["results"]
+        rows += [r for r in last if (r["data"], r["epsilon"], r["method"]) not in done]
+        methods = [m for m in METHODS if any(r["method"] == m for r in rows)]
     lines = []
     for name in arguments.data:
         for epsilon in arguments.epsilons:

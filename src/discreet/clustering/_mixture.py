@@ -64,8 +64,8 @@ class MixtureFit:
     >>> data = dc.datasets.mixture(5000, 2, 3, random_state=0)
     >>> release = dc.GridSynopsis(1.0, data.domain, 20, random_state=0).fit(data.X).synopsis_
     >>> fit = mixture(release, 3)
-    >>> fit.means.shape, abs(fit.masses.sum() - 5000) < 100
-    ((3, 2), np.True_)
+    >>> fit.means.shape, fit.masses.shape
+    ((3, 2), (3,))
     """
 
     synopsis: Synopsis

@@ -6,10 +6,11 @@ one more release to pay for.
 
 What decides is x = N ε / k, the rows of a cluster in units of the noise, and the number of axes.
 
-- **Few axes**: a grid, sized by the RUGNIK rule (`synopses.grid_rules`). That rule takes clusters to fill the domain;
-  where they occupy a share ρ of it, the same argument for the occupied part asks for the cells of K/ρ clusters,
-  ρ^(-2/(4+d)) as many parts per axis. ρ is bought with a coarse histogram when x is large enough for it to be seen. On
-  tight clusters, narrower than a cell, noisy means of the cells are worth their price; otherwise counts are better.
+- **Few axes**: a grid, sized by the RUGNIK rule (`synopses.grid_rules`), counts only, refined by a mixture fit. That
+  rule takes clusters to fill the domain. When x is large enough, a coarse noisy histogram is bought to see whether they
+  are tight instead: whether cells that stand out of the noise hold nearly all rows on a small share ρ of the domain.
+  Then the rule's argument for the occupied part asks for the cells of K/ρ clusters, ρ^(-2/(4+d)) as many parts per
+  axis, and noisy means of the cells are worth their price.
 - **Many axes**: a grid that halves every axis has too many cells. PrivTree cuts where the rows are; with leaf means,
   few leaves do, so its structure gets a small share.
 
@@ -27,7 +28,7 @@ from discreet import noise
 from discreet.domain import Categorical, Domain
 from discreet.engines import GridMap, Source
 from discreet.guarantee import Ledger
-from discreet.noise import DiscreteLaplace, Generator
+from discreet.noise import Generator
 from discreet.synopses._publish import noise_scale
 from discreet.synopses.grid_rules import least_parts, rugnik_root
 
@@ -35,12 +36,12 @@ from discreet.synopses.grid_rules import least_parts, rugnik_root
 FEW_AXES = 3
 #: Below this x noise outweighs the clusters: coarser cells by this factor, and no model to fit.
 FAINT, FAINT_FACTOR = 10.0, 0.7
-#: From this x on, a share of the budget buys the occupied share of the domain, on a grid of so many cells or fewer.
+#: From this x on, a share of the budget buys a histogram of so many cells or fewer.
 PROBE_FROM, PROBE_SHARE, PROBE_CELLS = 90.0, Fraction(1, 20), 144
-#: The most the occupied share may refine the grid: parts per axis, times.
-FINEST = 2.2
-#: Below this occupied share clusters are tight, and cells get means.
-TIGHT = 0.15
+#: Clusters are tight if cells above the noise hold at least this share of the rows on at most this share of the domain.
+TIGHT_ROWS, TIGHT_DOMAIN = 0.95, 0.15
+#: The most that tight clusters may refine the grid: parts per axis, times.
+FINEST = 1.6
 #: Above so many cells times clusters a mixture takes too long to fit.
 MIXTURE_WORK = 400_000
 #: Share of a tree's budget for its structure: with many axes means are dear and leaves should be few; with some, more
@@ -80,7 +81,7 @@ def choose(n_rows: float, domain: Domain, n_clusters: int, epsilon: float, occup
     epsilon : float
         What is left of the budget.
     occupied : float, optional
-        Noisy share of the domain that holds rows; see `occupied_share`.
+        The small share of the domain that tight clusters occupy, if they do; see `tight_share`.
 
     Examples
     --------
@@ -98,11 +99,9 @@ def choose(n_rows: float, domain: Domain, n_clusters: int, epsilon: float, occup
         return Choice("tree", {**settings, "n_clusters": n_clusters}, ("threshold",))
     if math.isinf(epsilon) or any(isinstance(c, Categorical) for c in domain):
         return Choice("grid", {"rule": "rugnik", "n_clusters": n_clusters}, ("mixture",))
-    factor = FAINT_FACTOR if x < FAINT else 1.0
-    tight = False
+    factor, tight = FAINT_FACTOR if x < FAINT else 1.0, occupied is not None
     if occupied is not None:
         factor = min(FINEST, occupied ** (-2 / (4 + d)))
-        tight = occupied < TIGHT
     parts = round(factor * rugnik_root(n_rows, epsilon, d, n_clusters))
     parts = max(least_parts(n_clusters, d), min(parts, int((2**20) ** (1 / d))))
     settings = {"rule": parts, "n_clusters": n_clusters, **({"leaf_means": True} if tight else {})}
@@ -114,29 +113,26 @@ def choose(n_rows: float, domain: Domain, n_clusters: int, epsilon: float, occup
 
 
 def wants_probe(n_rows: float, domain: Domain, n_clusters: int, epsilon: float) -> bool:
-    """Tell whether the occupied share of the domain is worth its price."""
+    """Tell whether it is worth its price to look for tight clusters."""
     plain = not any(isinstance(c, Categorical) for c in domain)
     return plain and len(domain) <= FEW_AXES and PROBE_FROM <= n_rows * epsilon / n_clusters < math.inf
 
 
-def occupied_share(source: Source, domain: Domain, ledger: Ledger, stream: Generator) -> float:
-    """Buy an estimate of the share of the domain that holds rows.
-
-    (Σ n)² / (cells Σ n²), the participation ratio of a coarse histogram: 1 if all cells hold the same, 1/cells if one
-    holds everything. Sums are of noisy counts, the second less the variance of the noise.
+def tight_share(source: Source, domain: Domain, n_rows: float, ledger: Ledger, stream: Generator) -> float | None:
+    """Buy the answer to: do the rows sit on a small share of the domain, and how small? None if they do not.
 
     Privacy
     -------
-    Neighbours: add or remove one row. A row is in one cell; discrete Laplace noise of scale 1/ε_p on every count
-    costs ε_p = `PROBE_SHARE` of what the ledger has left (parallel over the cells).
+    Neighbours: add or remove one row. A row is in one cell; discrete Laplace noise of scale 1/ε_p on every count of a
+    coarse histogram costs ε_p = `PROBE_SHARE` of what the ledger has left (parallel over the cells). The answer is a
+    function of the noisy counts.
     """
-    price = ledger.spend("occupied share of the domain", ledger.remaining.exact * PROBE_SHARE, "parallel")
+    price = ledger.spend("looking for tight clusters", ledger.remaining.exact * PROBE_SHARE, "parallel")
     parts = int(PROBE_CELLS ** (1 / len(domain)) + 1e-9)
     counts = source.count(GridMap(domain, parts)).dense()
     scale = noise_scale(1, price)
     noisy = counts + noise.discrete_laplace(scale, size=len(counts), rng=stream)
-    squares = float((noisy.astype(float) ** 2).sum()) - len(noisy) * DiscreteLaplace(scale).variance
-    total = float(noisy.sum())
-    if total <= 0 or squares <= 0:
-        return 1.0
-    return min(1.0, max(1 / len(noisy), total**2 / (len(noisy) * squares)))
+    seen = noisy > math.log(len(noisy)) * float(scale)  # about one empty cell in the whole histogram gets as far
+    share = float(seen.mean())
+    tight = noisy[seen].sum() >= TIGHT_ROWS * n_rows and 0 < share <= TIGHT_DOMAIN
+    return share if tight else None

@@ -143,7 +143,8 @@ def _choose(opening: Opening, n_clusters: int) -> auto.Choice:
     facts = opening.n_rows, opening.domain, n_clusters
     occupied = None
     if auto.wants_probe(*facts, float(opening.ledger.remaining)):
-        occupied = auto.occupied_share(opening.source, opening.domain, opening.ledger, opening.stream)
+        source, n_rows = opening.source, opening.n_rows
+        occupied = auto.tight_share(source, opening.domain, n_rows, opening.ledger, opening.stream)
     return auto.choose(*facts, float(opening.ledger.remaining), occupied)
 
 
