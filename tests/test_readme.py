@@ -6,6 +6,8 @@ import doctest
 import re
 from pathlib import Path
 
+import pytest
+
 import discreet as dc
 
 ROOT = Path(__file__).parents[1]
@@ -22,6 +24,15 @@ def test_the_schema_on_its_page_is_valid() -> None:
     block = re.search(r"```toml\n(.*?)```", text, re.S)
     assert block is not None
     assert dc.Domain.from_toml(block.group(1)).names == ("age", "income", "sex")
+
+
+def test_the_example_of_the_synopses_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / "synopses.md").read_text(encoding="utf-8")
+    block = re.search(r"```python\n(.*?)```", text, re.S)
+    assert block is not None
+    exec(compile(block.group(1), "synopses.md", "exec"), {})
+    assert dc.Synopsis.load(tmp_path / "s.parquet").guarantee.epsilon == 1
 
 
 def test_links_of_the_front_page_lead_somewhere() -> None:
