@@ -97,6 +97,7 @@ METHODS: dict[str, Fit] = {
     "RUGNIK as published": published("rugnik"),
     "diffprivlib": diffprivlib,
 }
+PACKAGES = ("discreet", "numpy", "scikit-learn", "diffprivlib")
 PEERS = ("EUGkM as published", "RUGNIK as published", "diffprivlib")
 
 
@@ -170,12 +171,17 @@ def main() -> None:
         print("diffprivlib is not installed: left out")
         methods = [m for m in methods if m != "diffprivlib"]
     try:
-        import clustering as _  # noqa: F401
+        import clustering as _
     except ImportError:
         print("Google's clustering is not importable: left out. OpenDP has no k-means.")
     tasks = [(name, arguments.epsilons, methods, arguments.seeds) for name in arguments.data]
+    rows: list[dict[str, Any]] = []
     with ProcessPoolExecutor(2) as pool:
-        rows = [row for part in pool.map(job, tasks) for row in part]
+        for (name, *_), part in zip(tasks, pool.map(job, tasks), strict=True):
+            rows += part
+            print(f"{name} done", flush=True)
+            if not (arguments.no_save or arguments.keep):  # a long run that is cut short keeps what it has
+                save("accuracy", {"summary": summary(rows), "results": rows}, *PACKAGES)
     if arguments.keep:
         done = {(r["data"], r["epsilon"], r["method"]) for r in rows}
         last = json.loads((RESULTS / "accuracy.json").read_text())["results"]
@@ -191,7 +197,7 @@ def main() -> None:
     facts = summary(rows)
     print(facts)
     if not arguments.no_save:
-        save("accuracy", {"summary": facts, "results": rows}, "discreet", "numpy", "scikit-learn", "diffprivlib")
+        save("accuracy", {"summary": facts, "results": rows}, *PACKAGES)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from discreet.clustering.cluster import Refine, check_refine, cluster_synopsis
 from discreet.errors import InvalidType
 from discreet.synopses import Synopsis, grid, tree
 from discreet.synopses._common import Opening, note_columns, open_release
+from discreet.synopses._tree_settings import Settings
 from discreet.synopses.grid import GridSynopsis
 from discreet.synopses.tree import TreeSynopsis
 
@@ -158,6 +159,8 @@ def _method(synopsis: Any, n_clusters: int) -> auto.Choice | None:
         raise InvalidType("synopsis", type(synopsis), expected, 'synopsis="auto"')
     settings = {name: value for name, value in synopsis.get_params(deep=False).items() if name not in _OWN}
     settings["n_clusters"] = n_clusters
+    if isinstance(synopsis, TreeSynopsis):
+        Settings.read(**settings)  # before any row is read
     return auto.Choice("grid" if isinstance(synopsis, GridSynopsis) else "tree", settings)
 
 

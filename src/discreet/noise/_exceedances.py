@@ -163,11 +163,12 @@ def _walk(gaps: IntArray, position: int, size: int) -> tuple[IntArray, int]:  # 
     hits = np.empty(gaps.size, np.int64)
     n = 0
     for gap in gaps:
-        if gap >= size - position:
-            return hits[:n], size
-        if gap >= _STRIDE:
+        # A gap of a stride or more says only that the next stride is empty; what lies beyond is drawn anew.
+        if gap >= _STRIDE and size - position > _STRIDE:
             position += _STRIDE
             continue
+        if gap >= size - position:
+            return hits[:n], size
         hits[n] = position + gap
         position += gap + 1
         n += 1

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet import _checks, engines, noise
 from discreet.domain import Domain, as_domain
@@ -86,7 +88,7 @@ def open_release(
     share = _checks.probability("size_share", size_share)
     public = None if n_rows is None else _size(n_rows)
     stream = noise.generator(random_state)
-    source = engines.open(table(X))
+    source = engines.open(table(X, len(domain) if isinstance(domain, (Domain, Mapping)) else None))
     declared = as_domain(domain, source.names)
     source = engines.open(source, declared)
     if public is not None:
@@ -99,14 +101,19 @@ def open_release(
     return Opening(source, declared, ledger, stream, noisy, law.variance, (PUBLIC_DOMAIN,))
 
 
-def table(X: Any) -> Any:
-    """Return what `engines.open` can read: lists become arrays, and what is no table is refused by its form."""
+def table(X: Any, width: int | None = None) -> Any:
+    """Return what `engines.open` can read: lists become arrays, and what is no table is refused by its form.
+
+    ``width`` is the number of declared columns, if it is known; a list of no rows needs it.
+    """
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise InvalidType("X", type(X), "a dense table; sparse input is not supported", "X=X.toarray()")
     paths = isinstance(X, (list, tuple)) and len(X) > 0 and isinstance(X[0], (str, Path))
     listed = isinstance(X, (list, tuple)) and not paths
     # Objects that know how to become an array but are no table of a library the engines know by name.
-    if listed or (hasattr(X, "__array__") and not isinstance(X, np.ndarray) and not hasattr(X, "columns")):
+    if listed:
+        return _listed(X, width)
+    if hasattr(X, "__array__") and not isinstance(X, np.ndarray) and not hasattr(X, "columns"):
         X = np.asarray(X)
     if isinstance(X, np.ndarray):
         if X.dtype.kind == "c":
@@ -118,6 +125,25 @@ def table(X: Any) -> Any:
         if not X.shape[1]:
             raise SchemaError("X has 0 feature(s) while a minimum of 1 is required")
     return X
+
+
+def _listed(rows: Sequence[Any], width: int | None) -> npt.NDArray[np.object_]:
+    """Lay lists out as an array of objects: NumPy would find one type for all rows, by all of their values.
+
+    A row of another length than the columns is missing altogether.
+    """
+    first = rows[0] if len(rows) else ()
+    nested = isinstance(first, (list, tuple, np.ndarray))
+    if len(rows) and not nested:
+        fix = "Reshape your data: X.reshape(-1, 1) for one column"
+        raise InvalidArgument("X", "1D list", "a table of rows by columns; expected 2D array", fix)
+    columns = width if width is not None else len(first) or 1
+    laid = np.full((len(rows), columns), None, dtype=object)
+    for i, row in enumerate(rows):
+        if isinstance(row, (list, tuple, np.ndarray)) and len(row) == columns:
+            for j, value in enumerate(row):
+                laid[i, j] = value
+    return laid
 
 
 def note_columns(estimator: Any, X: Any) -> None:

@@ -64,8 +64,8 @@ def grow(
         counts = partitioner.look(nodes)
         kept = np.ones(len(nodes), bool)
         if price:
-            kept = _test(tree, nodes, counts, price, partitioner.fan_out, threshold, stream)
-            kept &= partitioner.worth_cutting(tree.estimate[nodes])
+            least = partitioner.least_count()
+            kept = _test(tree, nodes, counts, price, partitioner.fan_out, threshold, least, stream)
             scope = leaves.add(scope, nodes[~kept], level, plan.left(level, tested=True), last=not kept.any())
             if not kept.any():
                 return leaves
@@ -83,11 +83,12 @@ def _test(
     epsilon: Exact,
     fan_out: int,
     threshold: float | None,
+    least: float,
     stream: noise.Generator,
 ) -> npt.NDArray[np.bool_]:
     """Draw the stop counts of a level and note them in the tree; return who goes on: count + Z > T."""
     law = noise.DiscreteLaplace(scale_of(epsilon))
-    limit = auto_threshold(epsilon, fan_out) if threshold is None else threshold
+    limit = max(auto_threshold(epsilon, fan_out) if threshold is None else threshold, least - 1)
     noisy = counts + noise.discrete_laplace(law.scale, len(nodes), stream)
     tree.estimate[nodes], tree.variance[nodes], tree.threshold[nodes] = noisy, law.variance, limit
     return np.asarray(noisy > limit)

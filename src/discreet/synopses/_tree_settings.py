@@ -78,6 +78,9 @@ class Settings:
         divided = HALVES.get(kind, SHARES) if shares is None else read_shares(shares)
         if kind == "privtree" and not divided[0] + divided[1]:
             raise InvalidArgument("shares", shares, "something for the structure of the tree", "shares=(0.5, 0, 0.5)")
+        bought = kind in ("median", "quantile", "density") or (kind == "binary" and chosen == "spread")
+        if bought and not divided[1]:
+            raise InvalidArgument("shares", shares, "something for the cuts of the tree", "shares=(0.15, 0.25, 0.6)")
         free = depth if limit is not None or not divided[0] else first or 0
         if kind not in ("privtree", "uniform") and (cuts + 1) ** free > MOST_LEAVES:
             expected = f"small enough for {MOST_LEAVES} leaves, if no test with an automatic threshold bounds the tree"

@@ -55,9 +55,9 @@ class Partitioner:
         self._nodes = nodes
         return self.counts(nodes)
 
-    def worth_cutting(self, noisy: FloatArray) -> BoolArray:
-        """Return which nodes to cut, by the noisy counts of their tests; all of them unless a partitioner says so."""
-        return np.ones(len(noisy), bool)
+    def least_count(self) -> float:
+        """Return the smallest noisy count that is worth a cut, besides the threshold of the tests."""
+        return -np.inf
 
     def split(self, kept: BoolArray, epsilon: Exact) -> IntArray:
         """Cut those of the nodes looked at that are kept; return their children."""
@@ -266,8 +266,14 @@ class Grids(Partitioner):
             wanted = (np.maximum(noisy, 0) * self._publication / ROWS_PER_PART) ** (2 / (2 + d))
         return np.maximum(1, np.nan_to_num(np.minimum(wanted, 2.0**20), nan=1.0).astype(np.int64))
 
-    def worth_cutting(self, noisy: FloatArray) -> BoolArray:
-        return np.asarray(self.parts(noisy) > 1)
+    def least_count(self) -> float:
+        d = len(self.tree.domain)
+        count = np.ceil(ROWS_PER_PART * 2 ** ((2 + d) / 2) / self._publication)
+        while self.parts(np.array([count]))[0] < 2:  # the formula may round to either side
+            count += 1
+        while count > 0 and self.parts(np.array([count - 1]))[0] > 1:
+            count -= 1
+        return float(count)
 
     def split(self, kept: BoolArray, epsilon: Exact) -> IntArray:
         nodes = self._nodes[kept]

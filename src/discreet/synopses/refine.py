@@ -51,8 +51,12 @@ def consistent(synopsis: Synopsis) -> Synopsis:
     [13.0, 23.0]
     """
     _check(synopsis)
+    if "consistent" in synopsis.guarantee.parameters.get("refined", ()):
+        return synopsis  # its counts are used up
     if synopsis.hidden is not None or not synopsis.n_leaves:
         return synopsis.replace(note="consistent: not applicable to a list of survivors")
+    if synopsis.tree is not None and not np.isfinite(synopsis.tree.estimate).any():
+        return synopsis.replace(note="consistent: no usable counts above the leaves")
     weights, variances = synopsis.weights.astype(np.float64), synopsis.variances
     if synopsis.tree is None:
         whole = variances.sum()

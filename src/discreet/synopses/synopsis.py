@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from discreet import _checks
 from discreet.domain import Box, Domain, FloatArray
-from discreet.errors import InvalidArgument, InvalidType
+from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.guarantee import Guarantee
 from discreet.synopses import _file, _merge, _query
 from discreet.synopses.tables import Count, HiddenCells, Marginal, TreeTable, frozen_floats, frozen_ints
@@ -430,4 +430,7 @@ class Synopsis:
 
 
 def _restore(domain: Domain, guarantee: Guarantee, parts: dict[str, Any]) -> Synopsis:
-    return Synopsis(domain, guarantee=guarantee, **parts)
+    synopsis = Synopsis(domain, guarantee=guarantee, **parts)
+    if guarantee.digest is not None and guarantee.digest != synopsis.digest:
+        raise FormatError("the pickled synopsis was changed: its contents do not match its seal")
+    return synopsis
