@@ -12,8 +12,10 @@ import argparse
 import resource
 import subprocess
 import sys
+import threading
 import time
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -54,10 +56,24 @@ def run_only(name: str, n: int, d: int) -> None:
     domain = Domain.box([0] * d, 1)
     METHODS[name](domain).fit(metro_like(2000, d))  # compile first: the compiler's own memory is not the method's
     X = metro_like(n, d)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before, highest, done = resident(), 0, threading.Event()
+
+    def watch() -> None:
+        nonlocal highest
+        while not done.wait(0.002):
+            highest = max(highest, resident())
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
     METHODS[name](domain).fit(X)
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print((X.nbytes + max(0, after - before) * 1024) / X.nbytes)
+    done.set()
+    watcher.join()
+    print((X.nbytes + max(0, highest - before)) / X.nbytes)
+
+
+def resident() -> int:
+    """Return the memory of this process, from the kernel (Linux)."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
 def growth() -> list[dict[str, float]]:

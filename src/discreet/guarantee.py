@@ -246,7 +246,9 @@ class Guarantee:
     def _digest(self, payload: bytes) -> str:
         facts = {k: v for k, v in self.to_dict().items() if k != "digest"}
         head = json.dumps(facts, sort_keys=True, separators=(",", ":")).encode()
-        return "sha256:" + hashlib.sha256(len(head).to_bytes(8, "big") + head + payload).hexdigest()
+        digest = hashlib.sha256(len(head).to_bytes(8, "big") + head)
+        digest.update(payload)  # apart: a payload may be large, and joining would copy it
+        return "sha256:" + digest.hexdigest()
 
     def __str__(self) -> str:
         sentences = [self._promise(), f"The unit of privacy is {self.unit}."]
