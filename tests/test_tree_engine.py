@@ -103,7 +103,7 @@ def test_tests_pass_as_often_as_their_law_says(rows):
     # A share of 32,768 trials; five standard deviations, so a false alarm once in a million seeds.
     tree = Tree(Domain({"x": (0, 1)}), 15)
     nodes = tree.grid(np.array([0]), np.array([[2**15]]), np.array([0]))
-    kept = _test(tree, nodes, np.full(len(nodes), rows), Fraction(1, 2), 2, None, noise.generator(rows))
+    kept = _test(tree, nodes, np.full(len(nodes), rows), Fraction(1, 2), 2, None, -np.inf, noise.generator(rows))
     chance = split_chance(rows, 1, Fraction(1, 2))
     assert abs(kept.mean() - chance) < 5 * np.sqrt(chance * (1 - chance) / len(nodes))
     assert np.array_equal(kept, tree.estimate[nodes] > tree.threshold[nodes])
