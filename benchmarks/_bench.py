@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import sys
 import time
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
@@ -52,5 +53,9 @@ def show(title: str, columns: list[str], rows: list[list[Any]]) -> None:
 def save(name: str, facts: dict[str, Any], *packages: str) -> None:
     """Write results/NAME.json."""
     RESULTS.mkdir(exist_ok=True)
-    head = {"command": f"python benchmarks/{name}.py", "machine": platform.machine(), "versions": versions(*packages)}
+    head = {
+        "command": " ".join(["python", f"benchmarks/{name}.py", *sys.argv[1:]]),
+        "machine": platform.machine(),
+        "versions": versions(*packages),
+    }
     (RESULTS / f"{name}.json").write_text(json.dumps({**head, **facts}, indent=2) + "\n")

@@ -4,7 +4,7 @@
 
 Every candidate recipe runs on Gaussian mixtures of many sizes, dimensions, numbers of clusters and separations. The
 score is the geometric mean of NICV over that of non-private k-means. Results go to results/tune_auto.json; the
-constants of `discreet.clustering.auto` were read off the printed table.
+constants of `discreet.clustering.auto` that its docstring names were read off the printed table.
 """
 
 from __future__ import annotations

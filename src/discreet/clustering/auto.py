@@ -14,7 +14,9 @@ What decides is x = N ε / k, the rows of a cluster in units of the noise, and t
 - **Many axes**: a grid that halves every axis has too many cells. PrivTree cuts where the rows are; with leaf means,
   few leaves do, so its structure gets a small share.
 
-The constants were tuned on generated mixtures: ``benchmarks/tune_auto.py``.
+Where the constants come from: FAINT, the choice between counts and means, and the shares of the trees from generated
+mixtures (``benchmarks/tune_auto.py``). PROBE_FROM, TIGHT_ROWS, TIGHT_DOMAIN and FINEST were set with the invented
+patients and the public sets Birch2, Unbalance, S1, A1 and A3 in view, and have no script yet.
 """
 
 from __future__ import annotations
