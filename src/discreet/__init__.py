@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from discreet._version import __version__
 
 if TYPE_CHECKING:
-    from discreet import clustering, datasets, engines, errors, evaluation, noise, synopses
+    from discreet import clustering, datasets, engines, errors, evaluation, local, noise, synopses
     from discreet.clustering import DPLloyd, PrivateKMeans
     from discreet.domain import Box, Categorical, Domain, Numeric
     from discreet.guarantee import Guarantee, Ledger
@@ -42,6 +42,7 @@ __all__ = [
     "engines",
     "errors",
     "evaluation",
+    "local",
     "noise",
     "synopses",
 ]
@@ -59,7 +60,7 @@ _HOME = {
     "Synopsis": "discreet.synopses",
     "TreeSynopsis": "discreet.synopses",
 }
-_ROOMS = {"clustering", "datasets", "engines", "errors", "evaluation", "noise", "synopses"}
+_ROOMS = {"clustering", "datasets", "engines", "errors", "evaluation", "local", "noise", "synopses"}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,124 @@
+"""The declared values that a report can speak of: the numbers 0..d-1, or labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet import _checks, noise
+from discreet.domain import Categorical
+from discreet.engines._encode import Encoder, arrow_kind
+from discreet.errors import InvalidArgument, InvalidType
+from discreet.local._bits import IntArray
+from discreet.noise import Generator
+
+#: More declared values than this belong into a sketch.
+MOST_VALUES = 2**32
+
+
+@dataclass(frozen=True)
+class Choices:
+    """A declared list of values, and how rows are matched with it.
+
+    Examples
+    --------
+    >>> Choices.read(["cat", "dog"]).codes(["dog", "emu", None, "cat"]).tolist()
+    [1, -1, -1, 0]
+    >>> Choices.read(10).codes([3, 12, -1]).tolist()
+    [3, -1, -1]
+    """
+
+    domain: int | tuple[Any, ...]
+
+    @classmethod
+    def read(cls, domain: Any) -> Choices:
+        """Check a ``domain`` argument: how many values there are, or their labels."""
+        if isinstance(domain, (list, tuple, np.ndarray)):
+            column = Categorical("domain", tuple(x.item() if isinstance(x, np.generic) else x for x in domain))
+            if len(column.categories) < 2:
+                raise InvalidArgument(
+                    "domain", domain, "at least two values: else there is nothing to report", "[0, 1]"
+                )
+            return cls(tuple(column.categories))
+        if isinstance(domain, (str, bytes, dict)) or domain is None:
+            raise InvalidType("domain", domain, "a number of values or a list of labels", "domain=['f', 'm']")
+        return cls(_checks.whole("domain", domain, low=2, high=MOST_VALUES))
+
+    @property
+    def size(self) -> int:
+        """How many values there are."""
+        return self.domain if isinstance(self.domain, int) else len(self.domain)
+
+    @cached_property
+    def _encoder(self) -> Encoder:
+        assert not isinstance(self.domain, int)
+        return Encoder(Categorical("domain", self.domain))
+
+    def codes(self, values: Any) -> IntArray:
+        """Return the number of every value, -1 for what is not declared. No row causes an error."""
+        if isinstance(self.domain, int):
+            found = _checks.whole_array("values", _strict(values))
+            return np.where((found >= 0) & (found < self.domain), found, -1)
+        return np.asarray(np.nan_to_num(self._coordinates(values) - 0.5, nan=-1.0), np.int64)
+
+    def _coordinates(self, values: Any) -> Any:
+        if isinstance(values, pa.ChunkedArray):
+            values = values.combine_chunks()
+        if hasattr(values, "__arrow_c_stream__") and getattr(values, "dtype", None) != np.dtype(object):
+            values = pa.chunked_array(values).combine_chunks()
+        if isinstance(values, pa.Array):
+            if arrow_kind(values.type) == "other":
+                raise InvalidType("values", str(values.type), "a column of labels", "values=column.cast(pa.string())")
+            return self._encoder.arrow(values)
+        if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+            return self._encoder.numbers(values.ravel())
+        if isinstance(values, (str, bytes)) or np.ndim(values) == 0:
+            raise InvalidType("values", type(values).__name__, "a list or column of values", "values=[value]")
+        return self._encoder.objects(values.tolist() if isinstance(values, np.ndarray) else values)
+
+    def known(self, values: Any, stream: Generator) -> IntArray:
+        """Return the number of every value; what is not declared becomes a declared one at random.
+
+        Such a report says nothing about anyone, and adds the same to every estimate. A mixture of ε-private reports is
+        ε-private.
+        """
+        codes = self.codes(values)
+        unknown = codes < 0
+        if unknown.any():
+            codes[unknown] = noise.below(self.size, size=int(unknown.sum()), rng=stream)
+        return codes
+
+    def candidates(self, candidates: Any) -> tuple[list[Any], IntArray]:
+        """Return labels and numbers of the candidates asked for; None asks for all. One not declared is an error."""
+        if candidates is None:
+            labels = list(range(self.domain)) if isinstance(self.domain, int) else list(self.domain)
+            return labels, np.arange(self.size)
+        if isinstance(candidates, (str, bytes)) or not np.ndim(candidates):
+            raise InvalidType("candidates", candidates, "a list of declared values", f"candidates=[{candidates!r}]")
+        labels = [x.item() if isinstance(x, np.generic) else x for x in candidates]
+        codes = self.codes(labels) if labels else np.zeros(0, np.int64)
+        if (codes < 0).any():
+            odd = labels[int(np.argmax(codes < 0))]
+            raise InvalidArgument("candidates", odd, "declared in the domain", "candidates=None asks for all")
+        return labels, codes
+
+
+def _strict(values: Any) -> Any:
+    """Let a value that is no whole number count as undeclared rather than as 0."""
+    if isinstance(values, (pa.Array, pa.ChunkedArray)) or hasattr(values, "__arrow_c_stream__"):
+        values = pa.chunked_array(values) if not isinstance(values, (pa.Array, pa.ChunkedArray)) else values
+        if not pa.types.is_integer(values.type):
+            raise InvalidType("values", str(values.type), "whole numbers, or declare labels", "domain=['f', 'm']")
+        return (
+            values.fill_null(-1).to_numpy(zero_copy_only=False)
+            if isinstance(values, pa.Array)
+            else values.fill_null(-1).to_numpy()
+        )
+    if isinstance(values, (list, tuple)):
+        whole = (int, np.integer)
+        return [v if isinstance(v, whole) and not isinstance(v, bool) else -1 for v in values]
+    return values

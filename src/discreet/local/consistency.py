@@ -1,0 +1,68 @@
+"""Consistency: estimates turned into counts that could be counts. Post-processing, free in privacy, and biased.
+
+Sums over many candidates are better taken from raw estimates (spec local-sketches, C.18).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+
+from discreet import _checks
+from discreet.errors import InvalidArgument
+
+FloatArray = npt.NDArray[np.float64]
+
+CHOICES = ("simplex", "base-cut", "norm-cut")
+_CUT_LEVEL = 0.05
+
+
+def consistent(count: npt.ArrayLike, n: int, how: str = "simplex", std_error: Any = None) -> FloatArray:
+    """Make estimated counts non-negative, and let them add up to ``n``.
+
+    Parameters
+    ----------
+    count : array of float
+        Raw estimates of *all* values there are.
+    n : int
+        What they must add up to.
+    how : {"simplex", "base-cut", "norm-cut"}
+        "simplex": the nearest counts that are non-negative and add up to ``n``: all shifted by one number, negatives
+        zero (also known as norm-sub). "norm-cut": the largest are kept until they add up to ``n``, the others are zero.
+        "base-cut": those within the noise are zero (z errors, z for all at once); the sum is left as it comes.
+    std_error : array of float, optional
+        Standard errors; needed by "base-cut".
+
+    Examples
+    --------
+    >>> consistent([70.0, 40.0, -6.0, -4.0], 100).tolist()
+    [65.0, 35.0, 0.0, 0.0]
+    >>> consistent([70.0, 40.0, -6.0, -4.0], 100, "norm-cut").tolist()
+    [70.0, 30.0, 0.0, 0.0]
+    >>> consistent([70.0, 40.0, -6.0, -4.0], 100, "base-cut", std_error=[20.0] * 4).tolist()
+    [70.0, 0.0, 0.0, 0.0]
+    """
+    how = _checks.choice("how", how, CHOICES)
+    raw = _checks.numeric_column("count", count)
+    total = _checks.whole("n", n)
+    if not len(raw):
+        return raw
+    if how == "base-cut":
+        if std_error is None:
+            raise InvalidArgument("std_error", None, "the standard errors, for a base cut", "std_error=found.std_error")
+        return np.where(raw > float(ndtri(1 - _CUT_LEVEL / len(raw))) * np.asarray(std_error), raw, 0.0)
+    order = np.argsort(-raw, kind="stable")
+    falling = raw[order]
+    sums = np.cumsum(np.maximum(falling, 0.0) if how == "norm-cut" else falling)
+    if how == "simplex":
+        # The shift when the j largest stay positive; the right j is the last whose smallest does stay so.
+        shifts = (total - sums) / np.arange(1, len(raw) + 1)
+        last = int(np.flatnonzero(falling + shifts > 0)[-1]) if total else 0
+        return np.maximum(raw + shifts[last], 0.0) if total else np.zeros(len(raw))
+    kept = np.clip(total - (sums - np.maximum(falling, 0.0)), 0.0, np.maximum(falling, 0.0))
+    out = np.empty(len(raw))
+    out[order] = kept
+    return out

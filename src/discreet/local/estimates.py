@@ -1,0 +1,155 @@
+"""Estimates: how many hold each candidate, and how sure one can be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from scipy.special import ndtri
+
+from discreet import _checks
+from discreet.errors import InvalidArgument
+from discreet.guarantee import Guarantee
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+#: ``interval(level)`` gives the lower and upper ends for counts.
+Interval = Callable[[float], tuple[FloatArray, FloatArray]]
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Estimated counts of candidates among ``n`` reporters, with their errors.
+
+    Raw estimates are unbiased and may be negative or exceed ``n``. Errors are over the mechanism (and the hash key,
+    where there is one), the reporters' values being fixed.
+
+    Attributes
+    ----------
+    candidates : list
+        The values asked for.
+    count : ndarray of float
+        Estimated number of reporters who hold each.
+    std_error : ndarray of float
+        Standard error of `count`.
+    n : int
+        Number of reports.
+    guarantee : Guarantee
+        What every reporter was promised.
+    consistency : str or None
+        The post-processing, None for raw estimates.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> m = dc.local.DirectResponse(epsilon=2, domain=["cat", "dog", "emu"])
+    >>> pets = ["cat"] * 600 + ["dog"] * 300 + ["emu"] * 100
+    >>> found = m.estimate(m.aggregate(m.encode(pets, rng=1)))
+    >>> found.count.round().tolist(), found.std_error.round().tolist()
+    ([627.0, 287.0, 86.0], [17.0, 16.0, 15.0])
+    >>> found.frequency.round(2).tolist()
+    [0.63, 0.29, 0.09]
+    >>> [ends.round().tolist() for ends in found.interval(0.95)]
+    [[593.0, 257.0, 57.0], [661.0, 319.0, 115.0]]
+    """
+
+    candidates: list[Any]
+    count: FloatArray
+    std_error: FloatArray
+    n: int
+    guarantee: Guarantee
+    consistency: str | None = None
+    _ends: Interval | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.candidates)
+
+    @property
+    def frequency(self) -> FloatArray:
+        """Share of the reporters, `count` over `n`."""
+        return np.asarray(self.count / max(self.n, 1))
+
+    def interval(self, level: float = 0.95, *, of: str = "count") -> tuple[FloatArray, FloatArray]:
+        """Return the lower and upper ends of confidence intervals.
+
+        Parameters
+        ----------
+        level : float
+            Coverage, between 0 and 1.
+        of : {"count", "frequency"}
+            The unit.
+        """
+        confidence = float(_checks.probability("level", level))
+        unit = _checks.choice("of", of, ("count", "frequency"))
+        if self._ends is None:
+            reach = float(ndtri(0.5 + confidence / 2)) * self.std_error
+            low, high = self.count - reach, self.count + reach
+        else:
+            low, high = self._ends(confidence)
+        by = 1 if unit == "count" else max(self.n, 1)
+        return low / by, high / by
+
+    def top(self, k: int) -> Estimate:
+        """Return the ``k`` candidates with the largest estimates, largest first."""
+        order = np.argsort(-self.count, kind="stable")[: _checks.whole("k", k)]
+        return self._pick(order)
+
+    def _pick(self, places: npt.NDArray[np.intp]) -> Estimate:
+        ends = self._ends
+
+        def picked(level: float) -> tuple[FloatArray, FloatArray]:
+            assert ends is not None
+            low, high = ends(level)
+            return low[places], high[places]
+
+        return replace(
+            self,
+            candidates=[self.candidates[i] for i in places],
+            count=self.count[places],
+            std_error=self.std_error[places],
+            _ends=None if ends is None else picked,
+        )
+
+    def significant(self, level: float = 0.05) -> Estimate:
+        """Return the candidates that are surely present: estimate above z errors, z for all candidates at once.
+
+        The chance that any absent candidate gets as far is at most about ``level`` (Bonferroni, spec C.12).
+        """
+        chance = float(_checks.probability("level", level))
+        z = float(ndtri(1 - chance / max(len(self), 1)))
+        return self._pick(np.flatnonzero(self.count > z * self.std_error))
+
+    def consistent(self, how: str) -> Estimate:
+        """Return estimates made consistent with being counts: see `discreet.local.consistent`."""
+        from discreet.local.consistency import consistent
+
+        if self.consistency is not None:
+            raise InvalidArgument("how", how, f"applied to raw estimates, not to {self.consistency!r} ones")
+        return replace(self, count=consistent(self.count, self.n, how, self.std_error), consistency=how)
+
+    def to_arrow(self) -> pa.Table:
+        """Return a table: candidate, count, standard error, frequency, and the ends of a 95 % interval."""
+        low, high = self.interval(0.95)
+        columns = {"count": self.count, "std_error": self.std_error, "frequency": self.frequency}
+        try:
+            names = pa.array(self.candidates)
+        except (pa.ArrowInvalid, pa.ArrowTypeError):  # candidates of several kinds
+            names = pa.array([str(c) for c in self.candidates])
+        table = pa.table({"candidate": names, **columns, "lower": low, "upper": high})
+        promise = {"discreet.guarantee": self.guarantee.to_json()}
+        return table.replace_schema_metadata(promise)
+
+    def plot(self, k: int = 30) -> Figure:
+        """Draw the ``k`` largest estimates with their 95 % intervals."""
+        from discreet.local._plot import draw
+
+        return draw(self.top(k))
+
+    def __repr__(self) -> str:
+        return f"<estimates of {len(self)} candidates from {self.n} reports>"
