@@ -34,14 +34,14 @@ def reference(composition: Any) -> Fraction:
     return sum(costs, Fraction(0)) if kind == "sequential" else max(costs)
 
 
-def enact(scope: Scope, composition: Any) -> None:
+def enact(scope: Scope, composition: Any, number: int = 0) -> None:
     if isinstance(composition, Fraction):
-        scope.spend("step", composition)
+        scope.spend(f"step {number}", composition)
         return
     kind, parts = composition
-    with getattr(scope, kind)(kind) as group:
-        for part in parts:
-            enact(group, part)
+    with getattr(scope, kind)(f"{kind} {number}") as group:
+        for i, part in enumerate(parts):  # members of a parallel group need names of their own
+            enact(group, part, i)
 
 
 @given(st.lists(compositions, min_size=1, max_size=4))

@@ -624,9 +624,9 @@ def test_merging_keeps_the_warning_and_the_cutoff(tmp_path: Path) -> None:
     assert seeded.merge(people()).guarantee.seeded
     assert people().merge(seeded).guarantee.seeded
     assert not people().merge(people()).guarantee.seeded
-    assert survivors().merge(people()).hidden == HiddenCells(10**14 + 3, 12, 4.0)
+    assert survivors().merge(people()).hidden == HiddenCells(10**14 + 3, 12, 4.0, only_above=False)
     other = survivors().replace(hidden=HiddenCells(10, 20, 9.0))
-    assert survivors().merge(other).hidden == HiddenCells(10**14 + 10, 20, 9.0)
+    assert survivors().merge(other).hidden == HiddenCells(10**14 + 10, 20, 9.0, only_above=False)
     merged = survivors().merge(people())
     merged.save(tmp_path / "m.parquet")
     assert Synopsis.load(tmp_path / "m.parquet") == merged

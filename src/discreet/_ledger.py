@@ -83,6 +83,7 @@ class Scope:
         self._parent, self._label, self._kind = parent, label, kind
         self._total: Exact = Fraction(0)
         self._parts: list[Line | Scope] = []
+        self._members: set[str] = set()
 
     def spend(self, label: str, epsilon: Any = None, kind: Kind = "sequential", *, rho: Any = None) -> Exact:
         """Charge one step, before it touches the data.
@@ -108,22 +109,26 @@ class Scope:
         ------
         BudgetExceeded
             If the ledger does not hold that much. Nothing is charged then.
+        InvalidArgument
+            If a parallel group has a member of this name already.
         """
         kind = _checks.choice("kind", kind, KINDS)
         price, amount = self._price(label, epsilon, rho)
         with self._ledger._lock:
+            self._check_new(label)
             for place, total in self._after(label, amount):
                 place._total = total
-            self._parts.append(Line(label, amount, kind))
+            self._append(label, Line(label, amount, kind))
         return price
 
     def check(self, label: str, epsilon: Any = None, *, rho: Any = None) -> None:
-        """Raise `BudgetExceeded` if `spend` with these arguments would, without charging anything.
+        """Raise what `spend` with these arguments would, without charging anything.
 
         For a method that has to look at the *form* of its data (type, shape) first: it checks, looks, spends.
         """
         _, amount = self._price(label, epsilon, rho)
         with self._ledger._lock:
+            self._check_new(label)
             self._after(label, amount)
 
     def _price(self, label: str, epsilon: Any, rho: Any) -> tuple[Exact, Exact]:
@@ -169,6 +174,9 @@ class Scope:
     def parallel(self, label: str) -> Scope:
         """Open a group whose members work on disjoint rows: it costs as much as its dearest member.
 
+        Members are told apart by their labels. A label that comes again is refused: if it meant the same rows, the
+        second step would seem to cost nothing.
+
         Examples
         --------
         >>> ledger = Ledger(epsilon=1)
@@ -185,8 +193,23 @@ class Scope:
         _check_label(label)
         scope = Scope(self._ledger, self, label, kind)
         with self._ledger._lock:
-            self._parts.append(scope)
+            self._check_new(label)
+            self._append(label, scope)
         return scope
+
+    def _check_new(self, label: str) -> None:
+        """Refuse a second member of the same name in a parallel group: disjoint rows have names of their own."""
+        if self._kind == "parallel" and label.strip() in self._members:
+            raise InvalidArgument(
+                "label",
+                label,
+                f"new in the parallel group {self._label!r}, whose members are on disjoint rows",
+                "a label of its own for other rows, or one sequential group for several steps on the same rows",
+            )
+
+    def _append(self, label: str, part: Line | Scope) -> None:
+        self._parts.append(part)
+        self._members.add(label.strip())
 
     def __copy__(self) -> Scope:
         raise InvalidType("ledger", self, "one and the same: a copy could spend its budget again", "one Ledger")

@@ -10,11 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from discreet import _checks
 from discreet._checks import Budget, Exact
@@ -39,6 +39,9 @@ NEIGHBOURS: Mapping[str, str] = MappingProxyType(
         "syntactic": "none: a property of the released table",
     }
 )
+
+#: What a seal is over: bytes, or buffers that follow each other.
+Payload: TypeAlias = bytes | bytearray | memoryview | Iterable[Any]
 
 _FORMAT, _FORMAT_VERSION = "discreet.guarantee", 1
 
@@ -228,26 +231,40 @@ class Guarantee:
         # A read-only mapping cannot be pickled, and what comes out of a pickle should be checked like a file.
         return Guarantee.from_dict, (self.to_dict(),)
 
-    def seal(self, payload: bytes) -> Guarantee:
+    def seal(self, payload: Payload) -> Guarantee:
         """Return this guarantee with a digest over itself and the artifact's payload.
+
+        Parameters
+        ----------
+        payload : bytes or iterable of buffers
+            The artifact in a fixed form, whole or in pieces. How it is cut into pieces does not matter, so a large one
+            need not be held a second time.
 
         Examples
         --------
         >>> promise = Guarantee("syntactic", parameters={"k": 10}).seal(b"the released table")
         >>> promise.verify(b"the released table"), promise.verify(b"another table")
         (True, False)
+        >>> promise.verify([b"the released ", b"table"])
+        True
         """
         return replace(self, digest=self._digest(payload))
 
-    def verify(self, payload: bytes) -> bool:
+    def verify(self, payload: Payload) -> bool:
         """Tell whether guarantee and payload are those that were sealed."""
         return self.digest is not None and self.digest == self._digest(payload)
 
-    def _digest(self, payload: bytes) -> str:
+    def _digest(self, payload: Payload) -> str:
         facts = {k: v for k, v in self.to_dict().items() if k != "digest"}
         head = json.dumps(facts, sort_keys=True, separators=(",", ":")).encode()
         digest = hashlib.sha256(len(head).to_bytes(8, "big") + head)
-        digest.update(payload)  # apart: a payload may be large, and joining would copy it
+        whole = isinstance(payload, (bytes, bytearray, memoryview)) or not isinstance(payload, Iterable)
+        pieces: Iterable[Any] = (payload,) if whole else payload
+        for piece in pieces:  # one by one: joining a large payload would copy it
+            try:
+                digest.update(piece)
+            except (TypeError, ValueError, BufferError):
+                raise InvalidType("payload", type(piece), "bytes, or an iterable of buffers", 'b"..."') from None
         return "sha256:" + digest.hexdigest()
 
     def __str__(self) -> str:
@@ -266,8 +283,12 @@ class Guarantee:
     def _promise(self) -> str:
         epsilon = self.epsilon
         if epsilon is None:
-            stated = ", ".join(f"{k} = {v}" for k, v in self.parameters.items() if v is not None)
-            return f"This table satisfies {stated or 'no stated property'}; it promises no differential privacy."
+            # An anonymous table keeps its other facts beside what it satisfies.
+            kept = self.parameters.get("required", self.parameters)
+            stated = ", ".join(f"{k} = {_rule_text(v)}" for k, v in kept.items() if v is not None)
+            sampled = self.parameters.get("output") == "sample"
+            head = "The rows were drawn from a table that satisfies" if sampled else "This table satisfies"
+            return f"{head} {stated or 'no stated property'}; it promises no differential privacy."
         if math.isinf(epsilon):
             return "This release carries NO privacy guarantee (epsilon is infinite)."
         if epsilon == 0:
@@ -281,6 +302,15 @@ class Guarantee:
             f"This release satisfies {name} in the {self.model} model (neighbours: {self.neighbours}): no outcome is "
             f"more than e^{_up(epsilon)} = {factor} times as likely for one neighbour as for the other{slack}."
         )
+
+
+def _rule_text(value: Any) -> str:
+    """Write what a syntactic rule asks for: a number, or a number and how it is meant."""
+    if not isinstance(value, Mapping):
+        return str(value)
+    amounts = [str(v) for k, v in value.items() if k in ("least", "most")]
+    notes = [str(v) if k == "kind" else f"{k} = {v}" for k, v in value.items() if k not in ("least", "most")]
+    return " ".join(amounts) + (f" ({', '.join(notes)})" if notes else "")
 
 
 def _line_text(line: Line) -> str:

@@ -35,8 +35,10 @@ SPREAD_UNITS = 2**8
 #: Cells of rows are kept between passes if they need no more bytes than this.
 MEMORY = 2**30
 
+#: Cells, and ends of boxes in cells: an axis has 2^30 + 1 of them at most. There may be many, so they are kept short.
+Cells: TypeAlias = npt.NDArray[np.int32]
 #: Cells by row and axis, and the node each row has reached.
-Block: TypeAlias = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
+Block: TypeAlias = tuple[Cells, npt.NDArray[np.int32]]
 T = TypeVar("T")
 
 
@@ -93,15 +95,15 @@ class TreeMap:
     n_cuts: IntArray
     cuts: IntArray
     slot: IntArray
-    lower: IntArray
-    upper: IntArray
+    lower: Cells
+    upper: Cells
     key_axis: IntArray
     lines: int = 1
 
     @classmethod
     def root(cls, domain: Domain, bits: int) -> TreeMap:
         """Return the tree of one node."""
-        none, zero, cells = np.array([-1]), np.array([0]), grid_cells(domain, bits)[np.newaxis]
+        none, zero, cells = np.array([-1]), np.array([0]), grid_cells(domain, bits).astype(np.int32)[np.newaxis]
         return cls(domain, bits, none, none, zero, zero, np.empty(0, np.int64), zero, cells * 0, cells, none)
 
     @property
@@ -115,20 +117,22 @@ class TreeMap:
         return self.n_slots * self.lines
 
     @cached_property
-    def widths(self) -> IntArray:
+    def widths(self) -> Cells:
         """Widths of the boxes of the slots, in cells."""
         return self.upper - self.lower
 
     def ids(self, columns: Sequence[FloatArray]) -> IntArray:
         """Return the cell of each row, ``slot * lines + line``; -1 for a row that is dropped or in no slot."""
-        blocks = [encode(self.domain, self.bits, columns, start) for start in range(0, len(columns[0]), CHUNK)]
+        n, whole = len(columns[0]), blank(columns)
+        blocks = (encode(self.domain, self.bits, columns, start, whole) for start in range(0, n, CHUNK))
         return np.concatenate([np.empty(0, np.int64), *(self.block_ids(block) for block in blocks)])
 
     def block_ids(self, block: Block) -> IntArray:
         """Walk the rows of a block on to where they end, and return their cells."""
         self.route(block)
         out = np.empty(len(block[1]), np.int64)
-        kernels.write_ids(*block, self.slot, self.lower, self.widths, self.key_axis, self.lines, out)
+        widths = self.widths if self.lines > 1 else self.upper  # not looked at where nothing is told apart
+        kernels.write_ids(*block, self.slot, self.lower, widths, self.key_axis, self.lines, out)
         return out
 
     def route(self, block: Block) -> None:
@@ -142,25 +146,36 @@ class TreeMap:
         return real_bounds(self.domain, self.bits, self.lower[chosen], self.upper[chosen])
 
 
-def encode(domain: Domain, bits: int, columns: Sequence[FloatArray], start: int) -> Block:
-    """Return the block of rows that begins at ``start``, all of them at the root or dropped."""
-    n = min(CHUNK, len(columns[0]) - start)
-    cells, node = np.empty((n, len(columns)), np.int32), np.zeros(n, np.int32)
+def blank(columns: Sequence[FloatArray]) -> Block:
+    """Return room for the cells of some rows, all of them at the root.
+
+    For a batch at once and by the thread that will let it go, so that what comes later can have the memory.
+    """
+    n = len(columns[0])
+    return np.empty((n, len(columns)), np.int32), np.zeros(n, np.int32)
+
+
+def encode(domain: Domain, bits: int, columns: Sequence[FloatArray], start: int, whole: Block) -> Block:
+    """Fill in and return the block of rows that begins at ``start``, all of them at the root or dropped."""
+    rows = slice(start, start + CHUNK)
+    cells, node = whole[0][rows], whole[1][rows]
     parts = grid_parts(domain, bits)
     for j, (x, column) in enumerate(zip(columns, domain, strict=True)):
         own = column.missing == "own"
-        kernels.fill_cells(x[start : start + n], column.low, column.high - column.low, parts[j], own, cells[:, j], node)
+        kernels.fill_cells(x[rows], column.low, column.high - column.low, parts[j], own, cells[:, j], node)
     return cells, node
 
 
-def real_bounds(domain: Domain, bits: int, lower: IntArray, upper: IntArray) -> tuple[FloatArray, FloatArray]:
+def real_bounds(domain: Domain, bits: int, lower: Cells, upper: Cells) -> tuple[FloatArray, FloatArray]:
     """Return the coordinates of boxes given in cells, for publication."""
-    parts, low, high = grid_parts(domain, bits), domain.low, domain.high
-    reals = [np.where(a >= parts, high, low + a * (high - low) / parts) for a in (lower, upper)]
-    missing = lower >= parts
-    for ends in reals:
-        ends[missing] = np.nan
-    return reals[0], reals[1]
+    reals = np.empty(lower.shape), np.empty(upper.shape)
+    columns = zip(grid_parts(domain, bits), domain.low, domain.high, strict=True)
+    for j, (parts, low, high) in enumerate(columns):  # axis by axis: there may be many boxes
+        missing = lower[:, j] >= parts
+        for ends, cells in zip(reals, (lower[:, j], upper[:, j]), strict=True):
+            ends[:, j] = np.where(cells >= parts, high, low + cells * (high - low) / parts)
+            ends[missing, j] = np.nan
+    return reals
 
 
 class RowCells:
@@ -215,7 +230,7 @@ class RowCells:
 
         Each row is rounded by itself, to a whole number from 0 to 256.
         """
-        ends = tree_map.lower + tree_map.upper
+        ends = np.add(tree_map.lower, tree_map.upper, dtype=np.int64)  # may be 2^31
         scale = (SPREAD_UNITS / tree_map.widths).astype(np.float32)
         counts = np.zeros((WORKERS, tree_map.n_slots), np.int64)
         sums = np.zeros((WORKERS, *ends.shape), np.int64)
@@ -234,9 +249,10 @@ class RowCells:
         kept: list[Block] | None = []
         size = 0
         for columns in self._source._batches(self._domain):
+            whole = blank(columns)
 
-            def read(worker: int, start: int, columns: Sequence[FloatArray] = columns) -> Block:
-                block = encode(self._domain, self._bits, columns, start)
+            def read(worker: int, start: int, columns: Sequence[FloatArray] = columns, whole: Block = whole) -> Block:
+                block = encode(self._domain, self._bits, columns, start, whole)
                 use(worker, block)
                 return block
 

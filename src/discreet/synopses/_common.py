@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -54,7 +54,13 @@ class Opening:
 
 
 def open_release(
-    X: Any, domain: Any, epsilon: Any, random_state: Any, n_rows: Any = None, size_share: Any = 0.03
+    X: Any,
+    domain: Any,
+    epsilon: Any,
+    random_state: Any,
+    n_rows: Any = None,
+    size_share: Any = 0.03,
+    check: Callable[[Domain], object] | None = None,
 ) -> Opening:
     """Check the arguments that all central methods share, and buy a noisy number of rows.
 
@@ -72,6 +78,8 @@ def open_release(
         A public number of rows. It is believed: a wrong one costs accuracy, never privacy.
     size_share : float, default 0.03
         Share of the budget that buys the number of rows otherwise.
+    check : callable, optional
+        Refuses a domain by raising, before anything is spent or read.
 
     Privacy
     -------
@@ -88,9 +96,11 @@ def open_release(
     share = _checks.probability("size_share", size_share)
     public = None if n_rows is None else _size(n_rows)
     stream = noise.generator(random_state)
-    source = engines.open(table(X, len(domain) if isinstance(domain, (Domain, Mapping)) else None))
+    source = engines.open(table(X, _declared_width(domain)))
     declared = as_domain(domain, source.names)
     source = engines.open(source, declared)
+    if check is not None:
+        check(declared)
     if public is not None:
         return Opening(source, declared, ledger, stream, public, None, (PUBLIC_DOMAIN, PUBLIC_SIZE))
     whole = ledger.total.exact
@@ -104,15 +114,15 @@ def open_release(
 def table(X: Any, width: int | None = None) -> Any:
     """Return what `engines.open` can read: lists become arrays, and what is no table is refused by its form.
 
-    ``width`` is the number of declared columns, if it is known; a list of no rows needs it.
+    ``width`` is the number of declared columns, if it is known. Without it the first row of a list that is a sequence
+    tells it.
     """
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise InvalidType("X", type(X), "a dense table; sparse input is not supported", "X=X.toarray()")
-    paths = isinstance(X, (list, tuple)) and len(X) > 0 and isinstance(X[0], (str, Path))
-    listed = isinstance(X, (list, tuple)) and not paths
+    if isinstance(X, (list, tuple)):
+        paths = len(X) > 0 and all(isinstance(x, (str, Path)) for x in X)
+        return X if paths else _listed(X, width)
     # Objects that know how to become an array but are no table of a library the engines know by name.
-    if listed:
-        return _listed(X, width)
     if hasattr(X, "__array__") and not isinstance(X, np.ndarray) and not hasattr(X, "columns"):
         X = np.asarray(X)
     if isinstance(X, np.ndarray):
@@ -130,25 +140,40 @@ def table(X: Any, width: int | None = None) -> Any:
 def _listed(rows: Sequence[Any], width: int | None) -> npt.NDArray[np.object_]:
     """Lay lists out as an array of objects: NumPy would find one type for all rows, by all of their values.
 
-    A row of another length than the columns is missing altogether.
+    A row that is no sequence is a row of one value. A row of another length than the columns is missing altogether.
     """
-    first = rows[0] if len(rows) else ()
-    nested = isinstance(first, (list, tuple, np.ndarray))
-    if len(rows) and not nested:
-        fix = "Reshape your data: X.reshape(-1, 1) for one column"
-        raise InvalidArgument("X", "1D list", "a table of rows by columns; expected 2D array", fix)
-    columns = width if width is not None else len(first) or 1
-    laid = np.full((len(rows), columns), None, dtype=object)
+    if width is None:
+        first = next((row for row in rows if _is_row(row)), None)
+        if first is None and len(rows):
+            fix = "Reshape your data: X.reshape(-1, 1) for one column"
+            raise InvalidArgument("X", "1D list", "a table of rows by columns; expected 2D array", fix)
+        width = (len(first) if first is not None else 0) or 1
+    laid = np.full((len(rows), width), None, dtype=object)
     for i, row in enumerate(rows):
-        if isinstance(row, (list, tuple, np.ndarray)) and len(row) == columns:
-            for j, value in enumerate(row):
+        values = row if _is_row(row) else (row,)
+        if len(values) == width:
+            for j, value in enumerate(values):
                 laid[i, j] = value
     return laid
 
 
+def _is_row(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim > 0)
+
+
+def _declared_width(domain: Any) -> int | None:
+    """Return the number of columns that a user's ``domain`` declares, None where two scalars hold for any number."""
+    if isinstance(domain, (Domain, Mapping)):
+        return len(domain)
+    if isinstance(domain, tuple) and len(domain) == 2:
+        sizes = [len(end) for end in domain if _is_row(end)]
+        return max((size for size in sizes if size > 1), default=None)
+    return None
+
+
 def note_columns(estimator: Any, X: Any) -> None:
     """Set what scikit-learn expects an estimator to remember of its columns: their number, and names if any."""
-    source = engines.open(table(X))
+    source = engines.open(table(X, _declared_width(getattr(estimator, "domain", None))))
     estimator.n_features_in_ = len(source.names)
     if source.named and all(isinstance(name, str) for name in getattr(X, "columns", ())):
         estimator.feature_names_in_ = np.array(source.names, dtype=object)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,15 +38,16 @@ _NODE_INTS = ("parent", "depth", "leaf", "axis")
 _NODE_FLOATS = ("estimate", "variance", "threshold")
 
 
-def payload(synopsis: Synopsis) -> bytes:
-    """Return everything in a synopsis but the guarantee as bytes in one fixed form: what the seal is over."""
+def payload(synopsis: Synopsis) -> Iterator[Any]:
+    """Yield everything in a synopsis but the guarantee as buffers in one fixed form: what the seal is over."""
     arrays = {n: getattr(synopsis, n) for n in ("lower", "upper", "points", "weights", "variances")}
     if synopsis.tree is not None:
         arrays |= {f"tree.{n}": getattr(synopsis.tree, n) for n in (*_NODE_INTS, "lower", "upper", *_NODE_FLOATS)}
     layout = {name: [x.dtype.kind, *x.shape] for name, x in arrays.items()}
     head = json.dumps({**_facts(synopsis), "arrays": layout}, sort_keys=True, separators=(",", ":")).encode()
-    parts = [x.astype(x.dtype.newbyteorder("<"), copy=False).tobytes() for x in arrays.values()]
-    return b"".join([len(head).to_bytes(8, "big"), head, *parts])
+    yield len(head).to_bytes(8, "big") + head
+    for x in arrays.values():
+        yield x.astype(x.dtype.newbyteorder("<"), order="C", copy=False).reshape(-1).view(np.uint8)
 
 
 def _facts(synopsis: Synopsis) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from discreet.domain import Domain, FloatArray
 from discreet.engines._kernels import IntArray
-from discreet.engines.trees import TreeMap, grid_cells, real_bounds
+from discreet.engines.trees import Cells, TreeMap, grid_cells, real_bounds
 from discreet.synopses.tables import TreeTable
 
 
@@ -31,8 +31,8 @@ class Tree:
 
     def __init__(self, domain: Domain, bits: int) -> None:
         self.domain, self.bits = domain, bits
-        self.upper: IntArray = grid_cells(domain, bits)[np.newaxis]
-        self.lower: IntArray = np.zeros_like(self.upper)
+        self.upper: Cells = grid_cells(domain, bits).astype(np.int32)[np.newaxis]
+        self.lower: Cells = np.zeros_like(self.upper)
         self.cuts: IntArray = np.empty(0, np.int64)
         self.depth: IntArray
         self.parent: IntArray
@@ -67,12 +67,15 @@ class Tree:
     @property
     def cells(self) -> IntArray:
         """Cells of each axis."""
-        cells: IntArray = self.upper[0]
-        return cells
+        return np.asarray(self.upper[0], np.int64)
 
     def widths(self, nodes: IntArray) -> IntArray:
         """Return the widths of boxes, in cells."""
-        return np.asarray(self.upper[nodes] - self.lower[nodes])
+        return np.asarray(np.subtract(self.upper[nodes], self.lower[nodes], dtype=np.int64))
+
+    def width(self, nodes: IntArray, axis: IntArray | int) -> IntArray:
+        """Return the widths of boxes along one axis, or one each."""
+        return np.asarray(np.subtract(self.upper[nodes, axis], self.lower[nodes, axis], dtype=np.int64))
 
     def cut(
         self, nodes: IntArray, axis: IntArray, cuts: IntArray, n_cuts: IntArray, owner: IntArray | None = None
@@ -96,26 +99,25 @@ class Tree:
         self.cut_at[nodes], self.n_cuts[nodes] = len(self.cuts) + begins, n_cuts
         self.cuts = np.concatenate([self.cuts, cuts])
         which = np.repeat(np.arange(len(nodes)), n_children)
-        lower, upper = self.lower[nodes][which], self.upper[nodes][which]
-        child, cut_axis = np.arange(len(which)), axis[which]
-        inner = np.ones(len(which), bool)
-        inner[starts] = False
-        lower[child[inner], cut_axis[inner]] = cuts
-        last = starts + n_cuts
-        inner[:], inner[last] = True, False
-        upper[child[inner], cut_axis[inner]] = cuts
+        # A child's box is its parent's but for the cut axis; the first child keeps the lower end, the last the upper.
+        for name, kept in (("lower", starts), ("upper", starts + n_cuts)):
+            box = getattr(self, name)
+            grown = np.concatenate([box, box[nodes[which]]])
+            inner = np.ones(len(which), bool)
+            inner[kept] = False
+            grown[n + np.flatnonzero(inner), axis[which[inner]]] = cuts
+            setattr(self, name, grown)
         parents = (nodes if owner is None else owner)[which]
         for name, value in self._blank(parents, self.depth[parents] + 1).items():
             setattr(self, name, np.concatenate([getattr(self, name), value]))
-        self.lower, self.upper = np.concatenate([self.lower, lower]), np.concatenate([self.upper, upper])
-        return np.asarray(n + child)
+        return np.arange(n, n + len(which))
 
     def grid(self, nodes: IntArray, parts: IntArray, order: IntArray) -> IntArray:
         """Cut nodes into ``parts`` (a row a node, a column an axis) along all axes, one by one in this order."""
         owner, children = nodes, nodes
         for j in order.tolist():
             index = np.searchsorted(nodes, owner)  # nodes ascend
-            n_cuts = np.minimum(parts[index, j], self.widths(children)[:, j]) - 1
+            n_cuts = np.minimum(parts[index, j], self.width(children, j)) - 1
             wide = n_cuts > 0
             if not wide.any():
                 continue
@@ -134,7 +136,7 @@ class Tree:
         """Return the cuts of equal parts: A + floor(p w / parts)."""
         which = np.repeat(np.arange(len(nodes)), n_cuts)
         number = np.arange(len(which)) - np.repeat(np.cumsum(n_cuts) - n_cuts, n_cuts) + 1
-        starts, widths = self.lower[nodes, axis], self.widths(nodes)[:, axis]
+        starts, widths = self.lower[nodes, axis], self.width(nodes, axis)
         return np.asarray(starts[which] + number * widths[which] // (n_cuts + 1)[which])
 
     def map(self, nodes: IntArray, key_axis: IntArray | None = None, lines: int = 1) -> TreeMap:

@@ -82,7 +82,11 @@ def joint_promise(a: Guarantee, b: Guarantee, disjoint_people: bool) -> Guarante
 
 
 def _hidden(a: Synopsis, b: Synopsis) -> HiddenCells | None:
-    """Describe the cells of both sides together: where the cutoffs differ, by the larger one, which is true of all."""
+    """Describe the cells of both sides together, by what is true of all.
+
+    A cell that is left out lies below the larger cutoff. That all listed ones lie above it holds only if both sides
+    leave cells out by the same cutoff.
+    """
     sides = [s.hidden for s in (a, b) if s.hidden is not None]
     if not sides:
         return None
@@ -91,4 +95,5 @@ def _hidden(a: Synopsis, b: Synopsis) -> HiddenCells | None:
         n_cells=listed + sum(h.n_cells for h in sides),
         cutoff=max(h.cutoff for h in sides),
         variance=max(h.variance for h in sides),
+        only_above=len(sides) == 2 and sides[0].cutoff == sides[1].cutoff and all(h.only_above for h in sides),
     )

@@ -18,6 +18,8 @@ from discreet import noise
 from discreet._checks import Exact
 from discreet.domain import Categorical, Domain
 from discreet.engines import GridMap, Source
+from discreet.engines.counts import DENSE_LIMIT
+from discreet.errors import InvalidArgument
 from discreet.guarantee import Guarantee, Ledger
 from discreet.synopses import lazy
 from discreet.synopses._adaptive import Release, two_levels
@@ -141,8 +143,16 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         self
         """
         settings = {name: getattr(self, name) for name in _SETTINGS}
-        Settings.read(**settings)  # refused before any row is read
-        opening = open_release(X, self.domain, self.epsilon, self.random_state, self.n_rows, self.size_share)
+        chosen = Settings.read(**settings)  # refused before any row is read
+        opening = open_release(
+            X,
+            self.domain,
+            self.epsilon,
+            self.random_state,
+            self.n_rows,
+            self.size_share,
+            check=lambda domain: check_size(domain, chosen),
+        )
         self.synopsis_ = build(
             opening.source,
             opening.domain,
@@ -262,6 +272,16 @@ def build(
     )
 
 
+def check_size(domain: Domain, settings: Settings) -> None:
+    """Refuse a grid that has too many cells however many rows there are, before anything is spent."""
+    named = isinstance(settings.rule, str)
+    grid = GridMap(domain, [None if isinstance(c, Categorical) else 1 for c in domain] if named else settings.rule)
+    if settings.two_levels and grid.n_cells > DENSE_LIMIT:
+        raise InvalidArgument(
+            "rule", settings.rule, f"another: the categories alone make more than {DENSE_LIMIT} cells", 'rule="rugnik"'
+        )
+
+
 def _parts(domain: Domain, n: float, epsilon: Exact, settings: Settings) -> Any:
     """Return the parts per axis that the rule asks for."""
     rule = settings.rule
@@ -280,7 +300,8 @@ def _parts(domain: Domain, n: float, epsilon: Exact, settings: Settings) -> Any:
         return first_level(n, e, d, settings.adaptive.c)
 
     units = settings.axes == "units"
-    return axis_parts(parts, domain, n=n, epsilon=float(epsilon), k=k, max_cells=limit, units=units)
+    most = DENSE_LIMIT if settings.two_levels else 2**63 - 1
+    return axis_parts(parts, domain, n=n, epsilon=float(epsilon), k=k, max_cells=limit, units=units, most_cells=most)
 
 
 def _all_cells(

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from discreet import _checks
-from discreet.domain import Categorical, Domain
+from discreet.domain import Categorical, Column, Domain
 from discreet.errors import InvalidArgument
 from discreet.noise import fingerprint
 
@@ -182,6 +182,7 @@ def axis_parts(
     k: int,
     max_cells: int,
     units: bool = False,
+    most_cells: int = 2**63 - 1,
 ) -> tuple[int, ...]:
     """Apply a rule for equal axes to a domain: categories, unequal ranges, many axes, a limit of cells.
 
@@ -210,6 +211,8 @@ def axis_parts(
         Limit of the product.
     units : bool
         Whether numeric axes share one unit of length.
+    most_cells : int
+        Limit of the product where categories and cells for missing values alone exceed ``max_cells``.
 
     Examples
     --------
@@ -226,6 +229,8 @@ def axis_parts(
         return tuple(fixed.values())
     d, clusters = len(free), -(-k // combinations)
     room = max(1, max_cells // combinations)
+    # Cells for missing values come on top. Where they alone are too many, the grid lists survivors in any case.
+    limit = room if _n_cells([1] * d, free) <= room else most_cells // combinations
     widths = [c.high - c.low for c in free] if units else [1.0] * d
     most = _floor_root(room, d)
     wanted = most if epsilon == math.inf else rule(epsilon / math.sqrt(combinations), d, clusters)
@@ -237,14 +242,23 @@ def axis_parts(
         order = sorted(range(d), key=lambda j: (-widths[j], int(fingerprint([free[j].name], _TIE_KEY)[0])))
         halved = min(max(_log2(carried), (clusters - 1).bit_length()), max(1, room).bit_length() - 1)
         parts = [2 if j in order[:halved] else 1 for j in range(d)]
+        while halved and _n_cells(parts, free) > limit:
+            halved -= 1
+            parts[order[halved]] = 1
     else:
         wanted = max(wanted, least_parts(clusters, d))
         parts = _proportional(wanted, widths)
-        while wanted > 1 and math.prod(p + (c.missing == "own") for p, c in zip(parts, free, strict=True)) > room:
+        while wanted > 1 and _n_cells(parts, free) > room:
             wanted -= 1
             parts = _proportional(wanted, widths)
+        while max(parts) > 1 and _n_cells(parts, free) > limit:  # axes of very unequal widths
+            parts[parts.index(max(parts))] = (max(parts) + 1) // 2
     numeric = iter(parts)
     return tuple(fixed[c.name] if c.name in fixed else next(numeric) for c in domain)
+
+
+def _n_cells(parts: Sequence[int], columns: Sequence[Column]) -> int:
+    return math.prod(p + (c.missing == "own") for p, c in zip(parts, columns, strict=True))
 
 
 def _proportional(parts: int, widths: Sequence[float]) -> list[int]:

@@ -76,7 +76,7 @@ class Partitioner:
 
 def _midpoints(tree: Tree, nodes: IntArray, axis: IntArray) -> IntArray:
     """Cut nodes in the middle: k = floor((A + B) / 2)."""
-    return tree.cut(nodes, axis, (tree.lower[nodes, axis] + tree.upper[nodes, axis]) // 2, np.ones_like(nodes))
+    return tree.cut(nodes, axis, tree.lower[nodes, axis] + tree.width(nodes, axis) // 2, np.ones_like(nodes))
 
 
 class Midpoints(Partitioner):
@@ -176,7 +176,7 @@ class Quantiles(SpreadMidpoints):
             axis, runs = self.public_axis(self.tree, nodes), self._runs.only(kept)
         lines, n_cuts = choose_lines(runs, self.n_cuts, epsilon, self.stream)
         which = np.repeat(np.arange(len(nodes)), n_cuts)
-        start, width = self.tree.lower[nodes, axis], self.tree.widths(nodes)[np.arange(len(nodes)), axis]
+        start, width = self.tree.lower[nodes, axis], self.tree.width(nodes, axis)
         cuts = start[which] + lines * width[which] // runs.n_lines[which]
         return self.tree.cut(nodes, axis, cuts, n_cuts)
 
@@ -185,7 +185,7 @@ class Quantiles(SpreadMidpoints):
         most = MOST_LINES >> (self.n_cuts - 1).bit_length()
         lines = max(FEWEST_LINES, most >> (len(nodes) - 1).bit_length())
         counts = self.rows.count(self.tree.map(nodes, axis, lines))
-        n_lines = np.minimum(lines, self.tree.widths(nodes)[np.arange(len(nodes)), axis])
+        n_lines = np.minimum(lines, self.tree.width(nodes, axis))
         return ManyRuns.of_counts(counts.cells, counts.counts, n_lines=n_lines, stride=lines)
 
 

@@ -101,8 +101,9 @@ def project(synopsis: Synopsis) -> Synopsis:
     if synopsis.hidden is None:
         weights, _ = nearest_weights(y, synopsis.variances, total)
         return synopsis.replace(weights=weights, note="project")
-    # All counts of such a list have one variance, so λ can be told in rows.
-    weights, shift = nearest_weights(y, np.ones_like(y), total)
+    # In units of the variance of the hidden cells, so that λ can be told in rows. (Only merged lists have another.)
+    own = synopsis.hidden.variance
+    weights, shift = nearest_weights(y, synopsis.variances / own if own > 0 else np.ones_like(y), total)
     if y.sum() >= total and shift >= synopsis.hidden.cutoff:
         return synopsis.replace(weights=weights, note="project")
     kept = np.maximum(y, 0.0)
@@ -110,7 +111,7 @@ def project(synopsis: Synopsis) -> Synopsis:
 
 
 def threshold(
-    synopsis: Synopsis, *, cut: float | str = "auto", keep_share: float = 0.8, keep_total: bool = False
+    synopsis: Synopsis, *, cut: float | str = "auto", keep_share: float = 0.95, keep_total: bool = False
 ) -> Synopsis:
     """Drop the leaves whose weight noise alone explains: their weight becomes 0.
 
@@ -123,8 +124,10 @@ def threshold(
         synopsis exceeds. "auto" lowers that cut where it would take too many rows along: the leaves that stay,
         heaviest first, hold at least ``keep_share`` of the estimated total. A number cuts at so many standard
         deviations of the noise.
-    keep_share : float, default 0.8
-        See "auto".
+    keep_share : float, default 0.95
+        See "auto". Chosen on generated tables (``benchmarks/tune_auto.py --section refine``): on grids of counts and of
+        means it is within noise of the best value both where clusters are tight, which want less, and where noise is
+        strong, which wants more. Trees do not feel it.
     keep_total : bool, default False
         Whether the leaves that stay are scaled to add up to the estimated number of rows. Off, they stay as drawn, and
         what was dropped is missing from the sum; clustering does not depend on it.

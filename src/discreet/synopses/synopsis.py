@@ -62,7 +62,7 @@ class Synopsis:
     tree : TreeTable, optional
         The nodes above the leaves.
     hidden : HiddenCells, optional
-        Says that the leaves are those cells of a larger grid whose noisy count exceeds a cutoff.
+        Says that cells of a larger grid are left out, those whose noisy count does not exceed a cutoff.
     uncut : iterable of str
         Names of the columns that were never cut: the synopsis knows nothing of how they are distributed.
 
@@ -129,8 +129,11 @@ class Synopsis:
             raise InvalidArgument(
                 "variances", float(self._variances.min()), "zero or more", "variances=np.zeros(leaves)"
             )
-        middles = self._lower + (self._upper - self._lower) / 2
-        self._points = frozen_floats("points", middles if points is None else points, shape, gaps=True)
+        if points is None:
+            points = self._upper - self._lower
+            points /= 2
+            points += self._lower
+        self._points = frozen_floats("points", points, shape, gaps=True)
         self._total = float(self._weights.sum()) if total is None else _checks.finite("total", total)
         spread = self._variances.sum() if total_variance is None else total_variance
         self._total_variance = _checks.finite("total_variance", float(spread))
@@ -420,7 +423,8 @@ class Synopsis:
         d, epsilon = len(self._domain), self._guarantee.epsilon
         facts = [f"{self.n_leaves:,} {'leaf' if self.n_leaves == 1 else 'leaves'} of {d} column{'s' * (d > 1)}"]
         if self._hidden is not None:
-            facts[0] += f" (survivors of {self._hidden.n_cells:,} cells)"
+            what = "survivors" if self._hidden.only_above else "survivors and others"
+            facts[0] += f" ({what} of {self._hidden.n_cells:,} cells)"
         facts.append(f"about {self._total:,.0f} rows")
         if epsilon is not None:
             facts.append("NO privacy" if math.isinf(epsilon) else f"epsilon {epsilon:.6g}")

@@ -25,7 +25,7 @@ def frozen_floats(
 ) -> FloatArray:
     """Return a read-only float copy of an argument; NaN and infinity only where they mean something."""
     # The sum turns -0.0 into 0.0: one number has one byte form, which the seal needs.
-    array = _numbers(name, value, shape).astype(np.float64) + 0.0
+    array: FloatArray = np.add(_numbers(name, value, shape), 0.0, dtype=np.float64, order="C")
     odd = ~np.isfinite(array) & ~(np.isnan(array) & gaps) & ~(np.isposinf(array) & infinite)
     if odd.any():
         raise InvalidArgument(name, float(array[odd][0]), "finite numbers", f"{name}=np.zeros({shape})")
@@ -156,21 +156,27 @@ class HiddenCells:
     n_cells : int
         All cells of the grid, listed or not.
     cutoff : int
-        A cell is listed if and only if its noisy count exceeds this.
+        No cell that is left out has a noisy count above this.
     variance : float
-        Noise variance of the counts.
+        Noise variance of the counts; the largest, if several grids were merged.
+    only_above : bool, default True
+        Whether the converse holds too, and a cell is listed if and only if its noisy count exceeds the cutoff. Not so
+        after a merge with a synopsis that lists all its cells, or has a lower cutoff.
 
     Examples
     --------
     >>> HiddenCells(n_cells=10**12, cutoff=27, variance=1.84)
-    HiddenCells(n_cells=1000000000000, cutoff=27, variance=1.84)
+    HiddenCells(n_cells=1000000000000, cutoff=27, variance=1.84, only_above=True)
     """
 
     n_cells: int
     cutoff: int
     variance: float
+    only_above: bool = True
 
     def __post_init__(self) -> None:
+        if not isinstance(self.only_above, bool):
+            raise InvalidType("only_above", self.only_above, "True or False", "only_above=True")
         object.__setattr__(self, "n_cells", _checks.whole("n_cells", self.n_cells, low=1))
         cutoff = self.cutoff.item() if isinstance(self.cutoff, np.integer) else self.cutoff
         if isinstance(cutoff, bool) or not isinstance(cutoff, int):
@@ -183,7 +189,8 @@ class HiddenCells:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as plain data."""
-        return {"n_cells": self.n_cells, "cutoff": self.cutoff, "variance": self.variance}
+        facts = {"n_cells": self.n_cells, "cutoff": self.cutoff, "variance": self.variance}
+        return facts if self.only_above else {**facts, "only_above": False}
 
 
 @dataclass(frozen=True)

@@ -236,7 +236,9 @@ def _build(
     weights, variances, offsets = publish_leaves(
         source, partitioner, leaves, means=settings.leaf_means, n_rows=n_rows, stream=stream
     )
-    table = tree.table()
+    del partitioner, leaves  # and with them the cells of all rows, half as large as the table
+    table, uncut = tree.table(), tree.uncut()
+    del tree
     chosen = np.flatnonzero(table.leaf >= 0)
     lower, upper = table.lower[chosen], table.upper[chosen]
     points = None if offsets is None else lower + (upper - lower) * (offsets + 1) / 2
@@ -256,7 +258,7 @@ def _build(
             seeded=stream.seeded,
         ),
         tree=table,
-        uncut=tree.uncut(),
+        uncut=uncut,
     )
 
 
