@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from discreet._version import __version__
 
 if TYPE_CHECKING:
-    from discreet import clustering, datasets, engines, errors, evaluation, local, noise, synopses
+    from discreet import anonymity, clustering, datasets, engines, errors, evaluation, local, noise, synopses
     from discreet.clustering import DPLloyd, PrivateKMeans
     from discreet.domain import Box, Categorical, Domain, Numeric
     from discreet.guarantee import Guarantee, Ledger
@@ -37,6 +37,7 @@ __all__ = [
     "Synopsis",
     "TreeSynopsis",
     "__version__",
+    "anonymity",
     "clustering",
     "datasets",
     "engines",
@@ -60,7 +61,7 @@ _HOME = {
     "Synopsis": "discreet.synopses",
     "TreeSynopsis": "discreet.synopses",
 }
-_ROOMS = {"clustering", "datasets", "engines", "errors", "evaluation", "local", "noise", "synopses"}
+_ROOMS = {"anonymity", "clustering", "datasets", "engines", "errors", "evaluation", "local", "noise", "synopses"}
 
 
 def __getattr__(name: str) -> Any:

@@ -16,6 +16,8 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 
+from discreet._cli_sketch import sketch
+from discreet._cli_tables import register
 from discreet._version import __version__
 from discreet.errors import DataSourceError, DiscreetError
 
@@ -26,6 +28,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
+app.add_typer(sketch)
+register(app)
 console = Console()
 
 

@@ -9,7 +9,22 @@ that comes with each table is a constant written beside it, never the smallest a
 """
 
 from discreet.datasets._dataset import Dataset
+from discreet.datasets._frequencies import Frequencies, anglicisms, frequencies
 from discreet.datasets._generators import mixture, patients, s_like
 from discreet.datasets._loaders import available, load
+from discreet.datasets._records import Records, adult, people
 
-__all__ = ["Dataset", "available", "load", "mixture", "patients", "s_like"]
+__all__ = [
+    "Dataset",
+    "Frequencies",
+    "Records",
+    "adult",
+    "anglicisms",
+    "available",
+    "frequencies",
+    "load",
+    "mixture",
+    "patients",
+    "people",
+    "s_like",
+]

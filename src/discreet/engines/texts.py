@@ -47,8 +47,30 @@ def texts(
     if str(path).lower().endswith(_LINES):
         if len(columns) > 1:
             raise SchemaError(f"a text file has one column, not {len(columns)}; use CSV or Parquet for more")
-        yield from _lines(Path(path).expanduser(), progress)
-        return
+        return _even(_lines(Path(path).expanduser(), progress), batch_size)
+    return _even(_table(path, columns, batch_size, progress), batch_size)
+
+
+def _even(batches: Iterator[list[pa.Array]], size: int) -> Iterator[list[pa.Array]]:
+    """Cut batches to one size, whatever the file's own: a seeded client must not depend on the kind of file."""
+    waiting: list[list[pa.Array]] = []
+    n = 0
+    for batch in batches:
+        waiting.append(batch)
+        n += len(batch[0])
+        if n >= size:
+            whole = [pa.chunked_array(pieces) for pieces in zip(*waiting, strict=True)]
+            for start in range(0, n - n % size, size):
+                yield [column.slice(start, size).combine_chunks() for column in whole]
+            waiting = [[column.slice(n - n % size).combine_chunks() for column in whole]]
+            n %= size
+    if n:
+        yield [pa.chunked_array(pieces).combine_chunks() for pieces in zip(*waiting, strict=True)]
+
+
+def _table(
+    path: str | Path, columns: Sequence[str], batch_size: int, progress: bool | None
+) -> Iterator[list[pa.Array]]:
     source = open_table(str(path))
     names = tuple(columns) or source.names
     if not columns and len(names) != 1:

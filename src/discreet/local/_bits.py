@@ -1,7 +1,7 @@
 """How a report is laid out: fields of bits, one after the other, least significant bit first.
 
 Bit i of a report is bit ``i mod 8`` of byte ``i div 8``. Bits after the last field are zero. A field is a whole number
-of up to 63 bits, or a vector of bits, which starts on a byte of its own.
+of up to 63 bits, or a vector of bits; one that is packed as bytes starts on a byte of its own.
 """
 
 from __future__ import annotations
@@ -68,6 +68,9 @@ class Layout:
     def unpack(self, rows: Rows, name: str) -> npt.NDArray[Any]:
         """Return a number field as int64, or a field of more than 63 bits as the bytes that hold it."""
         first, bits = self.place(name)
+        if bits > 63 and first % 8:  # bits that follow others: moved to the start of a byte
+            vector = np.unpackbits(rows, axis=1, bitorder="little")[:, first : first + bits]
+            return np.packbits(vector, axis=1, bitorder="little")
         if bits > 63:
             return rows[:, first // 8 : (first + bits + 7) // 8]
         out = np.empty(len(rows), np.int64)

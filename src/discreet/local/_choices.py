@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ class Choices:
     def codes(self, values: Any) -> IntArray:
         """Return the number of every value, -1 for what is not declared. No row causes an error."""
         if isinstance(self.domain, int):
-            found = _checks.whole_array("values", _strict(values))
+            found = _whole(values)
             return np.where((found >= 0) & (found < self.domain), found, -1)
         return np.asarray(np.nan_to_num(self._coordinates(values) - 0.5, nan=-1.0), np.int64)
 
@@ -74,9 +75,12 @@ class Choices:
             if arrow_kind(values.type) == "other":
                 raise InvalidType("values", str(values.type), "a column of labels", "values=column.cast(pa.string())")
             return self._encoder.arrow(values)
+        if isinstance(values, np.ndarray) and values.ndim != 1:
+            raise InvalidArgument("values", f"{values.ndim} dimensions", "one-dimensional", "values=values.ravel()")
         if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
-            return self._encoder.numbers(values.ravel())
-        if isinstance(values, (str, bytes)) or np.ndim(values) == 0:
+            return self._encoder.numbers(values)
+        # Not `np.ndim` of a list: rows that are lists themselves would make it fail.
+        if not isinstance(values, (list, tuple)) and (isinstance(values, (str, bytes)) or np.ndim(values) == 0):
             raise InvalidType("values", type(values).__name__, "a list or column of values", "values=[value]")
         return self._encoder.objects(values.tolist() if isinstance(values, np.ndarray) else values)
 
@@ -99,7 +103,8 @@ class Choices:
             return labels, np.arange(self.size)
         if isinstance(candidates, (str, bytes)) or not np.ndim(candidates):
             raise InvalidType("candidates", candidates, "a list of declared values", f"candidates=[{candidates!r}]")
-        labels = [x.item() if isinstance(x, np.generic) else x for x in candidates]
+        listed = candidates.to_pylist() if hasattr(candidates, "to_pylist") else candidates
+        labels = [x.item() if isinstance(x, np.generic) else x for x in listed]
         codes = self.codes(labels) if labels else np.zeros(0, np.int64)
         if (codes < 0).any():
             odd = labels[int(np.argmax(codes < 0))]
@@ -107,18 +112,57 @@ class Choices:
         return labels, codes
 
 
-def _strict(values: Any) -> Any:
-    """Let a value that is no whole number count as undeclared rather than as 0."""
-    if isinstance(values, (pa.Array, pa.ChunkedArray)) or hasattr(values, "__arrow_c_stream__"):
-        values = pa.chunked_array(values) if not isinstance(values, (pa.Array, pa.ChunkedArray)) else values
-        if not pa.types.is_integer(values.type):
-            raise InvalidType("values", str(values.type), "whole numbers, or declare labels", "domain=['f', 'm']")
-        return (
-            values.fill_null(-1).to_numpy(zero_copy_only=False)
-            if isinstance(values, pa.Array)
-            else values.fill_null(-1).to_numpy()
-        )
-    if isinstance(values, (list, tuple)):
-        whole = (int, np.integer)
-        return [v if isinstance(v, whole) and not isinstance(v, bool) else -1 for v in values]
-    return values
+def _whole(values: Any) -> IntArray:
+    """Read a column of whole numbers; what is none counts as undeclared. Types may be refused, rows may not.
+
+    A number with nothing after the point is that number: pandas writes whole numbers so where one is missing.
+    """
+    if isinstance(values, (list, tuple, range)):
+        return _from_objects(list(values))
+    if not isinstance(values, (pa.Array, pa.ChunkedArray)):
+        if hasattr(values, "__arrow_c_stream__") and getattr(values, "dtype", None) != np.dtype(object):
+            values = pa.chunked_array(values)
+        else:
+            return _from_array(
+                values if isinstance(values, np.ndarray) or not hasattr(values, "dtype") else np.asarray(values)
+            )
+    kind = arrow_kind(values.type)
+    if kind == "null":
+        return np.full(len(values), -1)
+    if kind not in ("int", "float"):
+        raise InvalidType("values", str(values.type), "whole numbers, or declare labels", "domain=['f', 'm']")
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    missing = np.asarray(values.is_null())
+    known = values.cast(pa.float64(), safe=False) if kind == "float" else values
+    return np.where(missing, -1, _from_array(np.asarray(known.fill_null(0))))
+
+
+def _from_array(values: Any) -> IntArray:
+    if not isinstance(values, np.ndarray):
+        raise InvalidType("values", type(values).__name__, "a list or column of values", "values=[value]")
+    if values.ndim != 1:
+        raise InvalidArgument("values", f"{values.ndim} dimensions", "one-dimensional", "values=values.ravel()")
+    if values.dtype.kind == "O":
+        return _from_objects(values.tolist())
+    if values.dtype.kind == "f":
+        whole = (np.abs(values) < 2**53) & (values == np.floor(values))
+        return np.where(whole, values, -1).astype(np.int64)
+    return _checks.whole_array("values", values)
+
+
+def _from_objects(values: list[Any]) -> IntArray:
+    if set(map(type, values)) == {int}:
+        try:
+            return np.array(values, np.int64)
+        except OverflowError:
+            pass
+    return np.array([_number(v) for v in values], np.int64)
+
+
+def _number(value: Any) -> int:
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        value = int(value)
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
+        return -1
+    return int(value) if 0 <= int(value) < 2**63 else -1

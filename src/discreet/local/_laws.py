@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -28,6 +29,7 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 _DIGITS = 64
 
 
+@lru_cache(maxsize=1024)
 def chance_value(chance: Chance) -> float:
     """Return a chance as a double, right to the last bits also when it is tiny.
 

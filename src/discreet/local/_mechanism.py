@@ -7,6 +7,7 @@ client randomises and the constants with which a collector undoes the bias, so t
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import fields
 from fractions import Fraction
@@ -19,6 +20,7 @@ from discreet import _checks, noise
 from discreet._checks import Budget
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.guarantee import Guarantee, Ledger
+from discreet.local import _wire
 from discreet.local._bits import IntArray, Layout, Rows
 from discreet.local.counts import Counts
 from discreet.local.estimates import Estimate
@@ -29,6 +31,11 @@ M = TypeVar("M", bound="Mechanism")
 
 #: No local budget beyond this protects anything; the constants stay finite numbers up to it.
 LARGEST_EPSILON = 200
+#: Below this, differences of chances would lose the digits that estimates need, and no number of reports would help.
+SMALLEST_EPSILON = Fraction(1, 10**6)
+#: A budget in a header: nothing that takes long to read, such as 1e-99999999, and nothing that is not written so here.
+_RATIONAL = re.compile(r"\d{1,400}(/\d{1,400})?")
+_LONGEST = 10**400
 #: `report_law` refuses to list more reports than this.
 MOST_REPORTS = 2**20
 
@@ -188,7 +195,7 @@ class Mechanism:
             return
         mine, theirs = self.to_dict(), other.to_dict()
         odd = sorted(k for k in mine.keys() | theirs.keys() if mine.get(k) != theirs.get(k))
-        first = odd[0] if odd else "mechanism"
+        first = odd[0] if odd and self.NAME == other.NAME else "mechanism"
         raise InvalidArgument(
             what, f"{first}={theirs.get(first)}", f"made with the same parameters ({first}={mine.get(first)})"
         )
@@ -218,22 +225,29 @@ class Mechanism:
 
     def _unpack_counters(self, numbers: IntArray, n: int) -> dict[str, IntArray]:
         """Shape the numbers of a saved state like the counters."""
+        try:
+            zeros = self._zeros()
+        except MemoryError:
+            raise FormatError("a state damaged: its parameters ask for more counters than memory holds") from None
+        wanted = sum(zero.size for zero in zeros.values())
+        if wanted != numbers.size:
+            raise FormatError(f"a state damaged: {numbers.size} counters where its parameters ask for {wanted}")
         counters, place = {}, 0
-        for name, zero in self._zeros().items():
+        for name, zero in zeros.items():
             counters[name] = numbers[place : place + zero.size].reshape(zero.shape)
             place += zero.size
-            if counters[name].size != zero.size:
-                raise FormatError("a state damaged: counters are missing")
-        if place != numbers.size:
-            raise FormatError("a state damaged: there are more counters than parameters allow")
         return counters
+
+    def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
+        """Tell whether ``n`` reports can have left these counters. Here: none of them is negative."""
+        return all(within(array) for array in counters.values())
 
 
 def local_budget(name: str, value: object) -> Budget:
     """Check the budget of a report: positive, finite, exact, and of a size that means something."""
-    expected = f"a positive number of at most {LARGEST_EPSILON}"
+    expected = f"a positive number, at least {float(SMALLEST_EPSILON):g} and at most {LARGEST_EPSILON}"
     number = _checks.exact(name, value, expected, f"{name}=1.0")
-    if not 0 < number <= LARGEST_EPSILON:
+    if not SMALLEST_EPSILON <= number <= LARGEST_EPSILON or number.denominator >= _LONGEST:
         raise InvalidArgument(name, value, expected, f"{name}=1.0")
     return Budget(number)
 
@@ -243,6 +257,33 @@ def public_key(value: object) -> int:
     if value is None:
         return int.from_bytes(noise.generator().bytes(16).tobytes(), "little")
     return _checks.whole("key", value, high=2**128 - 1)
+
+
+def within(counters: IntArray, most: Any = None) -> bool:
+    """Tell whether counters are at least 0 and, where given, at most a number.
+
+    Examples
+    --------
+    >>> within(np.array([0, 3])), within(np.array([0, 3]), 2), within(np.array([-1]))
+    (True, False, False)
+    """
+    return bool(counters.min(initial=0) >= 0 and (most is None or counters.max(initial=0) <= most))
+
+
+def rows_within(cells: IntArray, most: IntArray) -> bool:
+    """Tell whether the cells of every row are at least 0 and at most that row's number."""
+    return within(cells) and bool((cells.max(axis=1) <= most).all())
+
+
+def adds_up(counters: IntArray, total: int) -> bool:
+    """Tell whether counters are at least 0 and have this sum. Not summed as 64-bit numbers: those could wrap around.
+
+    Examples
+    --------
+    >>> adds_up(np.array([2, 3]), 5), adds_up(np.array([7, -2]), 5), adds_up(np.full(4, 2**62), 0)
+    (True, False, False)
+    """
+    return within(counters) and abs(float(counters.sum(dtype=np.float64)) - total) <= total * 2.0**-50
 
 
 def mechanism_from_dict(facts: Any) -> Mechanism:
@@ -267,8 +308,8 @@ def mechanism_from_dict(facts: Any) -> Mechanism:
         raise FormatError(f"{kind.NAME} damaged: fields missing or unknown: {', '.join(odd)}")
     try:
         mechanism = kind(**{name: _read(name, facts[name]) for name in wanted})
-        same = mechanism.to_dict() == facts
-    except (DiscreetError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+        same = _wire.canonical(mechanism.to_dict()) == _wire.canonical(facts)
+    except (DiscreetError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError) as error:
         raise FormatError(f"{kind.NAME} damaged: {error}") from None
     if not same:
         raise FormatError(f"{kind.NAME} damaged: its parameters are not in canonical form")
@@ -291,6 +332,8 @@ def _plain(name: str, value: Any) -> Any:
 
 def _read(name: str, value: Any) -> Any:
     if name.startswith("epsilon") and isinstance(value, str):
+        if not _RATIONAL.fullmatch(value):
+            raise FormatError(f"{name} must be a rational number such as 1/2")
         return Fraction(value)
     if name == "key":
         if not isinstance(value, str) or len(value) != 32:
@@ -301,3 +344,14 @@ def _read(name: str, value: Any) -> Any:
     if isinstance(value, list):
         return tuple(_read("", v) for v in value)
     return value
+
+
+def mechanisms() -> dict[str, type[Mechanism]]:
+    """Return all local mechanisms by name.
+
+    Examples
+    --------
+    >>> "direct-response" in mechanisms()
+    True
+    """
+    return dict(_BY_NAME)

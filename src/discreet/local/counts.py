@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from discreet.local._mechanism import Mechanism
 
 _INT64 = np.dtype("<i8")
+#: Counters have 63 bits.
+_MOST = 2**63
 
 
 class Counts:
@@ -119,7 +121,11 @@ class Counts:
             raise FormatError("a state damaged: its counters are not whole")
         rejected = int.from_bytes(message.body[:8], "little")
         numbers = np.frombuffer(message.body[8:], _INT64).astype(np.int64)
+        if message.n >= _MOST or rejected >= _MOST:
+            raise FormatError("a state damaged: it counts more reports than there can be")
         counters = mechanism._unpack_counters(numbers, message.n)
+        if not mechanism._possible(counters, message.n):
+            raise FormatError(f"a state damaged: {message.n} reports cannot have left these counters")
         return cls(mechanism, counters, n=message.n, rejected=rejected, seeded=message.seeded)
 
     def save(self, path: str | Path) -> None:

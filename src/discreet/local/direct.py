@@ -17,9 +17,10 @@ from discreet import noise
 from discreet.local._bits import IntArray, Layout, Rows, bits_for
 from discreet.local._choices import Choices
 from discreet.local._laws import SupportLaw, chance_value, pure_estimate
-from discreet.local._mechanism import Mechanism, local_budget
+from discreet.local._mechanism import Mechanism, adds_up, local_budget
 from discreet.local.counts import Counts
 from discreet.local.estimates import Estimate
+from discreet.local.likelihood import likelihood_estimate
 from discreet.noise import Generator
 from discreet.noise._coins import keep_chance
 from discreet.noise._thresholds import Chance
@@ -91,9 +92,15 @@ class DirectResponse(Mechanism):
         counters["reports"] += np.bincount(sent, minlength=self.choices.size)
         return len(sent)
 
+    def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
+        return adds_up(counters["reports"], n)
+
     def _estimate(self, counts: Counts, candidates: Any) -> Estimate:
         labels, codes = self.choices.candidates(candidates)
         return pure_estimate(self.law, counts, labels, counts.counters["reports"][codes])
+
+    def _likelihood(self, counts: Counts, candidates: Any) -> Estimate:
+        return likelihood_estimate(self, counts, candidates, counts.counters["reports"], np.asarray, np.asarray)
 
     def variance(self, n: int, f: Any = 0) -> Any:
         """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold."""

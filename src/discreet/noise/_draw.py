@@ -19,9 +19,11 @@ Kernel = Callable[[int, ByteArray, int, IntArray, int], tuple[int, int, int]]
 _DIGITS = 16
 
 
-def draw(kernel: Kernel, shape: tuple[int, ...] | None, rng: object, *, bytes_each: float) -> Any:
-    """Return ``shape`` draws of a kernel: an int64 array, or a Python int where the shape is None."""
-    out = np.empty(1 if shape is None else math.prod(shape), np.int64)
+def draw(
+    kernel: Kernel, shape: tuple[int, ...] | None, rng: object, *, bytes_each: float, dtype: npt.DTypeLike = np.int64
+) -> Any:
+    """Return ``shape`` draws of a kernel: an array of int64 (or ``dtype``), a Python int where the shape is None."""
+    out = np.empty(1 if shape is None else math.prod(shape), dtype)
     done, precision = 0, _DIGITS
 
     def step(buffer: ByteArray, position: int) -> tuple[int, bool]:

@@ -46,6 +46,7 @@ import pyarrow.compute as pc
 from discreet import _checks
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.noise import _hash_kernels as kernels
+from discreet.noise._support import count_support
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 Buckets: TypeAlias = npt.NDArray[np.int64]
@@ -202,6 +203,8 @@ class HashFamily:
         points = self._points(values)
         functions = _numbers("index", index)
         wanted = _numbers("buckets", buckets, len(functions))
+        if self.independence == 2:
+            return count_support(points, functions, wanted, self.width, *_halves(self.key))
         counts = np.zeros(len(points), np.int64)
         kernels.count_support(points, functions, wanted, *self._parameters(), counts)
         return counts

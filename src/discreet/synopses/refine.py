@@ -136,10 +136,10 @@ def threshold(
     --------
     >>> import discreet as dc
     >>> from discreet.synopses import Synopsis, refine
-    >>> s = Synopsis(dc.Domain.box(0, 1), lower=[[0], [0.5]], upper=[[0.5], [1]], weights=[1, 14],
+    >>> s = Synopsis(dc.Domain.box(0, 1), lower=[[0], [0.5]], upper=[[0.5], [1]], weights=[1, 39],
     ...              variances=[8.0, 8.0], guarantee=dc.Guarantee("central"))
     >>> refine.threshold(s).weights.tolist(), refine.threshold(s, keep_total=True).weights.tolist()
-    ([0.0, 14.0], [0.0, 15.0])
+    ([0.0, 39.0], [0.0, 40.0])
     """
     _check(synopsis)
     share = float(_checks.probability("keep_share", keep_share, closed=True))

@@ -1,0 +1,119 @@
+"""The verbs `anonymize` and `risk`: tables in which people hide among k, and how well they do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.panel import Panel
+from rich.table import Table
+
+console = Console()
+
+
+def anonymize(
+    data: Annotated[str, typer.Argument(help="A CSV or Parquet file, a folder of them, or a pattern in quotes.")],
+    schema: Annotated[Path, typer.Option(help="The declared columns with their roles; 'discreet schema' drafts it.")],
+    k: Annotated[int, typer.Option(help="Everyone hides among at least so many rows.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="CSV or Parquet file to write.")],
+    method: Annotated[str, typer.Option(help="density-tree or mondrian.")] = "density-tree",
+    l_diversity: Annotated[
+        float | None, typer.Option("--l", help="Every group has so many different sensitive values.")
+    ] = None,
+    l_kind: Annotated[str, typer.Option(help="How they are counted: distinct, entropy or recursive.")] = "distinct",
+    t_closeness: Annotated[
+        float | None, typer.Option("--t", help="Every group's sensitive values are so close to those of the table.")
+    ] = None,
+    criterion: Annotated[
+        str | None, typer.Option(help="Density tree: spread, cell, tight, mondrian or mixture.")
+    ] = None,
+    suppress: Annotated[float, typer.Option(help="Share of rows that may be left out for smaller groups.")] = 0.0,
+    form: Annotated[str, typer.Option(help="interval, center, or sample (rows drawn inside the groups).")] = "interval",
+    bounds: Annotated[
+        bool, typer.Option("--bounds", help="Write lower and upper columns instead of intervals.")
+    ] = False,
+    keep: Annotated[list[str] | None, typer.Option(help="A column without a role to pass on as it is.")] = None,
+    hash_key: Annotated[
+        Path | None, typer.Option(help="File with a secret: identifiers are hashed with it instead of dropped.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the promise as JSON instead.")] = False,
+) -> None:
+    """Release a table in which every row looks like k - 1 others. Rows are shuffled; identifiers are dropped."""
+    from discreet import _table_jobs as jobs
+
+    settings = {
+        "k": k,
+        "l_diversity": l_diversity,
+        "l_kind": l_kind,
+        "t_closeness": t_closeness,
+        "suppress": suppress,
+        "keep": tuple(keep or ()),
+        **({} if criterion is None else {"criterion": criterion}),
+    }
+    with console.status("Grouping the rows ..."):
+        release = jobs.anonymize(data, schema, method, settings, output, form, bounds, hash_key)
+    if as_json:
+        typer.echo(release.guarantee.to_json())
+        return
+    console.print(Panel(escape(str(release.guarantee)), title="What is promised", border_style="green"))
+    left_out = release.suppressed + release.dropped
+    console.print(
+        f"[bold]The table.[/] {len(release):,} rows in {release.guarantee.parameters['cells']:,} groups"
+        + (f"; {left_out:,} rows were left out" if left_out else "; no row was left out")
+    )
+    console.print(
+        f"[bold]The files.[/] [cyan]{escape(str(output))}[/] and [cyan]{escape(output.name)}.guarantee.json[/]"
+    )
+    _preview(release.table)
+
+
+def _preview(table: Any) -> None:
+    shown = Table(title="The first rows", title_justify="left")
+    for name in table.column_names:
+        shown.add_column(escape(name))
+    for row in table.slice(0, 6).to_pylist():
+        shown.add_row(*("" if v is None else escape(str(v)) for v in row.values()))
+    console.print(shown)
+
+
+def risk(
+    data: Annotated[str, typer.Argument(help="The table that is to be handed out: CSV or Parquet.")],
+    qi: Annotated[str, typer.Option(help="Quasi-identifiers: column names with commas between them.")],
+    sensitive: Annotated[str | None, typer.Option(help="Sensitive columns, likewise.")] = None,
+    require: Annotated[
+        str | None, typer.Option(help="What must hold, such as k=5,l=2,t=0.3; else the exit code is 1.")
+    ] = None,
+    population: Annotated[str | None, typer.Option(help="Table of all people, for k-map and the journalist.")] = None,
+    missing: Annotated[str, typer.Option(help="A gap is a value of its own, a wildcard, or drops its row.")] = "own",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON instead.")] = False,
+) -> None:
+    """Measure how well people hide in a table: k, l, t and the risk of being found. For pipelines: --require."""
+    from discreet import _table_jobs as jobs
+
+    report, failed = jobs.risk(data, qi, sensitive, require, population, missing)
+    if as_json:
+        typer.echo(json.dumps({**report.to_dict(), "failed": failed}))
+    else:
+        table = Table(title="Risk", title_justify="left")
+        for name in ("measure", "value", "meaning"):
+            table.add_column(name, justify="right" if name == "value" else "left")
+        for row in report.to_rows():
+            table.add_row(*map(escape, row))
+        console.print(table)
+        for line in failed:
+            console.print(f"[bold red]Not met:[/] {escape(line)}")
+        if require and not failed:
+            console.print(f"[green]Met:[/] {escape(require)}")
+    if failed:
+        raise typer.Exit(1)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verbs to the command line."""
+    example = "Example:  discreet anonymize people.csv --schema schema.toml --k 10 -o safe.csv"
+    app.command(epilog=example)(anonymize)
+    app.command(epilog="Example:  discreet risk safe.csv --qi age,zip --sensitive disease --require k=5,l=2")(risk)

@@ -1,0 +1,18 @@
+"""Anonymous tables: every record hides among k, with diverse and close sensitive values.
+
+>>> import discreet as dc
+>>> people = dc.datasets.people(1000)
+>>> release = dc.anonymity.DensityTree(k=10, l_diversity=2, domain=people.domain).fit_transform(people.table)
+>>> report = dc.anonymity.risk(release.table, ["age", "town", "job", "hours"], ["illness"])
+>>> report.k >= 10, report.sensitive["illness"].distinct_l >= 2
+(True, True)
+"""
+
+from discreet.anonymity.density_tree import DensityTree
+from discreet.anonymity.hierarchy import Hierarchy
+from discreet.anonymity.mondrian import Mondrian
+from discreet.anonymity.release import Release
+from discreet.anonymity.risk import RiskReport, risk
+from discreet.anonymity.rules import Rules
+
+__all__ = ["DensityTree", "Hierarchy", "Mondrian", "Release", "RiskReport", "Rules", "risk"]

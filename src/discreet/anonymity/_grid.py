@@ -1,0 +1,194 @@
+"""The public grid of a quasi-identifier: where cuts may lie, and how a stretch of it is written for people.
+
+Cuts follow the data, so they may only lie at points that were public before (spec density-trees, 9.1). A column's axis
+is divided into *bins* ``0..levels-1``: equal steps of a numeric column, the categories of a categorical one. If missing
+values have a branch of their own, they are one more bin behind the last. A cell covers a run of bins ``first..last`` of
+each column.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import _checks
+from discreet.domain import Categorical, Column, FloatArray, Numeric
+from discreet.errors import InvalidArgument
+
+#: Steps of a numeric column unless the user says otherwise.
+DEFAULT_STEPS = 128
+#: Whole-numbered bounds get steps of a round size, at most so many of them.
+MOST_ROUND_STEPS = 256
+MOST_LEVELS = 2**15
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The bins of one column.
+
+    Attributes
+    ----------
+    column : Numeric or Categorical
+        The declaration.
+    edges : tuple of float
+        Numeric: the ``levels + 1`` grid points, from the lower bound to the upper. Categorical: empty.
+    order : tuple of int
+        Categorical: the number of the category in each bin. Numeric: empty.
+
+    Examples
+    --------
+    >>> grid = make_grid(Numeric("age", 0, 120))
+    >>> grid.levels, grid.text(34, 40), grid.text(90, 119), grid.text(0, 119)
+    (120, '[34, 41)', '[90, 120]', '[0, 120]')
+    >>> make_grid(Categorical("job", ["cook", "smith", "nurse"])).text(0, 1)
+    '{cook, smith}'
+    """
+
+    column: Column
+    edges: tuple[float, ...] = ()
+    order: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.column.name
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the column has bounds rather than categories."""
+        return isinstance(self.column, Numeric)
+
+    @property
+    def levels(self) -> int:
+        """Number of bins, the one for missing values not counted."""
+        return len(self.edges) - 1 if self.numeric else len(self.order)
+
+    @property
+    def own_missing(self) -> bool:
+        """Whether missing values have a bin of their own, number ``levels``."""
+        return self.column.missing == "own"
+
+    @property
+    def n_bins(self) -> int:
+        """Number of bins, all counted."""
+        return self.levels + self.own_missing
+
+    def bins(self, coordinates: FloatArray) -> IntArray:
+        """Return the bin of every coordinate (as the engines give them); -1 for missing without a bin of their own."""
+        missing = np.isnan(coordinates)
+        if self.numeric:
+            # Not by division: a bin must agree with the edges as they are printed.
+            found = np.searchsorted(np.array(self.edges[1:-1]), coordinates, side="right")
+        else:
+            place = np.empty(len(self.order) + 1, np.int64)
+            place[list(self.order)] = np.arange(len(self.order))
+            found = place[np.where(missing, 0, coordinates).astype(np.int64).clip(0, len(self.order) - 1)]
+        return np.where(missing, self.levels if self.own_missing else -1, found)
+
+    def bounds(self, first: int, last: int) -> tuple[float, float] | None:
+        """Return the numeric ends of a run of bins; None if it holds no number."""
+        if not self.numeric or first >= self.levels:
+            return None
+        return self.edges[first], self.edges[min(last, self.levels - 1) + 1]
+
+    def categories(self, first: int, last: int) -> list[Any] | None:
+        """Return the categories of a run of bins; None for a numeric column."""
+        if self.numeric:
+            return None
+        assert isinstance(self.column, Categorical)
+        return [self.column.categories[self.order[b]] for b in range(first, min(last, self.levels - 1) + 1)]
+
+    def text(self, first: int, last: int) -> str:
+        """Write a run of bins for people: ``[34, 41)``, ``{cook, smith}``, ``[90, 120] or missing``."""
+        if first >= self.levels:
+            return "missing"
+        ends = self.bounds(first, last)
+        if ends is not None:
+            closed = "]" if last >= self.levels - 1 else ")"
+            written = f"[{number_text(ends[0])}, {number_text(ends[1])}{closed}"
+        else:
+            members = self.categories(first, last) or []
+            written = str(members[0]) if len(members) == 1 else "{" + ", ".join(map(str, members)) + "}"
+            if len(members) == self.levels > 1:
+                written = "*"
+        return written + (" or missing" if last >= self.levels else "")
+
+    def centers(self) -> FloatArray:
+        """Return a representative coordinate of every bin, on the column's own axis; NaN for the missing bin."""
+        if self.numeric:
+            edges = np.array(self.edges)
+            middle = (edges[:-1] + edges[1:]) / 2
+        else:
+            middle = np.array(self.order) + 0.5
+        return np.append(middle, np.nan) if self.own_missing else middle
+
+
+def make_grid(column: Column, steps: Any = None, order: tuple[int, ...] | None = None) -> Grid:
+    """Make the public grid of a column from its declaration alone.
+
+    Parameters
+    ----------
+    column : Numeric or Categorical
+        The declaration.
+    steps : None, int or list of float
+        Numeric: how many equal steps, or the inner grid points themselves. None: steps of a round size where the bounds
+        are whole numbers, else 128 of them.
+    order : tuple of int, optional
+        Categorical: the numbers of the categories in the order of the bins, such as that of a hierarchy.
+
+    Examples
+    --------
+    >>> make_grid(Numeric("x", 0, 1), 4).edges
+    (0.0, 0.25, 0.5, 0.75, 1.0)
+    >>> make_grid(Numeric("income", 0, 100_000)).levels
+    200
+    """
+    label = f"grid of column {column.name!r}"
+    if isinstance(column, Categorical):
+        return Grid(column, order=order or tuple(range(len(column.categories))))
+    low, high = column.low, column.high
+    if steps is None:
+        steps = _round_steps(low, high)
+    if isinstance(steps, (list, tuple, np.ndarray)):
+        inner = [_checks.finite(label, s) for s in steps]
+        if any(not a < b for a, b in zip([low, *inner], [*inner, high], strict=True)):
+            raise InvalidArgument(
+                label, list(steps), f"rising points strictly between {low:g} and {high:g}", "grid=128"
+            )
+        return Grid(column, edges=(low, *inner, high))
+    count = _checks.whole(label, steps, low=1, high=MOST_LEVELS)
+    # low + i (high - low)/count, each rounded once: 0.3 prints as 0.3
+    edges = [low + (high - low) * i / count for i in range(count)] + [high]
+    return Grid(column, edges=tuple(edges))
+
+
+def _round_steps(low: float, high: float) -> int:
+    width = high - low
+    if low != math.floor(low) or high != math.floor(high) or width > 2**53:
+        return DEFAULT_STEPS
+    size = 1
+    while True:
+        for factor in (1, 2, 5):
+            step = size * factor
+            if width / step <= MOST_ROUND_STEPS:
+                return round(width / step) if width % step == 0 else DEFAULT_STEPS
+        size *= 10
+
+
+def number_text(number: float) -> str:
+    """Write a grid point as people do: no trailing zeros, no more digits than needed.
+
+    Examples
+    --------
+    >>> number_text(34.0), number_text(0.1), number_text(1e6)
+    ('34', '0.1', '1000000')
+    """
+    if number == math.floor(number) and abs(number) < 1e15:
+        return str(int(number))
+    return f"{number:.12g}"

@@ -1,0 +1,242 @@
+"""A table made ready for anonymising: quasi-identifiers as bins of public grids, the other columns as they are.
+
+Roles come from the domain. Quasi-identifiers are binned, sensitive columns and the target are numbered, identifiers are
+left out. A column whose role is only "attribute" is refused unless the user says to keep it: whoever passes on a column
+must have thought about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet import engines
+from discreet.anonymity._grid import Grid, make_grid
+from discreet.domain import Categorical, Domain, Numeric
+from discreet.engines.columns import read_columns
+from discreet.errors import InvalidArgument, InvalidType, SchemaError
+
+Bins = npt.NDArray[np.uint16]
+Codes = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A column as numbers ``0..len(labels)-1`` of its values; a missing value is a value of its own.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    codes : ndarray of int32
+        One number a row.
+    labels : list
+        The values, in the order of the declaration where there is one; numbers rise.
+    ordered : bool
+        Whether the order means something: numbers.
+    """
+
+    name: str
+    codes: Codes
+    labels: list[Any]
+    ordered: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which column plays which part, and the grids: public, fixed before any row is read.
+
+    Examples
+    --------
+    >>> domain = Domain({"age": {"bounds": [0, 120], "role": "quasi-identifier"},
+    ...                  "ill": {"categories": ["no", "yes"], "role": "sensitive"}})
+    >>> plan = Plan.of(domain)
+    >>> plan.quasi, plan.sensitive
+    (('age',), ('ill',))
+    """
+
+    domain: Domain
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    target: str | None
+    identifiers: tuple[str, ...]
+    keep: tuple[str, ...]
+    grids: tuple[Grid, ...]
+
+    @classmethod
+    def of(
+        cls,
+        domain: Domain,
+        *,
+        sensitive: Sequence[str] | str | None = None,
+        target: str | None = None,
+        keep: Sequence[str] = (),
+        grid: Any = None,
+        orders: Mapping[str, tuple[int, ...]] | None = None,
+    ) -> Plan:
+        """Sort the declared columns by role.
+
+        ``sensitive`` and ``target`` override the roles. If no column is declared a quasi-identifier, all attributes
+        are: the safe reading. Otherwise attributes must be named in ``keep`` to be passed on.
+        """
+        if not isinstance(domain, Domain):
+            raise InvalidType("domain", type(domain), "a Domain", 'domain=Domain({"age": (0, 120)})')
+        names = list(domain.names)
+        given = _names("sensitive", sensitive, names)
+        wanted_target = _names("target", target, names)
+        kept = _names("keep", keep, names)
+        roles = {c.name: c.role for c in domain}
+        secret = given or tuple(n for n in names if roles[n] == "sensitive")
+        label = wanted_target or tuple(n for n in names if roles[n] == "target")
+        if len(label) > 1:
+            raise SchemaError(f"columns {', '.join(map(repr, label))} are all declared target; one can be")
+        special = {*secret, *label, *kept}
+        quasi = tuple(n for n in names if roles[n] == "quasi-identifier")
+        clash = [n for n in quasi if n in special]
+        if clash:
+            raise InvalidArgument(
+                "sensitive", clash[0], "not a quasi-identifier at the same time", "one role for every column"
+            )
+        if not quasi:
+            quasi = tuple(n for n in names if roles[n] == "attribute" and n not in special)
+        rest = [n for n in names if roles[n] == "attribute" and n not in special and n not in quasi]
+        if rest:
+            raise SchemaError(
+                f"column {rest[0]!r} has no role in an anonymous table; declare it a quasi-identifier, sensitive, "
+                f"an identifier or the target, or pass it on as it is with keep=[{rest[0]!r}]"
+            )
+        if not quasi:
+            raise SchemaError('no column is a quasi-identifier; declare role = "quasi-identifier" for at least one')
+        identifiers = tuple(n for n in names if roles[n] == "identifier" and n not in special)
+        by_column = grid if isinstance(grid, Mapping) else dict.fromkeys(quasi, grid)
+        unknown = [n for n in by_column if n not in quasi]
+        if unknown:
+            raise InvalidArgument("grid", unknown[0], "given for quasi-identifiers only", "grid={'age': 24}")
+        grids = tuple(make_grid(domain.column(n), by_column.get(n), (orders or {}).get(n)) for n in quasi)
+        return cls(domain, quasi, secret, label[0] if label else None, identifiers, kept, grids)
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of one release, ready to be grouped.
+
+    Attributes
+    ----------
+    plan : Plan
+        What is public.
+    bins : ndarray of uint16, shape (columns, rows)
+        Bin of every row on the grid of every quasi-identifier; column by column in memory.
+    kept : ndarray of int64
+        Numbers of the input rows that are here; rows without a value in a column that drops them are not.
+    sensitive : tuple of Coded
+        The sensitive columns.
+    target : Coded or None
+        The target.
+    others : pyarrow.Table
+        Sensitive, target and kept columns as they came, rows as in ``bins``.
+    dropped : int
+        Input rows left out for a missing quasi-identifier.
+    """
+
+    plan: Plan
+    bins: Bins
+    kept: npt.NDArray[np.int64]
+    sensitive: tuple[Coded, ...]
+    target: Coded | None
+    others: pa.Table
+    dropped: int
+    identifiers: pa.Table
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.bins.shape[1])
+
+    @cached_property
+    def n_bins(self) -> npt.NDArray[np.int64]:
+        """Number of bins of every column."""
+        return np.array([g.n_bins for g in self.plan.grids])
+
+
+def read_table(data: Any, plan: Plan) -> Table:
+    """Read a table: one pass over the quasi-identifiers, one over the rest.
+
+    Examples
+    --------
+    >>> plan = Plan.of(Domain({"age": (0, 120)}))
+    >>> read_table(pa.table({"age": [35.5, None, 200.0]}), plan).bins.tolist()
+    [[35, 119]]
+    """
+    source = engines.open(data, plan.domain)
+    wanted = plan.domain.select(list(plan.quasi))
+    pieces: list[list[npt.NDArray[np.int64]]] = [[] for _ in plan.quasi]
+    for columns in source._batches(wanted):
+        for grid, coordinates, piece in zip(plan.grids, columns, pieces, strict=True):
+            clamped = np.clip(coordinates, grid.column.low, grid.column.high)
+            piece.append(grid.bins(clamped))
+    bins = np.stack([np.concatenate([np.empty(0, np.int64), *p]) for p in pieces])
+    kept = np.flatnonzero((bins >= 0).all(axis=0))
+    others = read_columns(source, _unique([*plan.sensitive, *([plan.target] if plan.target else []), *plan.keep]))
+    whole = len(kept) == bins.shape[1]
+    others = others if whole else others.take(pa.array(kept))
+    identifiers = read_columns(source, list(plan.identifiers))
+    identifiers = identifiers if whole else identifiers.take(pa.array(kept))
+    binned = np.ascontiguousarray(bins[:, kept], dtype=np.uint16)
+    coded = tuple(code_column(plan.domain, name, others[name]) for name in plan.sensitive)
+    target = code_column(plan.domain, plan.target, others[plan.target]) if plan.target else None
+    return Table(plan, binned, kept, coded, target, others, bins.shape[1] - len(kept), identifiers)
+
+
+def code_column(domain: Domain | None, name: str, values: pa.ChunkedArray) -> Coded:
+    """Number the values of a column. Declared categories come first, in their order; numbers in rising order."""
+    column = domain.column(name) if domain is not None else None
+    values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    encoded = pc.dictionary_encode(values, null_encoding="encode")
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    found = encoded.dictionary.to_pylist()
+    numbers = isinstance(column, Numeric) or (column is None and all(_is_number(v) for v in found if v is not None))
+    if numbers:
+        keys = [_number(v) for v in found]
+        order = sorted(range(len(found)), key=lambda i: (keys[i] is None, keys[i] if keys[i] is not None else 0.0))
+    elif isinstance(column, Categorical):
+        place = {str(c): i for i, c in enumerate(column.categories)}
+        order = sorted(range(len(found)), key=lambda i: (place.get(str(found[i]), len(place)), str(found[i])))
+    else:
+        order = sorted(range(len(found)), key=lambda i: (found[i] is None, str(found[i])))
+    rank = np.empty(len(found) or 1, np.int32)
+    rank[order] = np.arange(len(found))
+    codes = (
+        rank[encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)] if len(values) else np.empty(0, np.int32)
+    )
+    return Coded(name, codes.astype(np.int32), [found[i] for i in order], numbers)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return None if value is None else float(value)
+    except ValueError:
+        return None
+
+
+def _names(label: str, given: Any, names: list[str]) -> tuple[str, ...]:
+    listed = () if given is None else (given,) if isinstance(given, str) else tuple(given)
+    for name in listed:
+        if name not in names:
+            raise InvalidArgument(label, name, f"a declared column ({', '.join(names[:20])})", f"{label}={names[0]!r}")
+    return listed
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(names))

@@ -1,0 +1,294 @@
+"""Full-domain generalisation: every value of a column goes up the same number of levels; what stays rare is left out.
+
+Levels are given, or found by Datafly's rule (Sweeney 1998): raise the column with the most distinct values until so few
+records are in the way that they may be left out.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from discreet import _checks
+from discreet.anonymity._cells import Cells
+from discreet.anonymity._classes import join
+from discreet.anonymity._distances import measure_classes
+from discreet.anonymity._frontier import refuse_root
+from discreet.anonymity._grid import Grid
+from discreet.anonymity._partitioner import IntArray, Partitioner
+from discreet.anonymity._table import Plan, Table, read_table
+from discreet.anonymity.release import Release, publish
+from discreet.anonymity.rules import Rules, stacked
+from discreet.errors import InvalidArgument, InvalidType
+
+#: For one column, the group of every bin at every level: level 0 is the bins themselves, the last one group.
+Ladder = list[IntArray]
+
+
+class Generalization(Partitioner):
+    """Anonymous tables by recoding whole columns.
+
+    Parameters
+    ----------
+    k : int, default 10
+        Every record of a release shares its published values with at least k - 1 others.
+    l_diversity, t_closeness, domain, sensitive, target, grid, l_kind, t_kind, c, keep
+        See `DensityTree`.
+    levels : mapping, optional
+        From column to its level, 0 for columns that are not named. None lets Datafly's rule choose on the records.
+    hierarchies : mapping, optional
+        From column to `Hierarchy`. Level i publishes the groups i levels above the deepest categories; without a
+        hierarchy, level 1 is ``*``.
+    widths : mapping, optional
+        From numeric column to the rising widths of its intervals at level 1, 2, ..., each a multiple of the one before
+        and of the grid step. By default each level joins two intervals of the one before. The last level is the whole
+        domain.
+    suppress : float, default 0.05
+        Largest share of records that may be left out.
+
+    Attributes
+    ----------
+    levels_ : dict
+        The level of every quasi-identifier.
+
+    Privacy
+    -------
+    As with `DensityTree`: classes of k records that look alike, and no more. Levels that are chosen on the records are
+    part of what is published.
+
+    Examples
+    --------
+    >>> import discreet as dc, pyarrow as pa
+    >>> people = pa.table({"age": [31, 33, 36, 38, 61, 64, 66, 69], "zip": ["1010", "1020"] * 4})
+    >>> domain = dc.Domain({"age": (0, 120), "zip": ["1010", "1020", "2010"]})
+    >>> zips = dc.anonymity.Hierarchy({"1*": ["1010", "1020"], "2*": ["2010"]})
+    >>> method = Generalization(2, domain=domain, hierarchies={"zip": zips}, widths={"age": [5, 10, 20]})
+    >>> method.set_params(levels={"age": 3, "zip": 1}).fit_transform(people).table.slice(3, 2).to_pydict()
+    {'age': ['[20, 40)', '[60, 80)'], 'zip': ['{1010, 1020}', '{1010, 1020}']}
+    """
+
+    def __init__(
+        self,
+        k: int = 10,
+        l_diversity: float | None = None,
+        t_closeness: float | None = None,
+        *,
+        domain: Any = None,
+        sensitive: Sequence[str] | str | None = None,
+        target: str | None = None,
+        grid: Any = None,
+        levels: Mapping[str, int] | None = None,
+        hierarchies: Mapping[str, Any] | None = None,
+        widths: Mapping[str, Sequence[float]] | None = None,
+        l_kind: str = "distinct",
+        t_kind: str = "auto",
+        c: float = 3.0,
+        suppress: float = 0.05,
+        keep: Sequence[str] = (),
+    ) -> None:
+        self.k = k
+        self.l_diversity = l_diversity
+        self.t_closeness = t_closeness
+        self.domain = domain
+        self.sensitive = sensitive
+        self.target = target
+        self.grid = grid
+        self.levels = levels
+        self.hierarchies = hierarchies
+        self.widths = widths
+        self.l_kind = l_kind
+        self.t_kind = t_kind
+        self.c = c
+        self.suppress = suppress
+        self.keep = keep
+
+    def fit(self, data: Any, y: Any = None) -> Generalization:
+        """Check the levels, or choose them on these records."""
+        self._choose(data)
+        return self
+
+    def transform(self, data: Any, output: str = "interval", **handing: Any) -> Release:
+        """Recode and release records, all that are handed out together.
+
+        Classes that break a rule are left out; if that is more than ``suppress`` allows, the release is refused.
+        Parameters as in `DensityTree.transform`, without ``previous``.
+        """
+        check_is_fitted(self, "levels_")
+        table = read_table(data, self.plan_)
+        whole = self.rules_.measure(np.zeros(table.n, np.int64), table.sensitive)
+        refuse_root(self.rules_, table.sensitive, np.ones(table.n, bool), whole.ok)
+        return self._recode(table, output, handing)
+
+    def fit_transform(self, data: Any, y: Any = None, output: str = "interval", **handing: Any) -> Release:
+        """Choose levels on these records and release them. Parameters as in `transform`."""
+        return self._recode(self._choose(data), output, handing)
+
+    def _choose(self, data: Any) -> Table:
+        table, tiers = self._read(data)
+        plan = self.plan_
+        self._ladders = [
+            _ladder(grid, tiers.get(j), _widths(self.widths, plan).get(grid.name)) for j, grid in enumerate(plan.grids)
+        ]
+        self.levels_ = _given(self.levels, plan, self._ladders) if self.levels is not None else self._datafly(table)
+        self.n_features_in_ = len(plan.quasi)
+        return table
+
+    def _datafly(self, table: Table) -> dict[str, int]:
+        names = table.plan.quasi
+        level = [0] * len(names)
+        allowed = int(float(self.suppress) * table.n)
+        while True:
+            codes = [ladder[level[j]][table.bins[j]] for j, ladder in enumerate(self._ladders)]
+            kept = _keep_ok(_classes(codes), self.rules_, table)
+            open_ = [j for j, ladder in enumerate(self._ladders) if level[j] < len(ladder) - 1]
+            if (~kept).sum() <= allowed or not open_:
+                return dict(zip(names, level, strict=True))
+            level[max(open_, key=lambda j: (len(np.unique(codes[j])), -j))] += 1
+
+    def _recode(self, table: Table, output: str, handing: Mapping[str, Any]) -> Release:
+        grids = table.plan.grids
+        groups = [ladder[self.levels_[g.name]] for g, ladder in zip(grids, self._ladders, strict=True)]
+        codes = [group[bins] for group, bins in zip(groups, table.bins, strict=True)]
+        of = _classes(codes)
+        kept = _keep_ok(of, self.rules_, table)
+        if int((~kept).sum()) > float(self.suppress) * table.n or not kept.any():
+            raise InvalidArgument(
+                "suppress",
+                self.suppress,
+                f"at least the share of records in classes that break a rule ({(~kept).mean():.4g}) and below 1",
+                "higher levels, or levels=None",
+            )
+        shown, place = np.unique(of[kept], return_inverse=True)
+        rows = np.flatnonzero(kept)
+        one = np.empty(int(of.max()) + 1, np.int64)
+        one[of[rows]] = rows  # any row of a class tells its runs
+        first = np.stack([np.searchsorted(g, c[one[shown]]) for g, c in zip(groups, codes, strict=True)], 1)
+        last = np.stack(
+            [np.searchsorted(g, c[one[shown]], side="right") - 1 for g, c in zip(groups, codes, strict=True)], 1
+        )
+        cell = np.full(table.n, -1, np.int64)
+        cell[rows] = place.ravel()
+        facts = {"levels": self.levels_, "chosen_on_the_records": self.levels is None}
+        facts["suppression_allowed"] = float(self.suppress)
+        return publish(
+            table,
+            Cells(grids, first, last, cell),
+            self.rules_,
+            output=output,
+            method="Generalization",
+            settings=facts,
+            **handing,
+        )
+
+
+def _ladder(grid: Grid, tiers: IntArray | None, widths: Sequence[float] | None) -> Ladder:
+    """Return the group of every bin, level by level; groups are runs of bins, numbered in their order."""
+    bins = np.arange(grid.levels)
+    if grid.numeric:
+        steps = [bins] + ([_cut(grid, width) for width in widths] if widths is not None else _doublings(bins))
+    elif tiers is not None and len(tiers):
+        depths = range(int(tiers.max()), 0, -1)
+        steps = [bins] + [np.concatenate([[0], np.cumsum(tiers < depth)]) for depth in depths]
+    else:
+        steps = [bins]
+    if steps[-1][-1] > 0 or (grid.own_missing and len(steps) == 1):
+        steps.append(np.zeros(grid.levels, np.int64))
+    # A missing value stays "missing" until the last level, which is the whole domain.
+    return [np.append(s, s[-1] + (i < len(steps) - 1)) if grid.own_missing else s for i, s in enumerate(steps)]
+
+
+def _doublings(bins: IntArray) -> Ladder:
+    found = []
+    size = 2
+    while size < len(bins):
+        found.append(bins // size)
+        size *= 2
+    return found
+
+
+def _cut(grid: Grid, width: float) -> IntArray:
+    """Return the interval of a width that every bin lies in; an interval must not end inside a bin."""
+    edges = np.array(grid.edges)
+    place = (edges - edges[0]) / width
+    group: IntArray = np.floor(place[:-1] + 1e-9).astype(np.int64)
+    if (place[1:] > group + 1 + 1e-9).any():
+        raise InvalidArgument(
+            "widths", width, f"a multiple of the grid step of column {grid.name!r}", f"grid={{{grid.name!r}: ...}}"
+        )
+    return group
+
+
+def _widths(given: Any, plan: Plan) -> dict[str, list[float]]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InvalidType("widths", type(given), "a mapping from column to widths", '{"age": [5, 10, 20]}')
+    found = {}
+    for name, widths in given.items():
+        if name not in plan.quasi or not plan.grids[plan.quasi.index(name)].numeric:
+            raise InvalidArgument("widths", name, "given for numeric quasi-identifiers", '{"age": [5, 10, 20]}')
+        if isinstance(widths, (str, bytes)) or not isinstance(widths, Sequence):
+            raise InvalidType("widths", widths, "a list of widths", "[5, 10, 20]")
+        read = [float(_checks.positive("widths", w, fix="[5, 10, 20]")) for w in widths]
+        for a, b in itertools.pairwise(read):
+            if b <= a or abs(b / a - round(b / a)) > 1e-9:
+                raise InvalidArgument("widths", read, "rising, each a multiple of the one before", "[5, 10, 20]")
+        found[name] = read
+    return found
+
+
+def _given(levels: Any, plan: Plan, ladders: Sequence[Ladder]) -> dict[str, int]:
+    if not isinstance(levels, Mapping):
+        raise InvalidType("levels", type(levels), "a mapping from column to level", '{"age": 2}')
+    unknown = [name for name in levels if name not in plan.quasi]
+    if unknown:
+        raise InvalidArgument("levels", unknown[0], f"given for quasi-identifiers ({', '.join(plan.quasi)})", "{}")
+    return {
+        name: _checks.whole(f"level of column {name!r}", levels.get(name, 0), high=len(ladder) - 1)
+        for name, ladder in zip(plan.quasi, ladders, strict=True)
+    }
+
+
+def _classes(codes: Sequence[IntArray]) -> IntArray:
+    return join([(c, int(c.max(initial=0)) + 1) for c in codes], len(codes[0]))
+
+
+def _keep_ok(of: IntArray, rules: Rules, table: Table) -> Any:
+    """Return which rows stay when the classes that break a rule are left out.
+
+    Leaving out changes the distribution that t is measured against: repeated until nothing changes (spec
+    density-trees, 9.4.4).
+    """
+    kept = np.ones(table.n, bool)
+    codes = stacked(table.sensitive, table.n)
+    while kept.any():
+        sizes = np.bincount(of[kept], minlength=int(of.max()) + 1)
+        good = sizes >= rules.k
+        if rules.l_on or rules.t_on:
+            starts = np.concatenate([[0], np.cumsum(sizes)])
+            order = np.flatnonzero(kept)[np.argsort(of[kept], kind="stable")]
+            diverse = np.full((len(sizes), len(table.sensitive)), np.nan)
+            distant = np.full((len(sizes), len(table.sensitive)), np.nan)
+            measure_classes(starts, order, codes, rules.limits(table.sensitive, kept), diverse, distant)
+            good &= _rules_kept(rules, diverse, distant) | (sizes == 0)
+        stays = kept & good[of]
+        if stays.sum() == kept.sum():
+            break
+        kept = stays
+    return kept
+
+
+def _rules_kept(rules: Rules, diverse: Any, distant: Any) -> Any:
+    good = np.ones(len(diverse), bool)
+    if rules.l_on:
+        assert rules.l_diversity is not None
+        recursive = rules.l_kind == "recursive"
+        good &= (diverse < rules.c if recursive else diverse >= rules.l_diversity - 1e-9).all(axis=1)
+    if rules.t_on:
+        assert rules.t_closeness is not None
+        good &= (distant <= rules.t_closeness + 1e-9).all(axis=1)
+    return good

@@ -1,0 +1,330 @@
+"""A release: the anonymous table, what it promises and what it does not, in forms that people and programs can read."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from discreet import _checks, noise
+from discreet._output import write_whole
+from discreet.anonymity._cells import Cells
+from discreet.anonymity._grid import Grid
+from discreet.anonymity._table import Coded, Table
+from discreet.errors import InvalidArgument
+from discreet.guarantee import Guarantee
+
+OUTPUTS = ("interval", "center", "sample")
+IntArray = npt.NDArray[np.int64]
+
+_CLASSES = (
+    "an attacker knows nothing of a person but the quasi-identifiers; that a person is in the table, and what the "
+    "group has in common, is not hidden"
+)
+_SAMPLE = (
+    "readers know that the rows were drawn from the cells, counts and sensitive values of a k-anonymous table: they "
+    "reveal no more than it does, but are not k-anonymous themselves"
+)
+
+
+class Requirement(Protocol):
+    """What a release must satisfy; `discreet.anonymity.Rules` is one."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is required, as plain data."""
+
+    def reached(self, classes: IntArray, sensitive: Sequence[Coded]) -> dict[str, Any]:
+        """Return what the classes reach: ``k`` and, for each rule, the worst value over classes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """An anonymous table with its promise.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        What may be handed out.
+    guarantee : Guarantee
+        What is promised: model "syntactic", with k, l and t required and reached.
+    cells : Cells
+        The published cells and which row lies in which. For the holder of the data; it is not part of the release.
+    rows : ndarray of int64
+        The input row of every row of `table`; empty for a sampled table. Likewise not part of the release.
+    suppressed, dropped : int
+        Rows left out: to reach the promise, and for a missing quasi-identifier.
+    bounds : pyarrow.Table
+        The quasi-identifiers for programs: ``age_lower``, ``age_upper`` or, for categories, the list ``job_set``.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> domain = dc.Domain({"age": (0, 120), "ill": ["no", "yes"]})
+    >>> people = {"age": [31, 33, 36, 38, 61, 64, 66, 69], "ill": ["no", "no", "yes", "no", "yes", "no", "no", "yes"]}
+    >>> release = dc.anonymity.DensityTree(k=4, domain=domain, sensitive="ill").fit_transform(pa.table(people))
+    >>> release.table.column("age").unique().to_pylist()
+    ['[0, 50)', '[50, 120]']
+    >>> release.guarantee.parameters["reached"]["k"]
+    4
+    """
+
+    table: pa.Table
+    guarantee: Guarantee
+    cells: Cells
+    rows: IntArray
+    suppressed: int
+    dropped: int
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    @cached_property
+    def bounds(self) -> pa.Table:
+        """The quasi-identifiers for programs: lower and upper ends, or lists of categories."""
+        if not len(self.rows):
+            raise InvalidArgument(
+                "output", "sample", "interval or center: a drawn row has no bounds", 'output="interval"'
+            )
+        return pa.table(_bounds(self.cells, self.cells.of[self.rows]))
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas data frame."""
+        return self.table.to_pandas()
+
+    def save(self, path: str | Path, *, form: str = "text") -> None:
+        """Write the table (CSV, or Parquet by its suffix) and, beside it, the promise as ``<name>.guarantee.json``.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        form : {"text", "bounds"}
+            Quasi-identifiers as texts for people, or as bounds for programs. CSV writes lists of categories as texts.
+        """
+        target = Path(path).expanduser()
+        table = self.table
+        if _checks.choice("form", form, ("text", "bounds")) == "bounds":
+            table = self._with_bounds()
+        sink = pa.BufferOutputStream()
+        if target.suffix.lower() in (".parquet", ".pq"):
+            pq.write_table(table.replace_schema_metadata({"discreet.guarantee": self.guarantee.to_json()}), sink)
+        else:
+            pa_csv.write_csv(_flat(table), sink)
+        write_whole(target, sink.getvalue().to_pybytes())
+        write_whole(target.with_name(f"{target.name}.guarantee.json"), self.guarantee.to_json(indent=2) + "\n")
+
+    def _with_bounds(self) -> pa.Table:
+        quasi = {grid.name for grid in self.cells.grids}
+        columns = {name: self.bounds[name] for name in self.bounds.column_names}
+        columns.update({name: self.table[name] for name in self.table.column_names if name not in quasi})
+        return pa.table(columns)
+
+    def __repr__(self) -> str:
+        reached = self.guarantee.parameters["reached"]
+        return f"<release of {len(self)} rows in {self.cells.n_cells} cells, k = {reached['k']}>"
+
+
+def publish(
+    table: Table,
+    cells: Cells,
+    rules: Requirement,
+    *,
+    output: str = "interval",
+    method: str = "",
+    settings: Mapping[str, Any] | None = None,
+    notes: Sequence[str] = (),
+    random_state: object = None,
+    order: str = "input",
+    identifiers: str = "drop",
+    key: bytes | None = None,
+) -> Release:
+    """Turn cells into a release.
+
+    Parameters
+    ----------
+    table : Table
+        The rows.
+    cells : Cells
+        Their cells; rows with -1 are suppressed.
+    rules : Requirement
+        What is promised; checked here once more, on exactly what is released.
+    output : {"interval", "center", "sample"}
+        Bounds of the cell; its centre; or rows drawn from the cells (spec density-trees, 9.8).
+    order : {"input", "shuffled"}
+        Whether the rows stay in the order of the input. An order can tell people apart: shuffle what is handed out.
+    identifiers : {"drop", "hash"}
+        Columns declared identifiers are left out, or replaced by a keyed hash (HMAC-SHA256, 16 hexadecimal digits).
+    """
+    output = _checks.choice("output", output, OUTPUTS)
+    order = _checks.choice("order", order, ("input", "shuffled"))
+    identifiers = _checks.choice("identifiers", identifiers, ("drop", "hash"))
+    stream = noise.generator(random_state)
+    rows = np.flatnonzero(cells.of >= 0)
+    suppressed = len(cells.of) - len(rows)
+    reached = rules.reached(cells.of, table.sensitive)
+    if output == "sample":
+        drawn, own, donors = _sample(table, cells, stream)
+        columns = {**drawn, **_others(table, donors)}
+        rows = np.empty(0, np.int64)
+    else:
+        if order == "shuffled":
+            rows = rows[np.argsort(noise.below(2**62, size=len(rows), rng=stream), kind="stable")]
+        own = cells.of[rows]
+        shown = _intervals(cells, own) if output == "interval" else _centers(cells, own)
+        columns = {**shown, **_others(table, rows)}
+        if identifiers == "hash":
+            columns = {**_hashed(table.identifiers, rows, key), **columns}
+    names = _order_of(table, columns)
+    facts = {
+        "method": method,
+        "output": output,
+        "required": rules.to_dict(),
+        "reached": reached,
+        "rows": len(own),
+        "cells": len(np.unique(own)),
+        "suppressed": suppressed,
+        "dropped_for_missing_values": table.dropped,
+        "identifiers": identifiers if table.identifiers.num_columns else "none",
+        **dict(settings or {}),
+    }
+    guarantee = Guarantee(
+        "syntactic",
+        unit="one row",
+        parameters=facts,
+        domain=table.plan.domain,
+        assumptions=(_SAMPLE if output == "sample" else _CLASSES, *notes),
+        seeded=output == "sample" and stream.seeded,
+    )
+    made = pa.table({name: columns[name] for name in names})
+    return Release(made, guarantee, cells, rows, suppressed, table.dropped)
+
+
+def _order_of(table: Table, columns: Mapping[str, Any]) -> list[str]:
+    """Keep the declared order of the columns."""
+    return [name for name in table.plan.domain.names if name in columns]
+
+
+def _intervals(cells: Cells, own: IntArray) -> dict[str, pa.Array]:
+    shown = {}
+    for j, grid in enumerate(cells.grids):
+        texts = pa.array(cells.texts(j), pa.string())
+        shown[grid.name] = texts.take(pa.array(own))
+    return shown
+
+
+def _bounds(cells: Cells, own: IntArray) -> dict[str, pa.Array]:
+    shown: dict[str, pa.Array] = {}
+    for j, grid in enumerate(cells.grids):
+        runs = list(zip(cells.first[:, j].tolist(), cells.last[:, j].tolist(), strict=True))
+        if grid.numeric:
+            ends = [grid.bounds(a, b) for a, b in runs]
+            for side, name in enumerate(("lower", "upper")):
+                column = pa.array([None if e is None else e[side] for e in ends], pa.float64())
+                shown[f"{grid.name}_{name}"] = column.take(pa.array(own))
+        else:
+            sets = [[str(c) for c in grid.categories(a, b) or []] for a, b in runs]
+            shown[f"{grid.name}_set"] = pa.array(sets, pa.list_(pa.string())).take(pa.array(own))
+        if grid.own_missing:
+            may = pa.array([b >= grid.levels for _, b in runs])
+            shown[f"{grid.name}_may_be_missing"] = may.take(pa.array(own))
+    return shown
+
+
+def _centers(cells: Cells, own: IntArray) -> dict[str, pa.Array]:
+    shown: dict[str, pa.Array] = {}
+    for j, grid in enumerate(cells.grids):
+        if not grid.numeric:
+            shown[grid.name] = _intervals(Cells((grid,), cells.first[:, [j]], cells.last[:, [j]], cells.of), own)[
+                grid.name
+            ]
+            continue
+        ends = [grid.bounds(int(a), int(b)) for a, b in zip(cells.first[:, j], cells.last[:, j], strict=True)]
+        middle = pa.array([None if e is None else (e[0] + e[1]) / 2 for e in ends], pa.float64())
+        shown[grid.name] = middle.take(pa.array(own))
+    return shown
+
+
+def _sample(table: Table, cells: Cells, stream: Any) -> tuple[dict[str, pa.Array], IntArray, IntArray]:
+    """Draw as many rows as each cell has: quasi-identifiers uniform on the cell, the rest from its own values."""
+    counts = cells.counts()
+    own = np.repeat(np.arange(cells.n_cells), counts)
+    shown = {}
+    for j, grid in enumerate(cells.grids):
+        first, width = cells.first[own, j], cells.last[own, j] - cells.first[own, j] + 1
+        shown[grid.name] = _values(grid, first + _below_each(width, stream))
+    # The sensitive and kept columns of one row of the same cell, drawn with replacement: their joint histogram.
+    by_cell = np.argsort(cells.of, kind="stable")
+    start = np.searchsorted(cells.of[by_cell], np.arange(cells.n_cells))
+    donors = by_cell[start[own] + _below_each(counts[own], stream)]
+    return shown, own, donors
+
+
+def _below_each(bounds: IntArray, stream: Any) -> IntArray:
+    """Draw a uniform number below each bound: one draw for each distinct bound."""
+    drawn = np.zeros(len(bounds), np.int64)
+    for bound in np.unique(bounds):
+        if bound > 1:
+            places = np.flatnonzero(bounds == bound)
+            drawn[places] = noise.below(int(bound), size=len(places), rng=stream)
+    return drawn
+
+
+def _values(grid: Grid, bins: IntArray) -> pa.Array:
+    """Return a value for every bin: the category, the whole number, or the middle of the step."""
+    missing = bins >= grid.levels
+    places = np.minimum(bins, grid.levels - 1)
+    if not grid.numeric:
+        labels = pa.array([str(c) for c in grid.categories(0, grid.levels - 1) or []], pa.string())
+        return labels.take(pa.array(places, mask=missing))
+    edges = np.array(grid.edges)
+    whole = bool(np.all(edges == np.floor(edges)) and np.all(np.diff(edges) == 1))
+    points = edges[:-1] if whole else (edges[:-1] + edges[1:]) / 2
+    values = points[places]
+    return pa.array(values.astype(np.int64) if whole else values, mask=missing)
+
+
+def _others(table: Table, rows: IntArray) -> dict[str, pa.ChunkedArray]:
+    picked = table.others.take(pa.array(rows))
+    return {name: picked[name] for name in picked.column_names}
+
+
+def _hashed(identifiers: pa.Table, rows: IntArray, key: bytes | None) -> dict[str, pa.Array]:
+    if identifiers.num_columns and (not isinstance(key, bytes) or len(key) < 16):
+        shown = None if key is None else f"{len(key)} bytes"
+        raise InvalidArgument(
+            "key", shown, "at least 16 secret bytes to hash identifiers with", "key=secrets.token_bytes(32)"
+        )
+    shown_columns = {}
+    for name in identifiers.column_names:
+        encoded = identifiers[name].combine_chunks().dictionary_encode()
+        marks = [_mark(key or b"", name, value) for value in encoded.dictionary.to_pylist()]
+        hashed = pa.DictionaryArray.from_arrays(encoded.indices, pa.array(marks, pa.string())).dictionary_decode()
+        shown_columns[name] = hashed.take(pa.array(rows))
+    return shown_columns
+
+
+def _mark(key: bytes, name: str, value: Any) -> str | None:
+    if value is None:
+        return None
+    return hmac.new(key, f"{name}\0{value}".encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:16]
+
+
+def _flat(table: pa.Table) -> pa.Table:
+    """Write lists as texts, for CSV."""
+    columns = {}
+    for name in table.column_names:
+        column = table[name]
+        if pa.types.is_list(column.type):
+            column = pa.array(["|".join(v) if v is not None else None for v in column.to_pylist()], pa.string())
+        columns[name] = column
+    return pa.table(columns)

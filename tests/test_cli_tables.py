@@ -1,0 +1,125 @@
+"""`discreet anonymize` and `discreet risk`, as a steward with a file uses them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.csv as csv
+import pyarrow.parquet as pq
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+import discreet as dc
+from discreet.cli import app
+
+QI = "age,town,job,hours"
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    records = dc.datasets.people(1500, seed=3)
+    csv.write_csv(records.table, tmp_path / "people.csv")
+    records.domain.to_toml(tmp_path / "schema.toml")
+    return tmp_path
+
+
+def anonymize(folder: Path, *extra: object, output: str = "safe.csv") -> Result:
+    base = ["anonymize", folder / "people.csv", "--schema", folder / "schema.toml", "-o", folder / output]
+    return run(*base, *extra)
+
+
+def test_a_safe_table_with_its_promise_beside_it(folder: Path) -> None:
+    result = anonymize(folder, "--k", 10, "--l", 2)
+    assert result.exit_code == 0, result.output
+    assert "no row was left out" in result.output
+    text = (folder / "safe.csv").read_text(encoding="utf-8")
+    assert "person 0" not in text
+    assert text.count("\n") == 1501
+    promise = json.loads((folder / "safe.csv.guarantee.json").read_text(encoding="utf-8"))
+    assert promise["parameters"]["reached"]["k"] >= 10
+    checked = run("risk", folder / "safe.csv", "--qi", QI, "--sensitive", "illness", "--require", "k=10,l=2")
+    assert checked.exit_code == 0, checked.output
+    assert "Met" in checked.output
+
+
+def test_the_rows_do_not_keep_their_order(folder: Path) -> None:
+    anonymize(folder, "--k", 5)
+    before = csv.read_csv(folder / "people.csv")["illness"].to_pylist()
+    after = csv.read_csv(folder / "safe.csv")["illness"].to_pylist()
+    assert sorted(before) == sorted(after)
+    assert before != after
+
+
+def test_a_requirement_that_fails_shows_in_the_exit_code(folder: Path) -> None:
+    anonymize(folder, "--k", 5)
+    result = run("risk", folder / "safe.csv", "--qi", QI, "--require", "k=500")
+    assert result.exit_code == 1
+    assert "Not met" in result.output
+    raw = run("risk", folder / "people.csv", "--qi", QI, "--sensitive", "illness", "--json")
+    assert raw.exit_code == 0
+    assert json.loads(raw.output)["k"] == 1
+
+
+def test_bounds_for_programs_and_parquet(folder: Path) -> None:
+    assert anonymize(folder, "--k", 10, "--bounds", output="safe.parquet").exit_code == 0
+    table = pq.read_table(folder / "safe.parquet")
+    assert {"age_lower", "age_upper", "job_set", "illness"} <= set(table.column_names)
+    assert b"discreet.guarantee" in (table.schema.metadata or {})
+
+
+def test_drawn_rows_say_that_they_are_drawn(folder: Path) -> None:
+    result = anonymize(folder, "--k", 10, "--form", "sample")
+    assert "The rows were drawn from a table that satisfies k = 10" in " ".join(result.output.replace("│", " ").split())
+
+
+def test_identifiers_can_be_hashed(folder: Path) -> None:
+    key = folder / "key"
+    key.write_bytes(b"a secret of more than sixteen bytes")
+    assert anonymize(folder, "--k", 10, "--hash-key", key).exit_code == 0
+    names = csv.read_csv(folder / "safe.csv")["name"].to_pylist()
+    assert len(set(names)) == 1500
+    assert all(len(name) == 16 for name in names)
+
+
+def test_mondrian_too(folder: Path) -> None:
+    assert anonymize(folder, "--k", 10, "--method", "mondrian").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--k", 1], "k must be"),
+        (["--k", 5000], "k"),
+        (["--k", 5, "--method", "magic"], "method must be one of"),
+        (["--k", 5, "--method", "mondrian", "--criterion", "cell"], "density-tree only"),
+        (["--k", 5, "--form", "sample", "--bounds"], "--bounds"),
+        (["--k", 5, "--keep", "nobody"], "keep must be"),
+    ],
+)
+def test_what_is_wrong_is_named(folder: Path, arguments: list[object], message: str) -> None:
+    with pytest.raises(dc.errors.DiscreetError, match=message):
+        anonymize(folder, *arguments)
+    assert not (folder / "safe.csv").exists()
+
+
+def test_columns_without_a_role_are_refused(folder: Path) -> None:
+    schema = folder / "schema.toml"
+    text = schema.read_text(encoding="utf-8")
+    assert 'role = "sensitive"' in text
+    schema.write_text(text.replace('role = "sensitive"\n', ""), encoding="utf-8")
+    with pytest.raises(dc.errors.SchemaError, match="'illness' has no role"):
+        anonymize(folder, "--k", 5)
+    assert anonymize(folder, "--k", 5, "--keep", "illness").exit_code == 0
+
+
+def test_requirements_are_read_with_care(folder: Path) -> None:
+    with pytest.raises(dc.errors.InvalidArgument, match="name=number"):
+        run("risk", folder / "people.csv", "--qi", QI, "--require", "k")
+    with pytest.raises(dc.errors.SchemaError, match="'zip'"):
+        run("risk", folder / "people.csv", "--qi", "zip")
