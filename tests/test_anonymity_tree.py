@@ -470,6 +470,25 @@ def test_enforcement_finds_the_one_finest_frontier() -> None:
     assert finer > 20
 
 
+def test_after_suppression_closeness_is_judged_anew() -> None:
+    """What is left out changes the distribution that the others are compared with (spec 9.4.4)."""
+    rng = np.random.default_rng(10)
+    suppressed = 0
+    for _ in range(300):
+        tree = random_tree(rng, 5)
+        n = 60
+        leaf = rng.choice(tree.leaves, n, p=rng.dirichlet(np.full(tree.n_leaves, 0.8)))
+        # The value follows the leaf, so that leaving leaves out shifts the whole.
+        codes = ((leaf % 2 + (rng.random(n) < 0.4)) % 2).astype(np.int32)
+        found = enforce(tree, leaf, Rules(6, t_closeness=0.2), [Coded("s", codes, ["a", "b"], False)], suppress=0.3)
+        kept = found.node >= 0
+        values = {"s": codes[kept].tolist()}
+        assert check_classes(found.node[kept].tolist(), values, k=6, t=0.2, t_kinds={"s": "equal"}) == []
+        assert found.suppressed == (~kept).sum() <= 18
+        suppressed += found.suppressed > 0
+    assert suppressed > 50
+
+
 def test_a_tree_survives_its_dict_and_a_damaged_one_is_refused() -> None:
     tree = DensityTree(k=5, domain=Domain.box(0, [1, 1]), grid=64).fit(blobs(200, 2)).tree_
     facts = json.loads(json.dumps(tree.to_dict()))

@@ -588,3 +588,40 @@ def test_english_words_at_a_million_reports() -> None:
         found = m.discover(m.aggregate(m.encode(users, rng=1)))
         assert found.recall(truth) >= 0.95
         assert found.precision(truth) > 0.95
+
+
+def test_candidates_of_every_kind_are_the_same() -> None:
+    m = PrefixExtension(epsilon=4, key=1)
+    counts = m.aggregate(m.encode(["cat"] * 300 + ["dog"] * 100, rng=1))
+    listed = m.estimate(counts, ["cat", "dog"]).count.tolist()
+    assert m.estimate(counts, pa.array(["cat", "dog"])).count.tolist() == listed
+    assert m.estimate(counts, np.array(["cat", "dog"])).count.tolist() == listed
+    with pytest.raises(dc.errors.InvalidArgument, match="candidates"):
+        m.estimate(counts, {"cat": 1})
+
+
+def test_odd_columns_are_read_or_refused_by_type() -> None:
+    words = PrefixExtension(epsilon=4, key=1)
+    assert len(words.encode(pl.Series(["cat", None, "dog"], dtype=pl.Categorical), rng=1)) == 3
+    with pytest.raises(dc.errors.InvalidArgument, match="values"):
+        words.encode({"cat": 1})
+    numbers = PrefixExtension(epsilon=4, alphabet=None, length=None, other=None, bits=8, key=1)
+    for column in (
+        pd.Series([1, "spam", None], dtype=object),
+        pd.Series([1.0, None, 300.5]),
+        [1, 2.0, object()],
+    ):
+        assert len(numbers.encode(column, rng=1)) == 3
+
+
+def test_states_that_no_collector_can_have_are_refused() -> None:
+    small = {"n_hashes": 4, "width": 8, "fragment_hashes": 4, "fragment_width": 8, "length": 4, "key": 1}
+    for m in (
+        FragmentPuzzle(2, 2, **small),
+        FragmentPuzzle(2, 2, split="users", **small),
+        PrefixExtension(epsilon=4, pool=16, key=1),
+    ):
+        counts = m.aggregate(m.encode(["cat", "dog"] * 20, rng=1))
+        counts.n += 1
+        with pytest.raises(dc.errors.FormatError, match="damaged"):
+            dc.local.Counts.from_bytes(counts.to_bytes())

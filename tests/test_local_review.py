@@ -68,7 +68,7 @@ def named(m: Mechanism) -> str:
     return m.NAME
 
 
-def reports_of(m: Mechanism, n: int) -> Reports:
+def reports_of(m: Any, n: int) -> Any:
     if isinstance(m, MeanVector):
         return m.encode(np.full((n, 3), 0.5), rng=1)
     if isinstance(m, Rappor) or getattr(m, "memoised", False):
@@ -181,8 +181,8 @@ def test_ledger_charges_reports_of_other_p_and_q() -> None:
 def test_ledger_charges_a_stored_response_exactly() -> None:
     m, ledger = BitFlip(0.3, 26, memoised=True), ReportLedger(per_period=1, lifetime=1)
     label = m.responses([1], [1], memo=MEMO)[0]
-    assert ledger.report("k", m, period="p", response=label).exact == m.epsilon.exact
-    assert ledger.report("k", m, period="p", response=label) == 0
+    prices = [ledger.report("k", m, period="p", response=label).exact for _ in range(2)]
+    assert prices == [m.epsilon.exact, 0]  # type: ignore[attr-defined]
 
 
 # ---- arguments

@@ -161,6 +161,13 @@ def test_a_point_stands_for_what_is_nearer_to_it_than_to_others() -> None:
     assert (found.attack.successes, found.attack.trials) == (2, 4)
 
 
+def test_an_upper_end_belongs_to_the_next_cell_but_for_the_last() -> None:
+    released = pa.table({"x": ["[0, 5)", "[5, 10]"]})
+    for people in ([1, 5], [1, 10], [4.9, 5.0]):
+        table = pa.table({"x": people})
+        assert singling_out(released, table, table, random_state=1).attack.successes == 2
+
+
 def test_a_larger_control_is_cut_to_the_size_of_the_original() -> None:
     people, unrelated = crowd(300, 1), crowd(300, 3)
     found = run("singling out", unrelated, people, crowd(3000, 2), confidence=0.999)

@@ -9,10 +9,28 @@
 """
 
 from discreet.anonymity.density_tree import DensityTree
+from discreet.anonymity.disclosure import interval_disclosure, record_linkage
+from discreet.anonymity.generalization import Generalization
 from discreet.anonymity.hierarchy import Hierarchy
+from discreet.anonymity.masking import NoiseAddition, RankSwapping
+from discreet.anonymity.microaggregation import Microaggregation
 from discreet.anonymity.mondrian import Mondrian
 from discreet.anonymity.release import Release
 from discreet.anonymity.risk import RiskReport, risk
 from discreet.anonymity.rules import Rules
 
-__all__ = ["DensityTree", "Hierarchy", "Mondrian", "Release", "RiskReport", "Rules", "risk"]
+__all__ = [
+    "DensityTree",
+    "Generalization",
+    "Hierarchy",
+    "Microaggregation",
+    "Mondrian",
+    "NoiseAddition",
+    "RankSwapping",
+    "Release",
+    "RiskReport",
+    "Rules",
+    "interval_disclosure",
+    "record_linkage",
+    "risk",
+]

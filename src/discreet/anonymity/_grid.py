@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ from discreet.errors import InvalidArgument
 DEFAULT_STEPS = 128
 #: Whole-numbered bounds get steps of a round size, at most so many of them.
 MOST_ROUND_STEPS = 256
+#: Narrower bounds may hold fractions, so they get steps below 1.
+FEWEST_WHOLE_STEPS = 20
 MOST_LEVELS = 2**15
 
 IntArray = npt.NDArray[np.int64]
@@ -138,7 +141,7 @@ def make_grid(column: Column, steps: Any = None, order: tuple[int, ...] | None =
         The declaration.
     steps : None, int or list of float
         Numeric: how many equal steps, or the inner grid points themselves. None: steps of a round size where the bounds
-        are whole numbers, else 128 of them.
+        are whole numbers (1 if that makes 20 to 256 of them), else 128 of them.
     order : tuple of int, optional
         Categorical: the numbers of the categories in the order of the bins, such as that of a hierarchy.
 
@@ -146,8 +149,8 @@ def make_grid(column: Column, steps: Any = None, order: tuple[int, ...] | None =
     --------
     >>> make_grid(Numeric("x", 0, 1), 4).edges
     (0.0, 0.25, 0.5, 0.75, 1.0)
-    >>> make_grid(Numeric("income", 0, 100_000)).levels
-    200
+    >>> [make_grid(Numeric("x", 0, high)).levels for high in (1, 10, 16, 120, 100_000)]
+    [100, 200, 160, 120, 200]
     """
     label = f"grid of column {column.name!r}"
     if isinstance(column, Categorical):
@@ -169,16 +172,18 @@ def make_grid(column: Column, steps: Any = None, order: tuple[int, ...] | None =
 
 
 def _round_steps(low: float, high: float) -> int:
+    """Return how many steps of a round size (1, 2 or 5 times a power of ten) divide the bounds.
+
+    The smallest size that makes at most 256 steps; whole numbers get steps of at least 1 where that leaves 20 of them.
+    """
     width = high - low
     if low != math.floor(low) or high != math.floor(high) or width > 2**53:
         return DEFAULT_STEPS
-    size = 1
-    while True:
-        for factor in (1, 2, 5):
-            step = size * factor
-            if width / step <= MOST_ROUND_STEPS:
-                return round(width / step) if width % step == 0 else DEFAULT_STEPS
-        size *= 10
+    if FEWEST_WHOLE_STEPS <= width <= MOST_ROUND_STEPS:
+        return int(width)
+    sizes = (factor * Fraction(10) ** power for power in range(-2, 17) for factor in (1, 2, 5))
+    step = next(size for size in sizes if width / size <= MOST_ROUND_STEPS)
+    return int(width / step) if Fraction(width) % step == 0 else DEFAULT_STEPS
 
 
 def number_text(number: float) -> str:

@@ -60,7 +60,8 @@ class Release:
     cells : Cells
         The published cells and which row lies in which. For the holder of the data; it is not part of the release.
     rows : ndarray of int64
-        The input row of every row of `table`; empty for a sampled table. Likewise not part of the release.
+        Which of the rows that were kept each row of `table` is (rows dropped for a missing value are not numbered);
+        empty for a sampled table. Likewise not part of the release.
     suppressed, dropped : int
         Rows left out: to reach the promise, and for a missing quasi-identifier.
     bounds : pyarrow.Table

@@ -20,8 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet import _checks, noise
+from discreet.engines._encode import arrow_kind
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.local._bits import IntArray, bits_for
+from discreet.local._choices import whole_numbers
 from discreet.noise import Generator
 
 Symbols: TypeAlias = npt.NDArray[np.uint16]
@@ -204,7 +206,7 @@ class WholeCode:
 
     def read(self, values: Any, stream: Generator | None = None) -> IntArray:
         """Return the numbers; one outside the range becomes a random one, which adds the same to every estimate."""
-        found = _whole(values)
+        found = whole_numbers(values)
         outside = (found < 0) | (found >= 1 << self.bits)
         if outside.any():
             if stream is None:
@@ -236,35 +238,6 @@ class WholeCode:
         return [int(v) for v in whole @ (1 << np.arange(self.bits - 1, -1, -1, dtype=np.int64))]
 
 
-def _whole(values: Any) -> IntArray:
-    """Read whole numbers; what is none becomes -1."""
-    if isinstance(values, (list, tuple)):
-        kinds = set(map(type, values))
-        if kinds <= {int}:
-            try:
-                return np.array(values, np.int64)
-            except OverflowError:
-                pass
-        numbers = (int, np.integer)
-        return np.array([_bounded(v) if isinstance(v, numbers) and type(v) is not bool else -1 for v in values], int)
-    if isinstance(values, (pa.Array, pa.ChunkedArray)) or hasattr(values, "__arrow_c_stream__"):
-        column = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.chunked_array(values)
-        if not pa.types.is_integer(column.type):
-            raise InvalidType("values", str(column.type), "whole numbers", "values=column.cast(pa.int64())")
-        column = pa.chunked_array(column) if isinstance(column, pa.Array) else column
-        values = column.fill_null(0).to_numpy()
-        found = np.where(column.is_null().to_numpy(), -1, np.asarray(_checks.whole_array("values", values)))
-        return np.asarray(found, np.int64)
-    found = _checks.whole_array("values", values)
-    if found.ndim != 1:
-        raise InvalidArgument("values", f"{found.ndim} dimensions", "one-dimensional", "values=values.ravel()")
-    return found
-
-
-def _bounded(number: Any) -> int:
-    return int(number) if -(2**63) <= number < 2**63 else -1
-
-
 def _text(values: Any) -> pa.Array:
     """Read text of any kind as one Arrow column in form NFC, "" where there is none."""
     column = _column(values)
@@ -288,7 +261,7 @@ def _column(values: Any) -> pa.Array:
         if values.dtype.kind not in "OUST" or values.ndim != 1:
             raise InvalidType("values", f"{values.dtype.name}, {values.ndim} dimensions", _EXPECTED, "values=['cat']")
         values = values.tolist()
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__") or not hasattr(values, "__iter__"):
+    if isinstance(values, (str, bytes, dict, set)) or not hasattr(values, "__len__") or not hasattr(values, "__iter__"):
         raise InvalidType("values", type(values).__name__, _EXPECTED, "values=['cat']")
     listed = list(values)
     if set(map(type, listed)) <= {str, type(None)}:
@@ -306,7 +279,9 @@ def _from_arrow(column: Any) -> pa.Array:
         column = pa.concat_arrays([_from_arrow(chunk) for chunk in column.chunks])
     kind, types = column.type, pa.types
     if types.is_dictionary(kind):
-        column = column.dictionary_decode()
+        # Not decoded as it is: Arrow cannot decode some kinds of entries that Polars makes.
+        entries = column.dictionary.cast(pa.large_string()) if arrow_kind(kind) == "text" else column.dictionary
+        column = pa.DictionaryArray.from_arrays(column.indices, entries).dictionary_decode()
         kind = column.type
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind) or types.is_null(kind):
         return column.cast(pa.large_string()).fill_null("")

@@ -22,6 +22,7 @@ from discreet.local._bits import IntArray
 from discreet.local._laws import FloatArray, SupportLaw
 from discreet.local._mechanism import Mechanism
 from discreet.local._rows import RowLaw
+from discreet.local._sketch import asked
 from discreet.local.counts import Counts
 from discreet.local.heavy import Stage
 from discreet.noise import HashFamily
@@ -89,10 +90,10 @@ def own(mechanism: Mechanism, counts: Any) -> Counts:
 
 def listed(candidates: Any) -> list[Any]:
     """Read the candidates that an estimate is asked for."""
-    if candidates is None or isinstance(candidates, (str, bytes)) or np.ndim(candidates) == 0:
+    if candidates is None:
         expected = "a list of values; discover(counts) finds some"
         raise InvalidType("candidates", candidates, expected, "candidates=['cat']")
-    return [x.item() if isinstance(x, np.generic) else x for x in candidates]
+    return asked(candidates)
 
 
 def row_support(family: HashFamily, values: Any, tables: IntArray) -> IntArray:

@@ -62,7 +62,7 @@ class Choices:
     def codes(self, values: Any) -> IntArray:
         """Return the number of every value, -1 for what is not declared. No row causes an error."""
         if isinstance(self.domain, int):
-            found = _whole(values)
+            found = whole_numbers(values)
             return np.where((found >= 0) & (found < self.domain), found, -1)
         return np.asarray(np.nan_to_num(self._coordinates(values) - 0.5, nan=-1.0), np.int64)
 
@@ -112,7 +112,7 @@ class Choices:
         return labels, codes
 
 
-def _whole(values: Any) -> IntArray:
+def whole_numbers(values: Any) -> IntArray:
     """Read a column of whole numbers; what is none counts as undeclared. Types may be refused, rows may not.
 
     A number with nothing after the point is that number: pandas writes whole numbers so where one is missing.

@@ -22,7 +22,7 @@ from discreet.local import _candidates as search
 from discreet.local._alphabet import LETTERS, Alphabet, Bits, TextCode, WholeCode
 from discreet.local._bits import IntArray, Layout, Rows, bits_for
 from discreet.local._laws import FloatArray
-from discreet.local._mechanism import MOST_REPORTS, Mechanism, local_budget, public_key
+from discreet.local._mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget, public_key
 from discreet.local._sketch import MOST_CELLS
 from discreet.local.counts import Counts
 from discreet.local.estimates import Estimate
@@ -195,6 +195,9 @@ class PrefixExtension(Mechanism):
         if not ordered or (n and not 0 <= numbers[0] <= numbers[-1] < math.prod(self._ends)):
             raise FormatError("a state damaged: its reports are not those of this mechanism, or not in order")
         return {"reports": numbers}
+
+    def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
+        return self.pool is None or adds_up(counters["reports"], n)
 
     # ---- estimates
 

@@ -24,7 +24,7 @@ from discreet.local import _candidates as search
 from discreet.local._alphabet import LETTERS, Alphabet, Symbols
 from discreet.local._bits import IntArray, Layout, Rows, bits_for
 from discreet.local._laws import FloatArray
-from discreet.local._mechanism import MOST_REPORTS, Mechanism, local_budget, public_key
+from discreet.local._mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget, public_key, rows_within
 from discreet.local.count_mean import CountMeanSketch
 from discreet.local.counts import Counts
 from discreet.local.estimates import Estimate
@@ -220,6 +220,14 @@ class FragmentPuzzle(Mechanism):
             mine = np.ascontiguousarray(piece[position == place])
             self.fragment._add(_view(counters, "fragment", place), mine)
         return int(good.sum())
+
+    def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
+        sent = [counters[f"{part}_reports"] for part in ("sequence", "fragment")]
+        ones = [counters[f"{part}_ones"] for part in ("sequence", "fragment")]
+        rows = all(rows_within(o.reshape(-1, o.shape[-1]), r.reshape(-1)) for o, r in zip(ones, sent, strict=True))
+        if self.split == "budget":
+            return rows and all(adds_up(r, n) for r in sent)
+        return rows and adds_up(np.concatenate([r.reshape(-1) for r in sent]), n)
 
     # ---- estimates
 
