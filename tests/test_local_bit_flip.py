@@ -11,11 +11,11 @@ import pytest
 
 import discreet as dc
 import local_laws as laws
-from discreet.local._laws import chance_value
 from discreet.local._mechanism import mechanism_from_dict
 from discreet.local._memo import Memo
 from discreet.local.bit_flip import BitFlip
 from discreet.noise._stored import fresh_subsets, subsets, threshold
+from discreet.noise._thresholds import chance_value
 from local_crowds import MEMO, OTHER, Crowd
 
 EPSILONS = [0.5, 1, 3, 5]

@@ -11,10 +11,10 @@ import pytest
 
 import discreet as dc
 import local_laws as laws
-from discreet.local._laws import chance_value
 from discreet.local.count_mean import CountMeanSketch
 from discreet.local.hadamard_sketch import HadamardSketch
 from discreet.noise import HashFamily
+from discreet.noise._thresholds import chance_value
 
 EPSILONS = [0.5, 1, 3, 5]
 SkippingSketch = partial(HadamardSketch, skip_zero=True)

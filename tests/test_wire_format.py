@@ -98,3 +98,20 @@ def test_a_sealed_message_with_foreign_parameters_is_refused() -> None:
         with pytest.raises(dc.errors.DiscreetError):
             counts.add(body + hashlib.sha256(body).digest())
     assert counts.n == 0
+
+
+def test_counts_of_another_process_can_be_merged(tmp_path: Path) -> None:
+    """Hashes and parameters do not depend on the process: what another one counted adds up with what this one did."""
+    import subprocess
+    import sys
+
+    script = (
+        "import discreet as dc; m = dc.local.HadamardSketch(6, 64, 64, key=7); "
+        f"m.aggregate(m.encode(['cat'] * 3000 + ['dog'] * 1000, rng=1)).save({str(tmp_path / 'c.bin')!r})"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
+    m = dc.local.HadamardSketch(6, 64, 64, key=7)
+    merged = dc.local.Counts.load(tmp_path / "c.bin") + m.aggregate(m.encode(["cat"] * 3000, rng=2))
+    found = m.estimate(merged, ["cat", "dog"])
+    assert merged.n == 7000
+    assert np.all(np.abs(found.count - [6000, 1000]) < 5 * found.std_error)

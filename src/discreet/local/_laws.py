@@ -11,8 +11,6 @@ where f reporters hold v. Both chances come from the mechanism's own exact ones.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -20,27 +18,11 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from discreet.local.estimates import Estimate
-from discreet.noise._thresholds import Chance
 
 if TYPE_CHECKING:
     from discreet.local.counts import Counts
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
-_DIGITS = 64
-
-
-@lru_cache(maxsize=1024)
-def chance_value(chance: Chance) -> float:
-    """Return a chance as a double, right to the last bits also when it is tiny.
-
-    Examples
-    --------
-    >>> chance_value(Chance(a=Fraction(1), d=Fraction(1), x=Fraction(1)))          # e/(e + 1)
-    0.7310585786300049
-    """
-    if chance.b == chance.d == 0:
-        return float(chance.a / chance.c)
-    return float(Fraction(int.from_bytes(chance.digits(_DIGITS), "big"), 256**_DIGITS))
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from discreet.guarantee import Guarantee
 from discreet.local import _memo, _memo_kernels
 from discreet.local._bits import IntArray, Layout, Rows, bits_for
 from discreet.local._choices import Choices
-from discreet.local._laws import SupportLaw, chance_value
+from discreet.local._laws import SupportLaw
 from discreet.local._mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget, within
 from discreet.local._memo import Memo
 from discreet.local.counts import Counts
@@ -32,7 +32,7 @@ from discreet.noise._coin_bytes import coin_bytes
 from discreet.noise._coins import keep_chance
 from discreet.noise._hashing import Words
 from discreet.noise._stored import flip, fresh_subsets, subsets
-from discreet.noise._thresholds import Chance, logistic
+from discreet.noise._thresholds import Chance, chance_value, logistic
 
 _MOST_BITS = 2**12
 _FRESH = (

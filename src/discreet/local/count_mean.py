@@ -17,7 +17,7 @@ import numpy.typing as npt
 from discreet import noise
 from discreet.local import _sketch_kernels as kernels
 from discreet.local._bits import IntArray, Layout, Rows, bits_for
-from discreet.local._laws import FloatArray, SupportLaw, chance_value
+from discreet.local._laws import FloatArray, SupportLaw
 from discreet.local._mechanism import adds_up, local_budget, public_key, rows_within
 from discreet.local._sketch import Sketch, shape_of
 from discreet.local.counts import Counts
@@ -25,7 +25,7 @@ from discreet.local.estimates import Estimate
 from discreet.noise import Generator
 from discreet.noise._cipher import expanded
 from discreet.noise._coin_bytes import coin_bytes
-from discreet.noise._thresholds import Chance, logistic
+from discreet.noise._thresholds import Chance, chance_value, logistic
 
 #: A longer vector is no report to send.
 _WIDEST = 2**20

@@ -16,14 +16,14 @@ import numpy as np
 from discreet import noise
 from discreet.local._bits import IntArray, Layout, Rows, bits_for
 from discreet.local._choices import Choices
-from discreet.local._laws import SupportLaw, chance_value, pure_estimate
+from discreet.local._laws import SupportLaw, pure_estimate
 from discreet.local._mechanism import Mechanism, adds_up, local_budget
 from discreet.local.counts import Counts
 from discreet.local.estimates import Estimate
 from discreet.local.likelihood import likelihood_estimate
 from discreet.noise import Generator
 from discreet.noise._coins import keep_chance
-from discreet.noise._thresholds import Chance
+from discreet.noise._thresholds import Chance, chance_value
 
 
 @dataclass(frozen=True)

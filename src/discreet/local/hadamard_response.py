@@ -20,7 +20,7 @@ from discreet.errors import InvalidArgument
 from discreet.local import _hadamard_kernels as kernels
 from discreet.local._bits import IntArray, Layout, Rows, bits_for
 from discreet.local._choices import Choices
-from discreet.local._laws import SupportLaw, chance_value, pure_estimate
+from discreet.local._laws import SupportLaw, pure_estimate
 from discreet.local._mechanism import MOST_REPORTS, Mechanism, local_budget, within
 from discreet.local._transform import walsh_hadamard
 from discreet.local.counts import Counts
@@ -29,7 +29,7 @@ from discreet.local.likelihood import not_offered
 from discreet.noise import Generator
 from discreet.noise._bases import independent_vectors
 from discreet.noise._coins import keep_chance
-from discreet.noise._thresholds import Chance
+from discreet.noise._thresholds import Chance, chance_value
 
 #: The collector makes 2^t additions a report.
 MOST_BITS = 20

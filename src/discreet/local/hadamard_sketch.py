@@ -19,7 +19,7 @@ from discreet import _checks, noise
 from discreet.errors import InvalidArgument
 from discreet.local import _sketch_kernels as kernels
 from discreet.local._bits import IntArray, Layout, Rows, bits_for
-from discreet.local._laws import FloatArray, SupportLaw, chance_value
+from discreet.local._laws import FloatArray, SupportLaw
 from discreet.local._mechanism import adds_up, local_budget, public_key, rows_within
 from discreet.local._sketch import Sketch, shape_of
 from discreet.local._transform import walsh_hadamard
@@ -28,7 +28,7 @@ from discreet.local.estimates import Estimate
 from discreet.noise import Generator
 from discreet.noise._cipher import expanded
 from discreet.noise._coin_bytes import coin_bytes
-from discreet.noise._thresholds import Chance, logistic
+from discreet.noise._thresholds import Chance, chance_value, logistic
 
 _WIDEST = 2**30
 

@@ -19,7 +19,7 @@ from discreet.errors import FormatError, InvalidArgument
 from discreet.local import _local_hashing_kernels as kernels
 from discreet.local._bits import IntArray, Layout, Rows, bits_for
 from discreet.local._choices import Choices
-from discreet.local._laws import FloatArray, SupportLaw, chance_value, pure_estimate
+from discreet.local._laws import FloatArray, SupportLaw, pure_estimate
 from discreet.local._mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget, public_key, within
 from discreet.local._rows import RowLaw, rows_estimate
 from discreet.local._sketch import MOST_CELLS, asked
@@ -28,7 +28,7 @@ from discreet.local.estimates import Estimate
 from discreet.local.likelihood import not_offered
 from discreet.noise import Generator, HashFamily, _hash_kernels
 from discreet.noise._coins import keep_chance
-from discreet.noise._thresholds import Chance
+from discreet.noise._thresholds import Chance, chance_value
 
 #: Functions to draw from without a pool: a seed has 63 bits.
 SEEDS = 2**63

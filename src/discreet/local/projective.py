@@ -19,14 +19,14 @@ from discreet.errors import InvalidArgument
 from discreet.local import _projective_kernels as kernels
 from discreet.local._bits import IntArray, Layout, Rows, bits_for
 from discreet.local._choices import Choices
-from discreet.local._laws import SupportLaw, chance_value, pure_estimate
+from discreet.local._laws import SupportLaw, pure_estimate
 from discreet.local._mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget
 from discreet.local.counts import Counts
 from discreet.local.estimates import Estimate
 from discreet.local.likelihood import FloatArray, likelihood_estimate
 from discreet.noise import Generator
 from discreet.noise._projective import projective_response
-from discreet.noise._thresholds import Chance
+from discreet.noise._thresholds import Chance, chance_value
 
 #: The collector keeps a number for each of the K points.
 MOST_POINTS = 2**30

@@ -20,7 +20,7 @@ from discreet.errors import InvalidArgument
 from discreet.local import _subset_kernels as kernels
 from discreet.local._bits import IntArray, Layout, Rows, bits_for
 from discreet.local._choices import Choices
-from discreet.local._laws import SupportLaw, chance_value, pure_estimate
+from discreet.local._laws import SupportLaw, pure_estimate
 from discreet.local._mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget, within
 from discreet.local._unary_kernels import count_ones
 from discreet.local.counts import Counts
@@ -28,7 +28,7 @@ from discreet.local.estimates import Estimate
 from discreet.local.likelihood import likelihood_estimate, not_offered
 from discreet.noise import Generator
 from discreet.noise._subsets import subsets
-from discreet.noise._thresholds import Chance
+from discreet.noise._thresholds import Chance, chance_value
 
 #: Numbers of subsets that are drawn at once: bounds the memory, not the result.
 _AT_ONCE = 1 << 22

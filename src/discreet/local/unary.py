@@ -18,7 +18,7 @@ from discreet.errors import InvalidArgument
 from discreet.local import _unary_kernels as kernels
 from discreet.local._bits import IntArray, Layout, Rows
 from discreet.local._choices import Choices
-from discreet.local._laws import SupportLaw, chance_value, pure_estimate
+from discreet.local._laws import SupportLaw, pure_estimate
 from discreet.local._mechanism import MOST_REPORTS, Mechanism, local_budget, within
 from discreet.local.counts import Counts
 from discreet.local.estimates import Estimate
@@ -26,7 +26,7 @@ from discreet.local.likelihood import not_offered
 from discreet.noise import Generator
 from discreet.noise._coin_bytes import coin_bytes
 from discreet.noise._coins import toss
-from discreet.noise._thresholds import Chance, logistic
+from discreet.noise._thresholds import Chance, chance_value, logistic
 
 VARIANTS = ("optimised", "symmetric")
 

@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from discreet.noise import _means_kernels as kernels
 from discreet.noise._draw import IntArray, draw
-from discreet.noise._thresholds import Chance, digit_table, exponential_decay
+from discreet.noise._thresholds import Chance, chance_value, digit_table, exponential_decay
 from discreet.noise._uniform import byte_width
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
@@ -40,7 +40,6 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 HALF = kernels.HALF
 #: Up to this budget the hybrid is all Duchi (spec local-sketches, C.16.3).
 _ALL_SIGNS = Fraction(61, 100)
-_DIGITS = 64
 
 
 def places_of(values: FloatArray, low: Any, high: Any) -> IntArray:
@@ -53,13 +52,6 @@ def places_of(values: FloatArray, low: Any, high: Any) -> IntArray:
     """
     share = (np.clip(values, low, high) - low) / (high - low)
     return np.asarray(np.rint(np.nan_to_num(share, nan=0.5) * (2 * HALF)), np.int64)
-
-
-def as_double(chance: Chance) -> float:
-    """Return a chance as a double, right to the last bits also when it is tiny."""
-    if chance.b == chance.d == 0:
-        return float(chance.a / chance.c)
-    return float(Fraction(int.from_bytes(chance.digits(_DIGITS), "big"), 256**_DIGITS))
 
 
 @dataclass(frozen=True)
@@ -85,13 +77,13 @@ class Window:
     @cached_property
     def near(self) -> float:
         """The chance of each point of the window."""
-        return as_double(self.inside) / self.width
+        return chance_value(self.inside) / self.width
 
     @cached_property
     def far(self) -> float:
         """The chance of each other point."""
         outside = Chance(b=self._others, c=Fraction(self.width), d=self._others, x=self.epsilon)
-        return as_double(outside) / float(self._others)
+        return chance_value(outside) / float(self._others)
 
     @property
     def _others(self) -> Fraction:
@@ -146,7 +138,7 @@ class DuchiLaw:
     @cached_property
     def values(self) -> FloatArray:
         """The number each report stands for."""
-        c = 1 / as_double(self.informed)
+        c = 1 / chance_value(self.informed)
         return np.array([-c, c])
 
     def draw(self, places: IntArray, rng: object) -> IntArray:
@@ -160,8 +152,8 @@ class DuchiLaw:
 
     def probabilities(self, place: int) -> FloatArray:
         """Return the chance of every report given the place."""
-        sure = as_double(self.informed)
-        minus = as_double(Chance(b=Fraction(1), d=Fraction(1), x=self.epsilon))  # 1/(E + 1), all of it at t = 1
+        sure = chance_value(self.informed)
+        minus = chance_value(Chance(b=Fraction(1), d=Fraction(1), x=self.epsilon))  # 1/(E + 1), all of it at t = 1
         up = place / (2 * HALF)
         return np.array([minus + sure * (1 - up), minus + sure * up])
 
@@ -188,7 +180,7 @@ class PiecewiseLaw:
     def window(self) -> Window:
         """The window of W points, the odd number next to (2M + 1)/(√E + 1)."""
         size = 2 * self.steps + 1
-        wanted = size * as_double(Chance(b=Fraction(1), d=Fraction(1), x=self.epsilon / 2))
+        wanted = size * chance_value(Chance(b=Fraction(1), d=Fraction(1), x=self.epsilon / 2))
         half = min(max(round((wanted - 1) / 2), 0), self.steps - 1)
         return Window(self.epsilon, 2 * half + 1, size)
 
@@ -274,7 +266,7 @@ class HybridLaw:
 
     @property
     def _shares(self) -> tuple[float, float]:
-        return as_double(self.choice), as_double(exponential_decay(self.epsilon / 2))
+        return chance_value(self.choice), chance_value(exponential_decay(self.epsilon / 2))
 
     @cached_property
     def values(self) -> FloatArray:

@@ -22,10 +22,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
+#: Digits behind a chance as a double: enough for chances down to 256^-57.
+_DIGITS = 64
 _LN256 = Fraction(555, 100)  # slightly more than ln 256 = 5.545...
 
 
@@ -74,6 +77,20 @@ def logistic(x: Fraction) -> Chance:
 def exponential_decay(x: Fraction) -> Chance:
     """The chance e^(-x)."""
     return Chance(b=Fraction(1), x=x)
+
+
+@lru_cache(maxsize=1024)
+def chance_value(chance: Chance) -> float:
+    """Return a chance as a double, right to the last bits also when it is tiny.
+
+    Examples
+    --------
+    >>> chance_value(Chance(a=Fraction(1), d=Fraction(1), x=Fraction(1)))          # e/(e + 1)
+    0.7310585786300049
+    """
+    if chance.b == chance.d == 0:
+        return float(chance.a / chance.c)
+    return float(Fraction(int.from_bytes(chance.digits(_DIGITS), "big"), 256**_DIGITS))
 
 
 def enclose_exp(x: Fraction, n: int, precision: int) -> tuple[Fraction, Fraction]:
