@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # uv installs several times faster than pip. Without one on the path, a copy goes into the environment first.
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: help demo test test-all bench lint docs format clean
+.PHONY: help demo test test-all bench bench-tables lint docs format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -13,7 +13,7 @@ help:
 	@echo "make test      set up, then run the tests and doctests"
 	@echo "make test-all  the same with the slow checks"
 	@echo "make lint      ruff, mypy, import rules"
-	@echo "make bench     benchmarks against the peers, in an environment of their own"
+	@echo "make bench     benchmarks against the peers, in an environment of their own; bench-tables: those of tables"
 	@echo "make docs      build the guide into ./site/"
 	@echo "make format    let ruff rewrite the layout"
 	@echo "make clean     remove what the above made"
@@ -67,8 +67,16 @@ format: $(VENV)/.dev
 bench: .venv-bench/.bench
 	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; .venv-bench/bin/python $$script || exit 1; done
 
+# mlpack and pyCANON hold NumPy and pandas at older versions than the other peers.
+.venv-bench-tables/.bench: pyproject.toml
+	$(call install,.venv-bench-tables,bench-tables)
+	@touch $@
+
+bench-tables: .venv-bench-tables/.bench
+	.venv-bench-tables/bin/python benchmarks/anonymity.py
+
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean:
-	rm -rf $(VENV) .venv-bench site discreet-demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-bench .venv-bench-tables site discreet-demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
