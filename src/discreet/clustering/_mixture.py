@@ -12,6 +12,10 @@ the refined weight is
     fit + (drawn - fit) if |drawn - fit| > ln(cells)/ε, else fit.
 
 With no components this is `refine.threshold`; with little noise it is the weights as drawn, whatever the fit.
+
+Where the constants come from: the starts, the tie of the spreads and the rule for residuals were tried against others
+on generated tables (``benchmarks/tune_auto.py --section mixture``), the bounds of spreads and the numbers of steps were
+set by hand, for time and for numbers that stay finite.
 """
 
 from __future__ import annotations
@@ -34,7 +38,7 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
 #: Shares of the rows that the thresholded starts keep at least.
-_START_SHARES = (0.5, 0.8, 1.0)
+_START_SHARES: tuple[float, ...] = (0.5, 0.8, 1.0)
 #: Steps of the optimiser that each start gets, and that the best one gets on top.
 _TRIAL_STEPS, _FINAL_STEPS = 30, 150
 #: How strongly the spreads of the components are tied together, in units of the noise's own squared deviations. The

@@ -4,23 +4,26 @@ Public are the domain, the number of clusters and the budget; noisy, and paid fo
 of the domain is occupied. Nothing here sees the data, and nothing is tried out on them: a choice by result would be
 one more release to pay for.
 
-What decides is x = N ε / k, the rows of a cluster in units of the noise, and the number of axes.
+What decides is the number of axes and x = N ε / k, the rows of a cluster in units of the noise.
 
 - **Few axes**: a grid, sized by the RUGNIK rule (`synopses.grid_rules`), counts only, refined by a mixture fit. That
   rule takes clusters to fill the domain. When x is large enough, a coarse noisy histogram is bought to see whether they
-  are tight instead: whether cells that stand out of the noise hold nearly all rows on a small share ρ of the domain.
-  Then the rule's argument for the occupied part asks for the cells of K/ρ clusters, ρ^(-2/(4+d)) as many parts per
-  axis, and noisy means of the cells are worth their price.
-- **Many axes**: a grid that halves every axis has too many cells. PrivTree cuts where the rows are; with leaf means,
-  few leaves do, so its structure gets a small share.
+  are tight instead: whether cells that stand out of the noise hold nearly all rows on a small share of the domain.
+  Then noisy means of the cells are worth their price. (Finer cells, which an argument with the occupied share asks for,
+  did worse.)
+- **Many axes**: a grid that halves every axis has too many cells, and the middle of a cell says little of the rows in
+  it: what counts is means. A mean pays from sqrt((d + 2)(d + 3)/3)/β rows times ε on (`rows_for_a_mean`); z is x over
+  that. While z is small, structure is not worth its price: a few axes are halved, so that there are some cells for each
+  cluster, and every cell publishes its mean. Beyond, PrivTree cuts where the rows are; with leaf means few leaves do,
+  so its structure gets a small share.
 
-Where the constants come from: FAINT, the choice between counts and means, and the shares of the trees from generated
-mixtures (``benchmarks/tune_auto.py``). PROBE_FROM, TIGHT_ROWS, TIGHT_DOMAIN and FINEST were set with the invented
-patients and the public sets Birch2, Unbalance, S1, A1 and A3 in view, and have no script yet.
+The constants were chosen on generated tables by ``benchmarks/tune_auto.py``, which prints what they rest on; no real
+table was looked at for those that the script tunes. MIXTURE_WORK, PROBE_CELLS and DEEPEST bound time and memory.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -31,26 +34,28 @@ from discreet.domain import Categorical, Domain
 from discreet.engines import GridMap, Source
 from discreet.guarantee import Ledger
 from discreet.noise import Generator
-from discreet.synopses._publish import noise_scale
+from discreet.synopses._axes import tie_order
+from discreet.synopses._publish import TYPICAL_OFFSET, noise_scale
 from discreet.synopses.grid_rules import least_parts, rugnik_root
 
 #: Up to so many axes a grid resolves the clusters.
 FEW_AXES = 3
-#: Below this x noise outweighs the clusters: coarser cells by this factor, and no model to fit.
-FAINT, FAINT_FACTOR = 10.0, 0.7
-#: From this x on, a share of the budget buys a histogram of so many cells or fewer.
-PROBE_FROM, PROBE_SHARE, PROBE_CELLS = 90.0, Fraction(1, 20), 144
+#: Below this x noise outweighs the clusters: no model to fit.
+FAINT = 20.0
+#: From this x on, a share of the budget buys a histogram, with so many cells or, if so many rows (times what it cost)
+#: are left to a cell, up to so many for each cluster.
+PROBE_FROM, PROBE_SHARE = 90.0, Fraction(1, 10)
+PROBE_CELLS, PROBE_ROWS, PROBE_CELLS_PER_CLUSTER = 144, 1.0, 16
 #: Clusters are tight if cells above the noise hold at least this share of the rows on at most this share of the domain.
 TIGHT_ROWS, TIGHT_DOMAIN = 0.95, 0.15
-#: The most that tight clusters may refine the grid: parts per axis, times.
-FINEST = 1.6
+#: For tight clusters: the parts per axis times so many, and the refinement.
+TIGHT_FACTOR, TIGHT_REFINE = 1.0, "threshold"
 #: Above so many cells times clusters a mixture takes too long to fit.
 MIXTURE_WORK = 400_000
-#: Share of a tree's budget for its structure: with many axes means are dear and leaves should be few; with some, more
-#: leaves pay, the more the fewer rows each cluster has. (Up to so many axes: from this x on, this share.)
-SOME_AXES = 5
-TREE_SHARES = ((100.0, 0.12), (30.0, 0.25), (0.0, 0.5))
-TREE_SHARE = 0.06
+#: Many axes: up to this z a coarse grid with means, of so many cells for each cluster; a tree from there on.
+RICH, CELLS_PER_CLUSTER = 12.0, 8
+#: Share of a tree's budget for its structure: with more axes means are dearer, and leaves should be fewer.
+SOME_AXES, SOME_AXES_SHARE, TREE_SHARE = 5, 0.12, 0.06
 DEEPEST = 40
 
 
@@ -69,7 +74,7 @@ class Choice:
     refine: Any = "auto"
 
 
-def choose(n_rows: float, domain: Domain, n_clusters: int, epsilon: float, occupied: float | None = None) -> Choice:
+def choose(n_rows: float, domain: Domain, n_clusters: int, epsilon: float, tight: bool = False) -> Choice:
     """Choose a synopsis for k-means.
 
     Parameters
@@ -82,36 +87,84 @@ def choose(n_rows: float, domain: Domain, n_clusters: int, epsilon: float, occup
         Number of clusters.
     epsilon : float
         What is left of the budget.
-    occupied : float, optional
-        The small share of the domain that tight clusters occupy, if they do; see `tight_share`.
+    tight : bool, default False
+        Whether clusters are known to occupy a small part of the domain; see `finds_tight`.
 
     Examples
     --------
     >>> choose(5000, Domain.box(0, [1, 1]), 15, 0.1)
     Choice(method='grid', settings={'rule': 16, 'n_clusters': 15}, refine=('mixture',))
-    >>> choose(5000, Domain.box([0] * 12, 1), 5, 0.1).settings["partitioner"]
+    >>> choose(5000, Domain.box([0] * 6, 1), 4, 0.1).settings["rule"]
+    [2, 2, 2, 1, 2, 2]
+    >>> choose(50_000, Domain.box([0] * 12, 1), 5, 0.1).settings["partitioner"]
     'privtree'
     """
     d = len(domain)
     x = n_rows * epsilon / n_clusters
+    plain = not any(isinstance(c, Categorical) for c in domain)
     if d > FEW_AXES:
-        share = TREE_SHARE if d > SOME_AXES else next(s for least, s in TREE_SHARES if x >= least or least == 0)
+        # A cell for missing values on every axis would multiply the cells.
+        whole = plain and not any(c.missing == "own" for c in domain)
+        if whole and x < RICH * rows_for_a_mean(d):
+            parts = coarse_parts(domain, CELLS_PER_CLUSTER * n_clusters)
+            return Choice("grid", {"rule": parts, "n_clusters": n_clusters, "leaf_means": True}, ("project",))
+        share = SOME_AXES_SHARE if d <= SOME_AXES else TREE_SHARE
         shares = (share, 0, 1 - share)
         settings = {"partitioner": "privtree", "max_depth": DEEPEST, "leaf_means": True, "shares": shares}
         return Choice("tree", {**settings, "n_clusters": n_clusters}, ("threshold",))
-    if math.isinf(epsilon) or any(isinstance(c, Categorical) for c in domain):
+    if math.isinf(epsilon) or not plain:
         return Choice("grid", {"rule": "rugnik", "n_clusters": n_clusters}, ("mixture",))
-    factor, tight = FAINT_FACTOR if x < FAINT else 1.0, occupied is not None
-    if occupied is not None:
-        factor = min(FINEST, occupied ** (-2 / (4 + d)))
-    parts = round(factor * rugnik_root(n_rows, epsilon, d, n_clusters))
-    parts = max(least_parts(n_clusters, d), min(parts, int((2**20) ** (1 / d))))
-    settings = {"rule": parts, "n_clusters": n_clusters, **({"leaf_means": True} if tight else {})}
+    wanted = round((TIGHT_FACTOR if tight else 1.0) * rugnik_root(n_rows, epsilon, d, n_clusters))
+    each = max(least_parts(n_clusters, d), min(wanted, int((2**20) ** (1 / d))))
+    settings = {"rule": each, "n_clusters": n_clusters, **({"leaf_means": True} if tight else {})}
     if x < FAINT:
         return Choice("grid", settings, ("project",))
-    if tight or parts**d * n_clusters > MIXTURE_WORK:
-        return Choice("grid", settings, ("threshold",))
+    if tight or each**d * n_clusters > MIXTURE_WORK:
+        return Choice("grid", settings, (TIGHT_REFINE,))
     return Choice("grid", settings, ("mixture",))
+
+
+def rows_for_a_mean(n_axes: int) -> float:
+    """Return how many rows, times ε, outweigh the noise of their mean: sqrt((d + 2)(d + 3)/3)/β (spec 9.9).
+
+    Examples
+    --------
+    >>> round(rows_for_a_mean(10), 1)
+    28.8
+    """
+    return math.sqrt((n_axes + 2) * (n_axes + 3) / 3) / TYPICAL_OFFSET
+
+
+def rich_depth(n_rows: float, n_axes: int, epsilon: float) -> int:
+    """Return the depth of the deepest binary tree all of whose leaves have rows for a mean, if evenly filled.
+
+    Examples
+    --------
+    >>> rich_depth(20_000, 10, 0.1)
+    6
+    """
+    return max(1, math.floor(math.log2(max(n_rows * epsilon / rows_for_a_mean(n_axes), 1.0))))
+
+
+def coarse_parts(domain: Domain, n_cells: int) -> list[int]:
+    """Return parts per axis of a grid of about so many cells: axes are cut in two, then in three, the widest first.
+
+    Equally wide ones come in the order of a public hash of their names. A last cut is made if it brings the number of
+    cells nearer, in proportion.
+
+    Examples
+    --------
+    >>> sorted(coarse_parts(Domain.box([0] * 5, 1), 8))
+    [1, 1, 2, 2, 2]
+    """
+    widths = domain.high - domain.low
+    order = sorted(tie_order(domain).tolist(), key=lambda j: -widths[j])
+    parts = [1] * len(domain)
+    for j in itertools.cycle(order):
+        if math.prod(parts) * math.sqrt((parts[j] + 1) / parts[j]) > n_cells:
+            return parts
+        parts[j] += 1
+    return parts
 
 
 def wants_probe(n_rows: float, domain: Domain, n_clusters: int, epsilon: float) -> bool:
@@ -120,21 +173,22 @@ def wants_probe(n_rows: float, domain: Domain, n_clusters: int, epsilon: float) 
     return plain and len(domain) <= FEW_AXES and PROBE_FROM <= n_rows * epsilon / n_clusters < math.inf
 
 
-def tight_share(source: Source, domain: Domain, n_rows: float, ledger: Ledger, stream: Generator) -> float | None:
-    """Buy the answer to: do the rows sit on a small share of the domain, and how small? None if they do not.
+def finds_tight(
+    source: Source, domain: Domain, n_rows: float, n_clusters: int, ledger: Ledger, stream: Generator
+) -> bool:
+    """Buy the answer to: do nearly all rows sit on a small share of the domain?
 
     Privacy
     -------
     Neighbours: add or remove one row. A row is in one cell; discrete Laplace noise of scale 1/ε_p on every count of a
-    coarse histogram costs ε_p = `PROBE_SHARE` of what the ledger has left (parallel over the cells). The answer is a
-    function of the noisy counts.
+    coarse histogram costs ε_p = `PROBE_SHARE` of what the ledger has left (parallel over the cells). Its size follows
+    from ε_p, the noisy number of rows and the number of clusters; the answer is a function of the noisy counts.
     """
     price = ledger.spend("looking for tight clusters", ledger.remaining.exact * PROBE_SHARE, "parallel")
-    parts = int(PROBE_CELLS ** (1 / len(domain)) + 1e-9)
+    wanted = min(PROBE_CELLS_PER_CLUSTER * n_clusters, n_rows * float(price) / PROBE_ROWS)
+    parts = int(max(PROBE_CELLS, wanted) ** (1 / len(domain)) + 1e-9)
     counts = source.count(GridMap(domain, parts)).dense()
     scale = noise_scale(1, price)
     noisy = counts + noise.discrete_laplace(scale, size=len(counts), rng=stream)
     seen = noisy > math.log(len(noisy)) * float(scale)  # about one empty cell in the whole histogram gets as far
-    share = float(seen.mean())
-    tight = noisy[seen].sum() >= TIGHT_ROWS * n_rows and 0 < share <= TIGHT_DOMAIN
-    return share if tight else None
+    return bool(noisy[seen].sum() >= TIGHT_ROWS * n_rows and 0 < seen.mean() <= TIGHT_DOMAIN)

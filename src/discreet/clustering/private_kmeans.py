@@ -122,7 +122,7 @@ class PrivateKMeans(Centers):
         _checks.choice("scale", self.scale, ("none", "domain"))
         _method(self.synopsis, k)
         opening = open_release(X, self.domain, self.epsilon, self.random_state, self.n_rows, self.size_share)
-        choice = _method(self.synopsis, k) or _choose(opening, k)
+        choice = _method(self.synopsis, k) or choice_for(opening, k)
         released = _build(choice, opening)
         found = cluster_synopsis(
             released,
@@ -140,13 +140,13 @@ class PrivateKMeans(Centers):
         return self
 
 
-def _choose(opening: Opening, n_clusters: int) -> auto.Choice:
+def choice_for(opening: Opening, n_clusters: int) -> auto.Choice:
+    """Choose a method; what that takes is bought from the opening's ledger."""
     facts = opening.n_rows, opening.domain, n_clusters
-    occupied = None
-    if auto.wants_probe(*facts, float(opening.ledger.remaining)):
-        source, n_rows = opening.source, opening.n_rows
-        occupied = auto.tight_share(source, opening.domain, n_rows, opening.ledger, opening.stream)
-    return auto.choose(*facts, float(opening.ledger.remaining), occupied)
+    tight = auto.wants_probe(*facts, float(opening.ledger.remaining)) and auto.finds_tight(
+        opening.source, opening.domain, opening.n_rows, n_clusters, opening.ledger, opening.stream
+    )
+    return auto.choose(*facts, float(opening.ledger.remaining), tight)
 
 
 def _method(synopsis: Any, n_clusters: int) -> auto.Choice | None:

@@ -1,0 +1,135 @@
+"""Invented tables of many shapes, to tune on: nothing here is modelled on a particular real table.
+
+A table is named by its shape and its numbers, so a result file says what it was and the same name gives the same rows.
+All lie in the unit box; what falls outside is clamped, as it is with declared bounds.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet import datasets
+
+
+@dataclass(frozen=True)
+class Table:
+    """What is needed to draw a table again.
+
+    Attributes
+    ----------
+    shape : str
+        One of `SHAPES`.
+    n, d, k : int
+        Rows, columns, clusters asked for.
+    separation : float
+        Of the nearest centres in standard deviations, where there are centres.
+    """
+
+    shape: str
+    n: int
+    d: int
+    k: int
+    separation: float = 8.0
+
+    @property
+    def name(self) -> str:
+        return f"{self.shape} n={self.n} d={self.d} k={self.k} s={self.separation:g}"
+
+    def rows(self) -> np.ndarray:
+        rng = np.random.default_rng(zlib.crc32(self.name.encode()))
+        return np.clip(SHAPES[self.shape](self, rng), 0.0, 1.0)
+
+
+def _round(t: Table, rng: np.random.Generator) -> np.ndarray:
+    """Round Gaussians of equal weight."""
+    seed = int(rng.integers(2**31))
+    return datasets.mixture(t.n, t.d, t.k, separation=t.separation, random_state=seed).X
+
+
+def _parts(t: Table, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+    """Centres of a mixture and the spread that its separation means."""
+    seed = int(rng.integers(2**31))
+    source = datasets.mixture(max(50 * t.k, 1000), t.d, t.k, separation=1e6, random_state=seed)
+    centres = np.array([source.X[source.labels == j].mean(axis=0) for j in range(t.k)])
+    gaps = np.linalg.norm(centres[:, None] - centres, axis=2) + 9 * np.eye(t.k)
+    return centres, float(gaps.min()) / t.separation
+
+
+def _unequal(t: Table, rng: np.random.Generator) -> np.ndarray:
+    """Sizes from one to about thirty, spreads that differ by cluster and by axis."""
+    centres, spread = _parts(t, rng)
+    sizes = np.exp(rng.uniform(0, 3.4, t.k))
+    labels = rng.choice(t.k, t.n, p=sizes / sizes.sum())
+    spreads = spread * np.exp(rng.normal(0, 0.5, (t.k, t.d)))
+    return rng.normal(centres[labels], spreads[labels])
+
+
+def _background(t: Table, rng: np.random.Generator) -> np.ndarray:
+    """A mixture, and every fifth row anywhere in the box."""
+    X = _round(t, rng)
+    stray = rng.random(t.n) < 0.2
+    X[stray] = rng.random((int(stray.sum()), t.d))
+    return X
+
+
+def _chain(t: Table, rng: np.random.Generator) -> np.ndarray:
+    """Round Gaussians one after the other on a curve through the box."""
+    at = np.linspace(0, 1, t.k)[:, None]
+    waves, phases = rng.uniform(0.5, 2.5, t.d), rng.uniform(0, 2 * np.pi, t.d)
+    centres = 0.5 + 0.4 * np.sin(2 * np.pi * waves * at + phases)
+    gap = float(np.median(np.linalg.norm(np.diff(centres, axis=0), axis=1)))
+    return rng.normal(centres[rng.integers(t.k, size=t.n)], gap / t.separation)
+
+
+def _skewed(t: Table, rng: np.random.Generator) -> np.ndarray:
+    """Correlated columns with long tails and no clusters; the bounds are wide, as declared ones are."""
+    hidden = max(1, t.d // 3)
+    loads = rng.normal(size=(hidden, t.d))
+    z = rng.normal(size=(t.n, hidden)) @ loads / np.sqrt(hidden) + 0.7 * rng.normal(size=(t.n, t.d))
+    return np.exp(rng.uniform(0.2, 1.2, t.d) * z) * np.exp(rng.uniform(-4.0, -1.0, t.d))
+
+
+def _scores(t: Table, rng: np.random.Generator) -> np.ndarray:
+    """Correlated whole numbers from 0 to 10, around class means that overlap."""
+    hidden = max(1, t.d // 4)
+    loads = rng.normal(size=(hidden, t.d))
+    means = rng.normal(5, 1.5, (t.k, t.d))
+    noise = rng.normal(size=(t.n, hidden)) @ loads / np.sqrt(hidden) + rng.normal(size=(t.n, t.d))
+    return np.clip(np.rint(means[rng.integers(t.k, size=t.n)] + 1.3 * noise), 0, 10) / 10
+
+
+def _tubes(t: Table, rng: np.random.Generator) -> np.ndarray:
+    """Stretched Gaussians in random directions, of unequal weight: clusters that no axis-parallel model fits."""
+    centres, spread = _parts(t, rng)
+    sizes = np.exp(rng.uniform(0, 2, t.k))
+    labels = rng.choice(t.k, t.n, p=sizes / sizes.sum())
+    way = rng.normal(size=(t.k, t.d))
+    way /= np.linalg.norm(way, axis=1)[:, None]
+    along = rng.normal(0, 4 * spread, t.n)[:, None] * way[labels]
+    return centres[labels] + along + rng.normal(0, spread / 2, (t.n, t.d))
+
+
+def _patients(t: Table, rng: np.random.Generator) -> np.ndarray:
+    """The invented patients: two columns, 15 groups of 2 to 16 per cent."""
+    return datasets.patients(t.n, random_state=int(rng.integers(2**31))).X / 100
+
+
+def _s_like(t: Table, rng: np.random.Generator) -> np.ndarray:
+    """15 round Gaussians in the plane; the separation is the level, 1 to 4."""
+    return datasets.s_like(int(t.separation), n=t.n, random_state=int(rng.integers(2**31))).X / 1e6
+
+
+SHAPES = {
+    "round": _round,
+    "unequal": _unequal,
+    "background": _background,
+    "chain": _chain,
+    "skewed": _skewed,
+    "scores": _scores,
+    "tubes": _tubes,
+    "patients": _patients,
+    "s_like": _s_like,
+}
