@@ -19,8 +19,8 @@ What decides is the number of axes and x = N ε / k, the rows of a cluster in un
 
 The constants were chosen on generated tables by ``benchmarks/tune_auto.py``, which prints what they rest on. One was
 not settled by it: TIGHT_FACTOR, where the generated tables cannot tell 0.7 to 1.6 apart. The argument above asks for
-more than 1.6, and that 1.6 does well on the public set Birch2 was known when it was taken. MIXTURE_WORK, PROBE_CELLS and
-DEEPEST bound time and memory.
+more than 1.6, and that 1.6 does well on the public set Birch2 was known when it was taken. MIXTURE_WORK, PROBE_CELLS
+and DEEPEST bound time and memory.
 """
 
 from __future__ import annotations
