@@ -39,9 +39,12 @@ def test_the_choice_follows_public_numbers(
     assert bool(choice.settings.get("leaf_means")) == (tight or d > auto.FEW_AXES)
 
 
-def test_tight_clusters_get_the_same_grid_with_means() -> None:
+def test_tight_clusters_get_a_finer_grid_with_means() -> None:
     wide = auto.choose(100_000, PLANE, 100, 0.5).settings
-    assert auto.choose(100_000, PLANE, 100, 0.5, tight=True).settings == {**wide, "leaf_means": True}
+    tight = auto.choose(100_000, PLANE, 100, 0.5, tight=True).settings
+    assert tight["leaf_means"]
+    assert tight["rule"] == pytest.approx(auto.TIGHT_FACTOR * wide["rule"], abs=1)
+    assert tight["rule"] > wide["rule"]
 
 
 def test_categories_are_left_to_the_grid_rule() -> None:
