@@ -90,12 +90,14 @@ def check_classes(
     t: float | None = None,
     t_kinds: dict[str, str] | None = None,
     trees: dict[str, Any] | None = None,
+    persons: Sequence[Hashable] | None = None,
 ) -> list[str]:
-    """Return what is wrong with a table; nothing if all classes keep the rules."""
+    """Return what is wrong with a table; nothing if all classes keep the rules. With persons, k counts them."""
     wrong = []
     for rows in classes_of(keys):
-        if len(rows) < k:
-            wrong.append(f"a class of {len(rows)} < {k}")
+        size = len(rows) if persons is None else len({persons[row] for row in rows})
+        if size < k:
+            wrong.append(f"a class of {size} < {k}")
         for name, column in sensitive.items():
             values = [column[row] for row in rows]
             if l is not None and l > 1 and not keeps_l(values, l_kind, l, c):

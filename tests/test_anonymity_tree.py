@@ -14,6 +14,7 @@ import pytest
 from sklearn.base import clone
 
 from anonymity_checker import check_classes, is_union_of_siblings
+from discreet.anonymity import _growth
 from discreet.anonymity._criteria import cell_gain
 from discreet.anonymity._frontier import enforce
 from discreet.anonymity._grid import make_grid
@@ -390,6 +391,51 @@ def test_threads_change_nothing(criterion: str) -> None:
     assert one.counts[one.tree.leaves].min() >= 7
     assert one.counts[one.tree.leaves].sum() == len(X)
     assert one.tree.volumes()[one.tree.leaves].sum() == pytest.approx(1.0)
+
+
+FEW_POINTS = np.sort(np.random.default_rng(3).random(50)).tolist()
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "grid", "k", "missing"),
+    [
+        (20_000, 5, None, 5, "drop"),
+        (6_000, 5, 1024, 3, "drop"),
+        (6_000, 9, 300, 40, "own"),
+        (6_000, 3, FEW_POINTS, 5, "own"),
+        (3_000, 24, 8192, 5, "drop"),  # more nodes wait than there is room for histograms
+        (3_000, 2, 30_000, 2, "drop"),
+        (63, 4, 5000, 2, "own"),
+    ],
+)
+def test_counting_grows_what_the_general_search_grows(
+    n: int, d: int, grid: Any, k: int, missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X = blobs(n, d, seed=n + d)
+    X[:, -1] = np.round(X[:, -1], 1)
+    X[np.random.default_rng(1).random(X.shape) < 0.02] = np.nan if missing == "own" else 0.5
+    domain = Domain({f"x{j}": {"bounds": [0, 1], "missing": missing} for j in range(d)})
+    found = []
+    for most in (_growth.MOST_COUNTERS, 0):
+        monkeypatch.setattr(_growth, "MOST_COUNTERS", most)
+        model = DensityTree(k, domain=domain, grid=grid, criterion="cell")
+        _, leaf = model._fit(X)
+        found.append((model.tree_.to_dict(), leaf.tolist(), model.leaf_counts_.tolist()))
+    assert found[0] == found[1]
+    assert len(found[0][2]) > 2
+
+
+def test_bins_agree_with_the_printed_edges() -> None:
+    rng = np.random.default_rng(2)
+    for low, high, steps in ((0, 1, 10), (-3, 0.7, 129), (1e9, 1e9 + 1, 1000), (0, 120, None), (0, 1, FEW_POINTS)):
+        grid = make_grid(Numeric("x", low, high), steps)
+        edges = np.array(grid.edges)
+        near = np.concatenate([edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)])
+        x = np.concatenate([near, rng.uniform(low - 1, high + 1, 500), [np.inf, -np.inf, 1e300, np.nan]])
+        expected = [sum(e <= v for e in grid.edges[1:-1]) for v in x[:-1]]
+        assert grid.bins(x).tolist() == [*expected, -1]
+        own = make_grid(Numeric("x", low, high, missing="own"), steps)
+        assert own.bins(x[::-1]).tolist() == [own.levels, *expected[::-1]]
 
 
 def test_cell_mode_does_not_see_units() -> None:

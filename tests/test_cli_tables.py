@@ -97,7 +97,19 @@ def test_mondrian_too(folder: Path) -> None:
         (["--k", 1], "k must be"),
         (["--k", 5000], "k"),
         (["--k", 5, "--method", "magic"], "method must be one of"),
-        (["--k", 5, "--method", "mondrian", "--criterion", "cell"], "density-tree only"),
+        (["--k", 5, "--method", "mondrian", "--criterion", "cell"], "used with --method density-tree"),
+        (["--k", 5, "--method", "microaggregation", "--l", 2], "used with --method density-tree or mondrian or gen"),
+        (["--k", 5, "--method", "microaggregation", "--bounds"], "--bounds must be left out"),
+        (["--k", 5, "--method", "microaggregation", "--form", "center"], "--form must be left out"),
+        (["--k", 5, "--method", "generalization", "--level", "age"], "COLUMN=VALUE"),
+        (["--k", 5, "--method", "generalization", "--level", "age=x"], "COLUMN=VALUE"),
+        (["--k", 5, "--method", "generalization", "--level", "age=1", "--level", "age=2"], "once a column"),
+        (["--k", 5, "--method", "generalization", "--level", "zip=1"], "levels must be given for quasi-identifiers"),
+        (["--k", 5, "--hierarchy", "job=nowhere.csv"], "nowhere.csv"),
+        (["--k", 5, "--grid", "age=many"], "grid of column 'age'"),
+        (["--k", 5, "--target", "nobody"], "target must be"),
+        (["--k", 5, "--person", "age"], "person must be"),
+        (["--k", 5, "--suppress", 2], "suppress must be"),
         (["--k", 5, "--form", "sample", "--bounds"], "--bounds"),
         (["--k", 5, "--keep", "nobody"], "keep must be"),
     ],
@@ -106,6 +118,56 @@ def test_what_is_wrong_is_named(folder: Path, arguments: list[object], message: 
     with pytest.raises(dc.errors.DiscreetError, match=message):
         anonymize(folder, *arguments)
     assert not (folder / "safe.csv").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--method", "mondrian", "--mode", "relaxed"],
+        ["--method", "microaggregation"],
+        ["--method", "generalization", "--suppress", 0.2, "--hierarchy", "job={folder}/jobs.csv"],
+        ["--method", "generalization", "--suppress", 0.9, "--level", "age=5", "--level", "job=1", "--level", "hours=7"],
+        ["--grid", "age=12", "--target", "illness", "--criterion", "cell", "--suppress", 0.01],
+        ["--person", "name", "--bounds"],
+    ],
+)
+def test_every_method_keeps_k(folder: Path, arguments: list[object]) -> None:
+    jobs = dc.Domain.from_toml(folder / "schema.toml").column("job").to_dict()["categories"]
+    (folder / "jobs.csv").write_text("".join(f"{job};{job[0] > 'e'};*\n" for job in jobs), encoding="utf-8")
+    result = anonymize(folder, "--k", 5, *(str(a).format(folder=folder) for a in arguments))
+    assert result.exit_code == 0, result.output
+    shown = csv.read_csv(folder / "safe.csv")
+    quasi = [name for name in shown.column_names if name not in ("illness", "name")]
+    assert dc.anonymity.risk(shown, quasi).k >= 5
+    promise = json.loads((folder / "safe.csv.guarantee.json").read_text(encoding="utf-8"))
+    left_out = promise["parameters"]["suppressed"] + promise["parameters"]["dropped_for_missing_values"]
+    assert shown.num_rows + left_out == 1500
+
+
+def test_dates_and_persons_from_files(tmp_path: Path) -> None:
+    schema = """
+[columns.patient]
+categories = ["any"]
+role = "person"
+
+[columns.born]
+bounds = [1930-01-01, 2009-12-31]
+role = "quasi-identifier"
+"""
+    (tmp_path / "schema.toml").write_text(schema, encoding="utf-8")
+    lines = [f"p{i // 3},{1930 + i % 75}-0{1 + i % 9}-15" for i in range(300)]
+    (tmp_path / "visits.csv").write_text("\n".join(["patient,born", *lines, "odd,yesterday"]), encoding="utf-8")
+    files = ["anonymize", tmp_path / "visits.csv", "--schema", tmp_path / "schema.toml", "-o", tmp_path / "safe.csv"]
+    assert run(*files, "--k", 5, "--grid", "born=month").exit_code == 0
+    shown = csv.read_csv(tmp_path / "safe.csv", parse_options=csv.ParseOptions())
+    assert shown.column_names == ["born"]
+    assert shown.num_rows == 300
+    assert all("-01" in text for text in shown["born"].to_pylist())
+    promise = json.loads((tmp_path / "safe.csv.guarantee.json").read_text(encoding="utf-8"))
+    assert promise["unit"] == "one person"
+    assert promise["parameters"]["reached"]["k"] >= 5
+    raw = run("risk", tmp_path / "visits.csv", "--qi", "born", "--person", "patient", "--json")
+    assert json.loads(raw.output)["person"] == "patient"
 
 
 def test_columns_without_a_role_are_refused(folder: Path) -> None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+import datetime
 import math
 import pickle
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -181,3 +187,89 @@ def test_bad_calls_are_refused(call: object) -> None:
 def test_a_missing_schema_file_is_named() -> None:
     with pytest.raises(DataSourceError, match="nowhere"):
         dc.Domain.from_toml("nowhere.toml")
+
+
+DATES = dc.Domain({"born": ("1920-01-01", "2010-12-31")})
+DAYS = [-1.0, 31.0, math.nan]  # of 1969-12-31, 1970-02-01 and nothing
+
+
+def days(data: object) -> list[float]:
+    pieces = [batch[0] for batch in dc.engines.open(data, DATES)._batches(DATES)]
+    return np.concatenate(pieces).tolist()
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        (datetime.date(1920, 1, 1), datetime.date(2010, 12, 31)),
+        (datetime.datetime(1920, 1, 1, 23), "2010-12-31T12:00"),
+        (np.datetime64("1920-01-01"), np.datetime64("2010-12-31T12:00")),
+    ],
+)
+def test_dates_may_be_declared_in_several_ways(bounds: tuple[object, object]) -> None:
+    domain = dc.Domain({"born": bounds}) if not isinstance(bounds[1], str) else dc.Domain({"born": {"bounds": bounds}})
+    assert domain == DATES
+    assert repr(domain) == "Domain({'born': ('1920-01-01', '2010-12-31')})"
+    assert dc.Domain.from_toml(domain.to_toml() + "\n") == domain
+    assert dc.Domain.from_toml("[columns.born]\nbounds = [1920-01-01, 2010-12-31]\n") == domain
+    column = domain.column("born")
+    assert dataclasses.replace(column, role="target").low == column.low == -18262 - 1
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [
+        (("1920-01-01", "never"), "high bound of column 'born'"),
+        (("1920-02-30", "2010-12-31"), "low bound of column 'born'"),
+        (("2010-12-31", "1920-01-01"), "a first and a later last day"),
+        ((datetime.date(1920, 1, 1), 3), "high bound of column 'born'"),
+        ((np.datetime64("NaT"), datetime.date(2010, 1, 1)), "low bound of column 'born'"),
+    ],
+)
+def test_bad_dates_are_refused(bounds: tuple[object, object], words: str) -> None:
+    with pytest.raises(InvalidArgument, match=words):
+        dc.Domain({"born": bounds})
+
+
+def test_dates_are_read_from_tables_of_all_kinds(tmp_path: Path) -> None:
+    moments = [datetime.datetime(1969, 12, 31, 23), datetime.datetime(1970, 2, 1), None]
+    plain = [m and m.date() for m in moments]
+    texts = ["1969-12-31", " 1970-02-01T00:00:01Z ", "1970-02-29"]
+    frames = {"dates": plain, "moments": pd.to_datetime(pd.Series(moments)), "texts": texts, "objects": [*plain[:2], 7]}
+    for values in frames.values():
+        assert days(pd.DataFrame({"born": values})) == pytest.approx(DAYS, nan_ok=True)
+        assert days(pd.DataFrame({"born": pd.Series(values).astype("category")})) == pytest.approx(DAYS, nan_ok=True)
+    zoned = pd.DataFrame({"born": pd.to_datetime(pd.Series(moments)).dt.tz_localize("America/New_York")})
+    assert days(zoned) == pytest.approx(DAYS, nan_ok=True)  # the day on that clock
+    for kind in (pa.date32(), pa.date64(), pa.timestamp("ns"), pa.timestamp("s")):
+        values = pa.array(plain if pa.types.is_date(kind) else moments, kind)
+        assert days(pa.table({"born": values})) == pytest.approx(DAYS, nan_ok=True)
+        assert days(pa.table({"born": values.dictionary_encode()})) == pytest.approx(DAYS, nan_ok=True)
+        assert days(pl.from_arrow(pa.table({"born": values}))) == pytest.approx(DAYS, nan_ok=True)
+    pq.write_table(pa.table({"born": pa.array(plain)}), tmp_path / "a.parquet")
+    assert days(tmp_path / "a.parquet") == pytest.approx(DAYS, nan_ok=True)
+    (tmp_path / "a.csv").write_text("born\n" + "\n".join(texts), encoding="utf-8")
+    assert days(tmp_path / "a.csv") == pytest.approx(DAYS, nan_ok=True)
+    array = np.array(["1969-12-31T23", "1970-02-01", "NaT"], "datetime64[h]")
+    box = dc.Domain._of(DATES.columns, named=False)
+    assert next(iter(dc.engines.open(array, box)._batches(box)))[0] == pytest.approx(DAYS, nan_ok=True)
+
+
+def test_types_that_hold_no_dates_are_refused() -> None:
+    with pytest.raises(SchemaError, match="declared with dates"):
+        days(pd.DataFrame({"born": [1980, 1990]}))
+    with pytest.raises(SchemaError, match="numbers as bounds"):
+        dc.engines.open(pd.DataFrame({"born": pd.to_datetime(["1980-01-01"])}), dc.Domain({"born": (0, 1)}))
+    assert np.isnan(days(pd.DataFrame({"born": [math.nan, math.nan]}))).all()  # a column of nothing is called float
+
+
+def test_days_beyond_the_bounds_count_as_the_bound() -> None:
+    assert DATES.clamp([[-1e9], [1e9]]).tolist() == [[-18263.0], [14974.0]]
+
+
+def test_a_synopsis_counts_dates() -> None:
+    born = np.datetime64("1950-01-01") + np.arange(2000)
+    made = dc.GridSynopsis(domain=DATES, epsilon=math.inf, rule=64).fit(pd.DataFrame({"born": born})).synopsis_
+    assert made.count(born=("1940-01-01", datetime.date(1990, 1, 1))).value == pytest.approx(2000, rel=0.01)
+    with pytest.raises(InvalidType, match="born"):
+        made.count(born=("then", "now"))

@@ -20,19 +20,39 @@ def anonymize(
     schema: Annotated[Path, typer.Option(help="The declared columns with their roles; 'discreet schema' drafts it.")],
     k: Annotated[int, typer.Option(help="Everyone hides among at least so many rows.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="CSV or Parquet file to write.")],
-    method: Annotated[str, typer.Option(help="density-tree or mondrian.")] = "density-tree",
+    method: Annotated[
+        str, typer.Option(help="density-tree, mondrian, microaggregation or generalization.")
+    ] = "density-tree",
     l_diversity: Annotated[
         float | None, typer.Option("--l", help="Every group has so many different sensitive values.")
     ] = None,
-    l_kind: Annotated[str, typer.Option(help="How they are counted: distinct, entropy or recursive.")] = "distinct",
+    l_kind: Annotated[
+        str | None, typer.Option(help="How they are counted: distinct (default), entropy or recursive.")
+    ] = None,
     t_closeness: Annotated[
         float | None, typer.Option("--t", help="Every group's sensitive values are so close to those of the table.")
     ] = None,
     criterion: Annotated[
-        str | None, typer.Option(help="Density tree: spread, cell, tight, mondrian or mixture.")
+        str | None, typer.Option(help="Density tree: spread, factor, width, cell, tight, mondrian or mixture.")
     ] = None,
-    suppress: Annotated[float, typer.Option(help="Share of rows that may be left out for smaller groups.")] = 0.0,
-    form: Annotated[str, typer.Option(help="interval, center, or sample (rows drawn inside the groups).")] = "interval",
+    mode: Annotated[str | None, typer.Option(help="Mondrian: strict or relaxed.")] = None,
+    level: Annotated[
+        list[str] | None, typer.Option(help="Generalization: COLUMN=LEVEL. Without any, levels are chosen on the rows.")
+    ] = None,
+    hierarchy: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=FILE: a category a row, then ever larger groups it belongs to.")
+    ] = None,
+    grid: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=STEPS of the public grid; for dates also day, month, year.")
+    ] = None,
+    target: Annotated[str | None, typer.Option(help="A label to pass on; overrides the role.")] = None,
+    person: Annotated[str | None, typer.Option(help="Whose row it is: then k counts persons.")] = None,
+    suppress: Annotated[
+        float | None, typer.Option(help="Share of rows that may be left out for smaller groups.")
+    ] = None,
+    form: Annotated[
+        str | None, typer.Option(help="interval (default), center, or sample (rows drawn inside the groups).")
+    ] = None,
     bounds: Annotated[
         bool, typer.Option("--bounds", help="Write lower and upper columns instead of intervals.")
     ] = False,
@@ -47,12 +67,18 @@ def anonymize(
 
     settings = {
         "k": k,
-        "l_diversity": l_diversity,
-        "l_kind": l_kind,
-        "t_closeness": t_closeness,
+        "l": l_diversity,
+        "l-kind": l_kind,
+        "t": t_closeness,
+        "criterion": criterion,
+        "mode": mode,
+        "level": level,
+        "hierarchy": hierarchy,
+        "grid": grid,
+        "target": target,
+        "person": person,
         "suppress": suppress,
-        "keep": tuple(keep or ()),
-        **({} if criterion is None else {"criterion": criterion}),
+        "keep": keep,
     }
     with console.status("Grouping the rows ..."):
         release = jobs.anonymize(data, schema, method, settings, output, form, bounds, hash_key)
@@ -61,8 +87,9 @@ def anonymize(
         return
     console.print(Panel(escape(str(release.guarantee)), title="What is promised", border_style="green"))
     left_out = release.suppressed + release.dropped
+    facts = release.guarantee.parameters
     console.print(
-        f"[bold]The table.[/] {len(release):,} rows in {release.guarantee.parameters['cells']:,} groups"
+        f"[bold]The table.[/] {len(release):,} rows in {facts.get('cells', facts.get('groups')):,} groups"
         + (f"; {left_out:,} rows were left out" if left_out else "; no row was left out")
     )
     console.print(
@@ -87,6 +114,7 @@ def risk(
     require: Annotated[
         str | None, typer.Option(help="What must hold, such as k=5,l=2,t=0.3; else the exit code is 1.")
     ] = None,
+    person: Annotated[str | None, typer.Option(help="Column that says whose row it is: k counts persons.")] = None,
     population: Annotated[str | None, typer.Option(help="Table of all people, for k-map and the journalist.")] = None,
     missing: Annotated[str, typer.Option(help="A gap is a value of its own, a wildcard, or drops its row.")] = "own",
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON instead.")] = False,
@@ -94,7 +122,7 @@ def risk(
     """Measure how well people hide in a table: k, l, t and the risk of being found. For pipelines: --require."""
     from discreet import _table_jobs as jobs
 
-    report, failed = jobs.risk(data, qi, sensitive, require, population, missing)
+    report, failed = jobs.risk(data, qi, sensitive, require, population, missing, person)
     if as_json:
         typer.echo(json.dumps({**report.to_dict(), "failed": failed}))
     else:

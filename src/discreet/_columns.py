@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
 
-from discreet import _checks
+from discreet import _checks, _dates
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 Category: TypeAlias = str | int | bool
-Role = Literal["attribute", "quasi-identifier", "sensitive", "identifier", "target"]
+Role = Literal["attribute", "quasi-identifier", "sensitive", "identifier", "target", "person"]
 Missing = Literal["drop", "own"]
 
-ROLES: tuple[Role, ...] = ("attribute", "quasi-identifier", "sensitive", "identifier", "target")
+ROLES: tuple[Role, ...] = ("attribute", "quasi-identifier", "sensitive", "identifier", "target", "person")
 MISSING_RULES: tuple[Missing, ...] = ("drop", "own")
 
 
@@ -76,6 +77,50 @@ class Numeric:
     def to_dict(self) -> dict[str, Any]:
         """Return the declaration as plain data."""
         return {"bounds": [self.low, self.high], "role": self.role, "missing": self.missing}
+
+
+@dataclass(frozen=True)
+class Date(Numeric):
+    """A column of dates: a numeric one, in whole days since 1970-01-01.
+
+    Parameters
+    ----------
+    name : str
+        Column name.
+    low, high : date, datetime, datetime64 or ISO 8601 text
+        Public bounds, first and last day. Days beyond them count as the bound.
+    role, missing
+        As in `Numeric`. What is no date is missing; of a time stamp the day counts.
+
+    Examples
+    --------
+    >>> born = Date("born", "1920-01-01", "2010-12-31")
+    >>> born.low, born.to_dict()["bounds"]
+    (-18263.0, ['1920-01-01', '2010-12-31'])
+    """
+
+    kind: ClassVar[str] = "date"
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        for side in ("low", "high"):
+            bound: object = getattr(self, side)
+            # A float is a day already: a copy of a declaration passes through here as well.
+            day = bound if isinstance(bound, float) else _dates.day_number(bound)
+            if day is None:
+                label = f"{side} bound of column {self.name!r}"
+                wrong = InvalidArgument if isinstance(bound, str) else InvalidType
+                raise wrong(label, bound, "a date such as 1984-05-01", f'{side}="1984-05-01"')
+            object.__setattr__(self, side, day)
+        if not self.low < self.high:
+            label, shown = f"bounds of column {self.name!r}", tuple(self.to_dict()["bounds"])
+            raise InvalidArgument(label, shown, "a first and a later last day", '("1920-01-01", "2010-12-31")')
+        super().__post_init__()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the declaration as plain data; dates as text."""
+        ends = [_dates.date_text(self.low), _dates.date_text(self.high)]
+        return {"bounds": ends, "role": self.role, "missing": self.missing}
 
 
 @dataclass(frozen=True)
@@ -158,13 +203,21 @@ def read_column(name: object, declared: object) -> Column:
             )
         rules = {k: declared[k] for k in ("role", "missing") if k in declared}
         if "bounds" in declared:
-            return Numeric(name, *_pair(name, declared["bounds"]), **rules)
+            return _bounded(name, declared["bounds"], rules)
         return Categorical(name, declared["categories"], **rules)
     if isinstance(declared, list):
         return Categorical(name, cast(Any, declared))
     if isinstance(declared, tuple):
-        return Numeric(name, *_pair(name, declared))
+        return _bounded(name, declared, {})
     raise InvalidType(f"declaration of column {name!r}", declared, "(low, high) or a list of categories", "(0, 1)")
+
+
+def _bounded(name: str, bounds: object, rules: Mapping[str, Any]) -> Numeric:
+    low, high = _pair(name, bounds)
+    # Two texts are dates too: that is how plain data holds them, and numbers are not written in quotes.
+    texts = isinstance(low, str) and isinstance(high, str)
+    dated = texts or any(isinstance(b, (datetime.date, np.datetime64)) for b in (low, high))
+    return Date(name, low, high, **rules) if dated else Numeric(name, low, high, **rules)
 
 
 def _pair(name: str, bounds: object) -> tuple[Any, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from discreet.errors import DataSourceError, SchemaError
 
-_ROLES = ("quasi-identifier", "sensitive", "identifier", "target")
+_ROLES = ("quasi-identifier", "sensitive", "identifier", "person", "target")
 
 
 def load_schema(source: str | Path) -> Mapping[str, Any]:
@@ -62,7 +62,7 @@ def draft_schema(names: Sequence[str], source: str) -> str:
         seen.add(name)
         text.append(
             f"\n[columns.{_key(name)}]\n"
-            "# bounds = [LOW, HIGH]            # a number; values beyond count as the bound\n"
+            "# bounds = [LOW, HIGH]            # a number, or a date as 1984-05-01; values beyond count as the bound\n"
             '# categories = ["FIRST", "NEXT"]  # or one of a list; anything else is missing\n'
             f'# role = "attribute"              # or {", ".join(_ROLES)}\n'
             '# missing = "drop"                # or own: rows without a value get a cell of their own'

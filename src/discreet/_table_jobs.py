@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,19 @@ from discreet import _checks, anonymity
 from discreet._output import check_place
 from discreet.anonymity import Release, RiskReport
 from discreet.domain import Domain
-from discreet.errors import DataSourceError, InvalidArgument
+from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 
-_METHODS = ("density-tree", "mondrian")
+_SENSITIVE = ("l", "l-kind", "t", "suppress", "person")
+#: For every method, the options that it takes beside those of all.
+_OPTIONS = {
+    "density-tree": (*_SENSITIVE, "criterion"),
+    "mondrian": (*_SENSITIVE, "mode"),
+    "microaggregation": (),
+    "generalization": (*_SENSITIVE, "level"),
+}
+_COMMON = ("k", "keep", "target", "grid", "hierarchy")
+#: What an option is called in Python, where that differs.
+_NAMES = {"l": "l_diversity", "l-kind": "l_kind", "t": "t_closeness", "level": "levels", "hierarchy": "hierarchies"}
 
 
 def anonymize(
@@ -20,14 +31,21 @@ def anonymize(
     method: str,
     settings: dict[str, Any],
     output: Path,
-    form: str,
+    form: str | None,
     bounds: bool,
     hash_key: Path | None,
 ) -> Release:
-    """Release a table and write it, its promise beside it."""
-    method = _checks.choice("method", method, _METHODS)
-    if method == "mondrian" and "criterion" in settings:
-        raise InvalidArgument("--criterion", settings["criterion"], "used with --method density-tree only")
+    """Release a table and write it, its promise beside it. Options that were not given are None."""
+    method = _checks.choice("method", method, tuple(_OPTIONS))
+    given = {name: value for name, value in settings.items() if value is not None}
+    for name, value in given.items():
+        if name not in (*_COMMON, *_OPTIONS[method]):
+            others = " or ".join(m for m, options in _OPTIONS.items() if name in options)
+            raise InvalidArgument(f"--{name}", value, f"used with --method {others}", f"leaving --{name} out")
+    means = method == "microaggregation"
+    if means and (form is not None or bounds):
+        name, value = ("--bounds", True) if form is None else ("--form", form)
+        raise InvalidArgument(name, value, "left out: microaggregation publishes means", "--method density-tree")
     if bounds and form == "sample":
         raise InvalidArgument("--bounds", True, "used with --form interval or center", "--form interval")
     check_place(output)
@@ -37,20 +55,69 @@ def anonymize(
             key = hash_key.expanduser().read_bytes().strip()
         except OSError as error:
             raise DataSourceError(f"--hash-key: cannot read {str(hash_key)!r} ({error.strerror})") from None
-    kind: Any = anonymity.DensityTree if method == "density-tree" else anonymity.Mondrian
-    model = kind(domain=Domain.from_toml(schema), **settings)
+    kind: Any = {
+        "density-tree": anonymity.DensityTree,
+        "mondrian": anonymity.Mondrian,
+        "microaggregation": anonymity.Microaggregation,
+        "generalization": anonymity.Generalization,
+    }[method]
+    model = kind(domain=Domain.from_toml(schema), **_arguments(given))
+    handing: dict[str, Any] = {} if means else {"output": form or "interval"}
     identifiers = "drop" if key is None else "hash"
-    release: Release = model.fit_transform(data, output=form, order="shuffled", identifiers=identifiers, key=key)
+    release: Release = model.fit_transform(data, order="shuffled", identifiers=identifiers, key=key, **handing)
     release.save(output, form="bounds" if bounds else "text")
     return release
 
 
+def _arguments(given: dict[str, Any]) -> dict[str, Any]:
+    """Turn the options as they were typed into arguments."""
+    read = dict(given)
+    for name, reader in (("level", _whole), ("grid", _steps), ("hierarchy", anonymity.Hierarchy.from_csv)):
+        if name in read:
+            read[name] = _pairs(f"--{name}", read[name], reader)
+    if "keep" in read:
+        read["keep"] = tuple(read["keep"])
+    return {_NAMES.get(name, name): value for name, value in read.items()}
+
+
+def _pairs(option: str, given: list[str], reader: Callable[[str], Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for text in given:
+        column, equals, value = text.partition("=")
+        try:
+            read = reader(value) if equals and column and value else None
+        except ValueError as error:
+            if isinstance(error, DiscreetError):
+                raise
+            read = None
+        if read is None or column in found:
+            raise InvalidArgument(option, text, "COLUMN=VALUE, once a column", f"{option} age=2")
+        found[column] = read
+    return found
+
+
+def _whole(text: str) -> int:
+    return int(text)
+
+
+def _steps(text: str) -> int | str:
+    return int(text) if text.isascii() and text.isdigit() else text
+
+
 def risk(
-    data: str, qi: str, sensitive: str | None, require: str | None, population: str | None, missing: str
+    data: str,
+    qi: str,
+    sensitive: str | None,
+    require: str | None,
+    population: str | None,
+    missing: str,
+    person: str | None = None,
 ) -> tuple[RiskReport, list[str]]:
     """Measure a table, and compare with what is required."""
     wanted = _requirements(require)
-    report = anonymity.risk(data, _names(qi), _names(sensitive or ""), population=population, missing=missing)
+    report = anonymity.risk(
+        data, _names(qi), _names(sensitive or ""), population=population, missing=missing, person=person
+    )
     return report, report.check(**wanted)
 
 

@@ -5,7 +5,8 @@ and so is a category that only one person has. Everything here is a function of 
 done to rows (clamping, scaling) is done to each row by itself.
 
 Coordinates. Every column has a real axis. A numeric column's axis is its declared interval. A categorical
-column with c categories has the axis [0, c], and category number i sits at i + 1/2.
+column with c categories has the axis [0, c], and category number i sits at i + 1/2. A column of dates is numeric: its
+axis counts days since 1970-01-01.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from discreet._columns import Categorical, Column, Numeric, category_text, read_column
+from discreet._columns import Categorical, Column, Date, Numeric, category_text, read_column
 from discreet._schema_file import dump_schema, load_schema
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
-__all__ = ["Box", "Categorical", "Column", "Domain", "FloatArray", "Numeric", "as_domain", "category_text"]
+__all__ = ["Box", "Categorical", "Column", "Date", "Domain", "FloatArray", "Numeric", "as_domain", "category_text"]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
@@ -94,9 +95,9 @@ class Domain:
     Parameters
     ----------
     columns : mapping
-        From column name to ``(low, high)`` (a tuple: bounds), ``["a", "b"]`` (a list: categories), a mapping with
-        the keys of a schema file (``bounds`` or ``categories``, ``role``, ``missing``), or a `Numeric` or
-        `Categorical`.
+        From column name to ``(low, high)`` (a tuple: bounds, which may be dates), ``["a", "b"]`` (a list:
+        categories), a mapping with the keys of a schema file (``bounds`` or ``categories``, ``role``, ``missing``),
+        or a `Numeric`, `Date` or `Categorical`.
 
     Examples
     --------
@@ -302,7 +303,7 @@ class Domain:
 
     def __repr__(self) -> str:
         shown = {
-            c.name: (c.low, c.high) if isinstance(c, Numeric) else list(c.categories)
+            c.name: list(c.categories) if isinstance(c, Categorical) else _ends(c)
             for c in itertools.islice(self._columns, 6)
         }
         more = f" and {len(self) - 6} more" if len(self) > 6 else ""
@@ -331,6 +332,10 @@ def as_domain(domain: object, names: Sequence[str]) -> Domain:
         "the declared bounds of the columns (bounds are never read off the data)",
         'domain={"age": (0, 120)}',
     )
+
+
+def _ends(column: Numeric) -> tuple[Any, ...]:
+    return tuple(column.to_dict()["bounds"])
 
 
 def _vector(name: str, value: Any) -> FloatArray:

@@ -38,9 +38,14 @@ def changed_groups(new: Table, new_leaf: IntArray, old: Table, old_leaf: IntArra
     added = _beyond(keys[:n], keys[n:])
     removed = _beyond(keys[n:], keys[:n])
     return [
-        Group("added", new_leaf[added], codes[:, :n][:, added], limits),
-        Group("removed", old_leaf[removed], codes[:, n:][:, removed], limits),
+        Group("added", new_leaf[added], codes[:, :n][:, added], limits, _picked(new, added)),
+        Group("removed", old_leaf[removed], codes[:, n:][:, removed], limits, _picked(old, removed)),
     ]
+
+
+def _picked(table: Table, rows: IntArray) -> IntArray | None:
+    persons = table.persons
+    return None if persons is None else persons[rows]
 
 
 def _both(new: Any, old: Any) -> pa.ChunkedArray:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from discreet._jit import jit
 from discreet.anonymity._cells import Cells
 from discreet.anonymity._distances import Limits, is_ok, rows_by_class
+from discreet.anonymity._persons import persons_by_node
 from discreet.anonymity._table import Coded
 from discreet.anonymity.rules import Rules, stacked
 from discreet.anonymity.tree import Tree
@@ -28,7 +29,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Group:
-    """Records that must be none or ok in every published cell: their leaves, their sensitive values, the rules.
+    """Records that must be none or ok in every published cell: their leaves, sensitive values, rules and persons.
 
     ``name`` says in an error what they are.
     """
@@ -37,6 +38,7 @@ class Group:
     leaf: IntArray
     codes: IntArray
     limits: Limits
+    persons: IntArray | None = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,7 @@ def enforce(
     *,
     suppress: float = 0.0,
     groups: Sequence[Group] = (),
+    persons: IntArray | None = None,
 ) -> Enforced:
     """Find the cells of a release.
 
@@ -93,13 +96,15 @@ def enforce(
         distributions change with it, so all is checked anew until nothing changes (9.4.4).
     groups : sequence of Group
         Further records that must be none or ok in every published cell.
+    persons : ndarray of int64, optional
+        Whose row each is: then k counts persons.
     """
     codes = stacked(sensitive, len(leaf))
     kept = np.ones(len(leaf), bool)
     allowed = math.floor(suppress * len(leaf) + 1e-9)
     while True:
         limits = rules.limits(sensitive, kept)
-        fine, counts = _fine_nodes(tree, leaf[kept], codes[:, kept], limits)
+        fine, counts = _fine_nodes(tree, leaf[kept], codes[:, kept], limits, None if persons is None else persons[kept])
         doomed = _in_the_way(tree, fine, counts, allowed - int((~kept).sum()))
         if not len(doomed):
             break
@@ -107,9 +112,9 @@ def enforce(
         edge[doomed] += 1
         np.subtract.at(edge, tree.ends[doomed], 1)
         kept &= np.cumsum(edge)[leaf] == 0
-    refuse_root(rules, sensitive, kept, bool(fine[0]) and counts[0] > 0)
+    refuse_root(rules, sensitive, kept, bool(fine[0]) and counts[0] > 0, persons)
     for group in groups:
-        own, held = _fine_nodes(tree, group.leaf, group.codes, group.limits)
+        own, held = _fine_nodes(tree, group.leaf, group.codes, group.limits, group.persons)
         if not own[0]:
             raise InvalidArgument(
                 "data",
@@ -124,13 +129,17 @@ def enforce(
     return Enforced(node, int((shown[occupied] != np.flatnonzero(occupied)).sum()), int((~kept).sum()))
 
 
-def refuse_root(rules: Rules, sensitive: Sequence[Coded], kept: BoolArray, good: bool) -> None:
+def refuse_root(
+    rules: Rules, sensitive: Sequence[Coded], kept: BoolArray, good: bool, persons: IntArray | None = None
+) -> None:
     """Refuse a table that does not keep the rules as a whole: no partition of it can (9.4.6)."""
     if good:
         return
-    n = int(kept.sum())
+    n = int(kept.sum()) if persons is None else len(np.unique(persons[kept]))
     if n < rules.k:
-        raise InvalidArgument("k", rules.k, f"at most the number of records in the release ({n})", f"k={max(n, 2)}")
+        what = "records" if persons is None else "persons"
+        fix = f"k={n}" if n >= 2 else f"a table of at least two {what}"
+        raise InvalidArgument("k", rules.k, f"at most the number of {what} in the release ({n})", fix)
     whole = rules.measure(np.where(kept, 0, -1), sensitive)
     assert rules.l_diversity is not None  # of the whole table t is 0 and k is known to hold: only l can be broken
     recursive = rules.l_kind == "recursive"
@@ -144,11 +153,14 @@ def refuse_root(rules: Rules, sensitive: Sequence[Coded], kept: BoolArray, good:
     )
 
 
-def _fine_nodes(tree: Tree, leaf: IntArray, codes: IntArray, limits: Limits) -> tuple[BoolArray, IntArray]:
+def _fine_nodes(
+    tree: Tree, leaf: IntArray, codes: IntArray, limits: Limits, persons: IntArray | None = None
+) -> tuple[BoolArray, IntArray]:
     """Tell for every node whether it is empty or ok, and count its records."""
     own = np.bincount(leaf, minlength=tree.n_nodes)
     counts = tree.totals(own)
-    fine = (counts == 0) | (counts >= limits.k)
+    people = counts if persons is None else persons_by_node(tree.parent, tree.levels, leaf, persons)
+    fine = (counts == 0) | (people >= limits.k)
     if limits.l_on or limits.t_on:
         # Leaves are numbered in the order of the subtrees: every node's records lie one behind the other.
         starts = np.concatenate([[0], np.cumsum(own)])

@@ -11,13 +11,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet import _checks
-from discreet.domain import Categorical, Column, FloatArray, Numeric
+from discreet._dates import date_text
+from discreet._jit import jit
+from discreet.anonymity._date_grid import date_edges
+from discreet.domain import Categorical, Column, Date, FloatArray, Numeric
 from discreet.errors import InvalidArgument
 
 #: Steps of a numeric column unless the user says otherwise.
@@ -27,6 +31,8 @@ MOST_ROUND_STEPS = 256
 #: Narrower bounds may hold fractions, so they get steps below 1.
 FEWEST_WHOLE_STEPS = 20
 MOST_LEVELS = 2**15
+#: Stands for the bin of a missing value that has none.
+NO_BIN = 2**16 - 1
 
 IntArray = npt.NDArray[np.int64]
 
@@ -84,15 +90,37 @@ class Grid:
 
     def bins(self, coordinates: FloatArray) -> IntArray:
         """Return the bin of every coordinate (as the engines give them); -1 for missing without a bin of their own."""
-        missing = np.isnan(coordinates)
+        found = np.empty(len(coordinates), np.uint16)
+        self.write_bins(coordinates, found)
+        return np.where(found == NO_BIN, -1, found.astype(np.int64))
+
+    def write_bins(self, coordinates: FloatArray, out: npt.NDArray[np.uint16]) -> int:
+        """Write the bin of every coordinate, `NO_BIN` for missing without a bin; return how many have none."""
+        missing = self.levels if self.own_missing else NO_BIN
+        if self._even:
+            return int(_even_bins(coordinates, self._edges, missing, out))
+        lost = np.isnan(coordinates)
         if self.numeric:
-            # Not by division: a bin must agree with the edges as they are printed.
-            found = np.searchsorted(np.array(self.edges[1:-1]), coordinates, side="right")
+            found = np.searchsorted(self._edges[1:-1], coordinates, side="right")
         else:
             place = np.empty(len(self.order) + 1, np.int64)
             place[list(self.order)] = np.arange(len(self.order))
-            found = place[np.where(missing, 0, coordinates).astype(np.int64).clip(0, len(self.order) - 1)]
-        return np.where(missing, self.levels if self.own_missing else -1, found)
+            found = place[np.where(lost, 0, coordinates).astype(np.int64).clip(0, len(self.order) - 1)]
+        out[:] = np.where(lost, missing, found)
+        return 0 if self.own_missing else int(np.count_nonzero(lost))
+
+    @cached_property
+    def _edges(self) -> FloatArray:
+        return np.array(self.edges)
+
+    @cached_property
+    def _even(self) -> bool:
+        """Whether division finds the bin or one next to it."""
+        width = self._edges[-1] - self._edges[0] if self.numeric else math.inf
+        if not 0 < width < math.inf:
+            return False
+        off = (self._edges - self._edges[0]) / width * self.levels - np.arange(self.levels + 1)
+        return bool(np.abs(off).max() < 0.5)
 
     def bounds(self, first: int, last: int) -> tuple[float, float] | None:
         """Return the numeric ends of a run of bins; None if it holds no number."""
@@ -114,7 +142,8 @@ class Grid:
         ends = self.bounds(first, last)
         if ends is not None:
             closed = "]" if last >= self.levels - 1 else ")"
-            written = f"[{number_text(ends[0])}, {number_text(ends[1])}{closed}"
+            point = date_text if isinstance(self.column, Date) else number_text
+            written = f"[{point(ends[0])}, {point(ends[1])}{closed}"
         else:
             members = self.categories(first, last) or []
             written = str(members[0]) if len(members) == 1 else "{" + ", ".join(map(str, members)) + "}"
@@ -139,9 +168,9 @@ def make_grid(column: Column, steps: Any = None, order: tuple[int, ...] | None =
     ----------
     column : Numeric or Categorical
         The declaration.
-    steps : None, int or list of float
+    steps : None, int, str or list
         Numeric: how many equal steps, or the inner grid points themselves. None: steps of a round size where the bounds
-        are whole numbers (1 if that makes 20 to 256 of them), else 128 of them.
+        are whole numbers (1 if that makes 20 to 256 of them), else 128 of them. Dates: see `date_edges`.
     order : tuple of int, optional
         Categorical: the numbers of the categories in the order of the bins, such as that of a hierarchy.
 
@@ -154,7 +183,12 @@ def make_grid(column: Column, steps: Any = None, order: tuple[int, ...] | None =
     """
     label = f"grid of column {column.name!r}"
     if isinstance(column, Categorical):
+        if len(column.categories) > MOST_LEVELS:
+            what, fix = f"a column of at most {MOST_LEVELS}", "grouping the categories first"
+            raise InvalidArgument(f"categories of column {column.name!r}", len(column.categories), what, fix)
         return Grid(column, order=order or tuple(range(len(column.categories))))
+    if isinstance(column, Date):
+        return Grid(column, edges=date_edges(column, steps))
     low, high = column.low, column.high
     if steps is None:
         steps = _round_steps(low, high)
@@ -167,8 +201,8 @@ def make_grid(column: Column, steps: Any = None, order: tuple[int, ...] | None =
         return Grid(column, edges=(low, *inner, high))
     count = _checks.whole(label, steps, low=1, high=MOST_LEVELS)
     # low + i (high - low)/count, each rounded once: 0.3 prints as 0.3
-    edges = [low + (high - low) * i / count for i in range(count)] + [high]
-    return Grid(column, edges=tuple(edges))
+    edges = low + (high - low) * np.arange(count) / count
+    return Grid(column, edges=(*edges.tolist(), high))
 
 
 def _round_steps(low: float, high: float) -> int:
@@ -197,3 +231,27 @@ def number_text(number: float) -> str:
     if number == math.floor(number) and abs(number) < 1e15:
         return str(int(number))
     return f"{number:.12g}"
+
+
+@jit
+def _even_bins(coordinates: Any, edges: Any, missing: int, out: Any) -> int:  # pragma: no cover
+    """Write the bins on a grid of equal steps.
+
+    Division only says where to look: a bin must agree with the edges as they are printed.
+    """
+    last = edges.size - 2
+    low, scale = edges[0], (last + 1) / (edges[last + 1] - edges[0])
+    lost = 0
+    for i in range(coordinates.size):
+        value = coordinates[i]
+        if np.isnan(value):
+            out[i] = missing
+            lost += 1
+            continue
+        at = int(min(max((value - low) * scale, 0.0), float(last)))
+        while at > 0 and value < edges[at]:
+            at -= 1
+        while at < last and value >= edges[at + 1]:
+            at += 1
+        out[i] = at
+    return lost if missing > last + 1 else 0

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.anonymity import _criteria
+from discreet.anonymity._cell_kernels import MOST_COUNTERS, grow_by_cell, pack
 from discreet.anonymity._distances import Limits
 from discreet.anonymity._grid import Grid
 from discreet.anonymity._growth_kernels import LEAF, PENDING, grow
@@ -49,6 +51,7 @@ def grow_tree(
     min_share: float = 0.02,
     max_depth: int = 64,
     tiers: Mapping[int, IntArray] | None = None,
+    weight: float = 1.0,
     threads: bool = True,
 ) -> Grown:
     """Grow a partition of the rows ``bins`` (columns by rows) whose every cell is ok.
@@ -65,20 +68,31 @@ def grow_tree(
         The label for criterion "label".
     tiers : mapping
         From the number of a column to `Hierarchy.tiers`, for columns with a hierarchy.
+    weight : float
+        For criterion "label": what the share of information on the target that a cut gives counts; the rest is for the
+        share of the common spread that it takes away.
     threads : bool
         Whether to use more than one; the result is the same.
     """
     n = bins.shape[1]
     space = make_space(grids, tiers or {})
-    labels = _labels(sensitive, target if criterion == "label" else None)
+    if criterion in ("factor", "label"):
+        space = space._replace(axes=_criteria.common_axes(bins, space.places))
+    labels = _labels(sensitive, target if criterion == "label" else None, weight)
     settings = Settings(_criteria.NAMES.index(criterion), float(min_share), int(max_depth))
-    rows = np.array(bins.T, order="C")  # a copy, also of one column: the kernel moves rows
-    ids = np.arange(n, dtype=np.int64)
     low = np.zeros(len(grids), np.int64)
     high = np.array([g.n_bins - 1 for g in grids], np.int64)
+    by_counts = criterion == "cell" and not limits.l_on and not limits.t_on and space.places.size <= MOST_COUNTERS
+    ids = np.arange(n, dtype=np.int32 if by_counts else np.int64)
+    # Copies, also of one column: the kernels move rows.
+    rows = _in_words(bins, int(high.max())) if by_counts else np.array(bins.T, order="C")
 
     def run(a: int, b: int, low: IntArray, high: IntArray, depth: int, hand_over: int) -> tuple[IntArray, IntArray]:
-        return grow(rows[a:b], ids[a:b], low, high, depth, space, limits, labels, settings, hand_over)
+        if not by_counts:
+            return grow(rows[a:b], ids[a:b], low, high, depth, space, limits, labels, settings, hand_over)
+        few = (limits.k, settings.min_share, settings.max_depth)
+        words = rows.view(np.uint64)
+        return grow_by_cell(rows[a:b], words[a:b], ids[a:b], low, high, depth, space, *few, hand_over)
 
     if not threads or WORKERS < 2 or n < _THREADED:
         nodes, _ = run(0, n, low, high, 0, 0)
@@ -91,6 +105,14 @@ def grow_tree(
     leaf = np.empty(n, np.int64)
     leaf[ids] = np.repeat(leaves, counts[leaves])  # leaves come in the order of their rows
     return Grown(tree, counts, leaf)
+
+
+def _in_words(bins: Bins, highest: int) -> npt.NDArray[Any]:
+    """Copy the bins to rows of whole words, in bytes if they fit."""
+    size = 1 if highest < 256 else 2
+    rows = np.zeros((bins.shape[1], -(-len(bins) * size // 8) * 8 // size), np.uint8 if size == 1 else np.uint16)
+    pack(bins, rows)
+    return rows
 
 
 def _grow_on_all_cores(run: Run, n: int, low: IntArray, high: IntArray) -> IntArray:
@@ -158,16 +180,25 @@ def make_space(grids: Sequence[Grid], tiers: Mapping[int, IntArray]) -> Space:
         if j in tiers:
             tier[j, 1 : grid.levels] = tiers[j]
             form[j] = 2
-    return Space(edges, places, units, steps, missing, tier, form)
+    return Space(edges, places, units, steps, missing, tier, form, np.zeros((0, d)))
 
 
-def _labels(sensitive: IntArray | None, target: Coded | None) -> Labels:
+def _labels(sensitive: IntArray | None, target: Coded | None, weight: float) -> Labels:
     values = np.empty((0, 0), np.int64) if sensitive is None else sensitive
     if target is None:
-        return Labels(values, np.empty(0, np.int64), 0)
+        return Labels(values, np.empty(0, np.int64), 0, np.zeros(2))
+    codes, classes = label_codes(target)
+    share = np.bincount(codes, minlength=1) / max(len(codes), 1)
+    entropy = -float(share @ np.log(share, out=np.zeros(len(share)), where=share > 0))
+    worth = np.array([weight / (len(codes) * entropy) if entropy > 0 else 0.0, 1.0 - weight])
+    return Labels(values, codes, classes, worth)
+
+
+def label_codes(target: Coded) -> tuple[IntArray, int]:
+    """Return the classes of a target, and how many there are: its values, or ranges of them with as many records."""
     codes, classes = target.codes.astype(np.int64), len(target.labels)
     if target.ordered and classes > _MOST_CLASSES:
         ahead = np.cumsum(np.bincount(codes, minlength=classes)) - 1
         codes = (ahead * _CLASSES // len(codes))[codes]
         classes = _CLASSES
-    return Labels(values, codes, classes)
+    return codes, classes

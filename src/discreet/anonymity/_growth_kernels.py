@@ -9,16 +9,20 @@ import numpy as np
 from discreet._jit import jit
 from discreet.anonymity._criteria import (
     CELL,
+    FACTOR,
     LABEL,
     MIXTURE,
     MONDRIAN,
     SPREAD,
     TIGHT,
+    WIDTH,
     cell_gain,
+    factor_gains,
     label_gains,
     spread_gains,
     takes_cell,
     tight_gains,
+    width_gain,
 )
 from discreet.anonymity._search_kernels import (
     SMALL,
@@ -84,18 +88,28 @@ def best_cut(
             if criterion == CELL or role == 1:
                 for c in range(n_cuts):
                     gains[c] = cell_gain(size, left[c], share[c])
+            elif criterion == WIDTH:
+                width = space.edges[j, last[j] + 1] - space.edges[j, first[j]]
+                for c in range(n_cuts):
+                    gains[c] = width_gain(size, left[c], share[c], width)
             elif criterion == TIGHT:
                 tight_gains(group, left, size, n_groups, work.boxes, whole[1:3], space.places, space.steps, gains)
             elif criterion == MONDRIAN:
                 for c in range(n_cuts):
                     gains[c] = -abs(2 * left[c] - size)
+            elif criterion in (FACTOR, LABEL):
+                factor_gains(group, left, size, work.group_sums, space.axes, whole[0], gains)
             else:
                 spread_gains(group, left, size, work.group_sums, space.units, whole[0], gains)
-            if criterion == LABEL:
-                slack = 1e-10 * size
+            if criterion == FACTOR:
+                slack = 1e-20
+            elif criterion == LABEL:
+                slack = 1e-10 * size * labels.worth[0]
                 for c in range(n_cuts):
                     work.rates[2, c] = gains[c]
                 label_gains(left, size, work.order, ids, labels.target, work.classes, gains)
+                for c in range(n_cuts):
+                    gains[c] = labels.worth[0] * gains[c] + labels.worth[1] * work.rates[2, c]
             choose(n_cuts, size, j, slack, role, ids, limits, labels.sensitive, work)
         if criterion == MONDRIAN and work.picks[0, 0] >= 0:
             break  # the widest column that can be cut

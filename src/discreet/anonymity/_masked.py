@@ -11,10 +11,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from discreet import _checks, engines, noise
+from discreet._dates import date_array
 from discreet.anonymity._cells import Cells
 from discreet.anonymity._grid import Grid
 from discreet.anonymity._table import Table
 from discreet.anonymity.release import Release, _hashed, _order_of, _others
+from discreet.domain import Date
 from discreet.errors import InvalidArgument
 from discreet.guarantee import Guarantee
 
@@ -129,8 +131,10 @@ def on_grid(grid: Grid, values: FloatArray) -> FloatArray:
     )
 
 
-def number_array(values: FloatArray, whole: bool) -> pa.Array:
-    """Write numbers as Arrow: whole ones as such, NaN as missing."""
+def number_array(grid: Grid, values: FloatArray, whole: bool) -> pa.Array:
+    """Write numbers as Arrow: dates and whole ones as such, NaN as missing."""
+    if isinstance(grid.column, Date):
+        return date_array(values)
     missing = np.isnan(values)
     if whole:
         return pa.array(np.where(missing, 0, values).astype(np.int64), mask=missing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -46,6 +47,9 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
     hierarchies: Any
     suppress: Any
     keep: Any
+    person: Any = None
+    #: Whether k can count persons; a method that cannot refuses a person column.
+    _counts_persons = True
 
     plan_: Plan
     rules_: Rules
@@ -119,7 +123,7 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
         handing = {"output": output, "random_state": random_state, "order": order, "identifiers": identifiers}
         return self._release(table, leaf, None, {**handing, "key": key})
 
-    def _grow(self, table: Table, tiers: Mapping[int, IntArray]) -> Grown:
+    def _grow(self, table: Table, tiers: Mapping[int, IntArray], rules: Rules) -> Grown:
         raise NotImplementedError
 
     def _facts(self) -> dict[str, Any]:
@@ -130,7 +134,14 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, data: Any) -> tuple[Table, IntArray]:
         table, tiers = self._read(data)
-        grown = self._grow(table, tiers)
+        grown = self._grow(table, tiers, self.rules_)
+        if table.persons is not None:
+            # Growth counts rows. Cells of k rows, and cells of as many rows as k persons have on average, both merged
+            # until k persons are in each; the finer partition is kept.
+            rows = math.ceil(self.rules_.k * table.n / len(np.unique(table.persons)))
+            other = self._grow(table, tiers, replace(self.rules_, k=max(rows, self.rules_.k)))
+            found = [_with_persons(g, table, self.rules_) for g in (grown, other)]
+            grown = max(found, key=lambda g: g.tree.n_leaves)
         self.tree_ = grown.tree
         self.leaf_counts_ = grown.counts[grown.tree.leaves]
         self.n_features_in_ = len(self.plan_.quasi)
@@ -143,7 +154,15 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
         if self.domain is None:
             raise InvalidType("domain", None, "a Domain", 'domain=Domain({"age": (0, 120)})')
         domain = as_domain(self.domain, engines.open(data).names)
-        plan = Plan.of(domain, sensitive=self.sensitive, target=self.target, keep=self.keep, grid=self.grid)
+        plan = Plan.of(
+            domain,
+            sensitive=self.sensitive,
+            target=self.target,
+            keep=self.keep,
+            person=self.person,
+            grid=self.grid,
+        )
+        self._check_person(plan)
         rules.check_columns(plan.sensitive)
         trees = _read_hierarchies(self.hierarchies, plan)
         given = {name: tree for name, tree in trees.items() if isinstance(tree, Hierarchy)}
@@ -157,10 +176,19 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
         self.plan_ = table.plan
         self.hierarchies_ = given
         kept = np.ones(table.n, bool)
-        whole = self.rules_.measure(np.zeros(table.n, np.int64), table.sensitive)
-        refuse_root(self.rules_, table.sensitive, kept, whole.ok)
+        whole = self.rules_.measure(np.zeros(table.n, np.int64), table.sensitive, table.persons)
+        refuse_root(self.rules_, table.sensitive, kept, whole.ok, table.persons)
         tiers = {j: given[name].tiers(_categories(table.plan, j)) for j, name in enumerate(plan.quasi) if name in given}
         return table, tiers
+
+    def _check_person(self, plan: Plan) -> None:
+        if plan.person is not None and not self._counts_persons:
+            raise InvalidArgument(
+                "person",
+                plan.person,
+                f"left out: {type(self).__name__} here counts rows, not persons",
+                "DensityTree, strict Mondrian or Generalization, or declare the column an identifier",
+            )
 
     def _release(self, table: Table, leaf: IntArray, previous: Any, handing: dict[str, Any]) -> Release:
         groups = []
@@ -174,6 +202,7 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
             table.sensitive,
             suppress=0.0 if groups else float(self.suppress),
             groups=groups,
+            persons=table.persons,
         )
         notes = self._notes()
         if groups:
@@ -187,6 +216,16 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
             notes=notes,
             **handing,
         )
+
+
+def _with_persons(grown: Grown, table: Table, rules: Rules) -> Grown:
+    """Merge leaves until each holds k persons."""
+    found = enforce(grown.tree, grown.leaf, rules, table.sensitive, persons=table.persons)
+    at = np.zeros(grown.tree.n_nodes, bool)
+    at[found.node] = True
+    tree = grown.tree.collapsed(at)
+    leaf = tree.route(table.bins)
+    return Grown(tree, tree.totals(np.bincount(leaf, minlength=tree.n_nodes)), leaf)
 
 
 def _read_hierarchies(given: Any, plan: Plan) -> dict[str, Hierarchy | str]:

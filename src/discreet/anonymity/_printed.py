@@ -1,5 +1,7 @@
 """Reading what was printed: released cells such as ``[34, 41)``, ``{cook, smith}`` or ``*`` as conditions on a value.
 
+Dates are read as days, `discreet._dates`.
+
 The counterpart of `Grid.text`. It uses nothing but the released table, so it is also what an adversary would do.
 """
 
@@ -15,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from discreet import _dates
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -71,7 +75,7 @@ class Sets:
 
 
 def as_numbers(column: Any) -> FloatArray | None:
-    """Return a column of values as numbers, NaN where missing; None if some value is no number.
+    """Return a column of values as numbers, NaN where missing; None if some value is neither number nor date.
 
     Examples
     --------
@@ -80,11 +84,19 @@ def as_numbers(column: Any) -> FloatArray | None:
     """
     if pa.types.is_boolean(column.type):
         return None
+    if _dates.is_date(column.type):
+        return _dates.arrow_days(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
     try:
         cast = pc.cast(column, pa.float64(), safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return None
+        return _as_days(column)
     return np.asarray(cast.to_numpy() if isinstance(cast, pa.ChunkedArray) else cast.to_numpy(zero_copy_only=False))
+
+
+def _as_days(column: Any) -> FloatArray | None:
+    texts = as_texts(column)
+    days = _dates.parse_days(texts.cast(pa.large_binary()))
+    return days if int(np.isnan(days).sum()) == texts.null_count else None
 
 
 def as_texts(column: Any) -> Any:
@@ -146,10 +158,15 @@ def _stretch(text: str | None) -> tuple[float, float, bool, bool] | None:
     found = _INTERVAL.fullmatch(body)
     try:
         if found:
-            return float(found[1]), float(found[2]), found[3] == "]", missing
-        return float(body), float(body), True, missing
+            return _point(found[1]), _point(found[2]), found[3] == "]", missing
+        return _point(body), _point(body), True, missing
     except ValueError:
         return None
+
+
+def _point(text: str) -> float:
+    day = _dates.day_number(text)
+    return float(text) if day is None else day
 
 
 def _members(text: str | None, place: dict[str, int]) -> list[int]:

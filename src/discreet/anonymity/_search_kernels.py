@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet._jit import jit
-from discreet.anonymity._criteria import SPREAD, TIGHT
+from discreet.anonymity._criteria import SPREAD, TIGHT, WIDTH
 from discreet.anonymity._distances import is_ok
 
 #: Nodes below this size are sorted, not counted.
@@ -37,6 +37,8 @@ class Space(NamedTuple):
     tiers: Any
     #: 0: steps are equal. 1: grid points were given. 2: there is a hierarchy.
     form: Any
+    #: The axes of the criterion `factor`, in units; see `_criteria.common_axes`.
+    axes: Any
 
 
 class Labels(NamedTuple):
@@ -45,6 +47,8 @@ class Labels(NamedTuple):
     sensitive: Any
     target: Any
     n_classes: int
+    #: What a unit of information on the target and of the common spread are worth.
+    worth: Any
 
 
 class Settings(NamedTuple):
@@ -90,7 +94,7 @@ class Scratch(NamedTuple):
 @jit
 def make_scratch(n: int, n_bins: int, d: int, values: int, classes: int, criterion: int) -> Any:  # pragma: no cover
     """Allocate what one call needs; the large tables only for criteria that use them."""
-    summed = d if criterion >= SPREAD else 0
+    summed = d if criterion >= SPREAD and criterion != WIDTH else 0
     boxed = d if criterion == TIGHT else 0
     # As many columns at once as stay in the cache.
     block = max(1, min(d, (1 << 20) // (n_bins * max(summed, boxed, 1))))

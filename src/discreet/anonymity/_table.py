@@ -7,6 +7,7 @@ must have thought about it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,8 +19,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet import engines
-from discreet.anonymity._grid import Grid, make_grid
-from discreet.domain import Categorical, Domain, Numeric
+from discreet._dates import day_number
+from discreet.anonymity._grid import NO_BIN, Grid, make_grid
+from discreet.anonymity._persons import person_codes
+from discreet.domain import Categorical, Date, Domain, Numeric
 from discreet.engines.columns import read_columns
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
@@ -69,6 +72,7 @@ class Plan:
     identifiers: tuple[str, ...]
     keep: tuple[str, ...]
     grids: tuple[Grid, ...]
+    person: str | None = None
 
     @classmethod
     def of(
@@ -78,13 +82,15 @@ class Plan:
         sensitive: Sequence[str] | str | None = None,
         target: str | None = None,
         keep: Sequence[str] = (),
+        person: str | None = None,
         grid: Any = None,
         orders: Mapping[str, tuple[int, ...]] | None = None,
     ) -> Plan:
         """Sort the declared columns by role.
 
-        ``sensitive`` and ``target`` override the roles. If no column is declared a quasi-identifier, all attributes
-        are: the safe reading. Otherwise attributes must be named in ``keep`` to be passed on.
+        ``sensitive``, ``target`` and ``person`` override the roles. The person is an identifier too: it is not passed
+        on. If no column is declared a quasi-identifier, all attributes are: the safe reading. Otherwise attributes must
+        be named in ``keep`` to be passed on.
         """
         if not isinstance(domain, Domain):
             raise InvalidType("domain", type(domain), "a Domain", 'domain=Domain({"age": (0, 120)})')
@@ -97,12 +103,20 @@ class Plan:
         label = wanted_target or tuple(n for n in names if roles[n] == "target")
         if len(label) > 1:
             raise SchemaError(f"columns {', '.join(map(repr, label))} are all declared target; one can be")
-        special = {*secret, *label, *kept}
+        whose = _names("person", person, names) or tuple(n for n in names if roles[n] == "person")
+        if len(whose) > 1:
+            raise SchemaError(f"columns {', '.join(map(repr, whose))} are all declared person; one can be")
+        shared = [n for n in whose if n in {*secret, *label, *kept}]
+        if shared:
+            raise InvalidArgument("person", shared[0], "a column that is not passed on", "one role for every column")
+        special = {*secret, *label, *kept, *whose}
         quasi = tuple(n for n in names if roles[n] == "quasi-identifier")
         clash = [n for n in quasi if n in special]
         if clash:
+            parts = {"sensitive": secret, "target": label, "person": whose, "keep": kept}
+            part = next(name for name, columns in parts.items() if clash[0] in columns)
             raise InvalidArgument(
-                "sensitive", clash[0], "not a quasi-identifier at the same time", "one role for every column"
+                part, clash[0], "not a quasi-identifier at the same time", "one role for every column"
             )
         if not quasi:
             quasi = tuple(n for n in names if roles[n] == "attribute" and n not in special)
@@ -114,13 +128,14 @@ class Plan:
             )
         if not quasi:
             raise SchemaError('no column is a quasi-identifier; declare role = "quasi-identifier" for at least one')
-        identifiers = tuple(n for n in names if roles[n] == "identifier" and n not in special)
+        identifiers = tuple(n for n in names if n in whose or (roles[n] == "identifier" and n not in special))
         by_column = grid if isinstance(grid, Mapping) else dict.fromkeys(quasi, grid)
         unknown = [n for n in by_column if n not in quasi]
         if unknown:
             raise InvalidArgument("grid", unknown[0], "given for quasi-identifiers only", "grid={'age': 24}")
         grids = tuple(make_grid(domain.column(n), by_column.get(n), (orders or {}).get(n)) for n in quasi)
-        return cls(domain, quasi, secret, label[0] if label else None, identifiers, kept, grids)
+        whom = whose[0] if whose else None
+        return cls(domain, quasi, secret, label[0] if label else None, identifiers, kept, grids, whom)
 
 
 @dataclass(frozen=True)
@@ -160,6 +175,11 @@ class Table:
         return int(self.bins.shape[1])
 
     @cached_property
+    def persons(self) -> npt.NDArray[np.int64] | None:
+        """Whose row each is, as numbers; None if no column says so."""
+        return None if self.plan.person is None else person_codes(self.identifiers[self.plan.person])
+
+    @cached_property
     def n_bins(self) -> npt.NDArray[np.int64]:
         """Number of bins of every column."""
         return np.array([g.n_bins for g in self.plan.grids])
@@ -176,47 +196,69 @@ def read_table(data: Any, plan: Plan) -> Table:
     """
     source = engines.open(data, plan.domain)
     wanted = plan.domain.select(list(plan.quasi))
-    pieces: list[list[npt.NDArray[np.int64]]] = [[] for _ in plan.quasi]
+    pieces, lost = [np.empty((len(plan.quasi), 0), np.uint16)], 0
     for columns in source._batches(wanted):
-        for grid, coordinates, piece in zip(plan.grids, columns, pieces, strict=True):
-            clamped = np.clip(coordinates, grid.column.low, grid.column.high)
-            piece.append(grid.bins(clamped))
-    bins = np.stack([np.concatenate([np.empty(0, np.int64), *p]) for p in pieces])
-    kept = np.flatnonzero((bins >= 0).all(axis=0))
+        pieces.append(np.empty((len(columns), len(columns[0])), np.uint16))
+        for grid, coordinates, piece in zip(plan.grids, columns, pieces[-1], strict=True):
+            lost += grid.write_bins(coordinates, piece)
+    bins = pieces[1] if len(pieces) == 2 else np.concatenate(pieces, axis=1)
+    kept = np.flatnonzero((bins != NO_BIN).all(axis=0)) if lost else np.arange(bins.shape[1])
     others = read_columns(source, _unique([*plan.sensitive, *([plan.target] if plan.target else []), *plan.keep]))
     whole = len(kept) == bins.shape[1]
     others = others if whole else others.take(pa.array(kept))
     identifiers = read_columns(source, list(plan.identifiers))
     identifiers = identifiers if whole else identifiers.take(pa.array(kept))
-    binned = np.ascontiguousarray(bins[:, kept], dtype=np.uint16)
+    binned = bins if whole else np.ascontiguousarray(bins[:, kept])
     coded = tuple(code_column(plan.domain, name, others[name]) for name in plan.sensitive)
     target = code_column(plan.domain, plan.target, others[plan.target]) if plan.target else None
     return Table(plan, binned, kept, coded, target, others, bins.shape[1] - len(kept), identifiers)
 
 
 def code_column(domain: Domain | None, name: str, values: pa.ChunkedArray) -> Coded:
-    """Number the values of a column. Declared categories come first, in their order; numbers in rising order."""
+    """Number the values of a column. Declared categories come first, in their order; numbers in rising order.
+
+    What a reader takes for the same is one value, or it would make a class look diverse: ``1`` and ``1.0`` in a column
+    of numbers, a category with blanks around it, and all that is missing.
+    """
     column = domain.column(name) if domain is not None else None
     values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    if pa.types.is_floating(values.type):
+        values = pc.if_else(pc.is_nan(values), None, values)
     encoded = pc.dictionary_encode(values, null_encoding="encode")
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
     found = encoded.dictionary.to_pylist()
     numbers = isinstance(column, Numeric) or (column is None and all(_is_number(v) for v in found if v is not None))
+    keys: list[float | None] = []
     if numbers:
-        keys = [_number(v) for v in found]
-        order = sorted(range(len(found)), key=lambda i: (keys[i] is None, keys[i] if keys[i] is not None else 0.0))
+        keys = [day_number(v) if isinstance(column, Date) else _number(v) for v in found]
+        order = sorted(range(len(found)), key=lambda i: (keys[i] is None, keys[i] or 0.0))
     elif isinstance(column, Categorical):
         place = {str(c): i for i, c in enumerate(column.categories)}
-        order = sorted(range(len(found)), key=lambda i: (place.get(str(found[i]), len(place)), str(found[i])))
+        texts = [str(_bare(v)) for v in found]
+        order = sorted(range(len(found)), key=lambda i: (place.get(texts[i], len(place)), texts[i]))
     else:
         order = sorted(range(len(found)), key=lambda i: (found[i] is None, str(found[i])))
     rank = np.empty(len(found) or 1, np.int32)
-    rank[order] = np.arange(len(found))
+    first: dict[Any, int] = {}
+    labels: list[Any] = []
+    for i in order:
+        known = keys[i] if numbers and keys[i] is not None else None
+        same = ("number", known) if known is not None else ("text", _bare(found[i]) if column else found[i])
+        if same not in first:
+            first[same] = len(labels)
+            labels.append(found[i])
+        rank[i] = first[same]
     codes = (
         rank[encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)] if len(values) else np.empty(0, np.int32)
     )
-    return Coded(name, codes.astype(np.int32), [found[i] for i in order], numbers)
+    return Coded(name, codes.astype(np.int32), labels, numbers)
+
+
+def _bare(value: Any) -> Any:
+    """Return a text without blanks around it, None if nothing is left or it says that there is no number."""
+    text = value.strip() if isinstance(value, str) else value
+    return None if isinstance(text, str) and text.lower() in ("", "nan") else text
 
 
 def _is_number(value: Any) -> bool:
@@ -225,9 +267,10 @@ def _is_number(value: Any) -> bool:
 
 def _number(value: Any) -> float | None:
     try:
-        return None if value is None else float(value)
-    except ValueError:
+        number = None if value is None else float(value)
+    except (ValueError, OverflowError):
         return None
+    return None if number is None or math.isnan(number) else number
 
 
 def _names(label: str, given: Any, names: list[str]) -> tuple[str, ...]:

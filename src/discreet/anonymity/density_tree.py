@@ -16,14 +16,15 @@ from sklearn.utils.validation import check_is_fitted
 from discreet import _checks
 from discreet.anonymity._growth import Grown, grow_tree
 from discreet.anonymity._partitioner import IntArray, Partitioner
+from discreet.anonymity._supervised import choose_weight
 from discreet.anonymity._table import Table, read_table
 from discreet.anonymity.pruning import prune
-from discreet.anonymity.rules import stacked
+from discreet.anonymity.rules import Rules, stacked
 from discreet.errors import InvalidArgument
 
 FloatArray = npt.NDArray[np.float64]
 
-CRITERIA = ("spread", "cell", "tight", "mondrian", "mixture")
+CRITERIA = ("spread", "factor", "width", "cell", "tight", "mondrian", "mixture")
 
 
 class DensityTree(Partitioner):
@@ -42,13 +43,15 @@ class DensityTree(Partitioner):
         The sensitive columns; overrides the roles.
     target : str, optional
         A label that the cuts may keep predictable; overrides the roles.
-    grid : None, int, list of float or mapping
+    grid : None, int, list, str or mapping
         The public grid of the numeric columns: None for steps of a round size, a number of steps, the inner grid
-        points, or one of these by column.
-    criterion : {"spread", "cell", "tight", "mondrian", "mixture"}
-        What makes a cut good: the drop in the sum of squares; the gain in integrated squared error with the volumes of
-        the cells, or of the boxes of the records (which are never published); the median of the widest column; or a
-        mixture of spread and cell. See ``tree_.criteria()`` for which cut how many nodes.
+        points, or one of these by column. For dates also "day", "month" or "year".
+    criterion : {"spread", "factor", "width", "cell", "tight", "mondrian", "mixture"}
+        What makes a cut good: the drop in the sum of squares; the same along what the columns have in common, which
+        keeps classes of numeric tables best; the drop in the mean width of the cells, which keeps values most precise;
+        the gain in integrated squared error with the volumes of the cells, or of the boxes of the records (which are
+        never published); the median of the widest column; or a mixture of spread and cell. See ``tree_.criteria()`` for
+        which cut how many nodes.
     l_kind, t_kind, c
         See `Rules`.
     min_share : float, default 0.02
@@ -64,8 +67,12 @@ class DensityTree(Partitioner):
         The share of a release's rows that may be left out instead of merging cells.
     keep : list of str, optional
         Further columns to pass on as they are.
+    person : str, optional
+        The column that says whose row it is; overrides the roles. Then k counts persons, in growth by merging what
+        holds fewer. It is left out like an identifier.
     supervised : bool, default False
-        Choose the cuts that tell most about the target, among those that keep the rules; the spread decides ties.
+        Choose the cuts that tell most about the target, among those that keep the rules. How much the label counts
+        beside the common spread (see "factor") is chosen by cross-validation on the build records.
     random_state : None, int or Generator
         For the folds; growth itself has no randomness.
 
@@ -79,6 +86,8 @@ class DensityTree(Partitioner):
         What is kept.
     plan_ : Plan
         Which column plays which part.
+    weight_ : float
+        If supervised: what the label counts, 0, 0.5 or 1; the common spread counts the rest.
 
     Privacy
     -------
@@ -117,6 +126,7 @@ class DensityTree(Partitioner):
         hierarchies: Mapping[str, Any] | None = None,
         suppress: float = 0.0,
         keep: Sequence[str] = (),
+        person: str | None = None,
         supervised: bool = False,
         random_state: Any = None,
     ) -> None:
@@ -137,6 +147,7 @@ class DensityTree(Partitioner):
         self.hierarchies = hierarchies
         self.suppress = suppress
         self.keep = keep
+        self.person = person
         self.supervised = supervised
         self.random_state = random_state
 
@@ -163,7 +174,7 @@ class DensityTree(Partitioner):
         found: FloatArray = share / (self.tree_.volumes() * np.prod(scale))
         return found
 
-    def _grow(self, table: Table, tiers: Mapping[int, IntArray]) -> Grown:
+    def _grow(self, table: Table, tiers: Mapping[int, IntArray], rules: Rules) -> Grown:
         criterion = _checks.choice("criterion", self.criterion, CRITERIA)
         min_share = float(_checks.probability("min_share", self.min_share, closed=True))
         max_depth = _checks.whole("max_depth", self.max_depth, low=0, high=2**31)
@@ -173,13 +184,15 @@ class DensityTree(Partitioner):
                 raise InvalidArgument("supervised", True, "used with a target column", 'target="label"')
             criterion = "label"
         settings: dict[str, Any] = {
-            "limits": self.rules_.limits(table.sensitive),
+            "limits": rules.limits(table.sensitive),
             "criterion": criterion,
             "min_share": min_share,
             "max_depth": max_depth,
             "tiers": tiers,
         }
         grids, codes = table.plan.grids, stacked(table.sensitive, table.n)
+        if self.supervised:
+            settings["weight"] = self.weight_ = choose_weight(table, codes, settings)
         grown = grow_tree(table.bins, grids, sensitive=codes, target=table.target, **settings)
         if pruning is None:
             return grown
@@ -188,11 +201,12 @@ class DensityTree(Partitioner):
         )
 
     def _facts(self) -> dict[str, Any]:
-        named = {"label": "information gain on the target, then spread"}
+        named = {"label": "information gain on the target, with the common spread"}
         return {
             "criterion": "supervised" if self.supervised else self.criterion,
             "cuts_by": {named.get(name, name): n for name, n in self.tree_.criteria().items()},
             "pruning": self.pruning,
+            **({"label_weight": self.weight_} if self.supervised else {}),
         }
 
     def _notes(self) -> list[str]:

@@ -20,6 +20,7 @@ from discreet.anonymity._distances import measure_classes
 from discreet.anonymity._frontier import refuse_root
 from discreet.anonymity._grid import Grid
 from discreet.anonymity._partitioner import IntArray, Partitioner
+from discreet.anonymity._persons import persons_by_class
 from discreet.anonymity._table import Plan, Table, read_table
 from discreet.anonymity.release import Release, publish
 from discreet.anonymity.rules import Rules, stacked
@@ -36,7 +37,7 @@ class Generalization(Partitioner):
     ----------
     k : int, default 10
         Every record of a release shares its published values with at least k - 1 others.
-    l_diversity, t_closeness, domain, sensitive, target, grid, l_kind, t_kind, c, keep
+    l_diversity, t_closeness, domain, sensitive, target, grid, l_kind, t_kind, c, keep, person
         See `DensityTree`.
     levels : mapping, optional
         From column to its level, 0 for columns that are not named. None lets Datafly's rule choose on the records.
@@ -89,6 +90,7 @@ class Generalization(Partitioner):
         c: float = 3.0,
         suppress: float = 0.05,
         keep: Sequence[str] = (),
+        person: str | None = None,
     ) -> None:
         self.k = k
         self.l_diversity = l_diversity
@@ -105,6 +107,7 @@ class Generalization(Partitioner):
         self.c = c
         self.suppress = suppress
         self.keep = keep
+        self.person = person
 
     def fit(self, data: Any, y: Any = None) -> Generalization:
         """Check the levels, or choose them on these records."""
@@ -119,8 +122,8 @@ class Generalization(Partitioner):
         """
         check_is_fitted(self, "levels_")
         table = read_table(data, self.plan_)
-        whole = self.rules_.measure(np.zeros(table.n, np.int64), table.sensitive)
-        refuse_root(self.rules_, table.sensitive, np.ones(table.n, bool), whole.ok)
+        whole = self.rules_.measure(np.zeros(table.n, np.int64), table.sensitive, table.persons)
+        refuse_root(self.rules_, table.sensitive, np.ones(table.n, bool), whole.ok, table.persons)
         return self._recode(table, output, handing)
 
     def fit_transform(self, data: Any, y: Any = None, output: str = "interval", **handing: Any) -> Release:
@@ -267,7 +270,8 @@ def _keep_ok(of: IntArray, rules: Rules, table: Table) -> Any:
     codes = stacked(table.sensitive, table.n)
     while kept.any():
         sizes = np.bincount(of[kept], minlength=int(of.max()) + 1)
-        good = sizes >= rules.k
+        people = sizes if table.persons is None else persons_by_class(of[kept], table.persons[kept], len(sizes))
+        good = people >= rules.k
         if rules.l_on or rules.t_on:
             starts = np.concatenate([[0], np.cumsum(sizes)])
             order = np.flatnonzero(kept)[np.argsort(of[kept], kind="stable")]

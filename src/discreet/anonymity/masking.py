@@ -27,7 +27,7 @@ from discreet.anonymity._swap_kernels import swap_ranks
 from discreet.anonymity._table import Plan, Table, read_table
 from discreet.anonymity.disclosure import linkage, near_values
 from discreet.domain import Categorical, as_domain
-from discreet.errors import InvalidArgument, InvalidType
+from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -93,6 +93,9 @@ class _Masking(BaseEstimator):  # type: ignore[misc]
             raise InvalidArgument("data", f"{table.n} usable rows", "at least two rows", "a larger table")
         stream = noise.generator(random_state)
         before = read_coordinates(data, table)
+        empty = [g.name for g, column in zip(table.plan.grids, before, strict=True) if np.isnan(column).all()]
+        if empty:
+            raise SchemaError(f"quasi-identifier {empty[0]!r} has no value in any row; leave the column out")
         after, facts = self._change(table, before, stream)
         measured = _measure(table, before, after, stream)
         values = {g.name: self._written(g, after[j]) for j, g in enumerate(table.plan.grids)}
@@ -216,12 +219,14 @@ class NoiseAddition(_Masking):
     def _written(self, grid: Grid, values: FloatArray) -> pa.Array:
         rounded = self.grid is not None and (not isinstance(self.grid, Mapping) or grid.name in self.grid)
         if not rounded:
-            return number_array(values, False)
+            return number_array(grid, values, False)
         low, high = grid.edges[0], grid.edges[-1]
         outside = (values < low) | (values > high)  # the grid ends at the bounds; clip=True is for keeping to them
         step = (high - low) / grid.levels
         beyond = low + np.rint((values - low) / step) * step
-        return number_array(np.where(outside, beyond, on_grid(grid, values)), whole_points(grid) and step % 1 == 0)
+        return number_array(
+            grid, np.where(outside, beyond, on_grid(grid, values)), whole_points(grid) and step % 1 == 0
+        )
 
 
 class RankSwapping(_Masking):
@@ -293,7 +298,7 @@ class RankSwapping(_Masking):
     def _written(self, grid: Grid, values: FloatArray) -> pa.Array:
         if grid.numeric:
             there = values[~np.isnan(values)]
-            return number_array(values, bool((there == np.floor(there)).all() and (np.abs(there) < 2**53).all()))
+            return number_array(grid, values, bool((there == np.floor(there)).all() and (np.abs(there) < 2**53).all()))
         assert isinstance(grid.column, Categorical)
         labels = pa.array([str(c) for c in grid.column.categories], pa.string())
         missing = np.isnan(values)

@@ -95,6 +95,8 @@ class Microaggregation(Partitioner):
     t_kind = "auto"
     c = 3.0
     suppress = 0.0
+    person = None
+    _counts_persons = False
 
     def __init__(
         self,
@@ -188,7 +190,7 @@ class Microaggregation(Partitioner):
             last[:, j] = grid.n_bins - 1  # of a number the mean tells, the cell stays the whole domain
             if grid.numeric:
                 means = on_grid(grid, _means(coordinates[j], groups, shape[0], self.rules_.k))
-                values[grid.name] = number_array(means[groups], whole_points(grid))
+                values[grid.name] = number_array(grid, means[groups], whole_points(grid))
                 continue
             tree = self.hierarchies_.get(grid.name)
             tiers = None if tree is None else tree.tiers(grid.column.categories)  # type: ignore[union-attr]

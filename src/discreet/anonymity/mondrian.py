@@ -14,7 +14,7 @@ from discreet.anonymity._partitioner import IntArray, Partitioner
 from discreet.anonymity._relaxed_kernels import grow_relaxed
 from discreet.anonymity._table import Table
 from discreet.anonymity.release import Release, publish
-from discreet.anonymity.rules import stacked
+from discreet.anonymity.rules import Rules, stacked
 from discreet.errors import InvalidArgument
 
 
@@ -25,7 +25,7 @@ class Mondrian(Partitioner):
     ----------
     k : int, default 10
         Every record of a release shares its cell with at least k - 1 others.
-    l_diversity, t_closeness, domain, sensitive, target, grid, l_kind, t_kind, c, hierarchies, suppress, keep
+    l_diversity, t_closeness, domain, sensitive, target, grid, l_kind, t_kind, c, hierarchies, suppress, keep, person
         See `DensityTree`.
     mode : {"strict", "relaxed"}
         Strict: a cut lies between two bins, at the grid point that parts the records most evenly. Relaxed: records in
@@ -77,6 +77,7 @@ class Mondrian(Partitioner):
         hierarchies: Mapping[str, Any] | None = None,
         suppress: float = 0.0,
         keep: Sequence[str] = (),
+        person: str | None = None,
     ) -> None:
         self.k = k
         self.l_diversity = l_diversity
@@ -92,6 +93,7 @@ class Mondrian(Partitioner):
         self.hierarchies = hierarchies
         self.suppress = suppress
         self.keep = keep
+        self.person = person
 
     def fit(self, data: Any, y: Any = None) -> Mondrian:
         """Grow the partition on the build records; strict mode only."""
@@ -117,14 +119,18 @@ class Mondrian(Partitioner):
             table, cells, self.rules_, output=output, method="Mondrian", settings=self._facts(), notes=[note], **handing
         )
 
+    @property
+    def _counts_persons(self) -> bool:  # type: ignore[override]
+        return self.mode != "relaxed"
+
     def _only_strict(self, instead: str) -> None:
         if _checks.choice("mode", self.mode, ("strict", "relaxed")) == "relaxed":
             raise InvalidArgument(
                 "mode", "relaxed", "strict here: overlapping cells cannot tell where a new record belongs", instead
             )
 
-    def _grow(self, table: Table, tiers: Mapping[int, IntArray]) -> Grown:
-        limits = self.rules_.limits(table.sensitive)
+    def _grow(self, table: Table, tiers: Mapping[int, IntArray], rules: Rules) -> Grown:
+        limits = rules.limits(table.sensitive)
         return grow_tree(
             table.bins,
             table.plan.grids,

@@ -98,6 +98,7 @@ def prune(
     tiers: Mapping[int, IntArray] | None = None,
     sensitive: IntArray | None = None,
     target: Coded | None = None,
+    weight: float = 1.0,
     folds: int = FOLDS,
     random_state: Any = None,
 ) -> Grown:
@@ -111,11 +112,11 @@ def prune(
     fold[turn] = np.arange(n) % folds
 
     def one(number: int) -> Path:
-        out = fold == number
-        codes = None if sensitive is None else sensitive[:, ~out]
-        label = None if target is None else Coded(target.name, target.codes[~out], target.labels, target.ordered)
+        kept, out = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        codes = None if sensitive is None else sensitive[:, kept]
+        label = None if target is None else Coded(target.name, target.codes[kept], target.labels, target.ordered)
         part = grow_tree(
-            np.ascontiguousarray(bins[:, ~out]),
+            bins.take(kept, axis=1),
             grown.tree.grids,
             limits,
             criterion=criterion,
@@ -124,9 +125,10 @@ def prune(
             min_share=min_share,
             max_depth=max_depth,
             tiers=tiers,
+            weight=weight,
             threads=False,
         )
-        tested = np.bincount(part.tree.route(np.ascontiguousarray(bins[:, out])), minlength=part.tree.n_nodes)
+        tested = np.bincount(part.tree.route(bins.take(out, axis=1)), minlength=part.tree.n_nodes)
         return pruning_path(part.tree, part.counts, part.tree.totals(tested))
 
     path = pruning_path(grown.tree, grown.counts)

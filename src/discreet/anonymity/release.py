@@ -17,10 +17,12 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from discreet import _checks, noise
-from discreet._output import write_whole
+from discreet._dates import date_array
+from discreet._output import check_place, write_whole
 from discreet.anonymity._cells import Cells
 from discreet.anonymity._grid import Grid
 from discreet.anonymity._table import Coded, Table
+from discreet.domain import Date
 from discreet.errors import InvalidArgument
 from discreet.guarantee import Guarantee
 
@@ -30,6 +32,10 @@ IntArray = npt.NDArray[np.int64]
 _CLASSES = (
     "an attacker knows nothing of a person but the quasi-identifiers; that a person is in the table, and what the "
     "group has in common, is not hidden"
+)
+_LINKED = (
+    "an attacker does not know several rows of one person: hashed identifiers show which rows belong together, and "
+    "their cells together may fit fewer than k people"
 )
 _SAMPLE = (
     "readers know that the rows were drawn from the cells, counts and sensitive values of a k-anonymous table: they "
@@ -43,7 +49,7 @@ class Requirement(Protocol):
     def to_dict(self) -> dict[str, Any]:
         """Return what is required, as plain data."""
 
-    def reached(self, classes: IntArray, sensitive: Sequence[Coded]) -> dict[str, Any]:
+    def reached(self, classes: IntArray, sensitive: Sequence[Coded], persons: IntArray | None = None) -> dict[str, Any]:
         """Return what the classes reach: ``k`` and, for each rule, the worst value over classes."""
 
 
@@ -113,6 +119,9 @@ class Release:
             Quasi-identifiers as texts for people, or as bounds for programs. CSV writes lists of categories as texts.
         """
         target = Path(path).expanduser()
+        promise = target.with_name(f"{target.name}.guarantee.json")
+        for place in (target, promise):  # both or none
+            check_place(place)
         table = self.table
         if _checks.choice("form", form, ("text", "bounds")) == "bounds":
             table = self._with_bounds()
@@ -122,7 +131,7 @@ class Release:
         else:
             pa_csv.write_csv(_flat(table), sink)
         write_whole(target, sink.getvalue().to_pybytes())
-        write_whole(target.with_name(f"{target.name}.guarantee.json"), self.guarantee.to_json(indent=2) + "\n")
+        write_whole(promise, self.guarantee.to_json(indent=2) + "\n")
 
     def _with_bounds(self) -> pa.Table:
         quasi = {grid.name for grid in self.cells.grids}
@@ -172,7 +181,7 @@ def publish(
     stream = noise.generator(random_state)
     rows = np.flatnonzero(cells.of >= 0)
     suppressed = len(cells.of) - len(rows)
-    reached = rules.reached(cells.of, table.sensitive)
+    reached = rules.reached(cells.of, table.sensitive, table.persons)
     if output == "sample":
         drawn, own, donors = _sample(table, cells, stream)
         columns = {**drawn, **_others(table, donors)}
@@ -191,6 +200,7 @@ def publish(
         "output": output,
         "required": rules.to_dict(),
         "reached": reached,
+        **({} if table.persons is None else {"k_counts": f"persons, by column {table.plan.person!r}"}),
         "rows": len(own),
         "cells": len(np.unique(own)),
         "suppressed": suppressed,
@@ -198,12 +208,14 @@ def publish(
         "identifiers": identifiers if table.identifiers.num_columns else "none",
         **dict(settings or {}),
     }
+    hashed = identifiers == "hash" and output != "sample" and table.identifiers.num_columns
+    linked = (_LINKED,) if hashed else ()
     guarantee = Guarantee(
         "syntactic",
-        unit="one row",
+        unit="one row" if table.persons is None else "one person",
         parameters=facts,
         domain=table.plan.domain,
-        assumptions=(_SAMPLE if output == "sample" else _CLASSES, *notes),
+        assumptions=(_SAMPLE if output == "sample" else _CLASSES, *linked, *notes),
         seeded=output == "sample" and stream.seeded,
     )
     made = pa.table({name: columns[name] for name in names})
@@ -230,7 +242,7 @@ def _bounds(cells: Cells, own: IntArray) -> dict[str, pa.Array]:
         if grid.numeric:
             ends = [grid.bounds(a, b) for a, b in runs]
             for side, name in enumerate(("lower", "upper")):
-                column = pa.array([None if e is None else e[side] for e in ends], pa.float64())
+                column = _points(grid, [None if e is None else e[side] for e in ends])
                 shown[f"{grid.name}_{name}"] = column.take(pa.array(own))
         else:
             sets = [[str(c) for c in grid.categories(a, b) or []] for a, b in runs]
@@ -239,6 +251,14 @@ def _bounds(cells: Cells, own: IntArray) -> dict[str, pa.Array]:
             may = pa.array([b >= grid.levels for _, b in runs])
             shown[f"{grid.name}_may_be_missing"] = may.take(pa.array(own))
     return shown
+
+
+def _points(grid: Grid, points: Sequence[float | None]) -> pa.Array:
+    """Return places on the axis of a column as Arrow: numbers, or dates."""
+    column = pa.array(points, pa.float64())
+    if isinstance(grid.column, Date):
+        return date_array(column.to_numpy(zero_copy_only=False))
+    return column
 
 
 def _centers(cells: Cells, own: IntArray) -> dict[str, pa.Array]:
@@ -250,7 +270,7 @@ def _centers(cells: Cells, own: IntArray) -> dict[str, pa.Array]:
             ]
             continue
         ends = [grid.bounds(int(a), int(b)) for a, b in zip(cells.first[:, j], cells.last[:, j], strict=True)]
-        middle = pa.array([None if e is None else (e[0] + e[1]) / 2 for e in ends], pa.float64())
+        middle = _points(grid, [None if e is None else (e[0] + e[1]) / 2 for e in ends])
         shown[grid.name] = middle.take(pa.array(own))
     return shown
 
@@ -291,6 +311,8 @@ def _values(grid: Grid, bins: IntArray) -> pa.Array:
     whole = bool(np.all(edges == np.floor(edges)) and np.all(np.diff(edges) == 1))
     points = edges[:-1] if whole else (edges[:-1] + edges[1:]) / 2
     values = points[places]
+    if isinstance(grid.column, Date):
+        return date_array(np.where(missing, np.nan, values))
     return pa.array(values.astype(np.int64) if whole else values, mask=missing)
 
 

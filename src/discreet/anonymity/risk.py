@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from discreet import _checks, engines
 from discreet.anonymity._classes import FloatArray, IntArray, Joint, join, number_column
+from discreet.anonymity._persons import person_codes, persons_by_class
 from discreet.anonymity._table import code_column
 from discreet.engines.columns import read_columns
 from discreet.errors import InvalidArgument, InvalidType
@@ -69,7 +70,7 @@ class RiskReport:
     Attributes
     ----------
     rows, classes, k : int
-        Rows looked at, classes of equal quasi-identifiers, rows of the smallest.
+        Rows looked at, classes of equal quasi-identifiers, rows (or persons) of the smallest.
     prosecutor : dict
         An attacker who knows that a person is in the table: ``max``, ``mean`` risk of being found, and the ``share`` of
         rows above ``threshold``.
@@ -88,6 +89,8 @@ class RiskReport:
         One for each sensitive column.
     missing : dict
         The rule for missing quasi-identifiers, how many rows had one, how many were left out.
+    person : str or None
+        The column by which k, uniqueness and the chances count persons instead of rows.
 
     Examples
     --------
@@ -112,6 +115,7 @@ class RiskReport:
     missing: dict[str, Any]
     recursive_l: int = 2
     notes: tuple[str, ...] = field(default=())
+    person: str | None = None
 
     def check(self, **required: float) -> list[str]:
         """Compare with what is required and return what fails, in words; an empty list is a pass.
@@ -182,11 +186,13 @@ class RiskReport:
 
     def to_rows(self) -> list[tuple[str, str, str]]:
         """Return the figures for a table: measure, value, meaning."""
+        counted = "rows" if self.person is None else "persons"
+        whose = "" if self.person is None else ", but for others of the same person"
         rows = [
             ("rows", f"{self.rows:,}", "rows looked at"),
             ("classes", f"{self.classes:,}", "groups of rows with equal quasi-identifiers"),
-            ("k", f"{self.k:,}", "rows of the smallest group"),
-            ("unique rows", _percent(self.unique), "rows alone in their group"),
+            ("k", f"{self.k:,}", f"{counted} of the smallest group"),
+            ("unique rows", _percent(self.unique), f"rows alone in their group{whose}"),
             ("prosecutor, worst", _percent(self.prosecutor["max"]), "chance to pick the right row, worst group"),
             ("prosecutor, mean", _percent(self.prosecutor["mean"]), "the same, mean over rows"),
             (
@@ -231,6 +237,7 @@ def risk(
     missing: str = "own",
     threshold: float = 0.2,
     recursive_l: int = 2,
+    person: str | None = None,
 ) -> RiskReport:
     """Measure the risk of handing out a table.
 
@@ -251,6 +258,9 @@ def risk(
         A row is at risk if its chance of being found is above it.
     recursive_l : int
         The l of recursive (c, l)-diversity.
+    person : str, optional
+        The column that says whose row it is: then k, uniqueness and the chances of being found count the different
+        persons of a class. It is not taken to be released. Rows without a person count as one and the same.
 
     Examples
     --------
@@ -273,7 +283,12 @@ def risk(
     rule = _checks.choice("missing", missing, MISSING)
     level = float(_checks.probability("threshold", threshold, closed=True))
     l_wanted = _checks.whole("recursive_l", recursive_l, low=2)
-    columns = read_columns(engines.open(table), [*quasi, *secret])
+    whose = _listed("person", person)
+    if len(whose) > 1 or set(whose) & {*quasi, *secret}:
+        raise InvalidArgument("person", person, "one column, of no other role", 'person="patient"')
+    if whose and rule == "wildcard":
+        raise InvalidArgument("missing", rule, '"own" or "drop" where persons are counted', 'missing="own"')
+    columns = read_columns(engines.open(table), [*quasi, *secret, *whose])
     numbered = {name: number_column(columns[name]) for name in quasi}
     absent = np.zeros(columns.num_rows, bool)
     for _, _, gaps in numbered.values():
@@ -291,7 +306,8 @@ def risk(
         raise InvalidArgument("table", "no rows", "a table with rows to look at", "a table with rows")
     classes = join([(codes, levels) for codes, levels, _ in numbered.values()], n)
     sizes = np.bincount(classes)
-    own = sizes[classes]
+    persons = person_codes(columns[whose[0]]) if whose else None
+    own = persons_by_class(classes, persons, len(sizes))[classes]
     if rule == "wildcard" and absent.any():
         own = _compatible([numbered[name] for name in quasi], [numbered[name] for name in quasi])
     matches = None if population is None else _matches(columns, quasi, population)
@@ -311,6 +327,7 @@ def risk(
         sensitive={name: _sensitive(classes, name, columns[name], l_wanted) for name in secret},
         missing=facts,
         recursive_l=l_wanted,
+        person=person,
     )
 
 
@@ -342,7 +359,7 @@ def _sensitive(classes: IntArray, name: str, column: Any, l_wanted: int) -> Sens
         t_ordered=float(joint.ordered_distance().max()) if coded.ordered else None,
         alpha=float(joint.share.max()),
         beta=float(gains.max(initial=0.0)),
-        enhanced_beta=float(np.minimum(gains, caps).max(initial=0.0)),
+        enhanced_beta=float(np.minimum(gains, caps).max(initial=0.0)) + 0.0,  # not -0.0
         delta=float(joint.disclosure().max()),
         homogeneous=float(joint.size[alone].sum() / joint.size.sum()),
     )

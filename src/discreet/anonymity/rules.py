@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from discreet import _checks
 from discreet.anonymity._distances import Limits, is_ok, measure_classes, rows_by_class
+from discreet.anonymity._persons import persons_by_class
 from discreet.anonymity._table import Coded
 from discreet.anonymity.hierarchy import Hierarchy
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
@@ -38,7 +39,7 @@ class Rules:
     Parameters
     ----------
     k : int
-        Every class holds at least so many records; at least 2.
+        Every class holds at least so many records, or persons where a column says whose they are; at least 2.
     l_diversity : float, optional
         How diverse every sensitive column is in every class; 1 is no rule.
     l_kind : {"distinct", "entropy", "recursive"}
@@ -139,11 +140,11 @@ class Rules:
         counts = np.bincount(codes[:, chosen].ravel(), minlength=len(limits.share))
         return is_ok(counts, len(chosen), limits)
 
-    def reached(self, classes: Any, sensitive: Sequence[Coded]) -> dict[str, Any]:
+    def reached(self, classes: Any, sensitive: Sequence[Coded], persons: IntArray | None = None) -> dict[str, Any]:
         """Return what a table reaches in its worst class, as plain data: see `measure`."""
-        return self.measure(classes, sensitive).to_dict()
+        return self.measure(classes, sensitive, persons).to_dict()
 
-    def measure(self, classes: Any, sensitive: Sequence[Coded]) -> Reached:
+    def measure(self, classes: Any, sensitive: Sequence[Coded], persons: IntArray | None = None) -> Reached:
         """Return what a table reaches in its worst class.
 
         Parameters
@@ -152,6 +153,8 @@ class Rules:
             The class of every row, -1 for a row that is suppressed. Suppressed rows are no part of the table.
         sensitive : sequence of Coded
             The sensitive columns.
+        persons : ndarray of int64, optional
+            Whose row each is: then k counts persons.
         """
         of = np.asarray(classes, np.int64)
         kept = of >= 0
@@ -164,15 +167,16 @@ class Rules:
             order = rows_by_class(of, starts)
             measure_classes(starts, order, stacked(sensitive, len(of)), limits, diversities, distances)
         there = sizes > 0
+        people = sizes if persons is None else persons_by_class(of[kept], persons[kept], len(sizes))
         worst = np.max if self.l_kind == "recursive" else np.min
         names = [c.name for c in sensitive] if there.any() else []
         return Reached(
-            k=int(sizes[there].min()) if there.any() else 0,
+            k=int(people[there].min()) if there.any() else 0,
             l={name: float(worst(diversities[there, q])) for q, name in enumerate(names)},
             t={name: float(np.max(distances[there, q])) for q, name in enumerate(names)},
             l_kind=self.l_kind,
             t_kinds={name: _GROUND[limits.t_kind[q]] for q, name in enumerate(names)},
-            ok=bool(there.any()) and self._keeps(sizes[there], diversities[there], distances[there]),
+            ok=bool(there.any()) and self._keeps(people[there], diversities[there], distances[there]),
         )
 
     def _keeps(self, sizes: IntArray, diversities: FloatArray, distances: FloatArray) -> bool:

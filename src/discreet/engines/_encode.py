@@ -1,8 +1,8 @@
 """From a column, however it is stored, to coordinates on its declared axis.
 
 One row at a time, and without ever failing on a value: what cannot be read is missing (NaN). What may be refused
-is the *type* of a column, because that is schema. A numeric column gives its value in double precision, a
-categorical one the number of the category plus one half.
+is the *type* of a column, because that is schema. A numeric column gives its value in double precision, one of dates
+its days since 1970-01-01, a categorical one the number of the category plus one half.
 
 A category is recognised by its text. In columns of numbers the text is that of the number, so that 7, 7.0 and
 "7" are one category; in columns of text, blanks around it are ignored, and a category *declared* as a number is
@@ -11,6 +11,7 @@ also found by value ("7.0"). Which of these rules holds depends on types and on 
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -21,7 +22,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.domain import Categorical, Column, FloatArray, category_text
+from discreet import _dates
+from discreet.domain import Categorical, Column, Date, FloatArray, category_text
 from discreet.engines._text_kernels import parse_numbers
 from discreet.errors import SchemaError
 
@@ -55,9 +57,16 @@ _ARROW_KINDS = {
 }
 
 
+def column_kind(kind: pa.DataType) -> str:
+    """Sort an Arrow type likewise, dates and time stamps apart."""
+    if pa.types.is_dictionary(kind):
+        return column_kind(kind.value_type)
+    return "date" if _dates.is_date(kind) else arrow_kind(kind)
+
+
 def numpy_kind(kind: np.dtype[Any]) -> str:
     """Sort a NumPy type likewise."""
-    return {"b": "bool", "i": "int", "u": "int", "f": "float"}.get(
+    return {"b": "bool", "i": "int", "u": "int", "f": "float", "M": "date"}.get(
         kind.kind, "text" if kind.kind in "OUST" else "other"
     )
 
@@ -67,7 +76,7 @@ class Encoder:
 
     Parameters
     ----------
-    column : Numeric or Categorical
+    column : Numeric, Date or Categorical
         The declaration.
 
     Examples
@@ -82,10 +91,19 @@ class Encoder:
     def __init__(self, column: Column) -> None:
         self.column = column
         self._codes = _Codes(column) if isinstance(column, Categorical) else None
+        self._dated = isinstance(column, Date)
 
     def check(self, kind: str, shown: object, where: str) -> None:
         """Refuse a column type that cannot carry this column; ``shown`` is the type as the user knows it."""
         label = f"column {self.column.name!r} of {where} has type {shown}"
+        if self._dated:
+            # An empty column may be called one of floats; whole numbers could be years as well as days.
+            if kind not in ("date", "text", "null", "float"):
+                raise SchemaError(f"{label}, but is declared with dates; convert it to dates or to text 1984-05-01")
+            return
+        if kind == "date" and self._codes is None:
+            raise SchemaError(f"{label}, but is declared with numbers as bounds; convert it, or declare dates")
+        kind = "other" if kind == "date" else kind
         if kind == "other" and self._codes is None:
             raise SchemaError(f"{label}, but is declared with bounds; convert it to a number first")
         if kind == "other":
@@ -95,10 +113,16 @@ class Encoder:
 
     def numbers(self, values: npt.NDArray[Any]) -> FloatArray:
         """Encode an array of booleans, integers or floats."""
+        if self._dated:
+            return np.full(len(values), np.nan)
         if self._codes is not None:
             return self._codes.of_numbers(values)
         with np.errstate(all="ignore"):  # a long double may overflow: it is clamped like any infinite value
             return values.astype(np.float64, copy=False)
+
+    def times(self, values: npt.NDArray[np.datetime64]) -> FloatArray:
+        """Encode an array of NumPy dates or times."""
+        return _dates.numpy_days(values)
 
     def arrow(self, values: pa.Array) -> FloatArray:
         """Encode an Arrow array of a type that `check` let pass."""
@@ -109,8 +133,10 @@ class Encoder:
             places = values.indices.cast(pa.int64()).fill_null(-1)  # a null picks the NaN at the end
             return np.asarray(known[places.to_numpy()], dtype=np.float64)
         kind = arrow_kind(values.type)
-        if kind == "null":
+        if kind == "null" or (self._dated and kind == "float"):
             return np.full(len(values), np.nan)
+        if self._dated and kind == "other":
+            return _dates.arrow_days(values)
         if kind == "text":
             return self._text(values.cast(pa.large_binary()))
         if kind == "float" or self._codes is None:
@@ -126,6 +152,8 @@ class Encoder:
         return self._text(pa.array([_text(v) for v in values], pa.large_binary()))
 
     def _text(self, values: pa.LargeBinaryArray) -> FloatArray:
+        if self._dated:
+            return _dates.parse_days(values)
         return _parse(values) if self._codes is None else self._codes.of_text(values)
 
 
@@ -222,6 +250,8 @@ def _text(value: object) -> bytes | None:
         if math.isnan(number):
             return None
         return str(int(number) if number.is_integer() and abs(number) <= 2**53 else number).encode()
+    if isinstance(value, (datetime.date, np.datetime64)):
+        return str(value).encode() if value == value else None  # NaT differs from itself
     return str(value).encode() if isinstance(value, Decimal) else None
 
 

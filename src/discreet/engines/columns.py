@@ -32,6 +32,9 @@ def read_columns(source: Source, names: Sequence[str]) -> pa.Table:
         absent = [name for name in names if name not in known]
         if absent:
             raise SchemaError(f"{part.label} has no column {absent[0]!r}; check the names")
+        twice = [name for name in names if list(known).count(name) > 1]
+        if twice:
+            raise SchemaError(f"{part.label} has more than one column {twice[0]!r}; rename or drop the others")
         places = [known.index(name) for name in names]
         for batch, _ in part.read(places, BATCH_SIZE):
             for name, piece in zip(names, batch, strict=True):
@@ -43,6 +46,8 @@ def _as_arrow(piece: Any) -> pa.Array:
     """Turn a piece of a column, in whatever form its part keeps it, into Arrow numbers or Arrow text."""
     if isinstance(piece, np.ndarray) and piece.dtype.kind in "biuf":
         return pa.array(np.ascontiguousarray(piece), from_pandas=True)
+    if isinstance(piece, np.ndarray) and piece.dtype.kind == "M":
+        piece = pa.array(_with_unit(piece))
     if isinstance(piece, pa.ChunkedArray):
         piece = piece.combine_chunks()
     if not isinstance(piece, pa.Array):
@@ -57,7 +62,21 @@ def _as_arrow(piece: Any) -> pa.Array:
         return piece
     if kind == "null":
         return pa.nulls(len(piece), pa.large_string())
-    return piece.cast(pa.large_string())
+    return _as_text(piece)
+
+
+def _with_unit(times: Any) -> Any:
+    """Arrow knows days, seconds and finer; NumPy also years, hours and more."""
+    known = ("datetime64[D]", "datetime64[s]", "datetime64[ms]", "datetime64[us]", "datetime64[ns]")
+    return times if times.dtype.name in known else times.astype("datetime64[s]")
+
+
+def _as_text(piece: pa.Array) -> pa.Array:
+    """Write values of other kinds as text; those that Arrow cannot write by their own."""
+    try:
+        return piece.cast(pa.large_string())
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        return pa.array([None if v is None else str(v) for v in piece.to_pylist()], pa.large_string())
 
 
 def _readable(column: pa.LargeBinaryArray) -> pa.Array:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from discreet.domain import FloatArray
-from discreet.engines._encode import Encoder, arrow_kind, numpy_kind
+from discreet.engines._encode import Encoder, column_kind, numpy_kind
 from discreet.engines.source import Batch
 from discreet.errors import InvalidArgument, InvalidType
 
@@ -66,6 +66,8 @@ class ArrayTable(_Table):
         encoder.check(numpy_kind(self._data.dtype), self._data.dtype, self.label)
 
     def encode(self, piece: npt.NDArray[Any], encoder: Encoder) -> FloatArray:
+        if piece.dtype.kind == "M":
+            return encoder.times(piece)
         return encoder.objects(piece.tolist()) if piece.dtype.kind in "OUST" else encoder.numbers(piece)
 
     def _slice(self, position: int, start: int, stop: int) -> npt.NDArray[Any]:
@@ -81,7 +83,7 @@ class ArrowTable(_Table):
 
     def check(self, position: int, encoder: Encoder) -> None:
         kind = self._data.schema.field(position).type
-        encoder.check(arrow_kind(kind), kind, self.label)
+        encoder.check(column_kind(kind), kind, self.label)
 
     def encode(self, piece: pa.Array | pa.ChunkedArray, encoder: Encoder) -> FloatArray:
         return _encode_chunks(encoder, piece)
@@ -100,7 +102,7 @@ class PolarsTable(_Table):
     def check(self, position: int, encoder: Encoder) -> None:
         kind = self._data.dtypes[position]
         # Objects have no Arrow form at all.
-        known = "other" if str(kind) == "Object" else arrow_kind(self._slice(position, 0, 0).type)
+        known = "other" if str(kind) == "Object" else column_kind(self._slice(position, 0, 0).type)
         encoder.check(known, kind, self.label)
 
     def encode(self, piece: pa.Array, encoder: Encoder) -> FloatArray:
@@ -152,9 +154,11 @@ def _pandas_kind(kind: Any) -> str:
     if hasattr(kind, "categories"):
         return _pandas_kind(kind.categories.dtype)
     if hasattr(kind, "pyarrow_dtype"):
-        return arrow_kind(kind.pyarrow_dtype)
+        return column_kind(kind.pyarrow_dtype)
     if hasattr(kind, "numpy_dtype"):
         return numpy_kind(kind.numpy_dtype)
+    if hasattr(kind, "tz"):
+        return "date"
     return "text" if kind.type is str else "other"
 
 
@@ -168,6 +172,10 @@ def _encode_pandas(encoder: Encoder, values: Any) -> FloatArray:
         return coordinates
     if isinstance(kind, np.dtype) and kind.kind in "biuf":
         return encoder.numbers(values)
+    if isinstance(kind, np.dtype) and kind.kind == "M":
+        return encoder.times(values)
+    if hasattr(kind, "tz"):
+        return encoder.times(values.tz_localize(None).to_numpy())  # the day on the clock of its zone
     typed = hasattr(kind, "pyarrow_dtype") or hasattr(kind, "numpy_dtype")
     if typed or getattr(kind, "storage", "") == "pyarrow":
         return _encode_chunks(encoder, pa.array(values))

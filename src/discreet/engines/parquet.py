@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from discreet.domain import FloatArray
-from discreet.engines._encode import Encoder, arrow_kind
+from discreet.engines._encode import Encoder, column_kind
 from discreet.engines.source import Batch
 from discreet.errors import DataSourceError
 
@@ -37,7 +37,7 @@ class ParquetTable:
 
     def check(self, position: int, encoder: Encoder) -> None:
         kind = self._schema.field(position).type
-        encoder.check(arrow_kind(kind), kind, self.label)
+        encoder.check(column_kind(kind), kind, self.label)
 
     def read(self, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:
         wanted = [self.names[p] for p in positions]

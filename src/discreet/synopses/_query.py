@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import _checks, noise
-from discreet.domain import Box, Categorical, Column, Domain, FloatArray, category_text
+from discreet._dates import day_number
+from discreet.domain import Box, Categorical, Column, Date, Domain, FloatArray, category_text
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses.tables import Count, Marginal
 
@@ -64,12 +65,18 @@ def _intervals(column: Column, value: Any) -> Intervals:
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         raise InvalidType(column.name, value, "a pair (low, high)", fix)
     try:
-        low, high = (float(v) for v in value)
+        low, high = (_place(column, v) for v in value)
     except (TypeError, ValueError):
         raise InvalidType(column.name, value, "a pair of numbers (low, high)", fix) from None
     if not low <= high:  # also NaN
         raise InvalidArgument(column.name, value, "a pair with low <= high", fix)
     return [(low, high)]
+
+
+def _place(column: Column, value: Any) -> float:
+    """Return a place on a numeric axis; of a column of dates also that of a date."""
+    day = day_number(value) if isinstance(column, Date) else None
+    return float(value) if day is None else day
 
 
 def axis_share(lower: FloatArray, upper: FloatArray, intervals: Intervals, end: float) -> FloatArray:

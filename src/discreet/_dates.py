@@ -1,0 +1,122 @@
+"""Dates as numbers: whole days since 1970-01-01, the day that NumPy, Arrow and Unix count from.
+
+A date is read as it is written: of a time stamp the day counts, with the clock it was written by.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+FloatArray = npt.NDArray[np.float64]
+
+_EPOCH = datetime.date(1970, 1, 1).toordinal()
+#: Where the digits of YYYY-MM-DD lie.
+_DIGITS = [0, 1, 2, 3, 5, 6, 8, 9]
+
+
+def day_number(value: object) -> float | None:
+    """Return the day of a date, a time stamp or an ISO 8601 text; None for anything else.
+
+    Examples
+    --------
+    >>> day_number(datetime.date(1970, 2, 1)), day_number("1970-02-01T23:59"), day_number("1 February")
+    (31.0, 31.0, None)
+    """
+    if isinstance(value, np.datetime64):
+        value = None if np.isnat(value) else value.astype("datetime64[D]").item()
+    if isinstance(value, str):
+        value = value.encode("utf-8", "surrogatepass")
+    if isinstance(value, bytes):
+        found = float(parse_days(pa.array([value], pa.large_binary()))[0])
+        return None if math.isnan(found) else found
+    if isinstance(value, datetime.date) and value == value:  # pandas' NaT is a date that differs from itself
+        return float(value.toordinal() - _EPOCH)
+    return None
+
+
+def date_text(day: float) -> str:
+    """Write a day as ISO 8601.
+
+    Examples
+    --------
+    >>> date_text(31.0)
+    '1970-02-01'
+    """
+    return datetime.date.fromordinal(_EPOCH + math.floor(day)).isoformat()
+
+
+def date_array(days: FloatArray) -> pa.Array:
+    """Return days as Arrow dates, NaN as null.
+
+    Examples
+    --------
+    >>> date_array(np.array([31.0, np.nan])).to_pylist()
+    [datetime.date(1970, 2, 1), None]
+    """
+    missing = np.isnan(days)
+    return pa.array(np.floor(np.where(missing, 0, days)).astype(np.int32), pa.int32(), mask=missing).cast(pa.date32())
+
+
+def is_date(kind: pa.DataType) -> bool:
+    """Tell whether an Arrow type holds days: dates and time stamps."""
+    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
+
+
+def arrow_days(values: pa.Array) -> FloatArray:
+    """Return the days of Arrow dates or time stamps, NaN for null."""
+    if pa.types.is_timestamp(values.type):
+        values = (pc.local_timestamp(values) if values.type.tz is not None else values).cast(pa.timestamp("s"), False)
+        per_day, whole = 86_400, values.cast(pa.int64())
+    elif pa.types.is_date64(values.type):
+        per_day, whole = 86_400_000, values.cast(pa.int64())
+    else:
+        per_day, whole = 1, values.cast(pa.int32()).cast(pa.int64())
+    days = np.asarray(whole.fill_null(0).to_numpy(zero_copy_only=False) // per_day, np.float64)
+    if values.null_count:
+        days[values.is_null().to_numpy(zero_copy_only=False)] = np.nan
+    return days
+
+
+def numpy_days(values: npt.NDArray[np.datetime64]) -> FloatArray:
+    """Return the days of NumPy times, NaN for NaT."""
+    days = values.astype("datetime64[D]")
+    return np.where(np.isnat(days), np.nan, days.astype(np.int64).astype(np.float64))
+
+
+def parse_days(texts: pa.LargeBinaryArray) -> FloatArray:
+    """Return the days of texts ``YYYY-MM-DD``, also with a time behind them; NaN for what is none.
+
+    Examples
+    --------
+    >>> parse_days(pa.array([b"1970-02-01", b" 1970-01-02 10:00", b"1970-02-30"], pa.large_binary())).tolist()
+    [31.0, 1.0, nan]
+    """
+    days = np.full(len(texts), np.nan)
+    trimmed = pc.ascii_trim_whitespace(texts.fill_null(b"").view(pa.large_string())).view(pa.large_binary())
+    sizes = np.asarray(pc.binary_length(trimmed).to_numpy(zero_copy_only=False))
+    rows = np.flatnonzero(sizes >= 10)
+    if not len(rows):
+        return days
+    offsets = np.frombuffer(trimmed.buffers()[1], np.int64)[trimmed.offset :]
+    data = np.frombuffer(trimmed.buffers()[2], np.uint8)
+    heads = data[offsets[rows][:, None] + np.arange(10)].astype(np.int64)
+    behind = data[offsets[rows] + np.minimum(10, sizes[rows] - 1)]
+    digits = heads[:, _DIGITS] - ord("0")
+    good = ((digits >= 0) & (digits <= 9)).all(axis=1) & (heads[:, [4, 7]] == ord("-")).all(axis=1)
+    good &= (sizes[rows] == 10) | np.isin(behind, [ord("T"), ord(" ")])
+    rows, digits = rows[good], digits[good]
+    year, month, day = digits[:, :4] @ [1000, 100, 10, 1], digits[:, 4:6] @ [10, 1], digits[:, 6:] @ [10, 1]
+    real = (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1)
+    rows, year, month, day = rows[real], year[real], month[real], day[real]
+    months = ((year - 1970) * 12 + month - 1).astype("datetime64[M]")
+    first = months.astype("datetime64[D]").astype(np.int64)
+    length = (months + 1).astype("datetime64[D]").astype(np.int64) - first
+    there = day <= length
+    days[rows[there]] = (first + day - 1)[there]
+    return days
