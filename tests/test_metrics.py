@@ -10,7 +10,14 @@ import pytest
 import discreet as dc
 from discreet.domain import Box
 from discreet.errors import InvalidArgument
-from discreet.evaluation import centroid_index, nicv, nicv_ratio, range_query_error
+from discreet.evaluation import (
+    centroid_index,
+    clustering_agreement,
+    nicv,
+    nicv_ratio,
+    perturbation_distance,
+    range_query_error,
+)
 from discreet.synopses import Synopsis
 
 
@@ -81,3 +88,49 @@ def test_a_million_rows_need_bounded_memory():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 200e6  # 800 MB if all distances were held at once
+
+
+def test_the_perturbation_distance_is_the_mean_length_of_the_noise():
+    rng = np.random.default_rng(0)
+    X = rng.random((20_000, 3))
+    Z = dc.metric.NDLaplace(2.0, 1.0, (0, 1), scaling="none", random_state=0).transform(X)
+    assert perturbation_distance(X, Z) == pytest.approx(3 / 2.0, rel=0.02)
+    assert perturbation_distance([[0.0], [np.nan]], [[1.0], [0.0]]) == 1.0
+    assert np.isnan(perturbation_distance(np.empty((0, 2)), np.empty((0, 2))))
+    with pytest.raises(InvalidArgument, match="Z"):
+        perturbation_distance([[0.0]], [[1.0], [2.0]])
+
+
+def test_agreement_over_draws_has_students_interval_and_skips_undefined_figures():
+    points = np.array([[0.0], [0.1], [1.0], [1.1]])
+    runs = [[0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 0, 0]]
+    found = clustering_agreement([1, 1, 0, 0], runs, points)
+    assert found.ari.mean == pytest.approx((1 - 0.5 + 0) / 3)
+    half = 4.302652729911275 * np.std([1, -0.5, 0], ddof=1) / 3**0.5  # t with 2 degrees of freedom
+    assert found.ari.high - found.ari.mean == pytest.approx(half)
+    assert found.silhouette.runs == found.calinski_harabasz.runs == 2  # one cluster has neither
+    alone = clustering_agreement([1, 1, 0, 0], [0, 0, 0, 0], points)
+    assert np.isnan(alone.silhouette.mean)
+    assert np.isnan(alone.calinski_harabasz.mean)
+    assert alone.ari.mean == 0.0
+
+
+def test_agreement_of_one_run_is_bootstrapped_over_records():
+    rng = np.random.default_rng(1)
+    truth = rng.integers(3, size=100)
+    labels = np.where(rng.random(100) < 0.2, rng.integers(3, size=100), truth)
+    points = truth[:, None] + 0.1 * rng.standard_normal((100, 2))
+    found = clustering_agreement(truth, labels, points, resamples=50)
+    for figure in (found.ari, found.ami, found.silhouette, found.calinski_harabasz):
+        assert figure.low < figure.mean < figure.high
+    wider = clustering_agreement(truth, labels, confidence=0.99, resamples=60).ari
+    narrow = clustering_agreement(truth, labels, confidence=0.5, resamples=60).ari
+    assert wider.high - wider.low > narrow.high - narrow.low
+    assert found.to_dict()["ari"]["mean"] == found.ari.mean
+
+
+def test_agreement_names_wrong_shapes():
+    with pytest.raises(InvalidArgument, match="labels"):
+        clustering_agreement([0, 1], [0, 1, 2])
+    with pytest.raises(InvalidArgument, match="points"):
+        clustering_agreement([0, 1], [0, 1], [0.0, 1.0])

@@ -13,7 +13,18 @@ import discreet as dc
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "discreet"
-ROOMS = [dc, dc.noise, dc.engines, dc.datasets, dc.synopses, dc.clustering, dc.evaluation, dc.local, dc.anonymity]
+ROOMS = [
+    dc,
+    dc.noise,
+    dc.engines,
+    dc.datasets,
+    dc.synopses,
+    dc.clustering,
+    dc.evaluation,
+    dc.local,
+    dc.anonymity,
+    dc.studies,
+]
 PUBLIC = sorted(
     {(room.__name__, name) for room in ROOMS for name in room.__all__ if not name.startswith("__")}
     | {("discreet.errors", n) for n, x in vars(dc.errors).items() if inspect.isclass(x) and issubclass(x, Exception)}

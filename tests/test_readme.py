@@ -23,7 +23,7 @@ def test_the_schema_on_its_page_is_valid() -> None:
     text = (ROOT / "docs" / "schema.md").read_text(encoding="utf-8")
     block = re.search(r"```toml\n(.*?)```", text, re.S)
     assert block is not None
-    assert dc.Domain.from_toml(block.group(1)).names == ("age", "income", "sex")
+    assert dc.Domain.from_toml(block.group(1)).names == ("age", "income", "born", "sex")
 
 
 def test_the_example_of_the_synopses_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,7 +35,7 @@ def test_the_example_of_the_synopses_page_runs(tmp_path: Path, monkeypatch: pyte
     assert dc.Synopsis.load(tmp_path / "s.parquet").guarantee.epsilon == 1
 
 
-@pytest.mark.parametrize("page", ["local.md", "anonymity.md", "heavy-hitters.md"])
+@pytest.mark.parametrize("page", ["local.md", "anonymity.md", "heavy-hitters.md", "metric.md", "attacks.md"])
 def test_the_first_example_of_a_guide_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     block = re.search(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(encoding="utf-8"), re.S)

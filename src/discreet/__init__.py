@@ -18,9 +18,21 @@ from typing import TYPE_CHECKING, Any
 from discreet._version import __version__
 
 if TYPE_CHECKING:
-    from discreet import anonymity, clustering, datasets, engines, errors, evaluation, local, noise, synopses
+    from discreet import (
+        anonymity,
+        clustering,
+        datasets,
+        engines,
+        errors,
+        evaluation,
+        local,
+        metric,
+        noise,
+        studies,
+        synopses,
+    )
     from discreet.clustering import DPLloyd, PrivateKMeans
-    from discreet.domain import Box, Categorical, Domain, Numeric
+    from discreet.domain import Box, Categorical, Date, Domain, Numeric
     from discreet.guarantee import Guarantee, Ledger
     from discreet.synopses import GridSynopsis, Synopsis, TreeSynopsis
 
@@ -28,6 +40,7 @@ __all__ = [
     "Box",
     "Categorical",
     "DPLloyd",
+    "Date",
     "Domain",
     "GridSynopsis",
     "Guarantee",
@@ -44,13 +57,16 @@ __all__ = [
     "errors",
     "evaluation",
     "local",
+    "metric",
     "noise",
+    "studies",
     "synopses",
 ]
 
 _HOME = {
     "Box": "discreet.domain",
     "Categorical": "discreet.domain",
+    "Date": "discreet.domain",
     "Domain": "discreet.domain",
     "Numeric": "discreet.domain",
     "Guarantee": "discreet.guarantee",
@@ -61,7 +77,19 @@ _HOME = {
     "Synopsis": "discreet.synopses",
     "TreeSynopsis": "discreet.synopses",
 }
-_ROOMS = {"anonymity", "clustering", "datasets", "engines", "errors", "evaluation", "local", "noise", "synopses"}
+_ROOMS = {
+    "anonymity",
+    "clustering",
+    "datasets",
+    "engines",
+    "errors",
+    "evaluation",
+    "local",
+    "metric",
+    "noise",
+    "studies",
+    "synopses",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -16,7 +16,10 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 
+from discreet._cli_attack import register as register_attack
+from discreet._cli_perturb import register as register_perturb
 from discreet._cli_sketch import sketch
+from discreet._cli_study import study
 from discreet._cli_tables import register
 from discreet._version import __version__
 from discreet.errors import DataSourceError, DiscreetError
@@ -29,7 +32,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(sketch)
+app.add_typer(study)
 register(app)
+register_attack(app)
+register_perturb(app)
 console = Console()
 
 

@@ -10,6 +10,8 @@ from discreet.clustering.auto import Choice, choose
 from discreet.clustering.cluster import ClusterResult, cluster_synopsis
 from discreet.clustering.kmeans import WeightedClusters, weighted_kmeans
 from discreet.clustering.lloyd import DPLloyd
+from discreet.clustering.noisy_clusters import NoisyClusters, cluster_after_noise
+from discreet.clustering.noisy_kmeans import NoisyKMeans
 from discreet.clustering.private_kmeans import PrivateKMeans
 
 __all__ = [
@@ -17,9 +19,12 @@ __all__ = [
     "ClusterResult",
     "DPLloyd",
     "MixtureFit",
+    "NoisyClusters",
+    "NoisyKMeans",
     "PrivateKMeans",
     "WeightedClusters",
     "choose",
+    "cluster_after_noise",
     "cluster_synopsis",
     "mixture",
     "weighted_kmeans",

@@ -11,6 +11,7 @@ that comes with each table is a constant written beside it, never the smallest a
 from discreet.datasets._dataset import Dataset
 from discreet.datasets._frequencies import Frequencies, anglicisms, frequencies
 from discreet.datasets._generators import mixture, patients, s_like
+from discreet.datasets._labelled import labelled, labelled_names
 from discreet.datasets._loaders import available, load
 from discreet.datasets._records import Records, adult, people
 
@@ -22,6 +23,8 @@ __all__ = [
     "anglicisms",
     "available",
     "frequencies",
+    "labelled",
+    "labelled_names",
     "load",
     "mixture",
     "patients",

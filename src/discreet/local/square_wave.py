@@ -7,7 +7,6 @@ near the value than far from it, so near misses still tell. The collector fits t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -26,6 +25,7 @@ from discreet.local.distributions import Distribution
 from discreet.noise import Generator
 from discreet.noise._means import Window
 from discreet.noise._resample import resample
+from discreet.noise._square_wave import half_width, square_wave
 
 #: A fit that has not settled after so many steps is returned as it is.
 _MOST_STEPS = 10_000
@@ -84,7 +84,7 @@ class SquareWave(Mechanism):
     @cached_property
     def law(self) -> Window:
         """The chances of the randomiser, which are those of the fit."""
-        return Window(self._exact, 2 * self.reach + 1, self.buckets + 2 * self.reach)
+        return square_wave(self._exact, self.buckets)
 
     @property
     def _exact(self) -> Fraction:
@@ -180,21 +180,3 @@ class SquareWave(Mechanism):
         if place >= 0:
             return points, self.law.probabilities(place)
         return points, np.mean([self.law.probabilities(i) for i in range(self.buckets)], axis=0)
-
-
-def half_width(epsilon: Fraction) -> Fraction:
-    """Return B = (εE - E + 1)/(2E(E - 1 - ε)), the half-width of the window as a share of the range.
-
-    With enough digits that the differences keep 30 of them, whatever ε is.
-
-    Examples
-    --------
-    >>> [round(float(half_width(Fraction(e))), 3) for e in ("1/2", 1, 2, 3, 5)]
-    [0.358, 0.256, 0.129, 0.064, 0.014]
-    """
-    size = max(len(str(epsilon.denominator)) - len(str(epsilon.numerator)) + 1, 0)
-    context = Context(prec=150 + 4 * size)
-    x = context.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator))
-    e = Fraction(context.exp(x))
-    x_exact = Fraction(x)
-    return (x_exact * e - e + 1) / (2 * e * (e - 1 - x_exact))

@@ -1,0 +1,150 @@
+"""What the verb `perturb` does, without the talking."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from discreet import _checks, engines, metric
+from discreet._output import check_place, write_whole
+from discreet.domain import Domain
+from discreet.engines.columns import read_columns
+from discreet.errors import FormatError, InvalidArgument, SchemaError
+from discreet.guarantee import Guarantee
+from discreet.synopses import Synopsis
+
+_METHODS: dict[str, Any] = {
+    "nd-laplace": metric.NDLaplace,
+    "sphere": metric.SphericalLaplace,
+    "column-laplace": metric.ColumnLaplace,
+    "piecewise": metric.Piecewise,
+    "hybrid": metric.Hybrid,
+    "duchi": metric.Duchi,
+    "square-wave": metric.SquareWave,
+    "priv-unit": metric.PrivUnit,
+}
+#: Settings that only some methods have.
+_OWN = {
+    "radius": ("nd-laplace", "sphere", "column-laplace"),
+    "remap": ("nd-laplace", "sphere"),
+    "prior": ("nd-laplace", "sphere"),
+    "scaling": ("nd-laplace", "column-laplace"),
+    "step": ("nd-laplace", "sphere", "column-laplace"),
+}
+_NEED_RADIUS = ("nd-laplace", "sphere")
+_PARQUET = (".parquet", ".pq")
+
+
+def perturb(
+    data: str,
+    schema: Path,
+    epsilon: float,
+    output: Path,
+    method: str,
+    settings: dict[str, Any],
+    seed: int | None,
+) -> tuple[pa.Table, Guarantee]:
+    """Perturb a table and write it, its promise beside it. Settings that are None are left to the method."""
+    method = _checks.choice("method", method, tuple(_METHODS))
+    given = {name: value for name, value in settings.items() if value is not None}
+    for name, owners in _OWN.items():
+        if name in given and method not in owners:
+            ways = " or ".join(f"--method {owner}" if owner != "sphere" else "--sphere" for owner in owners)
+            raise InvalidArgument(f"--{name}", given[name], f"used with {ways} only", ways)
+    if method in _NEED_RADIUS and "radius" not in given:
+        unit = "in metres" if method == "sphere" else "in the declared metric"
+        raise InvalidArgument("--radius", None, f"the distance, {unit}, at which epsilon holds", "--radius 0.1")
+    target = output.expanduser()
+    promise = target.with_name(f"{target.name}.guarantee.json")
+    for place in (target, promise):  # both or none
+        check_place(place)
+    domain = _columns(Domain.from_toml(schema))
+    if "scaling" in given:
+        given["scaling"] = _scaling(given["scaling"])
+    if "prior" in given:
+        given["prior"] = _prior(given["prior"], domain)
+    if not any(c.kind == "categorical" for c in domain):
+        given.pop("category_epsilon", None)
+    mechanism = _METHODS[method](epsilon=epsilon, domain=domain, random_state=seed, **given)
+    mechanism.fit()  # every argument is checked before the file is read
+    noisy: pa.Table = mechanism.transform(data)
+    _write(noisy, target, mechanism.guarantee_)
+    write_whole(promise, mechanism.guarantee_.to_json(indent=2) + "\n")
+    return noisy, mechanism.guarantee_
+
+
+def figures(noisy: pa.Table, guarantee: Guarantee, output: Path) -> dict[str, Any]:
+    """Return what was released, as plain data."""
+    return {
+        "file": str(output),
+        "rows": noisy.num_rows,
+        "columns": noisy.column_names,
+        "guarantee": guarantee.to_dict(),
+    }
+
+
+def distances(guarantee: Guarantee) -> str:
+    """Say what ε means at the distances that matter."""
+    facts = guarantee.parameters
+    if guarantee.model != "metric" or "radius" not in facts or facts.get("rate") == "inf":
+        return ""
+    unit = " m" if facts["scaling"].get("kind") == "sphere" else ""
+    level, radius = facts["rate"] * facts["radius"], facts["radius"]
+    return (
+        f"Two points {radius:g}{unit} apart give any result with chances within a factor {math.exp(level):.3g} of each "
+        f"other; the two farthest points of the box, {facts['diameter']:.4g}{unit} apart, are told apart by at most "
+        f"epsilon {facts['epsilon_at_diameter']:.4g}."
+    )
+
+
+def _columns(domain: Domain) -> Domain:
+    """Leave out what names people: it is not perturbed but dropped."""
+    kept = [c.name for c in domain if c.role not in ("identifier", "person")]
+    if not kept:
+        raise SchemaError("the schema declares identifiers only; declare the columns that are to be perturbed")
+    return domain.select(kept)
+
+
+def _scaling(text: str) -> Any:
+    if text in ("box", "none"):
+        return text
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InvalidArgument("--scaling", text, "box, none, or units with commas", "--scaling 10,0.5") from None
+
+
+def _prior(path: Path, domain: Domain) -> Any:
+    """Read public knowledge: a saved synopsis, or a table with the numeric columns and perhaps 'weight'."""
+    if path.suffix.lower() in _PARQUET:
+        try:
+            return Synopsis.load(path)
+        except FormatError:
+            pass  # a plain table
+    names = [c.name for c in domain if c.kind == "numeric"]
+    source = engines.open(str(path))
+    absent = [name for name in names if name not in source.names]
+    if absent:
+        raise SchemaError(f"--prior: {str(path)!r} has no column {absent[0]!r}, which the schema declares")
+    weighted = "weight" in source.names and "weight" not in names
+    table = read_columns(source, [*names, "weight"] if weighted else names)
+    columns = [_checks.as_floats(np.asarray(table[name].to_pylist(), dtype=object)) for name in table.column_names]
+    places = np.column_stack(columns[: len(names)])
+    weights = columns[-1] if weighted else np.ones(len(places))
+    kept = np.isfinite(places).all(axis=1) & np.isfinite(weights)
+    return places[kept], weights[kept]
+
+
+def _write(table: pa.Table, target: Path, guarantee: Guarantee) -> None:
+    sink = pa.BufferOutputStream()
+    if target.suffix.lower() in _PARQUET:
+        pq.write_table(table.replace_schema_metadata({"discreet.guarantee": guarantee.to_json()}), sink)
+    else:
+        pa_csv.write_csv(table, sink)
+    write_whole(target, sink.getvalue().to_pybytes())

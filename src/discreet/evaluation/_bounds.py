@@ -1,0 +1,141 @@
+"""From counts to a lower bound on ε: exact intervals of two rates, and how large a leak they would have shown.
+
+An event E has the rate p on one input and q on its neighbour. (ε, δ)-differential privacy promises p <= e^ε q + δ, so
+ε >= ln((p - δ)/q). With a lower bound on p and an upper bound on q, each missed with chance at most half of what the
+confidence leaves, the same formula gives a bound on ε that is too large with at most that chance.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import betaincinv, ndtri
+from scipy.stats import binom
+
+FloatArray = npt.NDArray[np.float64]
+
+#: A leak counts as one that would have been seen if it is seen this often.
+_SURE = 0.9
+_PLACES = 64
+
+
+def clopper_pearson(successes: Any, trials: Any, miss: float) -> tuple[Any, Any]:
+    """Return the exact one-sided lower and upper bound of a rate, each wrong with chance at most ``miss``.
+
+    The lower bound is the rate at which so many successes or more have the chance ``miss``, the upper one that at
+    which so many or fewer have it (Clopper and Pearson 1934): quantiles of Beta(k, n-k+1) and Beta(k+1, n-k).
+
+    Examples
+    --------
+    >>> [round(float(x), 4) for x in clopper_pearson(0, 100, 0.005)]
+    [0.0, 0.0516]
+    >>> [round(float(x), 4) for x in clopper_pearson(50, 100, 0.025)]
+    [0.3983, 0.6017]
+    """
+    k, n = np.asarray(successes, np.float64), np.asarray(trials, np.float64)
+    low = np.where(k > 0, betaincinv(np.maximum(k, 1), n - k + 1, miss), 0.0)
+    high = np.where(k < n, betaincinv(k + 1, np.maximum(n - k, 1), 1 - miss), 1.0)
+    return low, high
+
+
+def lower_bound(hits: int, other_hits: int, trials: int, miss: float, delta: float) -> float:
+    """Return the lower bound on ε from an event's counts on the two inputs; 0 if they show nothing.
+
+    Examples
+    --------
+    >>> round(lower_bound(7311, 2689, 10_000, miss=0.01, delta=0.0), 3)
+    0.942
+    """
+    low, high = (
+        float(clopper_pearson(hits, trials, miss / 2)[0]),
+        float(clopper_pearson(other_hits, trials, miss / 2)[1]),
+    )
+    return max(0.0, math.log((low - delta) / high)) if low > delta else 0.0
+
+
+def quick_bounds(
+    hits: FloatArray, other_hits: FloatArray, trials: tuple[int, int], miss: float, delta: float
+) -> FloatArray:
+    """Return `lower_bound` for many events, with Wilson's ends: close and quick, for choosing and not for proof."""
+    z = float(-ndtri(miss / 2))
+    low, high = _wilson(hits, trials[0], z, -1), _wilson(other_hits, trials[1], z, 1)
+    found: FloatArray = np.log(np.maximum(low - delta, 1e-300) / high)
+    return found
+
+
+def _wilson(k: FloatArray, n: int, z: float, side: int) -> FloatArray:
+    spread = z * np.sqrt(k * (n - k) / n + z * z / 4)
+    return np.asarray((k + z * z / 2 + side * spread) / (n + z * z))
+
+
+@dataclass(frozen=True, eq=False)
+class Power:
+    """What an audit of this size would have seen, had the true ε been larger.
+
+    It supposes that the leak shows in an event as frequent as the one that was counted; one that shows in rarer events
+    only needs more trials.
+
+    Attributes
+    ----------
+    epsilons : ndarray
+        True values of ε.
+    chances : ndarray
+        The chance that the lower bound would have exceeded the claim (0, if nothing was claimed).
+    detectable : float
+        The smallest true ε that would have been caught nine times out of ten; infinite if none would.
+
+    Examples
+    --------
+    >>> power = power_curve(5000, 2500, 1500, claimed=0.5, miss=0.01, delta=0.0)
+    >>> round(power.detectable, 2), bool((power.chances[1:] >= power.chances[:-1]).all())
+    (0.64, True)
+    """
+
+    epsilons: FloatArray
+    chances: FloatArray
+    detectable: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the curve as plain data."""
+        return {
+            "epsilons": [float(x) for x in self.epsilons],
+            "chances": [float(x) for x in self.chances],
+            "detectable": self.detectable,
+        }
+
+
+def power_curve(trials: int, hits: int, other_hits: int, *, claimed: float, miss: float, delta: float) -> Power:
+    """Return the chances of exceeding a claim for a grid of true ε, if the event keeps its mean rate.
+
+    With s the mean of the two rates, an event that attains (ε, δ) has q = (2s - δ)/(1 + e^ε), p = 2s - q.
+    """
+    mean = min(max((hits + other_hits) / (2 * trials), 1 / trials, delta), 1.0)
+    top = max(2.0 * claimed, claimed + 6.0)
+    grid = claimed + (top - claimed) * np.linspace(0.0, 1.0, 49) ** 2
+    chances = np.maximum.accumulate([_chance(trials, mean, e, claimed, miss, delta) for e in grid])
+    sure = np.flatnonzero(chances >= _SURE)
+    if not len(sure):
+        return Power(grid, chances, math.inf)
+    place = int(sure[0])
+    if place == 0:
+        return Power(grid, chances, float(grid[0]))
+    share = (_SURE - chances[place - 1]) / (chances[place] - chances[place - 1])
+    return Power(grid, chances, float(grid[place - 1] + share * (grid[place] - grid[place - 1])))
+
+
+def _chance(n: int, mean: float, epsilon: float, claimed: float, miss: float, delta: float) -> float:
+    q = max(2 * mean - delta, 0.0) / (1 + math.exp(min(epsilon, 700.0)))
+    p = 2 * mean - q
+    if p > 1:  # no event is that frequent: the likelier side of a rarer complement is taken
+        p, q = 1.0, min(max((1 - delta) * math.exp(-epsilon), 0.0), 1.0)
+    hits = binom.ppf((np.arange(_PLACES) + 0.5) / _PLACES, n, p)
+    low = clopper_pearson(hits, n, miss / 2)[0]
+    most = np.clip((low - delta) * math.exp(-claimed), 0.0, 1.0)
+    # Largest count of the other side whose upper bound stays below `most`: the one with Pr[count or fewer] <= miss/2.
+    allowed = binom.ppf(miss / 2, n, most)
+    allowed = np.where(binom.cdf(allowed, n, most) <= miss / 2, allowed, allowed - 1)
+    return float(np.where(most > 0, binom.cdf(allowed, n, q), 0.0).mean())

@@ -1,0 +1,64 @@
+"""Random numbers for attacks, from the package's own stream: an attack needs plausible draws, not exact ones.
+
+None of this ever enters a release; noise that protects people is drawn in `discreet.noise`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+
+from discreet import noise
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_FINE = 2**52
+
+
+def uniforms(shape: int | tuple[int, ...], stream: noise.Generator) -> FloatArray:
+    """Draw numbers strictly between 0 and 1."""
+    return (np.asarray(noise.below(_FINE, size=shape, rng=stream), np.float64) + 0.5) / _FINE
+
+
+def directions(rows: int, dimension: int, stream: noise.Generator) -> FloatArray:
+    """Draw unit vectors, all directions equally likely."""
+    normal = ndtri(uniforms((rows, dimension), stream))
+    unit: FloatArray = normal / np.linalg.norm(normal, axis=1, keepdims=True)
+    return unit
+
+
+def isotropic(rows: int, dimension: int, rate: float, stream: noise.Generator) -> FloatArray:
+    """Draw offsets with density proportional to exp(-rate |offset|): a Gamma radius in a uniform direction."""
+    radius = -np.log(uniforms((rows, dimension), stream)).sum(axis=1) / rate
+    return np.asarray(directions(rows, dimension, stream) * radius[:, None])
+
+
+def order(n: int, stream: noise.Generator) -> IntArray:
+    """Draw an order of n things."""
+    found: IntArray = np.argsort(noise.below(2**62, size=n, rng=stream), kind="stable")
+    return found
+
+
+def half(n: int, stream: noise.Generator) -> npt.NDArray[np.bool_]:
+    """Mark a random half of n things; of an odd number the smaller part."""
+    marked = np.zeros(n, bool)
+    marked[order(n, stream)[: n // 2]] = True
+    return marked
+
+
+def others(n: int, stream: noise.Generator) -> IntArray:
+    """Give each of n people somebody else, each one once: neighbours on a random ring."""
+    ring = order(n, stream)
+    found = np.empty(n, np.int64)
+    found[ring] = np.roll(ring, 1)
+    return found
+
+
+def seed(stream: noise.Generator) -> int:
+    """Draw a seed for a library that takes whole numbers."""
+    drawn: Any = noise.below(2**31 - 1, rng=stream)
+    return int(drawn)

@@ -1,0 +1,225 @@
+"""Scores that tell two inputs apart by the features of a release. An event is a score at or beyond a cut.
+
+Each score is fitted on releases of both inputs. Whatever it looks like, the events it gives are sound: they are counted
+on releases that no fit has seen.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+#: Stands for a missing number among exact values.
+_GONE = -np.finfo(np.float64).max
+_BINS = 64
+#: Releases of each input that a classifier learns from.
+_MOST_ROWS = 20_000
+_MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
+
+
+class Score(Protocol):
+    """A number for each release; higher means likelier under the first input, if it was fitted."""
+
+    def of(self, X: FloatArray) -> FloatArray:
+        """Return the scores of releases, one row of features each."""
+
+    def words(self, cut: float, above: bool) -> str:
+        """Describe the event that the score is at or above (below) a cut."""
+
+
+class Coordinate:
+    """One feature as it is: events are half lines."""
+
+    def __init__(self, column: int, name: str) -> None:
+        self.column, self.name = column, name
+
+    def of(self, X: FloatArray) -> FloatArray:
+        """Return the feature; missing values are lowest."""
+        values = X[:, self.column]
+        return np.where(np.isnan(values), -np.inf, values)
+
+    def words(self, cut: float, above: bool) -> str:
+        """Describe the event."""
+        return f"{self.name} {'≥' if above else '≤'} {cut:.10g}"
+
+
+class CellRatio:
+    """Likelihood ratio of one feature's cells: exact values where they repeat, quantile bins in between."""
+
+    def __init__(self, column: int, name: str, first: FloatArray, second: FloatArray) -> None:
+        self.column, self.name = column, name
+        a, b = self._read(first), self._read(second)
+        both = np.concatenate([a, b])
+        values, counts = np.unique(both, return_counts=True)
+        self.values = values[counts >= 2]
+        loose = np.sort(both[~_among(self.values, both)])
+        n_bins = min(_BINS, len(loose) // 50)
+        places = np.linspace(0, max(len(loose) - 1, 0), max(n_bins, 1) + 1)[1:-1].astype(np.int64)
+        self.edges = np.unique(loose[places])
+        n_cells = len(self.values) + len(self.edges) + 1
+        here, there = (np.bincount(self.cells(part), minlength=n_cells) for part in (a, b))
+        self.logs = _log_ratio(here, there)
+        self.sure = shrunk(self.logs, here, there)
+        self.shares = (here + there) / max(len(both), 1)
+
+    def _read(self, X: FloatArray) -> FloatArray:
+        values = X[:, self.column]
+        return np.where(np.isnan(values), _GONE, values)
+
+    def cells(self, values: FloatArray) -> IntArray:
+        """Return the cell of every value."""
+        binned = len(self.values) + np.searchsorted(self.edges, values, side="right")
+        if not len(self.values):
+            return np.asarray(binned, np.int64)
+        place = np.minimum(np.searchsorted(self.values, values), len(self.values) - 1)
+        return np.where(self.values[place] == values, place, binned)
+
+    def of(self, X: FloatArray) -> FloatArray:
+        """Return the logarithms of the ratios, drawn towards 0 where they rest on few releases."""
+        found: FloatArray = self.sure[self.cells(self._read(X))]
+        return found
+
+    def words(self, cut: float, above: bool) -> str:
+        """Describe the event by its cells."""
+        held = self.sure >= cut if above else self.sure <= cut
+        chosen = np.flatnonzero(held & (self.shares > 0))
+        chosen = chosen[np.argsort(-self.shares[chosen], kind="stable")]
+        shown = [self._cell(int(c)) for c in sorted(chosen[:6])]
+        more = f" or {len(chosen) - 6} more cells" if len(chosen) > 6 else ""
+        return f"{self.name} is {' or '.join(shown) or 'in no cell'}{more}"
+
+    def _cell(self, cell: int) -> str:
+        if cell < len(self.values):
+            value = self.values[cell]
+            return "missing" if value == _GONE else f"{value:.10g}"
+        ends = np.concatenate([[-np.inf], self.edges, [np.inf]])
+        place = cell - len(self.values)
+        return f"in [{ends[place]:.6g}, {ends[place + 1]:.6g})"
+
+
+class JointRatio:
+    """Likelihood ratio of whole releases, where all features together repeat."""
+
+    def __init__(self, first: FloatArray, second: FloatArray) -> None:
+        a, b = row_keys(first), row_keys(second)
+        keys, counts = np.unique(np.concatenate([a, b]), return_counts=True)
+        self.keys = keys[counts >= 2]
+        self.repeated = float(counts[counts >= 2].sum()) / max(len(a) + len(b), 1)
+        here, there = (np.bincount(self._place(part), minlength=len(self.keys) + 1)[:-1] for part in (a, b))
+        self.sure = np.append(shrunk(_log_ratio(here, there), here, there), 0.0)
+
+    def _place(self, keys: npt.NDArray[np.uint64]) -> IntArray:
+        if not len(self.keys):
+            return np.zeros(len(keys), np.int64)
+        place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[place] == keys, place, len(self.keys))
+
+    def of(self, X: FloatArray) -> FloatArray:
+        """Return the logarithms of the ratios; 0 for a release not seen before."""
+        found: FloatArray = self.sure[self._place(row_keys(X))]
+        return found
+
+    def words(self, cut: float, above: bool) -> str:
+        """Describe the event."""
+        count = int((self.sure[:-1] >= cut).sum() if above else (self.sure[:-1] <= cut).sum())
+        return f"the release is one of {count:,} exact outcomes"
+
+
+class SumOfRatios:
+    """Sum of the logarithms of all features' ratios: the best score there is where features are independent."""
+
+    def __init__(self, ratios: list[CellRatio]) -> None:
+        self.ratios = ratios
+
+    def of(self, X: FloatArray) -> FloatArray:
+        """Return the sums."""
+        found = np.zeros(len(X))
+        for ratio in self.ratios:
+            found += ratio.logs[ratio.cells(ratio._read(X))]
+        return found
+
+    def words(self, cut: float, above: bool) -> str:
+        """Describe the event."""
+        return f"the log-likelihood ratios of {len(self.ratios)} features add up to {'≥' if above else '≤'} {cut:.6g}"
+
+
+class Classifier:
+    """A classifier of the whole vector of features."""
+
+    def __init__(self, kind: str, first: FloatArray, second: FloatArray, seed: int) -> None:
+        self.kind = kind
+        a, b = first[:_MOST_ROWS], second[:_MOST_ROWS]
+        X = np.concatenate([a, b])
+        filled = np.where(np.isfinite(X), X, np.nan)
+        known = np.isfinite(filled)
+        count = np.maximum(known.sum(axis=0), 1)
+        self.middle = np.where(known, filled, 0.0).sum(axis=0) / count
+        spread = np.sqrt((np.where(known, filled - self.middle, 0.0) ** 2).sum(axis=0) / count)
+        self.spread = np.where(spread > 0, spread, 1.0)
+        inputs = self._inputs(X)
+        self.kept = np.flatnonzero((inputs != inputs[0]).any(axis=0))
+        self.model = self._model(seed).fit(inputs[:, self.kept], np.repeat([1, 0], [len(a), len(b)]))
+
+    def _model(self, seed: int) -> Any:
+        if self.kind == "logistic regression":
+            from sklearn.linear_model import LogisticRegression
+
+            return LogisticRegression(max_iter=1000)
+        from sklearn.ensemble import HistGradientBoostingClassifier
+
+        return HistGradientBoostingClassifier(
+            max_iter=60, max_leaf_nodes=15, min_samples_leaf=40, early_stopping=False, random_state=seed
+        )
+
+    def _inputs(self, X: FloatArray) -> FloatArray:
+        gone = ~np.isfinite(X)
+        scaled = np.clip(np.where(gone, 0.0, (X - self.middle) / self.spread), -1e6, 1e6)
+        return np.concatenate([scaled, gone.astype(np.float64)], axis=1)
+
+    def of(self, X: FloatArray) -> FloatArray:
+        """Return the decision values."""
+        return np.asarray(self.model.decision_function(self._inputs(X)[:, self.kept]), np.float64)
+
+    def words(self, cut: float, above: bool) -> str:
+        """Describe the event."""
+        return f"the score of a {self.kind} on all features {'≥' if above else '≤'} {cut:.6g}"
+
+
+def row_keys(X: FloatArray) -> npt.NDArray[np.uint64]:
+    """Return a 64-bit number for each row, the same for rows of the same doubles.
+
+    Two different rows share one by accident only; they then count as one outcome, which is a coarser event, not a
+    wrong one.
+    """
+    bits = np.ascontiguousarray(X + 0.0).view(np.uint64)  # + 0.0 makes -0.0 equal to 0.0
+    keys = np.full(len(X), _MIX[1], np.uint64)
+    with np.errstate(over="ignore"):
+        for column in bits.T:
+            keys = (keys ^ column) * _MIX[0]
+            keys ^= keys >> np.uint64(29)
+    return keys
+
+
+def shrunk(logs: FloatArray, here: IntArray, there: IntArray) -> FloatArray:
+    """Draw logarithms of ratios of counts towards 0 by one standard error, √(1/(a+1) + 1/(b+1))."""
+    error = np.sqrt(1 / (here + 1.0) + 1 / (there + 1.0))
+    found: FloatArray = np.sign(logs) * np.maximum(np.abs(logs) - error, 0.0)
+    return found
+
+
+def _log_ratio(here: IntArray, there: IntArray) -> FloatArray:
+    n, m = max(int(here.sum()), 1), max(int(there.sum()), 1)
+    found: FloatArray = np.log((here + 1.0) / n) - np.log((there + 1.0) / m)
+    return found
+
+
+def _among(sorted_values: FloatArray, values: FloatArray) -> npt.NDArray[np.bool_]:
+    if not len(sorted_values):
+        return np.zeros(len(values), bool)
+    place = np.minimum(np.searchsorted(sorted_values, values), len(sorted_values) - 1)
+    return np.asarray(sorted_values[place] == values)

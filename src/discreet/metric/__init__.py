@@ -1,0 +1,40 @@
+"""Metric privacy: points near each other look alike. n-dimensional Laplace noise, remapping, and its rivals.
+
+>>> import numpy as np
+>>> from discreet import metric
+>>> metric.NDLaplace(epsilon=2, radius=0.1, domain=(0, 1)).transform(np.array([[0.2, 0.3]])).shape
+(1, 2)
+"""
+
+from discreet.metric._sphere import great_circle
+from discreet.metric.column_laplace import ColumnLaplace
+from discreet.metric.columns import Duchi, Hybrid, Piecewise
+from discreet.metric.comparison import equal_privacy
+from discreet.metric.law import IsotropicLaw
+from discreet.metric.nd_laplace import NDLaplace
+from discreet.metric.priv_unit import PrivUnit
+from discreet.metric.resampling import resampled_rate
+from discreet.metric.scaling import Scaling
+from discreet.metric.spherical import SphericalLaplace
+from discreet.metric.square_wave import SquareWave
+from discreet.metric.trajectory import Trajectory, TrajectoryReport
+from discreet.metric.user_ledger import UserLedger
+
+__all__ = [
+    "ColumnLaplace",
+    "Duchi",
+    "Hybrid",
+    "IsotropicLaw",
+    "NDLaplace",
+    "Piecewise",
+    "PrivUnit",
+    "Scaling",
+    "SphericalLaplace",
+    "SquareWave",
+    "Trajectory",
+    "TrajectoryReport",
+    "UserLedger",
+    "equal_privacy",
+    "great_circle",
+    "resampled_rate",
+]

@@ -1,0 +1,210 @@
+"""What all perturbers of this room share: reading a table, categories by randomised response, the guarantee.
+
+A perturber is a transformer without state: `transform` draws fresh noise for every row, and every call is one more
+release about the same people. `fit` only checks the arguments.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from discreet import _checks, noise
+from discreet._checks import Exact
+from discreet.domain import Box, Categorical, Domain, FloatArray, Numeric
+from discreet.errors import InvalidArgument, InvalidType
+from discreet.guarantee import Guarantee, Ledger
+from discreet.metric._rows import like, read_rows
+from discreet.metric.user_ledger import UserLedger, charge_rows
+
+PUBLIC_DOMAIN = "the declared bounds, categories and metric are public"
+ONE_REPORT = "every person is in one row, perturbed once; further rows and further calls about a person add up"
+
+
+@dataclass(frozen=True)
+class Spending:
+    """What a perturber spends on the numeric columns, and how its guarantee words it."""
+
+    label: str
+    amount: Exact
+    neighbours: str
+    parameters: Mapping[str, Any]
+    assumptions: tuple[str, ...] = ()
+
+
+class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """The base of `NDLaplace` and of the mechanisms that are compared with it.
+
+    A subclass stores its arguments, among them ``domain``, ``category_epsilon`` and ``random_state``, and has:
+
+    - ``_numbers(box)``: the mechanism for numeric columns in that box, as an object with ``spending`` and
+      ``perturb(rows, stream)`` (rows in the columns' own units, NaN where missing; the same shape comes back).
+    """
+
+    #: "metric" or "local".
+    MODEL = "metric"
+
+    domain: Any
+    category_epsilon: Any
+    random_state: Any
+
+    @abstractmethod
+    def _numbers(self, box: Box) -> Any:
+        """Return the mechanism for the numeric columns."""
+
+    def fit(self, X: Any = None, y: Any = None) -> Perturber:
+        """Check the arguments; with a table, also its columns. No row is looked at.
+
+        Parameters
+        ----------
+        X : table, optional
+            Needed only if the domain is a pair of bounds.
+        y : ignored
+        """
+        declared = self._declared(X)
+        domain = declared if isinstance(declared, Domain) else None
+        if domain is None and isinstance(declared, Mapping):
+            domain = Domain(declared)
+        if domain is None:
+            if X is None:
+                raise InvalidType("domain", type(self.domain).__name__, "a Domain, or a table X with it", "fit(X)")
+            domain = read_rows(X, declared)[1]
+        self._set_guarantee(domain, *self._mechanisms(domain))
+        return self
+
+    def _declared(self, X: Any = None) -> Any:
+        """Return the domain as declared; a subclass may have one of its own where none was."""
+        return self.domain
+
+    def transform(self, X: Any, *, users: Any = None, ledger: UserLedger | None = None, period: Any = None) -> Any:
+        """Perturb every row of a table.
+
+        Parameters
+        ----------
+        X : array, data frame, table or path
+            The rows. Values beyond the bounds count as the nearest bound; a missing number counts as the middle of its
+            column, a missing category as one drawn at random.
+        users : array, optional
+            Whom every row is about, for ``ledger``.
+        ledger : UserLedger, optional
+            Is charged for every row before anything is drawn.
+        period : str, optional
+            Which period it is, if the ledger has a limit for each.
+
+        Returns
+        -------
+        table
+            Of the kind of ``X`` (an Arrow table for a path), with the declared columns and as many rows.
+        """
+        rows, domain = read_rows(X, self._declared(X))
+        numbers, categories = self._mechanisms(domain)
+        stream = noise.generator(self.random_state)
+        self._set_guarantee(domain, numbers, categories, seeded=stream.seeded, ledger=ledger)
+        if ledger is not None or users is not None:
+            charge_rows(ledger, users, len(rows), self.guarantee_, period)
+        columns: dict[str, Any] = {}
+        if numbers is not None:
+            chosen = [i for i, c in enumerate(domain) if isinstance(c, Numeric)]
+            own = rows if len(chosen) == len(domain) else np.ascontiguousarray(rows[:, chosen])
+            moved = numbers.perturb(own, stream)
+            if isinstance(X, np.ndarray) and len(chosen) == len(domain):
+                return moved
+            columns.update({domain.names[i]: moved[:, j] for j, i in enumerate(chosen)})
+        for name, budget in categories.items():
+            column = domain.column(name)
+            assert isinstance(column, Categorical)
+            columns[name] = _respond(rows[:, domain.position(name)], column, budget, stream)
+        return like(X, domain.names, columns)
+
+    def _mechanisms(self, domain: Domain) -> tuple[Any, dict[str, Exact]]:
+        numeric = [c.name for c in domain if isinstance(c, Numeric)]
+        categorical = [c.name for c in domain if isinstance(c, Categorical)]
+        numbers = self._numbers(domain.select(numeric).bounds) if numeric else None
+        if not categorical:
+            return numbers, {}
+        given = self.category_epsilon
+        if given is None:
+            raise InvalidArgument(
+                "category_epsilon", None, f"a budget: column {categorical[0]!r} has categories, which have no distance",
+                "category_epsilon=1.0",
+            )  # fmt: skip
+        if isinstance(given, Mapping):
+            absent = [name for name in categorical if name not in given]
+            if absent:
+                raise InvalidArgument("category_epsilon", sorted(given), f"with a budget for column {absent[0]!r}")
+            return numbers, {name: _checks.budget(f"category_epsilon[{name!r}]", given[name]) for name in categorical}
+        return numbers, dict.fromkeys(categorical, _checks.budget("category_epsilon", given))
+
+    def _set_guarantee(
+        self,
+        domain: Domain,
+        numbers: Any,
+        categories: Mapping[str, Exact],
+        seeded: bool | None = None,
+        ledger: UserLedger | None = None,
+    ) -> None:
+        amounts = ([numbers.spending.amount] if numbers is not None else []) + list(categories.values())
+        spent = Ledger(math.inf if math.inf in amounts else sum(amounts))
+        parameters: dict[str, Any] = {"mechanism": type(self).__name__}
+        neighbours, assumptions = [], [PUBLIC_DOMAIN, ONE_REPORT if ledger is None else ledger.promise]
+        if numbers is not None:
+            spending: Spending = numbers.spending
+            spent.spend(spending.label, spending.amount)
+            neighbours.append(spending.neighbours)
+            parameters.update(spending.parameters)
+            assumptions += spending.assumptions
+        for name, budget in categories.items():
+            spent.spend(f"category of {name!r}", budget)
+        if categories:
+            neighbours.append("any two categories in each of the others")
+            parameters["category_epsilon"] = {n: "inf" if b == math.inf else str(b) for n, b in categories.items()}
+        self.guarantee_ = Guarantee.from_ledger(
+            spent,
+            model=self.MODEL,  # type: ignore[arg-type]
+            unit="one row",
+            neighbours="two values of one row: " + ", and ".join(neighbours),
+            parameters=parameters,
+            domain=domain,
+            assumptions=tuple(assumptions),
+            seeded=noise.generator(self.random_state).seeded if seeded is None else seeded,
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True  # nothing is learned
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        tags.non_deterministic = True
+        return tags
+
+
+def checked_domain(perturber: Perturber) -> Domain:
+    """Return a perturber's domain where it was declared whole."""
+    if isinstance(perturber.domain, Domain):
+        return perturber.domain
+    if isinstance(perturber.domain, Mapping):
+        return Domain(perturber.domain)
+    raise InvalidType("domain", type(perturber.domain).__name__, "a Domain with its columns", "Domain.box(0, [1, 1])")
+
+
+def _respond(codes: FloatArray, column: Categorical, budget: Exact, stream: noise.Generator) -> Any:
+    """Answer with a category by randomised response; codes are places on the column's axis, NaN where missing."""
+    k = len(column.categories)
+    names = np.array(column.categories, dtype=object if _mixed(column) else None)
+    if k < 2:
+        return np.repeat(names, len(codes))
+    anything = np.asarray(noise.below(k, size=len(codes), rng=stream))
+    own = np.where(np.isnan(codes), anything, np.nan_to_num(codes)).astype(np.int64)
+    epsilon: Any = budget
+    return names[noise.randomized_response(own, n_values=k, epsilon=epsilon, rng=stream)]
+
+
+def _mixed(column: Categorical) -> bool:
+    return len({type(c) for c in column.categories}) > 1 or isinstance(column.categories[0], str)

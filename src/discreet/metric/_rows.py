@@ -1,0 +1,59 @@
+"""Rows in, rows out: the coordinates of any table, and a table of the same kind from new values.
+
+In the metric model every row is perturbed by itself, as if by the person it is about, so rows stay rows and their
+number is no secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet import engines
+from discreet.domain import Domain, FloatArray, as_domain
+
+
+def read_rows(X: Any, domain: Any) -> tuple[FloatArray, Domain]:
+    """Read the coordinates of all rows (rows by declared columns; NaN where missing) and the domain they lie in.
+
+    Examples
+    --------
+    >>> rows, domain = read_rows(pa.table({"a": [1.0, None], "b": [5, 6]}), {"b": (0, 10), "a": (0, 1)})
+    >>> rows.tolist(), domain.names
+    ([[5.0, 1.0], [6.0, nan]], ('b', 'a'))
+    """
+    if isinstance(X, (list, tuple)) and not (X and isinstance(X[0], (str, Path))):
+        X = np.asarray(X, dtype=np.float64)
+    source = engines.open(X)
+    declared = as_domain(domain, source.names)
+    if isinstance(X, np.ndarray) and X.dtype == np.float64 and all(c.kind == "numeric" for c in declared):
+        engines.open(source, declared)  # the columns are as many as declared
+        return np.ascontiguousarray(X), declared
+    blocks = [np.stack(batch, axis=1) for batch in engines.open(source, declared)._batches(declared)]
+    rows = np.concatenate(blocks) if blocks else np.empty((0, len(declared)))
+    return np.ascontiguousarray(rows), declared
+
+
+def like(X: Any, names: Sequence[str], values: Mapping[str, Any]) -> Any:
+    """Return new columns as a table of the kind of ``X``; what came from a file becomes an Arrow table.
+
+    Examples
+    --------
+    >>> like(np.zeros((2, 1)), ["x0"], {"x0": np.array([1.0, 2.0])}).tolist()
+    [[1.0], [2.0]]
+    """
+    columns = {name: values[name] for name in names}
+    library = type(X).__module__.partition(".")[0]
+    if isinstance(X, (np.ndarray, list, tuple)) and not (len(X) and isinstance(X[0], (str, Path))):
+        numeric = all(column.dtype.kind == "f" for column in columns.values())
+        return np.column_stack([c if numeric else c.astype(object) for c in columns.values()])
+    if library == "pandas":
+        return type(X)(columns, index=X.index)
+    if library == "polars":
+        frame = X.collect() if hasattr(X, "collect") else X
+        return type(frame)(columns)
+    return pa.table({name: pa.array(column.tolist()) for name, column in columns.items()})

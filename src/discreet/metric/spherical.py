@@ -1,0 +1,321 @@
+"""Laplace noise on the globe: places within so many metres of each other look alike.
+
+The planar Laplace mechanism of Andrés and others (2013) adds metres to degrees by a flat map, which is wrong at large
+scales, near the poles and across the date line. Here the noise lives on the sphere itself, where the promise holds for
+every two places.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet import _checks, noise
+from discreet._checks import Exact
+from discreet.domain import Box, Domain, FloatArray
+from discreet.errors import InvalidArgument, SchemaError
+from discreet.metric import _sphere
+from discreet.metric._perturber import Perturber, Spending
+from discreet.metric._prior import Prior, read_prior
+from discreet.noise._spherical import SphericalNoise
+
+REMAPS = ("none", "grid", "bayes")
+WORLD = ((-90.0, 90.0), (-180.0, 180.0))
+_LATITUDES, _LONGITUDES = ("latitude", "lat"), ("longitude", "lon", "lng", "long")
+#: The radius as an exact number: it is part of the rate.
+_EARTH = Fraction("6371008.8")
+_FINENESS = 2**14
+#: Steps of 10^-3 to 10^-11 degrees, 100 m to a micrometre, are chosen by default; finer ones are refused.
+_DIGITS = (3, 11)
+#: Below this rate·radius of the earth the noise would cover the globe evenly, and most tries would be in vain.
+_LEAST = Fraction(1, 4)
+
+
+class SphericalLaplace(Perturber):
+    """Perturb places on the globe so that any two within ``radius`` metres are indistinguishable at level ``epsilon``.
+
+    Parameters
+    ----------
+    epsilon : float
+        Level of indistinguishability at distance ``radius``. ``math.inf`` adds no noise.
+    radius : float
+        That distance in metres, along the great circle on a sphere of radius 6,371,008.8 m.
+    domain : Domain, mapping or (low, high), optional
+        The declared columns: latitude and longitude in degrees, within [-90, 90] and [-180, 180], and categorical ones
+        (``category_epsilon``). By default the whole world.
+    remap : {"none", "grid", "bayes"}
+        What happens to noisy places. "grid": to the nearest value of ``grid``. "bayes": to the best guess given
+        ``prior``. They see the noisy place only and cost nothing.
+    latitude, longitude : str, optional
+        Names of the columns; by default "latitude" or "lat", "longitude", "lon", "lng" or "long". Columns without names
+        are taken in that order.
+    grid : int or array, default 12
+        For "grid": values on every axis of the declared box, or public places (latitude, longitude).
+    prior : array, (array, weights), or synopsis
+        For "bayes": public places and weights, columns as in the domain.
+    category_epsilon : float or dict, optional
+        Budget of every categorical column, by randomised response.
+    step : float, optional
+        Distance of neighbouring lattice points in degrees; 90 must be a multiple of it. By default the power of ten at
+        or below 1/16,384 of the noise along one axis, from 10^-11 to 0.001.
+    random_state : None, int or Generator
+        None is secure; anything else marks the guarantee as seeded.
+
+    Attributes
+    ----------
+    guarantee_ : Guarantee
+        After `fit` or `transform`.
+
+    Privacy
+    -------
+    Neighbours: two places of one row, at great-circle distance D. A place is put into the declared box and rounded to a
+    public lattice of latitudes and longitudes, a function of that place alone. The noisy place has density proportional
+    to e^(-rate·distance) on the sphere, with one constant for all places, and is rounded to the lattice: two lattice
+    places at distance D give every result with chances within e^(rate D) of each other, exactly
+    (`discreet.noise._spherical`). Rounding moves two places apart by at most √2 steps. Cost: epsilon at distance
+    ``radius``, in proportion at others.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> towns = np.array([[48.8583, 2.2945], [-16.8, 179.99], [89.999, 0.0]])
+    >>> mechanism = dc.metric.SphericalLaplace(epsilon=1.4, radius=200, random_state=4)
+    >>> mechanism.transform(towns).round(4).tolist()
+    [[48.8603, 2.2982], [-16.7983, 179.9955], [89.9972, -5.5582]]
+    >>> mechanism.guarantee_.epsilon, round(mechanism.expected_error)
+    (1.4, 286)
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        radius: float = 200.0,
+        domain: Any = None,
+        remap: str = "none",
+        *,
+        latitude: str | None = None,
+        longitude: str | None = None,
+        grid: Any = 12,
+        prior: Any = None,
+        category_epsilon: Any = None,
+        step: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.radius = radius
+        self.domain = domain
+        self.remap = remap
+        self.latitude = latitude
+        self.longitude = longitude
+        self.grid = grid
+        self.prior = prior
+        self.category_epsilon = category_epsilon
+        self.step = step
+        self.random_state = random_state
+
+    @property
+    def rate(self) -> float:
+        """ε per metre."""
+        return float(self._rate())
+
+    @property
+    def expected_error(self) -> float:
+        """Mean distance in metres between a place and its noisy one; 2/rate but for the curve of the earth."""
+        rate = self._rate()
+        if rate == math.inf:
+            return 0.0
+        a = float(rate * _EARTH)
+        fall = math.exp(-a * math.pi)
+        return _sphere.EARTH * (2 * a / (1 + a * a) + math.pi * fall / (1 + fall))
+
+    def _rate(self) -> Exact:
+        level = _checks.budget("epsilon", self.epsilon)
+        radius = _checks.positive("radius", self.radius, fix="radius=200")
+        if level == math.inf:
+            return math.inf
+        rate = Fraction(level) / radius
+        if rate * _EARTH < _LEAST:
+            most = float(level * _EARTH / _LEAST)
+            raise InvalidArgument("radius", self.radius, f"at most {most:,.0f} metres at this epsilon", "radius=200")
+        return rate
+
+    def _declared(self, X: Any = None) -> Any:
+        """Return the domain, the whole world if none was given."""
+        if self.domain is not None:
+            return self.domain
+        if isinstance(X, (np.ndarray, list, tuple)) and self.latitude is None and self.longitude is None:
+            low, high = zip(*WORLD, strict=True)
+            return Domain.box(low, high)
+        names = (self.latitude or _LATITUDES[0], self.longitude or _LONGITUDES[0])
+        return Domain(dict(zip(names, WORLD, strict=True)))
+
+    def _mechanisms(self, domain: Domain) -> tuple[Any, dict[str, Exact]]:
+        columns = self._columns(domain)
+        numbers, categories = super()._mechanisms(domain)
+        return replace(numbers, turned=columns[0] > columns[1]), categories
+
+    def _columns(self, domain: Domain) -> tuple[int, int]:
+        """Find latitude and longitude among the declared columns, and check their bounds."""
+        numeric = [c.name for c in domain if c.kind == "numeric"]
+        if domain.named:
+            names = [
+                self._column("latitude", self.latitude, _LATITUDES, numeric),
+                self._column("longitude", self.longitude, _LONGITUDES, numeric),
+            ]
+        else:
+            names = numeric[:2]
+        if len(numeric) != 2 or len(set(names)) != 2:
+            raise SchemaError(
+                f"a place has two numeric columns, latitude and longitude, but {len(numeric)} are declared: "
+                f"{', '.join(map(repr, numeric[:20]))}; perturb the others by NDLaplace, with a budget of its own"
+            )
+        for name, what, (low, high) in zip(names, ("latitude", "longitude"), WORLD, strict=True):
+            column = domain.column(name)
+            if column.low < low or column.high > high:
+                raise InvalidArgument(
+                    f"bounds of column {name!r}", (column.low, column.high),
+                    f"within [{low:g}, {high:g}]: it is a {what} in degrees", f"({low:g}, {high:g})",
+                )  # fmt: skip
+        return domain.position(names[0]), domain.position(names[1])
+
+    @staticmethod
+    def _column(role: str, given: Any, usual: tuple[str, ...], numeric: list[str]) -> str:
+        if given is not None:
+            return _checks.choice(role, given, numeric)
+        found = [name for name in numeric if name.lower() in usual]
+        if len(found) != 1:
+            raise SchemaError(
+                f"which column is the {role}? Declared are {', '.join(map(repr, numeric[:20]))}; "
+                f'name it: {role}="{numeric[0] if numeric else usual[0]}"'
+            )
+        return found[0]
+
+    def _numbers(self, box: Box) -> PlaceNoise:
+        rate = self._rate()
+        method = _checks.choice("remap", self.remap, REMAPS)
+        prior = read_prior(self.prior, box) if method == "bayes" else None
+        grid = _grid(self.grid) if method == "grid" else None
+        return PlaceNoise(self.epsilon, float(self.radius), rate, _quarter(self.step, rate), box, method, grid, prior)
+
+
+@dataclass(frozen=True)
+class PlaceNoise:
+    """The mechanism with all its arguments checked. ``turned``: longitude is declared before latitude."""
+
+    level: Any
+    radius: float
+    rate: Exact
+    quarter: int
+    box: Box
+    remap: str
+    grid: int | FloatArray | None
+    prior: Prior | None
+    turned: bool = False
+
+    @property
+    def _order(self) -> list[int]:
+        return [1, 0] if self.turned else [0, 1]
+
+    @property
+    def _place_box(self) -> Box:
+        return Box(self.box.lower[self._order], self.box.upper[self._order])
+
+    @property
+    def step(self) -> float:
+        """Distance of neighbouring lattice points, in degrees."""
+        return 90 / self.quarter
+
+    @property
+    def diameter(self) -> float:
+        """A bound on the distance of two places of the box: along a meridian, then along the widest parallel."""
+        (south, west), (north, east) = self._place_box.lower, self._place_box.upper
+        widest = 1.0 if south <= 0 <= north else math.cos(math.radians(min(abs(south), abs(north))))
+        angle = math.radians(north - south) + math.radians(east - west) * widest
+        return _sphere.EARTH * min(angle, math.pi)
+
+    @property
+    def spending(self) -> Spending:
+        """What it costs at distance ``radius``."""
+        rate = float(self.rate)
+        parameters: dict[str, Any] = {
+            "radius": self.radius,
+            "rate": rate if rate < math.inf else "inf",
+            "noise_rate": rate if rate < math.inf else "inf",
+            "scaling": {"kind": "sphere", "radius": _sphere.EARTH, "unit": "metre"},
+            "step": self.step,
+            "diameter": self.diameter,
+            "epsilon_at_diameter": rate * self.diameter if rate < math.inf else "inf",
+            "remap": self.remap,
+        }
+        metres = math.radians(self.step) * _sphere.EARTH
+        assumptions = [
+            f"distances are told apart no finer than the lattice's step, {self.step:g} degrees ({metres:.3g} m)",
+            "the earth is a sphere: true distances differ by up to 0.56 %",
+        ]
+        if self.prior is not None:
+            parameters["prior"] = self.prior.describe()
+            assumptions.append("the prior is public, or was released with a budget of its own")
+        return Spending(
+            label=f"place, at distance {self.radius:g} m",
+            amount=_checks.budget("epsilon", self.level),
+            neighbours=f"places {self.radius:g} metres apart (in proportion at other distances)",
+            parameters=parameters,
+            assumptions=tuple(assumptions),
+        )
+
+    def clean(self, rows: FloatArray) -> FloatArray:
+        """Return rows in the declared box, as (latitude, longitude)."""
+        return _sphere.cleaned(rows[:, self._order], self._place_box)
+
+    def distance(self, rows: FloatArray, others: FloatArray) -> FloatArray:
+        """Return how far rows, put into the box, are from others, in metres."""
+        return _sphere.great_circle(self.clean(rows), others[:, self._order])
+
+    def perturb(self, rows: FloatArray, stream: noise.Generator) -> FloatArray:
+        """Move rows by noise."""
+        places = _sphere.to_places(self.clean(rows), self.quarter)
+        if self.rate != math.inf:
+            SphericalNoise.draw(1 / (Fraction(self.rate) * _EARTH), self.quarter, stream).move(places)
+        return self._remapped(_sphere.to_rows(places, self.quarter))[:, self._order]
+
+    def _remapped(self, rows: FloatArray) -> FloatArray:
+        """Post-process: from here on nothing raw is in sight."""
+        if self.prior is not None:
+            rate = 1e250 if self.rate == math.inf else float(self.rate)
+            return _sphere.bayes(rows, rate, self.prior.places[:, self._order], self.prior.weights)
+        if isinstance(self.grid, int):
+            return _sphere.to_grid(rows, self._place_box, self.grid)
+        return rows if self.grid is None else _sphere.nearest(rows, self.grid)
+
+
+def _quarter(given: Any, rate: Exact) -> int:
+    """Return the number of lattice steps in 90 degrees."""
+    if given is None:
+        least, most = _DIGITS
+        digits = most
+        if rate != math.inf:
+            degrees = math.degrees(math.sqrt(3) / float(rate) / _sphere.EARTH / _FINENESS)
+            digits = min(max(math.ceil(-math.log10(degrees)), least), most)
+        steps: int = 90 * 10**digits
+        return steps
+    quarter: Fraction = 90 / _checks.positive("step", given, fix="step=1e-7")
+    if quarter.denominator != 1 or quarter > 90 * 10 ** _DIGITS[1]:
+        raise InvalidArgument("step", given, "a part of 90 degrees, of at least 1e-11", "step=1e-7")
+    return quarter.numerator
+
+
+def _grid(given: Any) -> int | FloatArray:
+    if np.ndim(given) == 0:
+        return _checks.whole("grid", given, low=2, high=2**31)
+    try:
+        places = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        places = np.empty(0)
+    if places.ndim != 2 or places.shape[1] != 2 or not len(places) or not np.isfinite(places).all():
+        expected = "a number of values an axis, or public places (latitude, longitude)"
+        raise InvalidArgument("grid", f"an array of shape {places.shape}", expected, "grid=12")
+    return places
