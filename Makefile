@@ -74,6 +74,7 @@ bench: .venv-bench/.bench
 
 bench-tables: .venv-bench-tables/.bench
 	.venv-bench-tables/bin/python benchmarks/anonymity.py
+	.venv-bench-tables/bin/python benchmarks/density_quality.py
 
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -1,0 +1,49 @@
+"""Published experiments, run again: the figure that was printed, the one measured here, and a verdict.
+
+A study is a `Study`: a name, the settings of a quick and of a full run, a function that measures one setting, and one
+that sets the results beside the published figures. The runner does the rest: processes, a Parquet file that grows while
+it runs and lets an interrupted run go on, means with intervals, a page in Markdown, a table in CSV and pictures.
+
+To add one, write a module of this room that holds ``STUDY = Study(...)`` and name it in ``_HOMES`` below.
+
+>>> from discreet import studies
+>>> studies.load("density-trees").title
+'Density trees: what k-anonymous cells cost a classifier'
+
+From a shell: ``discreet study list``, ``discreet study run NAME --quick``, ``discreet study show NAME``.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from discreet import _checks
+from discreet.studies._study import Estimate, Finding, Results, Study
+
+__all__ = ["Estimate", "Finding", "Results", "Study", "load", "names"]
+
+#: Where each study lives.
+_HOMES = {"density-trees": "discreet.studies.density_trees"}
+
+
+def names() -> list[str]:
+    """Return the names of all studies.
+
+    Examples
+    --------
+    >>> "density-trees" in names()
+    True
+    """
+    return list(_HOMES)
+
+
+def load(name: str) -> Study:
+    """Return a study by its name.
+
+    Examples
+    --------
+    >>> len(load("density-trees").settings(True)) < len(load("density-trees").settings(False))
+    True
+    """
+    study: Study = import_module(_HOMES[_checks.choice("name", name, names())]).STUDY
+    return study
