@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+comma := ,
 # uv installs several times faster than pip. Without one on the path, a copy goes into the environment first.
 UV := $(shell command -v uv 2>/dev/null)
 
@@ -33,7 +34,7 @@ $(VENV)/.demo: pyproject.toml
 
 $(VENV)/.dev: pyproject.toml
 	@echo "Setting up $(VENV) for development ..."
-	$(call install,$(VENV),dev)
+	$(call install,$(VENV),dev$(comma)spark)
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/.docs: pyproject.toml
@@ -48,11 +49,12 @@ $(VENV)/.docs: pyproject.toml
 demo: $(VENV)/.demo
 	@$(BIN)/discreet demo
 
+# Two processes, a file at a time: fixtures of a file are set up once.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 test-all: $(VENV)/.dev
-	$(BIN)/python -m pytest -q -m ''
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m ''
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

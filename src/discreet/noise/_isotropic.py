@@ -151,11 +151,13 @@ def exact_offsets(
     with decimal.localcontext(decimal.Context(prec=bits // 3 + 30)):
         gap = Decimal(1) / (1 << bits)
         u = [(Decimal(w) + Decimal("0.5")) * gap for w in words]
-        normals = 2 * (-(-dimension // 2))
-        if any(words[i] == 0 for i in [*range(0, normals, 2), *range(normals, len(words))]):
+        normals = 1 if dimension == 1 else 2 * (-(-dimension // 2))
+        if any(words[i] == 0 for i in [*range(0, normals if dimension > 1 else 0, 2), *range(normals, len(words))]):
             return None
         g, e = [], []
-        for i in range(0, normals, 2):
+        if dimension == 1:
+            g, e = [Decimal(1 if words[0] >> (bits - 1) else -1)], [Decimal(0)]
+        for i in range(0, normals if dimension > 1 else 0, 2):
             r = (-2 * u[i].ln()).sqrt()
             slack = 2 * gap / (u[i] * r) + 8 * r * gap
             cosine, sine = cos_sin(2 * pi() * u[i + 1])

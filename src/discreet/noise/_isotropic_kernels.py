@@ -2,7 +2,7 @@
 
 A row of n coordinates takes W = 2⌈n/2⌉ + n words of 64 random bits. A word w stands for a uniform real number in
 [w, w + 1)/2^64 whose further digits are not drawn yet. The first words are pairs for Box and Muller's normals, which
-give a direction; the last n give a Gamma(n) radius, -ln(u_1 ... u_n).
+give a direction; the last n give a Gamma(n) radius, -ln(u_1 ... u_n). For n = 1 two words do: a sign and a length.
 
 The kernel works at u = (⌊w/2^11⌋ + 1/2)/2^53, at most 2^-54 from the real number, and carries a bound on the error of
 every coordinate along:
@@ -33,7 +33,7 @@ _FACTORS = 16
 
 def words_of(dimension: int) -> int:
     """Return the number of 64-bit words that a row takes."""
-    return 2 * (-(-dimension // 2)) + dimension
+    return 2 if dimension == 1 else 2 * (-(-dimension // 2)) + dimension
 
 
 @inlined
@@ -50,7 +50,10 @@ def offsets(words: Any, first: int, scale: float, direction: Any, wobble: Any, o
     n = out.shape[0]
     squares, errors = 0.0, 0.0
     place = first
-    for i in range(0, n, 2):
+    if n == 1:
+        direction[0], wobble[0], squares = (1.0 if words[place] >> uint64(63) else -1.0), 0.0, 1.0
+        place += 1
+    for i in range(0, n if n > 1 else 0, 2):
         u, turn = _uniform(words[place]), 2 * math.pi * _uniform(words[place + 1])
         place += 2
         if u < _TINY:

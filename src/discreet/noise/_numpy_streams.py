@@ -26,7 +26,7 @@ def numpy_stream(root: int, *place: int) -> np.random.Generator:
 
     Examples
     --------
-    >>> draws = [numpy_stream(5, i).integers(1000) for i in (0, 0, 1)]
+    >>> draws = [int(numpy_stream(5, i).integers(1000)) for i in (0, 0, 1)]
     >>> draws[0] == draws[1], draws[0] == draws[2]
     (True, False)
     """
