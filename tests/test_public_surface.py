@@ -23,6 +23,7 @@ ROOMS = [
     dc.evaluation,
     dc.local,
     dc.anonymity,
+    dc.reporting,
     dc.studies,
 ]
 PUBLIC = sorted(

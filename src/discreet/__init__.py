@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         local,
         metric,
         noise,
+        reporting,
         studies,
         synopses,
     )
@@ -59,6 +60,7 @@ __all__ = [
     "local",
     "metric",
     "noise",
+    "reporting",
     "studies",
     "synopses",
 ]
@@ -87,6 +89,7 @@ _ROOMS = {
     "local",
     "metric",
     "noise",
+    "reporting",
     "studies",
     "synopses",
 }

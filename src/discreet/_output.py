@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from discreet.errors import DataSourceError
 
@@ -34,3 +35,17 @@ def write_whole(path: str | Path, data: bytes | str) -> None:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
         raise DataSourceError(f"output: cannot write {str(path)!r} ({error.strerror}); check the folder") from None
+
+
+def promise_place(path: str | Path) -> Path:
+    """Return where the promise of a table lies: beside it, as ``<name>.guarantee.json``."""
+    target = Path(path).expanduser()
+    return target.with_name(f"{target.name}.guarantee.json")
+
+
+def write_with_promise(path: str | Path, payload: bytes, guarantee: Any) -> Any:
+    """Write a table and, beside it, its guarantee sealed over the very bytes of the table; return the sealed one."""
+    sealed = guarantee.seal(payload)
+    write_whole(path, payload)
+    write_whole(promise_place(path), sealed.to_json(indent=2) + "\n")
+    return sealed

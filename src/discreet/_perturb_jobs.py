@@ -12,7 +12,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from discreet import _checks, engines, metric
-from discreet._output import check_place, write_whole
+from discreet._output import check_place, promise_place, write_with_promise
 from discreet.domain import Domain
 from discreet.engines.columns import read_columns
 from discreet.errors import FormatError, InvalidArgument, SchemaError
@@ -61,7 +61,7 @@ def perturb(
         unit = "in metres" if method == "sphere" else "in the declared metric"
         raise InvalidArgument("--radius", None, f"the distance, {unit}, at which epsilon holds", "--radius 0.1")
     target = output.expanduser()
-    promise = target.with_name(f"{target.name}.guarantee.json")
+    promise = promise_place(target)
     for place in (target, promise):  # both or none
         check_place(place)
     domain = _columns(Domain.from_toml(schema))
@@ -74,9 +74,7 @@ def perturb(
     mechanism = _METHODS[method](epsilon=epsilon, domain=domain, random_state=seed, **given)
     mechanism.fit()  # every argument is checked before the file is read
     noisy: pa.Table = mechanism.transform(data)
-    _write(noisy, target, mechanism.guarantee_)
-    write_whole(promise, mechanism.guarantee_.to_json(indent=2) + "\n")
-    return noisy, mechanism.guarantee_
+    return noisy, write_with_promise(target, _payload(noisy, target, mechanism.guarantee_), mechanism.guarantee_)
 
 
 def figures(noisy: pa.Table, guarantee: Guarantee, output: Path) -> dict[str, Any]:
@@ -141,10 +139,11 @@ def _prior(path: Path, domain: Domain) -> Any:
     return places[kept], weights[kept]
 
 
-def _write(table: pa.Table, target: Path, guarantee: Guarantee) -> None:
+def _payload(table: pa.Table, target: Path, guarantee: Guarantee) -> bytes:
     sink = pa.BufferOutputStream()
     if target.suffix.lower() in _PARQUET:
         pq.write_table(table.replace_schema_metadata({"discreet.guarantee": guarantee.to_json()}), sink)
     else:
         pa_csv.write_csv(table, sink)
-    write_whole(target, sink.getvalue().to_pybytes())
+    payload: bytes = sink.getvalue().to_pybytes()
+    return payload

@@ -18,6 +18,7 @@ from rich.table import Table
 
 from discreet._cli_attack import register as register_attack
 from discreet._cli_perturb import register as register_perturb
+from discreet._cli_report import register as register_report
 from discreet._cli_sketch import sketch
 from discreet._cli_study import study
 from discreet._cli_tables import register
@@ -36,6 +37,7 @@ app.add_typer(study)
 register(app)
 register_attack(app)
 register_perturb(app)
+register_report(app)
 console = Console()
 
 

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from discreet import _checks, noise
 from discreet._dates import date_array
-from discreet._output import check_place, write_whole
+from discreet._output import check_place, promise_place, write_with_promise
 from discreet.anonymity._cells import Cells
 from discreet.anonymity._grid import Grid
 from discreet.anonymity._table import Coded, Table
@@ -111,6 +111,8 @@ class Release:
     def save(self, path: str | Path, *, form: str = "text") -> None:
         """Write the table (CSV, or Parquet by its suffix) and, beside it, the promise as ``<name>.guarantee.json``.
 
+        The promise there is sealed over the bytes of the file: `discreet audit` tells if either was changed.
+
         Parameters
         ----------
         path : str or Path
@@ -119,8 +121,7 @@ class Release:
             Quasi-identifiers as texts for people, or as bounds for programs. CSV writes lists of categories as texts.
         """
         target = Path(path).expanduser()
-        promise = target.with_name(f"{target.name}.guarantee.json")
-        for place in (target, promise):  # both or none
+        for place in (target, promise_place(target)):  # both or none
             check_place(place)
         table = self.table
         if _checks.choice("form", form, ("text", "bounds")) == "bounds":
@@ -130,8 +131,7 @@ class Release:
             pq.write_table(table.replace_schema_metadata({"discreet.guarantee": self.guarantee.to_json()}), sink)
         else:
             pa_csv.write_csv(_flat(table), sink)
-        write_whole(target, sink.getvalue().to_pybytes())
-        write_whole(promise, self.guarantee.to_json(indent=2) + "\n")
+        write_with_promise(target, sink.getvalue().to_pybytes(), self.guarantee)
 
     def _with_bounds(self) -> pa.Table:
         quasi = {grid.name for grid in self.cells.grids}

@@ -92,7 +92,7 @@ class Power:
     --------
     >>> power = power_curve(5000, 2500, 1500, claimed=0.5, miss=0.01, delta=0.0)
     >>> round(power.detectable, 2), bool((power.chances[1:] >= power.chances[:-1]).all())
-    (0.64, True)
+    (0.63, True)
     """
 
     epsilons: FloatArray

@@ -28,6 +28,8 @@ _CUTS = 200
 _REPEATED = 0.02
 #: A less plain event must promise so much more.
 _WORTH = 0.01
+#: Events more frequent than this on the less likely side show an ε of 0.5 at most.
+_FREQUENT = 0.6
 #: A classifier needs a few releases to learn from.
 _FEW = 100
 
@@ -85,8 +87,10 @@ def choose(
     seed : int
         For the classifiers.
     """
-    half = len(first) // 2, len(second) // 2
-    fit, tune = (first[: half[0]], second[: half[1]]), (first[half[0] :], second[half[1] :])
+    # With next to nothing to go by, both parts are all there is: the event is poor, its count still fair.
+    half = (len(first) // 2, len(second) // 2) if len(first) >= 4 else (0, 0)
+    fit = (first[: half[0]], second[: half[1]]) if half[0] else (first, second)
+    tune = first[half[0] :], second[half[1] :]
     best = Event(Coordinate(0, names[0]), np.inf, True, True, -np.inf)
     for score in _scores(fit[0], fit[1], names, seed):
         event = _best_cut(score, score.of(tune[0]), score.of(tune[1]), miss, delta)
@@ -130,7 +134,10 @@ def _best_cut(score: Score, first: FloatArray, second: FloatArray, miss: float, 
             here, there = (np.searchsorted(x, cuts, side="right").astype(np.float64) for x in (a, b))
         for is_first in (True, False):
             hits, others = (here, there) if is_first else (there, here)
-            bounds = quick_bounds(hits, others, sizes if is_first else sizes[::-1], miss, delta)
+            mine, other = sizes if is_first else sizes[::-1]
+            bounds = quick_bounds(hits, others, (mine, other), miss, delta)
+            # Where nothing shows, nearly sure events come out best, and tell least of what could have been seen.
+            bounds = np.where((bounds <= 0) & (others > _FREQUENT * other), -99.0, bounds)
             place = int(np.argmax(bounds))
             if bounds[place] > best.expected:
                 best = Event(score, float(cuts[place]), above, is_first, float(bounds[place]))

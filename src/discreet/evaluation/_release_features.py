@@ -23,8 +23,8 @@ _LEVELS, _LEAVES = 24, 128
 
 def map_for(release: Any, records: Sequence[Any]) -> FeatureMap | None:
     """Return the map for a release of a kind that is known here."""
-    if isinstance(release, Synopsis):
-        return Leaves(release, records)
+    if isinstance(_synopsis(release), Synopsis):
+        return Leaves(_synopsis(release), records)
     if isinstance(release, Reports):
         return ReportFields(release)
     if isinstance(release, Counts):
@@ -52,7 +52,8 @@ class Leaves(_OneByOne):
         names += [f"weight of leaf {i}" for i in range(_LEAVES)]
         self.names = tuple(names)
 
-    def __call__(self, release: Synopsis) -> FloatArray:
+    def __call__(self, release: Any) -> FloatArray:
+        release = _synopsis(release)
         weights = release.weights.astype(np.float64)
         some = len(weights) > 0
         found = [release.total, float(len(weights))]
@@ -79,6 +80,11 @@ class Leaves(_OneByOne):
             path[np.minimum(tree.depth[nodes], _LEVELS - 1)] = tree.estimate[nodes]
             depth = float(tree.depth[nodes].max()) if len(nodes) else np.nan
         return [*found, *path.tolist(), depth]
+
+
+def _synopsis(release: Any) -> Any:
+    """Return the synopsis of a fitted method that makes one and no centres."""
+    return release if hasattr(release, "cluster_centers_") else getattr(release, "synopsis_", release)
 
 
 def _holds(lower: FloatArray, upper: FloatArray, place: FloatArray, top: FloatArray) -> npt.NDArray[np.bool_]:

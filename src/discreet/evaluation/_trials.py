@@ -24,9 +24,12 @@ FloatArray = npt.NDArray[np.float64]
 #: Takes the side (0 or 1) and the features of a portion of releases.
 Take = Callable[[int, FloatArray], None]
 
-_PORTION, _BATCH = 200, 1 << 16
+#: Releases in the first portion and in the largest: one by one, and in batches.
+_SINGLE, _BATCH = (1, 256), (1 << 12, 1 << 16)
 #: Seconds of work left below which processes are not worth starting.
-_WORTH = 8.0
+_WORTH = 20.0
+#: Seconds after which the speed is known.
+_SEEN = 0.5
 
 
 @dataclass(frozen=True)
@@ -82,28 +85,44 @@ class Runner:
         self.game, self.features, self.columns, self.meter = game, features, columns, meter
         self.workers = workers
         self.speed = 0.0  # pairs of releases a second
-        self._fits: bool | None = None
+        self._started = False
 
-    def run(self, phase: int, pairs: int, take: Take, *, deadline: float | None = None) -> int:
+    def run(self, phase: int, pairs: int, take: Take, *, deadline: float | None = None, ahead: int = 0) -> int:
         """Run so many releases of each input, or fewer if the deadline passes; return how many.
 
-        Without a deadline the number is fixed beforehand, as it must be for releases that are counted.
+        Without a deadline the number is fixed beforehand, as it must be for releases that are counted. ``ahead`` are
+        those of later phases: they count when it is decided whether processes pay.
         """
-        portion = min(_BATCH if self.game.batch else _PORTION, max(pairs // 16, 1))
-        sizes = [min(portion, pairs - start) for start in range(0, pairs, portion)]
-        done, begun = 0, time.monotonic()
-        for first in self._waves(sizes):
-            wave = [(index, sizes[index]) for index in first]
+        sizes = list(_sizes(pairs, *(_BATCH if self.game.batch else _SINGLE)))
+        self._start()
+        done, start = 0, (0, time.monotonic())
+        for places in self._waves(sizes):
+            wave = [(index, sizes[index]) for index in places]
             for (_, size), found in zip(wave, self._portions(phase, wave), strict=True):
                 for side in (0, 1):
                     take(side, found[side])
                 done += size
                 self.meter.advance(size)
-            self.speed = done / max(time.monotonic() - begun, 1e-9)
-            if deadline is not None and time.monotonic() >= deadline:
+            now = time.monotonic()
+            spent = max(now - start[1], 1e-9)
+            self.speed = (done - start[0]) / spent
+            if deadline is not None and now >= deadline:
                 break
-            self._settle((pairs - done) / self.speed)
+            if not start[0]:  # the first runs load and compile: they say little of the speed
+                start = (done, now)
+            elif self.workers is None and spent > _SEEN and (pairs - done + ahead) / self.speed > _WORTH:
+                self.workers = _cores()
+                self._start()
+                start = (done, time.monotonic())
         return done
+
+    def _start(self) -> None:
+        """Start the processes, so that the time it takes is not mistaken for that of the runs."""
+        if self.workers is not None and self.workers > 1 and not self._started:
+            from sklearn.utils.parallel import Parallel, delayed
+
+            Parallel(n_jobs=self.workers)([delayed(_ready)(place) for place in range(self.workers)])
+            self._started = True
 
     def _waves(self, sizes: list[int]) -> Iterator[range]:
         """Yield places of portions: one by one here, several at a time over processes."""
@@ -113,40 +132,39 @@ class Runner:
             yield range(start, min(start + step, len(sizes)))
             start += step
 
-    def _settle(self, seconds: float) -> None:
-        """Decide on processes once the speed is known."""
-        if self.workers is None and seconds > _WORTH:
-            self.workers = _cores()
-        if self.workers is not None and self.workers > 1 and not self._picklable():
-            self.workers = 1
-
     def _portions(self, phase: int, wave: list[tuple[int, int]]) -> list[tuple[FloatArray, FloatArray]]:
         if len(wave) == 1 or (self.workers or 1) == 1:
             return [self._pair(phase, index, size) for index, size in wave]
         from sklearn.utils.parallel import Parallel, delayed
 
-        work = (
+        work = [
             delayed(_portion)(self.game, self.features, self.columns, side, size, phase, index)
             for index, size in wave
             for side in (0, 1)
-        )
-        found = list(Parallel(n_jobs=self.workers)(work))
+        ]
+        try:
+            found = list(Parallel(n_jobs=self.workers)(work))
+        except pickle.PicklingError:  # it cannot leave this process
+            self.workers = 1
+            return [self._pair(phase, index, size) for index, size in wave]
         return list(zip(found[::2], found[1::2], strict=True))
 
     def _pair(self, phase: int, index: int, size: int) -> tuple[FloatArray, FloatArray]:
         first, second = (self.game.portion(self.features, self.columns, side, size, phase, index) for side in (0, 1))
         return first, second
 
-    def _picklable(self) -> bool:
-        if self._fits is None:
-            from joblib.externals import cloudpickle  # type: ignore[import-untyped]
 
-            try:
-                cloudpickle.dumps((self.game, self.features))
-                self._fits = True
-            except (pickle.PicklingError, TypeError, AttributeError, ValueError):
-                self._fits = False
-        return self._fits
+def _sizes(pairs: int, first: int, largest: int) -> Iterator[int]:
+    """Yield sizes of portions that grow: a slow mechanism must not run for long before its speed is known."""
+    left, size = pairs, first
+    while left > 0:
+        yield min(size, left)
+        left -= size
+        size = min(2 * size, largest)
+
+
+def _ready(place: int) -> int:
+    return place
 
 
 def _portion(game: Game, features: FeatureMap, columns: Any, side: int, size: int, *place: int) -> FloatArray:

@@ -17,8 +17,9 @@ import numpy.typing as npt
 
 from discreet import _checks
 from discreet.engines._progress import Meter
-from discreet.errors import InvalidArgument, InvalidType
+from discreet.errors import InvalidType
 from discreet.evaluation._bounds import lower_bound
+from discreet.evaluation._claims import read_claim, read_delta
 from discreet.evaluation._events import Event, choose
 from discreet.evaluation._features import FeatureMap, Own, features_for
 from discreet.evaluation._trials import Game, Runner
@@ -32,7 +33,7 @@ _LOOK, _SCREEN, _CHOOSE, _COUNT = range(4)
 #: More features than this are thinned out by a few runs of their own.
 _MOST_FEATURES, _FIRST_FEATURES = 64, 8
 _SCREENED = 400
-_LEAST = 50
+_LEAST, _FEWEST = 50, 10
 
 
 def audit(
@@ -114,8 +115,7 @@ def audit(
         raise InvalidType("mechanism", mechanism, "a function mechanism(data, rng)", "mechanism=lambda data, rng: ...")
     total = _checks.whole("trials", trials, low=2 * _LEAST)
     level = float(_checks.probability("confidence", confidence))
-    claimed = None if epsilon is None else float(_claim(epsilon))
-    slack = _delta(delta)
+    claimed, slack = read_claim(epsilon), read_delta(delta)
     seconds = None if time_budget is None else float(_checks.positive("time_budget", time_budget))
     if workers is not None:
         _checks.whole("workers", workers, low=1, high=256)
@@ -125,7 +125,7 @@ def audit(
     game = Game(mechanism, (data, neighbour), root_of(random_state), bool(batch))
     chosen = _features(game, features)
     with Meter(total, progress) as meter:
-        columns = _screen(game, chosen)
+        columns = _screen(Runner(game, chosen, None, workers, meter), begun, seconds)
         runner = Runner(game, chosen, columns, workers, meter)
         names = chosen.names if columns is None else tuple(chosen.names[c] for c in columns)
         first, event = _choose(runner, total // 2, names, 1 - level, slack, begun, seconds)
@@ -148,19 +148,6 @@ def audit(
     )
 
 
-def _claim(epsilon: object) -> _checks.Exact:
-    if isinstance(epsilon, (int, float)) and not isinstance(epsilon, bool) and epsilon == 0:
-        return 0.0
-    return _checks.budget("epsilon", epsilon)
-
-
-def _delta(delta: object) -> float:
-    number = float(_checks.probability("delta", delta, closed=True))
-    if number == 1:
-        raise InvalidArgument("delta", delta, "less than 1", "delta=1e-6")
-    return number
-
-
 def _estimate(p: float, q: float, delta: float) -> float:
     if p <= delta:
         return 0.0
@@ -177,22 +164,22 @@ def _features(game: Game, own: Callable[[Any], Any] | None) -> FeatureMap:
     return features_for(look[0], *game.inputs)
 
 
-def _screen(game: Game, features: FeatureMap) -> npt.NDArray[np.int64] | None:
+def _screen(runner: Runner, begun: float, seconds: float | None) -> npt.NDArray[np.int64] | None:
     """Thin out many features: keep the first ones and those whose means differ most, on runs of their own."""
-    width = len(features.names)
-    if width <= _MOST_FEATURES:
+    if len(runner.features.names) <= _MOST_FEATURES:
         return None
-    a, b = (game.portion(features, None, side, _SCREENED, _SCREEN, 0) for side in (0, 1))
-    known = [np.isfinite(x) for x in (a, b)]
+    kept: tuple[list[FloatArray], list[FloatArray]] = ([], [])
+    deadline = None if seconds is None else begun + 0.1 * seconds
+    runner.run(_SCREEN, _SCREENED, lambda side, X: kept[side].append(X), deadline=deadline)
+    tables = [np.concatenate(part) for part in kept]
+    known = [np.isfinite(x) for x in tables]
     counts = [np.maximum(k.sum(axis=0), 1) for k in known]
-    means = [np.where(k, x, 0.0).sum(axis=0) / c for x, k, c in zip((a, b), known, counts, strict=True)]
-    squares = [
-        (np.where(k, x - m, 0.0) ** 2).sum(axis=0) / c**2
-        for x, k, m, c in zip((a, b), known, means, counts, strict=True)
-    ]
+    means = [np.where(k, x, 0.0).sum(axis=0) / c for x, k, c in zip(tables, known, counts, strict=True)]
+    parts = zip(tables, known, means, counts, strict=True)
+    squares = [(np.where(k, x - m, 0.0) ** 2).sum(axis=0) / c**2 for x, k, m, c in parts]
     gap = np.abs(means[0] - means[1])
     strength = np.where(gap > 0, gap / np.sqrt(squares[0] + squares[1] + 1e-300), 0.0)
-    strength = np.maximum(strength, np.abs(counts[0] - counts[1]) / math.sqrt(_SCREENED))
+    strength = np.maximum(strength, np.abs(counts[0] - counts[1]) / math.sqrt(len(tables[0])))
     strength[:_FIRST_FEATURES] = np.inf
     return np.sort(np.argsort(-strength, kind="stable")[:_MOST_FEATURES])
 
@@ -208,7 +195,7 @@ def _choose(
 ) -> tuple[int, Event]:
     kept: tuple[list[FloatArray], list[FloatArray]] = ([], [])
     deadline = None if seconds is None else begun + 0.4 * seconds
-    done = runner.run(_CHOOSE, pairs, lambda side, X: kept[side].append(X), deadline=deadline)
+    done = runner.run(_CHOOSE, pairs, lambda side, X: kept[side].append(X), deadline=deadline, ahead=pairs)
     first, second = (np.concatenate(part) for part in kept)
     seed = runner.game.root % 2**32
     return done, choose(first, second, names, miss=miss, delta=delta, seed=seed)
@@ -219,7 +206,7 @@ def _affordable(pairs: int, speed: float, begun: float, seconds: float | None) -
     if seconds is None:
         return pairs
     left = begun + seconds - time.monotonic()
-    return min(pairs, max(int(0.9 * speed * left), _LEAST))
+    return min(pairs, max(int(0.9 * speed * left), _FEWEST))
 
 
 def _count(runner: Runner, pairs: int, event: Event) -> tuple[int, int]:

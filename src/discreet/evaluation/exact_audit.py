@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from discreet import _checks
 from discreet.errors import InvalidArgument, InvalidType
+from discreet.evaluation._claims import read_claim
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -139,7 +140,7 @@ def exact_audit(
     """
     if not callable(law):
         raise InvalidType("law", law, "a function from data to the chances of outcomes", "law=lambda data: {...}")
-    claimed = None if epsilon is None else float(_checks.budget("epsilon", epsilon))
+    claimed = read_claim(epsilon)
     slack = float(_checks.probability("delta", delta, closed=True))
     here, there = _chances(law(data)), _chances(law(neighbour))
     outcomes = list(dict.fromkeys([*here, *there]))

@@ -84,13 +84,13 @@ def neighbour_pairs(
         raise InvalidArgument("form", form, "matrix or table for a domain of several columns", 'form="matrix"')
     found = []
     for name, base, record in _cases(declared, n, random_state):
-        if kind == "add":
-            first, second = base, np.concatenate([base, record[None]])
-        else:
-            middle = declared.from_unit(np.full((1, len(declared)), 0.5))
-            if np.array_equal(middle[0], record, equal_nan=True):
-                middle = declared.high[None] * 1.0
-            first, second = np.concatenate([base, middle]), np.concatenate([base, record[None]])
+        rows_of_both, one = _snapped(base, declared), _snapped(record[None], declared)
+        first, second = rows_of_both, np.concatenate([rows_of_both, one])
+        if kind == "replace":
+            other = _snapped(declared.low[None], declared)
+            if np.array_equal(other, one):
+                other = _snapped(declared.high[None], declared)
+            first = np.concatenate([rows_of_both, other])
         found.append(NeighbourPair(name, _as(first, declared, shape), _as(second, declared, shape)))
     return found
 
@@ -131,6 +131,17 @@ def _cases(domain: Domain, n: int, random_state: object) -> Iterator[tuple[str, 
             only = middle.copy()
             only[c] = len(column.categories) - 0.5
             yield f"the only row of a category of {column.name}", others, only
+
+
+def _snapped(rows: FloatArray, domain: Domain) -> FloatArray:
+    """Put the coordinates of categories where categories are; what is missing or out of bounds stays."""
+    found = rows.copy()
+    for c, column in enumerate(domain):
+        if isinstance(column, Categorical):
+            inside = (found[:, c] >= column.low) & (found[:, c] <= column.high)
+            last = len(column.categories) - 1
+            found[inside, c] = np.minimum(np.floor(found[inside, c]), last) + 0.5
+    return found
 
 
 def _even(n: int, d: int, random_state: object) -> FloatArray:

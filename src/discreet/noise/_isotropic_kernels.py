@@ -4,8 +4,8 @@ A row of n coordinates takes W = 2⌈n/2⌉ + n words of 64 random bits. A word 
 [w, w + 1)/2^64 whose further digits are not drawn yet. The first words are pairs for Box and Muller's normals, which
 give a direction; the last n give a Gamma(n) radius, -ln(u_1 ... u_n). For n = 1 two words do: a sign and a length.
 
-The kernel works at u = (⌊w/2^11⌋ + 1/2)/2^53, at most 2^-54 from the real number, and carries a bound on the error of
-every coordinate along:
+The kernel works at u = (⌊w/2^11⌋ + 1/2)/2^53, at most 2^-54 from the real number below 1/2, and at most 2^-53 above,
+where the sum is rounded. It carries a bound on the error of every coordinate along:
 
 - ln: |ln u - ln u'| <= 2^-53/u unless the leading 53 digits are all 0 (then nothing is known);
 - √: |√a - √b| <= |a - b|/√a;
@@ -56,7 +56,7 @@ def offsets(words: Any, first: int, scale: float, direction: Any, wobble: Any, o
     for i in range(0, n if n > 1 else 0, 2):
         u, turn = _uniform(words[place]), 2 * math.pi * _uniform(words[place + 1])
         place += 2
-        if u < _TINY:
+        if u < _TINY or u == 1.0:  # 1 is a number just below it, rounded: its logarithm is not known to a digit
             return False
         energy = -math.log(u)
         r = math.sqrt(2 * energy)
@@ -103,6 +103,10 @@ def add_rows(words: Any, scale: float, places: Any, open_rows: Any) -> None:  # 
         decided = offsets(words, row * per_row, scale, direction, wobble, out, bound)
         if decided:
             for j in range(n):
+                # Beyond 2^53 a double has no fraction, and beyond 2^63 a whole number would wrap round.
+                if not abs(out[j]) < 2.0**53:
+                    decided = False
+                    break
                 share = out[j] - math.floor(out[j])
                 if abs(share - 0.5) <= 2 * bound[j]:
                     decided = False

@@ -46,7 +46,7 @@ def shifts(words: Any, at: int, scale: float, sine: float, cosine: float, size: 
     """
     beta = 2 * math.pi * _uniform(words[at])
     u1, u2, coin = _uniform(words[at + 1]), _uniform(words[at + 2]), _uniform(words[at + 3])
-    if u1 < _TINY or u2 < _TINY:
+    if u1 < _TINY or u2 < _TINY or u1 * u2 == 1.0:
         return OPEN, 0.0, 0.0, 0.0, 0.0
     t = -math.log(u1 * u2)
     theta = t * scale

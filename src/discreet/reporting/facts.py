@@ -1,0 +1,314 @@
+"""All that can be said about an artifact, as plain data: what the page shows and what programs read.
+
+Nothing here is a raw value: everything comes from the artifact, which may be published, and from its guarantee. The one
+exception is the comparison with the raw table, which the user must ask for and which is marked as not private.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from discreet import anonymity, local
+from discreet._output import promise_place
+from discreet._version import __version__
+from discreet.domain import Categorical, Domain
+from discreet.engines import open as open_table
+from discreet.errors import DataSourceError, DiscreetError, FormatError
+from discreet.guarantee import Guarantee
+from discreet.reporting import words
+from discreet.synopses import Synopsis
+
+_BINS = 24
+#: Frequencies shown; the others are in the estimate itself.
+_MOST_CANDIDATES = 30
+
+
+def report_facts(
+    artifact: str | Path,
+    *,
+    against: Any = None,
+    attacks: Sequence[str | Path] = (),
+    audits: Sequence[str | Path] = (),
+    candidates: Sequence[Any] | None = None,
+) -> dict[str, Any]:
+    """Collect the facts about a released file.
+
+    Parameters
+    ----------
+    artifact : path
+        A synopsis (Parquet), counts of local reports, or a table with its promise beside it
+        (``<name>.guarantee.json``).
+    against : table or path, optional
+        The raw table: adds a comparison of distributions, which is *not private*.
+    attacks, audits : list of path
+        Results of ``discreet attack --json`` and ``discreet audit --json`` to show.
+    candidates : list, optional
+        Of counts: the values whose frequencies to show.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import discreet as dc
+    >>> synopsis = dc.GridSynopsis(1.0, (0, 1), 4).fit(np.full((50, 2), 0.5)).synopsis_
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     synopsis.save(Path(folder) / "s.parquet")
+    ...     facts = report_facts(Path(folder) / "s.parquet")
+    >>> facts["kind"], facts["promise"]["epsilon"], facts["checks"]["seal"]
+    ('synopsis', 1.0, 'intact')
+    """
+    path = Path(artifact).expanduser()
+    if not path.is_file():
+        raise DataSourceError(f"artifact: no file {str(artifact)!r}; name what was released")
+    payload = path.read_bytes()
+    kind, guarantee, seal, release, thing = _open(path, payload, candidates)
+    facts = {
+        "format": "discreet.report",
+        "format_version": 1,
+        "file": path.name,
+        "bytes": len(payload),
+        "file_sha256": hashlib.sha256(payload).hexdigest(),
+        "kind": kind,
+        "checks": {"seal": seal, "ledger": "adds up", "seeded": guarantee.seeded},
+        "promise": {
+            "model": guarantee.model,
+            "epsilon": None if guarantee.epsilon is None else float(guarantee.epsilon),
+            "delta": guarantee.delta,
+            "unit": guarantee.unit,
+            "plain": words.for_lawyers(guarantee),
+            "symbols": words.for_experts(guarantee),
+        },
+        "ledger": [
+            {"step": line.label, "depth": depth, "composition": str(line.kind), "epsilon": float(line.amount)}
+            for top in guarantee.ledger
+            for depth, line in top.walk()
+        ],
+        "assumptions": list(guarantee.assumptions),
+        "columns": _columns(guarantee.domain),
+        "parameters": dict(guarantee.parameters),
+        "release": release,
+        "attacks": [_attached(file, "attack") for file in attacks],
+        "audits": [_attached(file, "audit") for file in audits],
+        "digest": guarantee.digest,
+        "made_by": guarantee.version,
+        "reported_by": __version__,
+    }
+    if against is not None:
+        facts["comparison"] = _comparison(thing, guarantee, against)
+    return facts
+
+
+def _open(
+    path: Path, payload: bytes, candidates: Sequence[Any] | None
+) -> tuple[str, Guarantee, str, dict[str, Any], Any]:
+    """Find out what a file is, check its seal, and describe what was released."""
+    promise = promise_place(path)
+    if promise.is_file():
+        guarantee = Guarantee.from_json(promise.read_text(encoding="utf-8"))
+        seal = "none" if guarantee.digest is None else "intact" if guarantee.verify(payload) else "BROKEN"
+        table = _read_table(path)
+        if guarantee.model == "syntactic":
+            return "anonymous table", guarantee, seal, _anonymous(table, guarantee), table
+        return "perturbed table", guarantee, seal, _perturbed(table, guarantee), table
+    try:
+        counts = local.Counts.from_bytes(payload)
+    except DiscreetError:
+        counts = None
+    if counts is not None:
+        return "counts of local reports", counts.guarantee, "intact", _frequencies(counts, candidates), counts
+    if path.suffix.lower() in (".parquet", ".pq"):
+        synopsis = Synopsis.load(path)  # refuses what was changed
+        return "synopsis", synopsis.guarantee, "intact", _synopsis(synopsis), synopsis
+    raise FormatError(
+        f"{path.name} is neither a synopsis nor counts of reports, and there is no {promise.name} beside it; "
+        "a table is reported together with its promise"
+    )
+
+
+def _read_table(path: Path) -> pa.Table:
+    try:
+        if path.suffix.lower() in (".parquet", ".pq"):
+            return pq.read_table(path)
+        return pa_csv.read_csv(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise FormatError(f"{path.name} cannot be read as a table: {str(error).splitlines()[0]}") from None
+
+
+def _columns(domain: Domain | None) -> list[dict[str, Any]]:
+    if domain is None:
+        return []
+    return [{"name": name, **declared} for name, declared in domain.to_dict().items()]
+
+
+def _synopsis(synopsis: Synopsis) -> dict[str, Any]:
+    marginals = []
+    for column in synopsis.domain:
+        found = synopsis.marginal(column.name, None if isinstance(column, Categorical) else _BINS)
+        edges = None if found.edges is None else found.edges.tolist()
+        labels = [str(c) for c in found.categories] if found.categories else _intervals(edges or [])
+        marginals.append(
+            {
+                "column": column.name,
+                "edges": edges,
+                "labels": labels,
+                "counts": found.counts.tolist(),
+                "std_errors": found.std_errors.tolist(),
+            }
+        )
+    plane = None
+    if len(synopsis.domain) >= 2:
+        volume = np.prod(synopsis.upper[:, :2] - synopsis.lower[:, :2], axis=1)
+        with np.errstate(all="ignore"):
+            density = synopsis.weights / np.where(volume > 0, volume, np.nan)
+        plane = {
+            "columns": list(synopsis.domain.names[:2]),
+            "lower": synopsis.lower[:, :2].tolist(),
+            "upper": synopsis.upper[:, :2].tolist(),
+            "density": density.tolist(),
+            "low": synopsis.domain.low[:2].tolist(),
+            "high": synopsis.domain.high[:2].tolist(),
+        }
+    return {
+        "leaves": synopsis.n_leaves,
+        "rows": synopsis.total,
+        "rows_std_error": float(np.sqrt(synopsis.total_variance)),
+        "marginals": marginals,
+        "plane": plane,
+    }
+
+
+def _anonymous(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
+    domain = guarantee.domain
+    roles = {} if domain is None else {c.name: c.role for c in domain}
+    names = table.column_names
+    quasi = [n for n in names if roles.get(n.removesuffix("_low").removesuffix("_high")) == "quasi-identifier"]
+    sensitive = [n for n in names if roles.get(n) == "sensitive"]
+    out: dict[str, Any] = {"rows": table.num_rows, "quasi_identifiers": quasi, "sensitive": sensitive}
+    if quasi and table.num_rows:
+        found = anonymity.risk(table, quasi, sensitive or None)
+        out["risk"] = found.to_dict()
+        sizes = table.group_by(quasi).aggregate([([], "count_all")]).column("count_all").to_numpy()
+        edges = np.unique(np.quantile(sizes, np.linspace(0, 1, 13)).astype(int))
+        edges = np.append(edges, edges[-1] + 1) if len(edges) > 1 else np.array([edges[0], edges[0] + 1])
+        counts, _ = np.histogram(sizes, edges)
+        out["classes"] = {
+            "labels": [str(a) if b == a + 1 else f"{a} to {b - 1}" for a, b in pairwise(edges.tolist())],
+            "counts": counts.tolist(),
+        }
+    out["first_rows"] = [{k: str(v) for k, v in row.items()} for row in table.slice(0, 6).to_pylist()]
+    return out
+
+
+def _perturbed(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
+    marginals = []
+    for name in table.column_names:
+        column = table.column(name)
+        if pa.types.is_floating(column.type) or pa.types.is_integer(column.type):
+            values = column.to_numpy().astype(np.float64)
+            values = values[np.isfinite(values)]
+            if not len(values):
+                continue
+            counts, edges = np.histogram(values, _BINS)
+            labels = _intervals(edges.tolist())
+        else:
+            found = column.value_counts().to_pylist()
+            found.sort(key=lambda pair: -pair["counts"])
+            labels, counts, edges = [str(f["values"]) for f in found[:_MOST_CANDIDATES]], np.array(
+                [f["counts"] for f in found[:_MOST_CANDIDATES]]
+            ), None  # fmt: skip
+        marginals.append(
+            {
+                "column": name,
+                "edges": None if edges is None else edges.tolist(),
+                "labels": labels,
+                "counts": counts.tolist(),
+                "std_errors": None,
+            }
+        )
+    return {"rows": table.num_rows, "marginals": marginals}
+
+
+def _frequencies(counts: local.Counts, candidates: Sequence[Any] | None) -> dict[str, Any]:
+    out: dict[str, Any] = {"reports": counts.n, "mechanism": counts.mechanism.to_dict()}
+    try:
+        found: Any = counts.mechanism.estimate(counts, None if candidates is None else list(candidates))
+    except (DiscreetError, TypeError) as error:
+        out["note"] = f"no frequencies shown: {error}"
+        return out
+    if not hasattr(found, "candidates"):
+        return out
+    order = np.argsort(-found.count)[:_MOST_CANDIDATES]
+    low, high = found.interval(0.95)
+    out["frequencies"] = [
+        {"candidate": str(found.candidates[i]), "count": float(found.count[i]), "std_error": float(found.std_error[i]),
+         "lower": float(low[i]), "upper": float(high[i])}
+        for i in order
+    ]  # fmt: skip
+    return out
+
+
+def _comparison(thing: Any, guarantee: Guarantee, against: Any) -> dict[str, Any]:
+    """Set the release's distribution of every column beside the raw one: total variation, and bins of both."""
+    domain = guarantee.domain
+    if domain is None:
+        raise FormatError("the artifact declares no columns, so there is nothing to compare by")
+    columns = []
+    source = open_table(against)
+    for column in domain:
+        if column.role in ("identifier", "person") or column.name not in source.names:
+            continue
+        raw = np.concatenate([b[0] for b in open_table(against)._batches(domain.select([column.name]))])
+        n_bins = len(column.categories) if isinstance(column, Categorical) else _BINS
+        edges = np.linspace(column.low, column.high, n_bins + 1)
+        before = np.histogram(np.clip(raw[~np.isnan(raw)], column.low, column.high), edges)[0].astype(float)
+        after = _released(thing, column, edges, domain)
+        if after is None or not before.sum() or not np.abs(after).sum():
+            continue
+        shares = before / before.sum(), np.maximum(after, 0) / max(np.maximum(after, 0).sum(), 1e-12)
+        labels = [str(c) for c in column.categories] if isinstance(column, Categorical) else _intervals(edges.tolist())
+        columns.append(
+            {"column": column.name, "labels": labels, "raw": shares[0].tolist(), "released": shares[1].tolist(),
+             "total_variation": float(np.abs(shares[0] - shares[1]).sum() / 2)}
+        )  # fmt: skip
+    return {"private": False, "columns": columns}
+
+
+def _released(thing: Any, column: Any, edges: Any, domain: Domain) -> Any:
+    """Return the release's mass in the bins of one column, or None where it has no such column."""
+    if isinstance(thing, Synopsis):
+        found = thing.marginal(column.name, None if isinstance(column, Categorical) else edges)
+        return np.asarray(found.counts, np.float64)
+    if isinstance(thing, pa.Table) and column.name in thing.column_names:
+        kind = thing.column(column.name).type
+        if not isinstance(column, Categorical) and not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
+            return None  # printed intervals: their rows have no value
+        one = thing.select([column.name])
+        values = np.concatenate([b[0] for b in open_table(one)._batches(domain.select([column.name]))])
+        values = np.clip(values[~np.isnan(values)], column.low, column.high)
+        return np.histogram(values, edges)[0].astype(float) if len(values) else None
+    return None
+
+
+def _attached(file: str | Path, what: str) -> dict[str, Any]:
+    try:
+        facts = json.loads(Path(file).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise DataSourceError(
+            f"{what}: {str(file)!r} is no JSON file; write one with 'discreet {what} --json'"
+        ) from None
+    if not isinstance(facts, dict):
+        raise FormatError(f"{what}: {str(file)!r} holds no result of 'discreet {what} --json'")
+    return {"file": Path(file).name, "result": facts}
+
+
+def _intervals(edges: Sequence[float]) -> list[str]:
+    return [f"{a:.4g}" for a in edges[:-1]]

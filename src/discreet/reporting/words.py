@@ -1,0 +1,125 @@
+"""The promise in words that a lawyer can read, and in symbols that an expert can check."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from discreet.guarantee import Guarantee
+
+
+def for_lawyers(guarantee: Guarantee) -> list[str]:
+    """Return the promise in plain sentences.
+
+    Examples
+    --------
+    >>> from discreet.guarantee import Ledger
+    >>> ledger = Ledger(epsilon=1)
+    >>> _ = ledger.spend("cells", 1, "parallel")
+    >>> for_lawyers(Guarantee.from_ledger(ledger, model="central"))[0][:71]
+    'Whether or not one row is in the table, every possible release is almos'
+    """
+    epsilon = guarantee.epsilon
+    if epsilon is None:
+        return _of_tables(guarantee)
+    if math.isinf(epsilon):
+        return ["This release carries no privacy guarantee. It must not leave the building."]
+    factor = f"{math.exp(epsilon):,.3g}" if epsilon < 50 else "astronomically many"
+    return [*_OPENINGS[guarantee.model](guarantee, factor), *_strength(epsilon)]
+
+
+def _central(guarantee: Guarantee, factor: str) -> list[str]:
+    slack = f" This holds but for events of a total probability of {guarantee.delta:.1g}." if guarantee.delta else ""
+    return [
+        f"Whether or not {guarantee.unit} is in the table, every possible release is almost equally likely: at most "
+        f"{factor} times as likely in the one case as in the other.{slack}",
+        "So nobody who reads the release can be much surer than before that a given person is in it, or of what is "
+        "recorded about them, whatever else they know and whatever they compute from it.",
+    ]
+
+
+def _local(guarantee: Guarantee, factor: str) -> list[str]:
+    return [
+        "Every person's value was randomised before it left their hands. The collector never held a true value.",
+        f"Whatever a person reported, no value of theirs explains it more than {factor} times better than another.",
+    ]
+
+
+def _metric(guarantee: Guarantee, factor: str) -> list[str]:
+    radius = guarantee.parameters.get("radius")
+    near = "the stated distance" if radius is None else f"a distance of {radius:g}"
+    farthest = guarantee.parameters.get("epsilon_at_diameter")
+    lines = [
+        "Every row was moved at random by itself. The true row was not kept.",
+        f"Two true rows within {near} of each other explain what was published almost equally well: at most {factor} "
+        "times better the one than the other. Rows farther apart can be told apart more easily, in proportion.",
+    ]
+    if isinstance(farthest, (int, float)):
+        lines.append(
+            f"Between the two most different rows that the declared bounds allow, the level is ε = {farthest:.3g}."
+        )
+    return lines
+
+
+def _shuffled(guarantee: Guarantee, factor: str) -> list[str]:
+    return [
+        "Reports were randomised by each person and then mixed, so that nobody knows whose is whose.",
+        f"Replacing one person's value makes any collection of reports at most {factor} times as likely"
+        + (f", but for events of a total probability of {guarantee.delta:.1g}." if guarantee.delta else "."),
+    ]
+
+
+def _of_tables(guarantee: Guarantee) -> list[str]:
+    reached: dict[str, Any] = dict(guarantee.parameters.get("reached", {}))
+    k = reached.get("k")
+    lines = []
+    if k is not None:
+        person = guarantee.parameters.get("person")
+        lines.append(
+            f"Every {'person' if person else 'row'} of the table looks exactly like at least {int(k) - 1:,} others in "
+            "all the columns by which somebody could be recognised."
+        )
+    lines.append(
+        "This hides who is who. It does not hide that a person is in the table, nor what all the rows of a group have "
+        "in common, and it makes no promise against somebody who knows more than those columns."
+    )
+    if guarantee.parameters.get("output") == "sample":
+        lines.append("The rows were drawn inside the groups: they are invented, like people of their group.")
+    return lines
+
+
+_OPENINGS = {"central": _central, "local": _local, "metric": _metric, "shuffled": _shuffled}
+
+
+def _strength(epsilon: float) -> list[str]:
+    """Say how strong a level is, in the words of common practice."""
+    if epsilon <= 1:
+        return ["This is a strong level by common practice (ε of at most 1)."]
+    if epsilon <= 5:
+        return ["This is a level often used in practice (ε between 1 and 5): useful, with a margin that is not small."]
+    return [
+        "This level is weak on its own (ε above 5): it rests on what an attacker can do in practice, so look at the "
+        "attacks below before relying on it."
+    ]
+
+
+def for_experts(guarantee: Guarantee) -> list[str]:
+    """Return the promise in symbols."""
+    epsilon = guarantee.epsilon
+    if epsilon is None:
+        required = guarantee.parameters.get("required", {})
+        lines = ["for all rows r: |{s : QI(s) = QI(r)}| >= k"]
+        lines += [f"required: {name} = {value}" for name, value in dict(required).items()]
+        return lines
+    loss = "rate · d(x, x′)" if guarantee.model == "metric" else "ε"
+    slack = f" + {guarantee.delta:g}" if guarantee.delta else ""
+    lines = [f"for all neighbours x, x′ and all sets S:  P[M(x) ∈ S] <= exp({loss}) · P[M(x′) ∈ S]{slack}"]
+    lines.append(f"neighbours: {guarantee.neighbours}")
+    exact = guarantee.spent.exact
+    lines.append(f"spent, exactly: {exact}" + (" (zCDP, ρ)" if guarantee.accounting == "rho" else " (pure ε)"))
+    if guarantee.accounting == "rho":
+        lines.append(f"ε at δ = {guarantee.delta:g}: {epsilon:.6g}")
+    for name in ("rate", "noise_rate", "radius", "diameter", "epsilon_at_diameter", "step"):
+        if name in guarantee.parameters:
+            lines.append(f"{name}: {guarantee.parameters[name]}")
+    return lines
