@@ -15,7 +15,7 @@ from discreet import _checks, noise
 from discreet._checks import Exact
 from discreet.domain import Box, FloatArray
 from discreet.errors import InvalidArgument
-from discreet.metric._perturber import Perturber, Spending, checked_domain
+from discreet.metric._perturber import Perturber, Spending, numeric_box
 from discreet.noise._draw import IntArray
 from discreet.noise._means import places_of
 from discreet.noise._subsets import subsets
@@ -92,8 +92,7 @@ class Columnwise(Perturber):
         return self._reports().law
 
     def _reports(self) -> ColumnReports:
-        domain = checked_domain(self)
-        return self._numbers(domain.select([c.name for c in domain if c.kind == "numeric"]).bounds)
+        return self._numbers(numeric_box(self))
 
     def _numbers(self, box: Box) -> ColumnReports:
         epsilon = local_epsilon(self.epsilon)

@@ -38,7 +38,8 @@ class Density:
     tables : ndarray of int64, (levels, slots)
         For every level an open hash table of its occupied cells.
     shares : ndarray, (levels, slots)
-        θ times the cell's share of the points over its volume: what the level adds to the density.
+        θ times the cell's share of the points over its share of the box: what the level adds to the density, times the
+        volume of the box, which may be beyond doubles.
     """
 
     low: FloatArray
@@ -92,7 +93,7 @@ def fit_density(points: FloatArray, weights: FloatArray, low: FloatArray, high: 
         cells, inverse = np.unique(own, return_inverse=True)
         mass = np.bincount(inverse.ravel(), weights) / weights.sum()
         table, share = np.full(slots, _FREE), np.zeros(slots)
-        _fill(cells, theta[level] * mass * 2.0 ** (level * len(width)) / float(np.prod(width)), table, share)
+        _fill(cells, theta[level] * mass * _cells(level, len(width)), table, share)
         tables.append(table)
         shares.append(share)
     return Density(low, width, theta, np.array(tables), np.array(shares))
@@ -102,6 +103,11 @@ def _keys(unit: FloatArray, level: int) -> npt.NDArray[np.int64]:
     keys = np.empty(len(unit), np.int64)
     _make_keys(np.ascontiguousarray(unit), 1 << level, keys)
     return keys
+
+
+def _cells(level: int, d: int) -> float:
+    """Return the number of cells of a level; 0, so that it has no share, if they are beyond doubles."""
+    return 2.0 ** (level * d) if level * d < 1000 else 0.0
 
 
 def _mixture(keys: list[Any], weights: FloatArray, counted: Any, d: int) -> FloatArray:
@@ -114,7 +120,7 @@ def _mixture(keys: list[Any], weights: FloatArray, counted: Any, d: int) -> Floa
         mass = np.bincount(inverse.ravel(), weights[counted]) / whole if whole > 0 else np.zeros(len(cells))
         place = np.minimum(np.searchsorted(cells, own[other]), len(cells) - 1)
         found = np.where(cells[place] == own[other], mass[place], 0.0)
-        densities[:, level] = found * 2.0 ** (level * d) if level * d < 1000 else 0.0
+        densities[:, level] = found * _cells(level, d)
     densities[:, 0] = 1.0  # the flat density holds for every point
     theta = np.full(len(keys), 1 / len(keys))
     share = weights[other] / weights[other].sum() if weights[other].sum() > 0 else np.full(int(other.sum()), 1.0)
@@ -158,7 +164,7 @@ def _fill(cells: Any, shares: Any, table: Any, out: Any) -> None:  # pragma: no 
 
 @jit
 def density_at(point: Any, low: Any, width: Any, tables: Any, shares: Any) -> float:  # pragma: no cover
-    """Return the density at one point."""
+    """Return the density at one point, times the volume of the box."""
     d, mask = point.shape[0], tables.shape[1] - 1
     for j in range(d):
         if point[j] < low[j] or point[j] > low[j] + width[j]:
@@ -182,6 +188,7 @@ def density_at(point: Any, low: Any, width: Any, tables: Any, shares: Any) -> fl
 @jit
 def log_densities(points: Any, low: Any, width: Any, tables: Any, shares: Any, out: Any) -> None:  # pragma: no cover
     """Return ln of the density at many points."""
+    log_volume = np.log(width).sum()
     for i in range(points.shape[0]):
         found = density_at(points[i], low, width, tables, shares)
-        out[i] = math.log(found) if found > 0 else -math.inf
+        out[i] = math.log(found) - log_volume if found > 0 else -math.inf

@@ -12,6 +12,18 @@ from discreet.domain import FloatArray
 from discreet.metric.scaling import Scaling
 from discreet.noise._draw import IntArray
 
+#: Where moving points into the box may move them apart: the box is not square to the metric, or lies on a sphere.
+WITHIN_BOUNDS = "values lie within the declared bounds; one beyond them counts as the nearest, and distances so"
+
+
+def lattice_assumption(step: float, rate: Any, steps: float, words: str = "") -> str:
+    """Say what rounding to a lattice of some step adds to ε, if it moves two points apart by at most so many steps."""
+    size = words or f"{step:.3g}"
+    if isinstance(rate, str):  # "inf": without noise
+        return f"values are rounded to a lattice of step {size}"
+    more = f"{rate * step * steps:.2g}"
+    return f"values are rounded to a lattice of step {size}, which may add up to {more} to epsilon in each report"
+
 
 def to_places(rows: FloatArray, scaling: Scaling, step: float) -> IntArray:
     """Clamp rows to the box, put the middle where a value is missing, scale, and round to the lattice.

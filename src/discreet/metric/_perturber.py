@@ -89,7 +89,7 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X : array, data frame, table or path
             The rows. Values beyond the bounds count as the nearest bound; a missing number counts as the middle of its
-            column, a missing category as one drawn at random.
+            column, a missing category as one drawn at random. Dates are days since 1970-01-01, and come back as such.
         users : array, optional
             Whom every row is about, for ``ledger``.
         ledger : UserLedger, optional
@@ -123,7 +123,7 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return like(X, domain.names, columns)
 
     def _mechanisms(self, domain: Domain) -> tuple[Any, dict[str, Exact]]:
-        numeric = [c.name for c in domain if isinstance(c, Numeric)]
+        numeric = numeric_names(domain)
         categorical = [c.name for c in domain if isinstance(c, Categorical)]
         numbers = self._numbers(domain.select(numeric).bounds) if numeric else None
         if not categorical:
@@ -192,6 +192,17 @@ def checked_domain(perturber: Perturber) -> Domain:
     if isinstance(perturber.domain, Mapping):
         return Domain(perturber.domain)
     raise InvalidType("domain", type(perturber.domain).__name__, "a Domain with its columns", "Domain.box(0, [1, 1])")
+
+
+def numeric_names(domain: Domain) -> list[str]:
+    """Return the columns that are perturbed as numbers: dates are among them, in days."""
+    return [c.name for c in domain if isinstance(c, Numeric)]
+
+
+def numeric_box(perturber: Perturber) -> Box:
+    """Return the bounds of the numeric columns, where the domain was declared whole."""
+    domain = checked_domain(perturber)
+    return domain.select(numeric_names(domain)).bounds
 
 
 def _respond(codes: FloatArray, column: Categorical, budget: Exact, stream: noise.Generator) -> Any:

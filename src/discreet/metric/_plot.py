@@ -12,7 +12,7 @@ import numpy as np
 from discreet import _checks
 from discreet.domain import FloatArray
 from discreet.errors import InvalidArgument, MissingExtra
-from discreet.metric._perturber import checked_domain
+from discreet.metric._perturber import checked_domain, numeric_names
 from discreet.noise import generator
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def draw(mechanism: NDLaplace, point: Any, reports: int, delta: float) -> Any:
     except ImportError:
         raise MissingExtra("drawing a mechanism", "plot") from None
     domain = checked_domain(mechanism)
-    numeric = domain.select([c.name for c in domain if c.kind == "numeric"])
+    numeric = domain.select(numeric_names(domain))
     if len(numeric) < 2:
         raise InvalidArgument("domain", numeric.names, "at least two numeric columns to draw", "domain with two")
     noise = mechanism._numbers(numeric.bounds)
@@ -40,6 +40,7 @@ def draw(mechanism: NDLaplace, point: Any, reports: int, delta: float) -> Any:
     drawn = noise.perturb(np.tile(place, (count, 1)), generator(0))
     law = mechanism.law
     alpha = law.accuracy_radius(delta)
+    level = float(noise.spending.amount)  # of the whole: drawing again until a point fits doubles it
     figure = go.Figure()
     figure.add_trace(
         go.Scatter(x=drawn[:, 0], y=drawn[:, 1], mode="markers", name=f"{count} reports of the place",
@@ -48,7 +49,7 @@ def draw(mechanism: NDLaplace, point: Any, reports: int, delta: float) -> Any:
     rings = (
         (alpha, TEAL, "solid", f"accuracy: {1 - delta:.0%} of reports lie within {alpha:.3g}"),
         (noise.radius, MARK, "dash",
-         f"indistinguishable: places {noise.radius:.3g} apart look alike up to e^{float(mechanism.epsilon):.3g}"),
+         f"indistinguishable: places {noise.radius:.3g} apart look alike up to e^{level:.3g}"),
     )  # fmt: skip
     for size, colour, dash, label in rings:
         ring = _ring(noise.scaling, place, size)
@@ -61,7 +62,7 @@ def draw(mechanism: NDLaplace, point: Any, reports: int, delta: float) -> Any:
                                                                                         "symbol": "x"})
     )  # fmt: skip
     figure.update_layout(
-        title={"text": f"n-dimensional Laplace, level {float(mechanism.epsilon):.3g} at distance {noise.radius:.3g} "
+        title={"text": f"n-dimensional Laplace, level {level:.3g} at distance {noise.radius:.3g} "
                f"(rate {mechanism.rate:.3g}), {law.dimension} columns", "font": {"size": 15}},
         template="plotly_white", width=760, height=720, xaxis_title=numeric.names[0], yaxis_title=numeric.names[1],
         legend={"orientation": "h", "y": -0.14, "x": 0},

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from discreet import engines
 from discreet.domain import Domain, FloatArray, as_domain
+from discreet.errors import InvalidArgument
 
 
 def read_rows(X: Any, domain: Any) -> tuple[FloatArray, Domain]:
@@ -27,15 +28,30 @@ def read_rows(X: Any, domain: Any) -> tuple[FloatArray, Domain]:
     ([[5.0, 1.0], [6.0, nan]], ('b', 'a'))
     """
     if isinstance(X, (list, tuple)) and not (X and isinstance(X[0], (str, Path))):
-        X = np.asarray(X, dtype=np.float64)
+        X = rows_of(X)
     source = engines.open(X)
     declared = as_domain(domain, source.names)
     if isinstance(X, np.ndarray) and X.dtype == np.float64 and all(c.kind == "numeric" for c in declared):
         engines.open(source, declared)  # the columns are as many as declared
-        return np.ascontiguousarray(X), declared
+        return np.ascontiguousarray(X[:, None] if X.ndim == 1 else X), declared
     blocks = [np.stack(batch, axis=1) for batch in engines.open(source, declared)._batches(declared)]
     rows = np.concatenate(blocks) if blocks else np.empty((0, len(declared)))
     return np.ascontiguousarray(rows), declared
+
+
+def rows_of(X: Sequence[Any]) -> Any:
+    """Return a list of rows as an array; what is wrong with it is said without a word of a row."""
+    try:
+        return np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        pass  # text among the numbers
+    try:
+        rows = np.array(X, dtype=object)
+    except ValueError:
+        rows = np.empty(0, object)
+    if rows.ndim != 2:
+        raise InvalidArgument("X", f"a {type(X).__name__}", "rows of one length, each a sequence of values", "X=array")
+    return rows
 
 
 def like(X: Any, names: Sequence[str], values: Mapping[str, Any]) -> Any:
@@ -56,4 +72,11 @@ def like(X: Any, names: Sequence[str], values: Mapping[str, Any]) -> Any:
     if library == "polars":
         frame = X.collect() if hasattr(X, "collect") else X
         return type(frame)(columns)
-    return pa.table({name: pa.array(column.tolist()) for name, column in columns.items()})
+    return pa.table({name: _arrow(column) for name, column in columns.items()})
+
+
+def _arrow(column: Any) -> pa.Array:
+    """Return a column with a type of its own, also where there are no rows or categories are of several kinds."""
+    if column.dtype.kind != "O":
+        return pa.array(column)
+    return pa.array([str(value) for value in column], pa.string())

@@ -37,9 +37,11 @@ def great_circle(a: Any, b: Any) -> FloatArray:
     np.float64(340500.0)
     """
     (lat_a, lon_a), (lat_b, lon_b) = (np.moveaxis(np.radians(np.asarray(x, np.float64)), -1, 0) for x in (a, b))
-    # The haversine, right for places near each other; near antipodes rounding may lift it above 1.
-    h = np.sin((lat_a - lat_b) / 2) ** 2 + np.cos(lat_a) * np.cos(lat_b) * np.sin((lon_a - lon_b) / 2) ** 2
-    return np.asarray(2 * EARTH * np.arcsin(np.sqrt(np.minimum(h, 1.0))))[()]
+    # The haversine is right for places near each other, that of the antipode (1 less the first) for those far apart.
+    across, turn = np.cos(lat_a) * np.cos(lat_b), (lon_a - lon_b) / 2
+    h = np.sin((lat_a - lat_b) / 2) ** 2 + across * np.sin(turn) ** 2
+    rest = np.sin((lat_a + lat_b) / 2) ** 2 + across * np.cos(turn) ** 2
+    return np.asarray(2 * EARTH * np.arctan2(np.sqrt(h), np.sqrt(rest)))[()]
 
 
 def unit_vectors(rows: FloatArray) -> FloatArray:

@@ -14,14 +14,16 @@ from discreet._checks import Exact
 from discreet.domain import Box, FloatArray
 from discreet.errors import InvalidArgument
 from discreet.metric._columns import local_epsilon
-from discreet.metric._lattice import to_places, to_rows
-from discreet.metric._perturber import Perturber, Spending, checked_domain
+from discreet.metric._lattice import lattice_assumption, to_places, to_rows
+from discreet.metric._perturber import Perturber, Spending, numeric_box
 from discreet.metric.scaling import Scaling, declared_scaling
 from discreet.noise._laplace import LARGEST_SCALE
 
 #: Lattice steps in the noise's scale: rounding then adds less than a millionth to its variance.
 _FINENESS = 2**10
 _MOST_STEPS = 2**50
+#: A noise's scale beyond this would not fit into doubles.
+_LARGEST = Fraction(2) ** 400
 
 
 class ColumnLaplace(Perturber):
@@ -97,8 +99,7 @@ class ColumnLaplace(Perturber):
     @property
     def rate(self) -> float:
         """ε per unit of distance; the domain must be declared with its columns."""
-        domain = checked_domain(self)
-        found = self._numbers(domain.select([c.name for c in domain if c.kind == "numeric"]).bounds)
+        found = self._numbers(numeric_box(self))
         return math.inf if found.scale == 0 else float(1 / (found.scale * found.step))
 
     def _numbers(self, box: Box) -> ColumnNoise:
@@ -113,6 +114,8 @@ class ColumnLaplace(Perturber):
         else:
             level, radius = _checks.budget("epsilon", self.epsilon), _checks.positive("radius", self.radius)
             expected_scale = radius / level if level != math.inf else Fraction(0)
+            if expected_scale > _LARGEST:
+                raise InvalidArgument("epsilon", self.epsilon, "of a size that compares with radius", "epsilon=1.0")
         step = self._step(float(widths.min()), span, float(expected_scale))
         tops = to_places(box.upper[None], scaling, float(step))
         if (tops == 0).any():
@@ -169,7 +172,7 @@ class ColumnNoise:
             amount=self.level,
             neighbours=f"rows at {distance}, summed over the columns in the declared units (in proportion at others)",
             parameters={**parameters, "radius": float(self.radius)},
-            assumptions=(f"distances are told apart no finer than the lattice's step, {float(self.step):.3g}",),
+            assumptions=(lattice_assumption(float(self.step), rate, self.scaling.dimension),),
         )
 
     def perturb(self, rows: FloatArray, stream: noise.Generator) -> FloatArray:

@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet import _checks
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.metric._perturber import Perturber, checked_domain
+from discreet.metric._perturber import Perturber, checked_domain, numeric_names
 from discreet.metric.column_laplace import ColumnLaplace
 from discreet.metric.columns import Duchi, Hybrid, Piecewise
 from discreet.metric.nd_laplace import NDLaplace
@@ -79,7 +79,7 @@ def equal_privacy(mechanism: str, epsilon: Any, domain: Any, **settings: Any) ->
 
 def _box(domain: Any) -> Any:
     declared = checked_domain(NDLaplace(domain=domain))
-    numeric = [c.name for c in declared if c.kind == "numeric"]
+    numeric = numeric_names(declared)
     if not numeric:
         raise InvalidArgument("domain", list(declared.names), "with at least one numeric column", '{"age": (0, 120)}')
     return declared.select(numeric).bounds

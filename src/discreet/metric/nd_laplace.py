@@ -19,8 +19,8 @@ from discreet._checks import Exact
 from discreet.domain import Box, FloatArray
 from discreet.errors import InvalidArgument
 from discreet.metric import remap as remaps
-from discreet.metric._lattice import to_places, to_rows
-from discreet.metric._perturber import Perturber, Spending, checked_domain
+from discreet.metric._lattice import WITHIN_BOUNDS, lattice_assumption, to_places, to_rows
+from discreet.metric._perturber import Perturber, Spending, numeric_box, numeric_names
 from discreet.metric._prior import Prior, read_prior
 from discreet.metric._rows import read_rows
 from discreet.metric.law import IsotropicLaw
@@ -33,6 +33,10 @@ REMAPS = ("none", "clip", "grid", "bayes", "resample")
 _FINENESS = 2**14
 #: Beyond so many steps from end to end a double no longer tells neighbouring lattice points apart.
 _MOST_STEPS = 2**50
+#: Noise of a larger scale in steps would be settled digit by digit in most rows, and end beyond the whole numbers.
+_LARGEST_SCALE = 2**40
+#: Rates beyond this, or below its inverse, would not fit into doubles.
+_LARGEST_RATE = Fraction(2) ** 400
 
 
 class NDLaplace(Perturber):
@@ -78,7 +82,8 @@ class NDLaplace(Perturber):
     Neighbours: two values of one row, at distance D. A point is clamped to the box and rounded to a public lattice, a
     function of that point alone. Isotropic Laplace noise, rounded to the lattice, is added: two lattice points at
     distance D give every result with chances within e^(rate D) of each other (`discreet.noise._isotropic`). Rounding
-    moves two points apart by at most step·√n, so raw points at distance D are within e^(rate (D + step √n)). Cost:
+    moves two points apart by at most step·√n, so raw points at distance D are within e^(rate (D + step √n)). Clamping
+    moves no two points apart, except where a matrix turns the box: D is then the distance of the clamped points. Cost:
     epsilon at distance ``radius``, in proportion at others; each category its own ε. With "resample", P(z|x) is
     divided by the chance A(x) to end in the box, and A(x) <= e^(rate D) A(x'): the rate is at most doubled, and in one
     dimension it is.
@@ -129,8 +134,7 @@ class NDLaplace(Perturber):
     @property
     def law(self) -> IsotropicLaw:
         """The law of the noise, in the declared metric; the domain must be declared with its columns."""
-        box = checked_domain(self)
-        return IsotropicLaw(sum(c.kind == "numeric" for c in box), self.rate)
+        return IsotropicLaw(len(numeric_box(self).lower), self.rate)
 
     def scale(self, X: Any) -> FloatArray:
         """Return the numeric columns of any table in the space in which distances are measured.
@@ -138,9 +142,9 @@ class NDLaplace(Perturber):
         Of a released table too, whose points may lie outside the box: nothing is clamped.
         """
         rows, domain = read_rows(X, self.domain)
-        numeric = [i for i, c in enumerate(domain) if c.kind == "numeric"]
-        box = domain.select([domain.names[i] for i in numeric]).bounds
-        return declared_scaling(self.scaling, box).apply(rows[:, numeric])
+        numeric = numeric_names(domain)
+        scaling = declared_scaling(self.scaling, domain.select(numeric).bounds)
+        return scaling.apply(rows[:, [domain.position(name) for name in numeric]])
 
     def plot(self, point: Any = None, *, reports: int = 400, delta: float = 0.05) -> Any:
         """Draw where reports of one place land, with the accuracy circle and the circle of indistinguishability.
@@ -166,7 +170,12 @@ class NDLaplace(Perturber):
     def _rate(self) -> Exact:
         level = _checks.budget("epsilon", self.epsilon)
         radius = _checks.positive("radius", self.radius, fix="radius=0.1")
-        return level if level == math.inf else Fraction(level) / radius
+        if level == math.inf:
+            return level
+        rate = Fraction(level) / radius
+        if not 1 / _LARGEST_RATE < rate < _LARGEST_RATE:
+            raise InvalidArgument("radius", self.radius, "of a size that compares with epsilon", "radius=0.1")
+        return rate
 
     def _numbers(self, box: Box) -> PointNoise:
         rate = self._rate()
@@ -211,7 +220,9 @@ class PointNoise:
             "epsilon_at_diameter": rate * times * self.scaling.diameter if rate < math.inf else "inf",
             "remap": self.remap,
         }
-        assumptions = [f"distances are told apart no finer than the lattice's step, {float(self.step):.3g}"]
+        assumptions = [lattice_assumption(float(self.step), parameters["rate"], math.sqrt(n))]
+        if self.scaling.kind == "matrix":
+            assumptions.append(WITHIN_BOUNDS)
         if self.prior is not None:
             parameters["prior"] = self.prior.describe()
             assumptions.append("the prior is public, or was released with a budget of its own")
@@ -237,25 +248,22 @@ class PointNoise:
                 IsotropicNoise.draw(places.shape[1], scale, stream).add(places)
         if self.remap in ("none", "resample"):
             return to_rows(places, self.scaling, step)
-        return self.scaling.back(self._remapped(np.multiply(places, step, dtype=np.float64)))
+        return self._remapped(np.multiply(places, step, dtype=np.float64))
 
     def _remapped(self, points: FloatArray) -> FloatArray:
-        """Post-process: from here on nothing raw is in sight."""
+        """Post-process: from here on nothing raw is in sight. Returns rows in the columns' own units."""
+        scaling, box = self.scaling, self.scaling.box
         if self.remap == "bayes" and self.prior is not None:
             if self.rate == math.inf:
-                return points
-            known = replace(self.prior, places=self.scaling.apply(self.prior.places))
-            return remaps.bayes(points, float(self.rate), known, *self.scaling.corners, self.loss)
-        own = self.scaling.back(points)
-        box = self.scaling.box
+                return scaling.back(points)
+            known = replace(self.prior, places=scaling.apply(self.prior.places))
+            return scaling.back(remaps.bayes(points, float(self.rate), known, *scaling.corners, self.loss))
         if self.remap == "clip":
-            moved = remaps.clip(own, box.lower, box.upper)
-        elif isinstance(self.grid, int):
-            moved = remaps.to_grid(own, box.lower, box.upper, self.grid)
-        else:
-            assert self.grid is not None
-            return remaps.to_nearest(points, self.scaling.apply(self.grid))
-        return self.scaling.apply(moved)
+            return remaps.clip(scaling.back(points), box.lower, box.upper)
+        if isinstance(self.grid, int):
+            return remaps.to_grid(scaling.back(points), box.lower, box.upper, self.grid)
+        assert self.grid is not None
+        return self.grid[remaps.nearest_places(points, scaling.apply(self.grid))]
 
 
 def _step(given: Any, scaling: Scaling, rate: Exact) -> Fraction:
@@ -266,6 +274,9 @@ def _step(given: Any, scaling: Scaling, rate: Exact) -> Fraction:
     else:
         noise_size = math.sqrt(scaling.dimension + 1) / float(rate)
         step = Fraction(2) ** math.floor(math.log2(noise_size / _FINENESS))
+    if given is not None and rate != math.inf and rate * step * _LARGEST_SCALE < 1:
+        expected = f"at least {float(1 / (Fraction(rate) * _LARGEST_SCALE)):.3g}, a share of the noise's size"
+        raise InvalidArgument("step", given, expected, "step=None")
     if scaling.diameter / float(step) > _MOST_STEPS:
         name = "radius" if given is None else "step"
         raise InvalidArgument(name, given or "a rate beyond double precision", "larger beside the box", f"{name}=0.1")

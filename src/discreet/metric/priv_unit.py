@@ -14,7 +14,7 @@ from discreet._checks import Exact
 from discreet.domain import Box, FloatArray
 from discreet.errors import InvalidArgument
 from discreet.metric._columns import SMALLEST_EPSILON, clamped, local_epsilon
-from discreet.metric._perturber import Perturber, Spending, checked_domain
+from discreet.metric._perturber import Perturber, Spending, numeric_box
 from discreet.noise._caps import CapLaw, cap_law, unit
 from discreet.noise._draw import IntArray
 
@@ -90,8 +90,7 @@ class PrivUnit(Perturber):
     @property
     def law(self) -> CapLaw:
         """The law of a direction's report; the domain must be declared with its columns."""
-        domain = checked_domain(self)
-        return self._numbers(domain.select([c.name for c in domain if c.kind == "numeric"]).bounds).law
+        return self._numbers(numeric_box(self)).law
 
     def _numbers(self, box: Box) -> DirectionReports:
         epsilon = local_epsilon(self.epsilon)

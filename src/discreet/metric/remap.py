@@ -61,8 +61,12 @@ def to_nearest(points: FloatArray, places: FloatArray) -> FloatArray:
     >>> to_nearest(np.array([[0.2], [0.9]]), np.array([[0.0], [1.0]])).tolist()
     [[0.0], [1.0]]
     """
-    _, nearest = cKDTree(places).query(points)
-    return np.asarray(places[nearest])
+    return np.asarray(places[nearest_places(points, places)])
+
+
+def nearest_places(points: FloatArray, places: FloatArray) -> Any:
+    """Return, for every point, the number of the nearest place."""
+    return cKDTree(places).query(points)[1]
 
 
 def bayes(
@@ -182,6 +186,7 @@ def _bayes(
     n, d = points.shape
     near, far = offsets.shape[0], own.shape[0]
     m = near + far
+    log_volume = np.log(width).sum()
     places, score = np.empty((m, d)), np.empty(m)
     guess, moved = np.empty(d), np.empty(d)
     for i in range(n):
@@ -191,7 +196,7 @@ def _bayes(
                 for c in range(d):
                     places[j, c] = points[i, c] + offsets[j, c]
                 found = density_at(places[j], low, width, tables, shares)
-                log_p = math.log(found) if found > 0 else -np.inf
+                log_p = math.log(found) - log_volume if found > 0 else -np.inf
                 log_f = log_noise[j]
             else:
                 s = 0.0

@@ -106,7 +106,8 @@ def declared_scaling(scaling: Any, box: Box) -> Scaling:
     if isinstance(scaling, str):
         if scaling not in ("box", "none"):
             raise InvalidArgument("scaling", scaling, "'box', 'none', a list of units or a matrix", 'scaling="box"')
-        return Scaling(scaling, np.diag(1 / box.widths if scaling == "box" else np.ones(d)), box)
+        with np.errstate(over="ignore"):
+            return _of_a_size(Scaling(scaling, np.diag(1 / box.widths if scaling == "box" else np.ones(d)), box))
     try:
         given = np.array(scaling, dtype=np.float64)
     except (TypeError, ValueError):
@@ -118,7 +119,8 @@ def declared_scaling(scaling: Any, box: Box) -> Scaling:
         if len(given) != d or not np.isfinite(given).all() or (given <= 0).any():
             expected = f"{d} positive finite units, one a numeric column"
             raise InvalidArgument("scaling", scaling, expected, f"scaling={[1.0] * min(d, 4)}")
-        return Scaling("units", np.diag(1 / given), box)
+        with np.errstate(over="ignore"):
+            return _of_a_size(Scaling("units", np.diag(1 / given), box))
     if given.shape != (d, d) or not np.isfinite(given).all():
         raise InvalidArgument("scaling", f"a matrix of shape {given.shape}", f"a finite {d} by {d} matrix", "np.eye(d)")
     if np.linalg.cond(given) > 1e12:
@@ -126,4 +128,16 @@ def declared_scaling(scaling: Any, box: Box) -> Scaling:
             "scaling", "a singular matrix", "a matrix with an inverse: otherwise some rows would be at distance 0",
             "np.eye(d)",
         )  # fmt: skip
-    return Scaling("matrix", given, box)
+    return _of_a_size(Scaling("matrix", given, box))
+
+
+def _of_a_size(scaling: Scaling) -> Scaling:
+    """Refuse a box whose squared diameter is beyond doubles."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        diameter = scaling.diameter if np.isfinite(scaling.matrix).all() else np.inf
+    if not 1e-140 < diameter < 1e140:
+        raise InvalidArgument(
+            "scaling", scaling.kind, f"such that the box has a sensible size: its diameter is {diameter:.3g}",
+            "scaling=box.widths / 10",
+        )  # fmt: skip
+    return scaling

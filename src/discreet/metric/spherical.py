@@ -19,7 +19,8 @@ from discreet._checks import Exact
 from discreet.domain import Box, Domain, FloatArray
 from discreet.errors import InvalidArgument, SchemaError
 from discreet.metric import _sphere
-from discreet.metric._perturber import Perturber, Spending
+from discreet.metric._lattice import WITHIN_BOUNDS, lattice_assumption
+from discreet.metric._perturber import Perturber, Spending, numeric_names
 from discreet.metric._prior import Prior, read_prior
 from discreet.noise._spherical import SphericalNoise
 
@@ -76,8 +77,9 @@ class SphericalLaplace(Perturber):
     public lattice of latitudes and longitudes, a function of that place alone. The noisy place has density proportional
     to e^(-rate·distance) on the sphere, with one constant for all places, and is rounded to the lattice: two lattice
     places at distance D give every result with chances within e^(rate D) of each other, exactly
-    (`discreet.noise._spherical`). Rounding moves two places apart by at most √2 steps. Cost: epsilon at distance
-    ``radius``, in proportion at others.
+    (`discreet.noise._spherical`). Rounding moves two places apart by at most √2 steps. Moving places into a box that is
+    not the whole world may do so by more, across the date line or near a pole: D is then the distance in the box. Cost:
+    epsilon at distance ``radius``, in proportion at others.
 
     Examples
     --------
@@ -160,7 +162,7 @@ class SphericalLaplace(Perturber):
 
     def _columns(self, domain: Domain) -> tuple[int, int]:
         """Find latitude and longitude among the declared columns, and check their bounds."""
-        numeric = [c.name for c in domain if c.kind == "numeric"]
+        numeric = numeric_names(domain)
         if domain.named:
             names = [
                 self._column("latitude", self.latitude, _LATITUDES, numeric),
@@ -225,6 +227,12 @@ class PlaceNoise:
         return Box(self.box.lower[self._order], self.box.upper[self._order])
 
     @property
+    def box_is_part(self) -> bool:
+        """Whether places may lie outside the declared box."""
+        low, high = zip(*WORLD, strict=True)
+        return bool((self._place_box.lower > low).any() or (self._place_box.upper < high).any())
+
+    @property
     def step(self) -> float:
         """Distance of neighbouring lattice points, in degrees."""
         return 90 / self.quarter
@@ -253,9 +261,11 @@ class PlaceNoise:
         }
         metres = math.radians(self.step) * _sphere.EARTH
         assumptions = [
-            f"distances are told apart no finer than the lattice's step, {self.step:g} degrees ({metres:.3g} m)",
+            lattice_assumption(metres, parameters["rate"], math.sqrt(2), f"{self.step:g} degrees"),
             "the earth is a sphere: true distances differ by up to 0.56 %",
         ]
+        if self.box_is_part:
+            assumptions.append(WITHIN_BOUNDS)
         if self.prior is not None:
             parameters["prior"] = self.prior.describe()
             assumptions.append("the prior is public, or was released with a budget of its own")

@@ -34,8 +34,8 @@ from discreet import _checks, noise
 from discreet.domain import Domain, FloatArray
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.guarantee import Guarantee, Ledger
-from discreet.metric._perturber import PUBLIC_DOMAIN
-from discreet.metric._rows import like, read_rows
+from discreet.metric._perturber import PUBLIC_DOMAIN, numeric_names
+from discreet.metric._rows import like, read_rows, rows_of
 from discreet.metric.nd_laplace import NDLaplace, PointNoise
 from discreet.metric.spherical import PlaceNoise, SphericalLaplace
 from discreet.metric.user_ledger import UserLedger, charge_rows, metric_of, read_names
@@ -44,6 +44,8 @@ from discreet.metric.user_ledger import UserLedger, charge_rows, metric_of, read
 _FINENESS = 1024
 #: Counts of steps are cut off so far beyond the threshold.
 _FAR = 2**20
+#: So many steps of the test may lie between two places of the box, and the noise.
+_MOST_STEPS = 2**46
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +183,7 @@ class Trajectory:
             shown[now] = run.last[own[now]]
         if isinstance(X, np.ndarray):
             places: Any = shown.reshape(X.shape)
-            fresh, tested = (a.reshape(X.shape[:-1]) for a in (fresh, tested))
+            fresh, tested = (a.reshape(X.shape[:-1] if X.ndim > 1 else X.shape) for a in (fresh, tested))
         else:
             places = like(X, domain.names, {name: shown[:, j] for j, name in enumerate(domain.names)})
         return TrajectoryReport(
@@ -190,7 +192,7 @@ class Trajectory:
 
     def _drawing(self, domain: Domain) -> tuple[PointNoise | PlaceNoise, Fraction]:
         """Return what draws fresh places, and its price."""
-        if any(c.kind != "numeric" for c in domain):
+        if len(numeric_names(domain)) < len(domain):
             raise SchemaError("a trajectory has numeric columns only; report categories by a mechanism of their own")
         numbers, _ = self.mechanism._mechanisms(domain)
         price = numbers.spending.amount
@@ -199,10 +201,19 @@ class Trajectory:
         if price > self.budget:
             expected = f"at least what the first place costs, {float(price):g}"
             raise InvalidArgument("budget", float(self.budget), expected, f"budget={10 * float(price):g}")
+        facts = numbers.spending.parameters
+        # Beyond this, doubles would round distances by more than the step that the test sets aside for it.
+        if facts["diameter"] + 100 * len(domain) / facts["noise_rate"] > _MOST_STEPS * float(self._step):
+            expected = "larger beside the box and the noise: a test could not tell distances so finely"
+            raise InvalidArgument("radius", self.mechanism.radius, expected, "radius=0.1")
         return numbers, Fraction(price)
 
     def _guarantee(self, domain: Domain, numbers: Any, point: Fraction, seeded: bool) -> Guarantee:
         spending = numbers.spending
+        facts = dict(spending.parameters)
+        # What one place tells is not what all of them tell: the farther, the more, in proportion beyond the radius.
+        facts["point_rate"] = facts.pop("rate")
+        facts["epsilon_at_diameter"] = float(self.budget) * max(facts["diameter"] / float(self._radius), 1.0)
         spent = Ledger(self.budget)
         spent.spend("tests and fresh places of one user, together at most", self.budget)
         return Guarantee.from_ledger(
@@ -211,7 +222,7 @@ class Trajectory:
             unit="one user's trajectory",
             neighbours=f"two trajectories of one length, at all times {spending.neighbours.partition(' (')[0]} or less",
             parameters={
-                **spending.parameters,
+                **facts,
                 "mechanism": "Trajectory of " + type(self.mechanism).__name__,
                 "threshold": float(self.threshold),
                 "test_epsilon": str(self.test_epsilon),
@@ -294,8 +305,8 @@ def _long(X: Any, users: Any) -> tuple[Any, Any]:
     if users is not None:
         return X, read_names(users)
     if isinstance(X, Sequence) and not isinstance(X, str):
-        X = np.asarray(X, np.float64)
-    if not hasattr(X, "__len__"):
+        X = rows_of(X)
+    if isinstance(X, str) or not hasattr(X, "__len__"):
         raise InvalidType("X", type(X).__name__, "an array, or a table with users", "users=table['user']")
     return X, np.zeros(len(X), np.int64)
 

@@ -259,12 +259,12 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
         try:
             per_period = facts["per_period"]
             ledger = cls(_amount(facts["lifetime"]), None if per_period is None else _amount(per_period))
-            ledger._denominator = int(_amount(facts["denominator"]))
+            ledger._denominator = _units(facts["denominator"], low=1)
             ledger._metric = None if facts["metric"] is None else str(facts["metric"])
             small = max(ledger._lifetime, ledger._per_period or 0) * ledger._denominator <= _LARGEST
             for name, (users, amounts) in facts["spent"].items():
                 tally = _Tally()
-                names, units = read_names(users), np.array([int(_amount(x)) for x in amounts], object)
+                names, units = read_names(users), np.array([_units(x) for x in amounts], object)
                 if len(names) != len(units) or (names[1:] <= names[:-1]).any():
                     raise FormatError("users and amounts do not fit together")
                 tally.users, tally.units = names, units.astype(np.int64) if small else units
@@ -310,9 +310,9 @@ def charge_rows(
 
 def metric_of(guarantee: Guarantee) -> str:
     """Say in which metric and at which distance a guarantee's ε is measured."""
-    scaling = guarantee.parameters.get("scaling")
+    facts = {name: guarantee.parameters[name] for name in ("scaling", "radius") if name in guarantee.parameters}
     words = guarantee.neighbours
-    return words if scaling is None else f"{words}; metric {json.dumps(scaling, sort_keys=True)}"
+    return f"{words}; {json.dumps(facts, sort_keys=True)}" if facts else words
 
 
 def read_names(users: Any) -> npt.NDArray[Any]:
@@ -338,3 +338,10 @@ def _amount(text: Any) -> Fraction:
     if not isinstance(text, str) or not _RATIONAL.fullmatch(text):
         raise FormatError("an amount is not a rational number")
     return Fraction(text)
+
+
+def _units(text: Any, low: int = 0) -> int:
+    number = _amount(text)
+    if number.denominator != 1 or number < low:
+        raise FormatError("an amount is not a whole number of units")
+    return number.numerator
