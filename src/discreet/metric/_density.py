@@ -86,7 +86,7 @@ def fit_density(points: FloatArray, weights: FloatArray, low: FloatArray, high: 
     unit = np.clip((points - low) / width, 0, np.nextafter(1, 0))
     keys = [_keys(unit, level) for level in range(levels)]
     counted = np.arange(len(points)) % 2 == 0  # every other point: the caller's order is public
-    theta = np.ones(1) if len(points) < 4 else _mixture(keys, weights, counted, len(width))
+    theta = _bare(levels) if len(points) < 4 else _mixture(keys, weights, counted, len(width))
     tables, shares = [], []
     slots = 1 << max(4, math.ceil(math.log2(2 * len(points) + 1)))
     for level, own in enumerate(keys[: len(theta)]):
@@ -97,6 +97,14 @@ def fit_density(points: FloatArray, weights: FloatArray, low: FloatArray, high: 
         tables.append(table)
         shares.append(share)
     return Density(low, width, theta, np.array(tables), np.array(shares))
+
+
+def _bare(levels: int) -> FloatArray:
+    """Take so few points that none foretells another at their word: the finest level."""
+    theta = np.zeros(levels)
+    theta[-1] += 1
+    theta[0] = max(theta[0], 1e-6)
+    return np.asarray(theta / theta.sum())
 
 
 def _keys(unit: FloatArray, level: int) -> npt.NDArray[np.int64]:

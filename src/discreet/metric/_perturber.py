@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from discreet import _checks, noise
 from discreet._checks import Exact
-from discreet.domain import Box, Categorical, Domain, FloatArray, Numeric
+from discreet.domain import Box, Categorical, Date, Domain, FloatArray, Numeric
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.guarantee import Guarantee, Ledger
 from discreet.metric._rows import like, read_rows
@@ -75,6 +75,7 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if X is None:
                 raise InvalidType("domain", type(self.domain).__name__, "a Domain, or a table X with it", "fit(X)")
             domain = read_rows(X, declared)[1]
+        domain = _without_people(domain)
         self._set_guarantee(domain, *self._mechanisms(domain))
         return self
 
@@ -89,7 +90,8 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X : array, data frame, table or path
             The rows. Values beyond the bounds count as the nearest bound; a missing number counts as the middle of its
-            column, a missing category as one drawn at random. Dates are days since 1970-01-01, and come back as such.
+            column, a missing category as one drawn at random. Columns with the role identifier or person are left out.
+            In an array dates are days since 1970-01-01; in other tables they come back as dates.
         users : array, optional
             Whom every row is about, for ``ledger``.
         ledger : UserLedger, optional
@@ -102,7 +104,10 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         table
             Of the kind of ``X`` (an Arrow table for a path), with the declared columns and as many rows.
         """
-        rows, domain = read_rows(X, self._declared(X))
+        rows, declared = read_rows(X, self._declared(X))
+        domain = _without_people(declared)
+        if len(domain) < len(declared):
+            rows = np.ascontiguousarray(rows[:, [declared.position(name) for name in domain.names]])
         numbers, categories = self._mechanisms(domain)
         stream = noise.generator(self.random_state)
         self._set_guarantee(domain, numbers, categories, seeded=stream.seeded, ledger=ledger)
@@ -115,7 +120,7 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             moved = numbers.perturb(own, stream)
             if isinstance(X, np.ndarray) and len(chosen) == len(domain):
                 return moved
-            columns.update({domain.names[i]: moved[:, j] for j, i in enumerate(chosen)})
+            columns.update({domain.names[i]: _values(moved[:, j], domain.columns[i]) for j, i in enumerate(chosen)})
         for name, budget in categories.items():
             column = domain.column(name)
             assert isinstance(column, Categorical)
@@ -183,6 +188,21 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.requires_fit = False
         tags.non_deterministic = True
         return tags
+
+
+def _without_people(domain: Domain) -> Domain:
+    """Leave out columns that say whose row it is: no noise makes them fit to be published."""
+    kept = [c.name for c in domain if c.role not in ("identifier", "person")]
+    if not kept:
+        raise InvalidArgument("domain", list(domain.names), "with a column that does not say whose row it is")
+    return domain if len(kept) == len(domain) else domain.select(kept)
+
+
+def _values(numbers: FloatArray, column: Any) -> Any:
+    """Return a column's numbers as what they stand for: dates to the day."""
+    if not isinstance(column, Date):
+        return numbers
+    return np.rint(numbers).astype(np.int64).astype("datetime64[D]")
 
 
 def checked_domain(perturber: Perturber) -> Domain:

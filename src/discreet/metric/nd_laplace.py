@@ -31,6 +31,8 @@ from discreet.noise._isotropic import IsotropicNoise
 REMAPS = ("none", "clip", "grid", "bayes", "resample")
 #: Lattice steps in one standard deviation of a coordinate: rounding then adds nothing that could be seen.
 _FINENESS = 2**14
+#: Rounding to the lattice adds at most 1/1024 of ε at distance ``radius``.
+_SLACK = 1024
 #: Beyond so many steps from end to end a double no longer tells neighbouring lattice points apart.
 _MOST_STEPS = 2**50
 #: Noise of a larger scale in steps would be settled digit by digit in most rows, and end beyond the whole numbers.
@@ -67,7 +69,8 @@ class NDLaplace(Perturber):
     category_epsilon : float or dict, optional
         Budget of every categorical column, by randomised response.
     step : float, optional
-        Distance of neighbouring lattice points. By default a power of 2 near 1/16,384 of the noise along one axis.
+        Distance of neighbouring lattice points. By default a power of 2: at most 1/16,384 of the noise along one axis,
+        and so small that rounding adds at most 1/1024 of ε at distance ``radius``.
     random_state : None, int or Generator
         None is secure; anything else marks the guarantee as seeded.
 
@@ -184,7 +187,7 @@ class NDLaplace(Perturber):
         loss = _checks.choice("loss", self.loss, ("squared", "euclidean"))
         if method == "resample" and scaling.kind == "matrix":
             raise InvalidArgument("remap", "resample", "another one: a matrix turns the box", 'remap="clip"')
-        step = _step(self.step, scaling, rate)
+        step = _step(self.step, scaling, rate, float(self.radius))
         prior = read_prior(self.prior, box) if method == "bayes" else None
         grid = _grid(self.grid, box) if method == "grid" else None
         return PointNoise(float(self.radius), rate, scaling, step, method, grid, prior, loss)
@@ -263,17 +266,19 @@ class PointNoise:
         if isinstance(self.grid, int):
             return remaps.to_grid(scaling.back(points), box.lower, box.upper, self.grid)
         assert self.grid is not None
-        return self.grid[remaps.nearest_places(points, scaling.apply(self.grid))]
+        return np.asarray(self.grid[remaps.nearest_places(points, scaling.apply(self.grid))])
 
 
-def _step(given: Any, scaling: Scaling, rate: Exact) -> Fraction:
+def _step(given: Any, scaling: Scaling, rate: Exact, radius: float) -> Fraction:
     if given is not None:
         step = _checks.positive("step", given, fix="step=0.001")
     elif rate == math.inf:
         step = Fraction(2) ** (math.floor(math.log2(scaling.diameter)) - 40)
     else:
-        noise_size = math.sqrt(scaling.dimension + 1) / float(rate)
-        step = Fraction(2) ** math.floor(math.log2(noise_size / _FINENESS))
+        n = scaling.dimension
+        # Small beside the noise, so that rounding is not seen, and beside the radius, so that it costs little of ε.
+        fine = min(math.sqrt(n + 1) / float(rate) / _FINENESS, radius / (_SLACK * math.sqrt(n)))
+        step = Fraction(2) ** math.floor(math.log2(fine))
     if given is not None and rate != math.inf and rate * step * _LARGEST_SCALE < 1:
         expected = f"at least {float(1 / (Fraction(rate) * _LARGEST_SCALE)):.3g}, a share of the noise's size"
         raise InvalidArgument("step", given, expected, "step=None")
