@@ -53,7 +53,13 @@ demo: $(VENV)/.demo
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
-test-all: $(VENV)/.dev
+# The browser checks need Debian's chromium. Where it can be installed it is; elsewhere they skip and say so.
+$(VENV)/.browser: $(VENV)/.dev
+	$(call install,$(VENV),dev$(comma)spark$(comma)browser)
+	@command -v chromium >/dev/null || apt-get install -y --no-install-recommends chromium fonts-dejavu-core || true
+	@touch $@
+
+test-all: $(VENV)/.browser
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m ''
 
 lint: $(VENV)/.dev
@@ -82,4 +88,4 @@ docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean:
-	rm -rf $(VENV) .venv-bench .venv-bench-tables site discreet-demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-bench .venv-bench-tables site discreet-demo discreet-studies .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

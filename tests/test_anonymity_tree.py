@@ -19,6 +19,7 @@ from discreet.anonymity._criteria import cell_gain
 from discreet.anonymity._frontier import enforce
 from discreet.anonymity._grid import make_grid
 from discreet.anonymity._growth import grow_tree
+from discreet.anonymity._supervised import Choice
 from discreet.anonymity._table import Coded
 from discreet.anonymity.density_tree import CRITERIA, DensityTree
 from discreet.anonymity.hierarchy import Hierarchy
@@ -704,6 +705,49 @@ def test_supervised_cuts_follow_the_label() -> None:
     assert impurity(supervised=True) < 0.02 < impurity()
     with pytest.raises(InvalidArgument, match="target"):
         DensityTree(k=5, domain=Domain.box(0, 1), supervised=True).fit(X[:, :1])
+
+
+def test_looking_ahead_finds_the_cut_that_tells_nothing_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(11)
+    X = rng.uniform(0, 1, (1200, 3))
+    label = np.where((X[:, 1] > 0.5) != (X[:, 2] > 0.5), "b", "a")  # neither column tells it alone
+    table = pa.table({**{f"x{j}": X[:, j] for j in range(3)}, "y": label})
+    domain = Domain({**{f"x{j}": (0, 1) for j in range(3)}, "y": ["a", "b"]})
+    model = DensityTree(k=60, domain=domain, target="y", grid=64, supervised=True)
+    release = model.fit_transform(table)
+    assert model.ahead_ > 0
+    assert model.tree_.column[0] in (1, 2)
+    assert release.guarantee.parameters["levels_ahead"] == model.ahead_
+    read, tiers = model._read(table)
+    limits = model.rules_.limits(read.sensitive)
+
+    def wrong(leaf: Any) -> float:
+        ones = np.bincount(leaf, weights=label == "b")
+        return float(np.minimum(ones, np.bincount(leaf) - ones).sum()) / len(label)
+
+    plain = grow_tree(read.bins, read.plan.grids, limits, criterion="label", target=read.target, tiers=tiers)
+    assert wrong(release.cells.of) < 0.6 * wrong(plain.leaf)
+    monkeypatch.setattr("discreet.anonymity._lookahead._MOST_WORK", 1200)  # a table too large for it is grown plainly
+    assert model.fit(table).ahead_ == 0
+
+
+def test_looking_ahead_keeps_the_rules_in_every_cell_it_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet.anonymity.density_tree.choose_growth", lambda *_: Choice(0.75, 3))
+    grown = 0
+    for seed in range(2000, 2080):
+        case = Case(seed)
+        label = pa.array(["ab"[i % 2] for i in range(case.n)])
+        domain = Domain({**case.columns, "y": {"categories": ["a", "b"], "role": "target"}})
+        shared = {"domain": domain, "grid": case.grid, "hierarchies": case.trees, "suppress": case.suppress}
+        method = DensityTree(**case.rules, **shared, supervised=True)
+        try:
+            release = method.fit_transform(case.table().append_column("y", label), output=case.output)
+        except (InvalidArgument, SchemaError):
+            continue
+        check_release(case, release, list(range(case.n)))
+        assert release.guarantee.parameters["leaves_merged"] == 0  # growth kept them, not the check that follows
+        grown += method.tree_.n_leaves > 2
+    assert grown > 20
 
 
 def test_relaxed_mondrian_halves_and_cannot_route() -> None:

@@ -14,6 +14,7 @@ from discreet.anonymity._cell_kernels import MOST_COUNTERS, grow_by_cell, pack
 from discreet.anonymity._distances import Limits
 from discreet.anonymity._grid import Grid
 from discreet.anonymity._growth_kernels import LEAF, PENDING, grow
+from discreet.anonymity._lookahead import Growth, grow_ahead
 from discreet.anonymity._search_kernels import Labels, Settings, Space
 from discreet.anonymity._table import Bins, Coded
 from discreet.anonymity.tree import Tree, grid_shares
@@ -52,6 +53,7 @@ def grow_tree(
     max_depth: int = 64,
     tiers: Mapping[int, IntArray] | None = None,
     weight: float = 1.0,
+    ahead: int = 0,
     threads: bool = True,
 ) -> Grown:
     """Grow a partition of the rows ``bins`` (columns by rows) whose every cell is ok.
@@ -71,6 +73,8 @@ def grow_tree(
     weight : float
         For criterion "label": what the share of information on the target that a cut gives counts; the rest is for the
         share of the common spread that it takes away.
+    ahead : int
+        For criterion "label": how many of the upper levels are cut with a look ahead; see `_lookahead`.
     threads : bool
         Whether to use more than one; the result is the same.
     """
@@ -94,7 +98,9 @@ def grow_tree(
         words = rows.view(np.uint64)
         return grow_by_cell(rows[a:b], words[a:b], ids[a:b], low, high, depth, space, *few, hand_over)
 
-    if not threads or WORKERS < 2 or n < _THREADED:
+    if ahead and criterion == "label":
+        nodes = grow_ahead(rows, ids, low, high, 0, ahead, Growth(space, limits, labels, settings))
+    elif not threads or WORKERS < 2 or n < _THREADED:
         nodes, _ = run(0, n, low, high, 0, 0)
     else:
         nodes = _grow_on_all_cores(run, n, low, high)

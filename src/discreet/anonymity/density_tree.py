@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet import _checks
 from discreet.anonymity._growth import Grown, grow_tree
 from discreet.anonymity._partitioner import IntArray, Partitioner
-from discreet.anonymity._supervised import choose_weight
+from discreet.anonymity._supervised import choose_growth
 from discreet.anonymity._table import Table, read_table
 from discreet.anonymity.pruning import prune
 from discreet.anonymity.rules import Rules, stacked
@@ -72,7 +72,8 @@ class DensityTree(Partitioner):
         holds fewer. It is left out like an identifier.
     supervised : bool, default False
         Choose the cuts that tell most about the target, among those that keep the rules. How much the label counts
-        beside the common spread (see "factor") is chosen by cross-validation on the build records.
+        beside the common spread (see "factor") is chosen by cross-validation on the build records; in small tables
+        also whether the uppermost cuts are judged by the tree that grows below them.
     random_state : None, int or Generator
         For the folds; growth itself has no randomness.
 
@@ -87,7 +88,9 @@ class DensityTree(Partitioner):
     plan_ : Plan
         Which column plays which part.
     weight_ : float
-        If supervised: what the label counts, 0, 0.5 or 1; the common spread counts the rest.
+        If supervised: what the label counts, from 0 to 1; the common spread counts the rest.
+    ahead_ : int
+        If supervised: how many of the upper levels were cut by looking ahead.
 
     Privacy
     -------
@@ -192,7 +195,8 @@ class DensityTree(Partitioner):
         }
         grids, codes = table.plan.grids, stacked(table.sensitive, table.n)
         if self.supervised:
-            settings["weight"] = self.weight_ = choose_weight(table, codes, settings)
+            self.weight_, self.ahead_ = choose_growth(table, codes, settings)
+            settings |= {"weight": self.weight_, "ahead": self.ahead_}
         grown = grow_tree(table.bins, grids, sensitive=codes, target=table.target, **settings)
         if pruning is None:
             return grown
@@ -206,7 +210,7 @@ class DensityTree(Partitioner):
             "criterion": "supervised" if self.supervised else self.criterion,
             "cuts_by": {named.get(name, name): n for name, n in self.tree_.criteria().items()},
             "pruning": self.pruning,
-            **({"label_weight": self.weight_} if self.supervised else {}),
+            **({"label_weight": self.weight_, "levels_ahead": self.ahead_} if self.supervised else {}),
         }
 
     def _notes(self) -> list[str]:

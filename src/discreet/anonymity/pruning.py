@@ -99,6 +99,7 @@ def prune(
     sensitive: IntArray | None = None,
     target: Coded | None = None,
     weight: float = 1.0,
+    ahead: int = 0,
     folds: int = FOLDS,
     random_state: Any = None,
 ) -> Grown:
@@ -126,6 +127,7 @@ def prune(
             max_depth=max_depth,
             tiers=tiers,
             weight=weight,
+            ahead=ahead,
             threads=False,
         )
         tested = np.bincount(part.tree.route(bins.take(out, axis=1)), minlength=part.tree.n_nodes)

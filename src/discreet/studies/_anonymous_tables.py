@@ -113,7 +113,7 @@ def _by_tree(make: Callable[[Task, int], Any]) -> Callable[[Task, int, int], See
         width = ((last - first) / steps).mean(axis=1)[leaves[0]].mean()
         facts = {"cells": float(tree.n_leaves), "smallest": float(model.leaf_counts_.min()), "width": float(width)}
         if hasattr(model, "weight_"):
-            facts["weight"] = model.weight_
+            facts |= {"weight": model.weight_, "ahead": float(model.ahead_)}
         return Seen(middles[leaves[0]], task.labels(task.train), middles[leaves[1]], facts)
 
     return see

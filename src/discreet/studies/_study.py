@@ -102,6 +102,10 @@ class Results:
 
     def __init__(self, rows: Iterable[tuple[Setting, Numbers]]) -> None:
         self.rows = list(rows)
+        self._places: dict[tuple[str, Any], list[int]] = {}
+        for i, (setting, _) in enumerate(self.rows):
+            for part in setting.items():
+                self._places.setdefault(part, []).append(i)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -109,7 +113,9 @@ class Results:
     def values(self, measure: str, where: Mapping[str, Any]) -> dict[str, float]:
         """Return a number by what its setting says beyond ``where``, such as the seed."""
         found = {}
-        for setting, numbers in self.rows:
+        # Only the rows that agree in the part fewest have.
+        near = min((self._places.get(part, []) for part in where.items()), key=len, default=range(len(self.rows)))
+        for setting, numbers in (self.rows[i] for i in near):
             if measure in numbers and all(setting.get(name) == value for name, value in where.items()):
                 rest = {name: value for name, value in setting.items() if name not in where}
                 found[json.dumps(rest, sort_keys=True)] = float(numbers[measure])
