@@ -43,7 +43,7 @@ def write(folder: Path, rows: int) -> None:
         n = min(PIECE, rows - start)
         points = centers[rng.integers(0, CLUSTERS, n)] + rng.normal(0, 0.04, (n, COLUMNS))
         table = pa.table({f"x{j}": points[:, j] for j in range(COLUMNS)})
-        pq.write_table(table, folder / f"part-{piece:04d}.parquet", row_group_size=2**19)
+        pq.write_table(table, folder / f"part-{piece:04d}.parquet", row_group_size=2**18)
 
 
 def plain_read(folder: Path) -> None:

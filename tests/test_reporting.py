@@ -167,3 +167,12 @@ def test_the_page_of_a_zcdp_promise_states_delta():
     text = " ".join(words.for_lawyers(promise) + words.for_experts(promise))
     assert "1e-06" in text
     assert "zCDP" in text
+
+
+def test_a_table_of_bounds_has_its_quasi_identifiers(tmp_path):
+    people = dc.datasets.people(400)
+    release = dc.anonymity.DensityTree(k=8, domain=people.domain).fit_transform(people.table)
+    release.save(tmp_path / "bounds.csv", form="bounds")
+    facts = report_facts(tmp_path / "bounds.csv")
+    assert facts["release"]["risk"]["k"] >= 8
+    assert "age_lower" in facts["release"]["quasi_identifiers"]

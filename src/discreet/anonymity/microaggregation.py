@@ -174,6 +174,7 @@ class Microaggregation(Partitioner):
         facts = {
             "method": "Microaggregation",
             "output": "mean",
+            "quasi_identifiers": list(table.plan.quasi),
             "required": self.rules_.to_dict(),
             "reached": self.rules_.reached(classes, table.sensitive),
             "groups": int(groups.max()) + 1,

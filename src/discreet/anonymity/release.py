@@ -198,6 +198,7 @@ def publish(
     facts = {
         "method": method,
         "output": output,
+        "quasi_identifiers": list(table.plan.quasi),
         "required": rules.to_dict(),
         "reached": reached,
         **({} if table.persons is None else {"k_counts": f"persons, by column {table.plan.person!r}"}),

@@ -24,6 +24,7 @@ from discreet.evaluation.attacks import (
 )
 from discreet.evaluation.audit import audit
 from discreet.evaluation.audit_result import AuditResult
+from discreet.evaluation.audited import AuditedMechanism, audited_mechanism, audited_mechanisms, audited_tables
 from discreet.evaluation.bit_patterns import BitPatterns, bit_pattern_audit
 from discreet.evaluation.exact_audit import ExactAudit, exact_audit
 from discreet.evaluation.metrics import (
@@ -39,12 +40,14 @@ from discreet.evaluation.metrics import (
 from discreet.evaluation.neighbours import NeighbourPair, NeighbourSearch, audit_neighbours, neighbour_pairs
 from discreet.evaluation.one_run import OneRunResult, one_run_audit, one_run_epsilon
 from discreet.evaluation.rates import AttackResult, Rate
+from discreet.evaluation.recount import Recount, recount
 from discreet.evaluation.table_attacks import inference, linkability, singling_out
 
 __all__ = [
     "Agreement",
     "AttackResult",
     "AuditResult",
+    "AuditedMechanism",
     "AveragingResult",
     "BitPatterns",
     "ExactAudit",
@@ -56,6 +59,7 @@ __all__ = [
     "Power",
     "Rate",
     "ReconstructionResult",
+    "Recount",
     "RepeatedAttack",
     "ScoredAttack",
     "Spread",
@@ -63,6 +67,9 @@ __all__ = [
     "attribute_attack",
     "audit",
     "audit_neighbours",
+    "audited_mechanism",
+    "audited_mechanisms",
+    "audited_tables",
     "averaging_attack",
     "best_advantage",
     "bit_pattern_audit",
@@ -82,5 +89,6 @@ __all__ = [
     "perturbation_distance",
     "range_query_error",
     "reconstruction_attack",
+    "recount",
     "singling_out",
 ]

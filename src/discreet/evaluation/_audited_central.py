@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from discreet.clustering import DPLloyd, PrivateKMeans
 from discreet.domain import Domain
-from discreet.evaluation.audited import AuditedMechanism
 from discreet.evaluation._differing import differing
 from discreet.evaluation._release_features import Leaves
+from discreet.evaluation.audited import AuditedMechanism
 from discreet.evaluation.neighbours import NeighbourPair, neighbour_pairs
 from discreet.guarantee import Guarantee
 from discreet.synopses import GridSynopsis, Synopsis, TreeSynopsis
@@ -28,7 +28,7 @@ _CHOSEN = (
     "nobody against one row of missing values",
 )
 _EPSILON = 1.0
-_QUICK = 160
+_QUICK = 100
 
 
 def entries() -> Iterator[AuditedMechanism]:

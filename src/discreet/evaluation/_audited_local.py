@@ -26,8 +26,15 @@ def entries() -> Iterator[AuditedMechanism]:
     words = (NeighbourPair("two texts", "ab", "cd"), NeighbourPair("a text against a missing one", "ab", None))
     numbers = (NeighbourPair("both ends", 0.0, 1.0), NeighbourPair("an end against a missing one", 0.0, None))
     vectors = (NeighbourPair("opposite corners", (0.0, 0.0), (1.0, 1.0)),)
-    sketch = {"n_hashes": 2, "width": 4, "key": _KEY}
-    fragments = {"n_hashes": 2, "width": 2, "fragment_hashes": 2, "fragment_width": 4, "length": 2, "key": _KEY}
+    sketch: dict[str, Any] = {"n_hashes": 2, "width": 4, "key": _KEY}
+    fragments: dict[str, Any] = {
+        "n_hashes": 2,
+        "width": 2,
+        "fragment_hashes": 2,
+        "fragment_width": 4,
+        "length": 2,
+        "key": _KEY,
+    }
     listed: list[tuple[str, Any, tuple[NeighbourPair, ...]]] = [
         ("DirectResponse", local.DirectResponse(2, 4), first_last),
         ("UnaryEncoding/optimised", local.UnaryEncoding(2, 4), first_last),

@@ -20,6 +20,8 @@ from discreet.evaluation.neighbours import NeighbourPair
 _RADIUS, _METRES = 0.125, 200.0
 #: Rounding to the public lattice may move two raw points apart by a step or so, which the promise counts as distance.
 _ROUNDING = 1e-3
+_AROUND = {"latitude": (47.99, 48.01), "longitude": (1.99, 2.01)}
+_PLACES = (np.array([[47.995, 1.995], [48.0, 2.0], [48.005, 2.005]]), np.array([1.0, 2.0, 1.0]))
 _PRIOR = (np.array([[0.25, 0.25], [0.5, 0.5], [0.75, 0.75]]), np.array([1.0, 2.0, 1.0]))
 
 
@@ -30,7 +32,7 @@ def entries() -> Iterator[AuditedMechanism]:
         NeighbourPair("at the edge, across the box's corner", (0.0, 0.0), (_RADIUS / math.sqrt(2),) * 2),
     )
     for remap in ("none", "clip", "resample", "grid", "bayes"):
-        options = {"prior": _PRIOR} if remap == "bayes" else {}
+        options: dict[str, Any] = {"prior": _PRIOR} if remap == "bayes" else {}
         law = metric.NDLaplace(1, _RADIUS, (0, 1), remap, **options)
         claim = (2.0 if remap == "resample" else 1.0) * (1 + _ROUNDING)
         yield AuditedMechanism(f"metric.NDLaplace/{remap}", _Rows(law), near, claim, trials=10_000)
@@ -57,9 +59,11 @@ def _sphere() -> Iterator[AuditedMechanism]:
         NeighbourPair("on both sides of the date line", (0.0, -180.0), (0.0, 180.0 - degree)),
         NeighbourPair("across the pole", (90.0 - degree / 2, 0.0), (90.0 - degree / 2, 180.0)),
     )
-    for remap in ("none", "clip"):
-        law = metric.SphericalLaplace(1, _METRES, remap=remap)
-        yield AuditedMechanism(f"metric.SphericalLaplace/{remap}", _Rows(law), places, 1 + _ROUNDING, trials=10_000)
+    for remap in ("none", "grid", "bayes"):
+        options: dict[str, Any] = {"prior": _PLACES} if remap == "bayes" else {}
+        law = metric.SphericalLaplace(1, _METRES, None if remap == "none" else _AROUND, remap, **options)
+        pairs = places if remap == "none" else places[:1]  # the others lie outside of the box of the grid
+        yield AuditedMechanism(f"metric.SphericalLaplace/{remap}", _Rows(law), pairs, 1 + _ROUNDING, trials=10_000)
     yield from _bits("metric.SphericalLaplace/bits", metric.SphericalLaplace(1, _METRES), places[:1], 1 + _ROUNDING)
 
 

@@ -41,7 +41,7 @@ def entries() -> Iterator[AuditedMechanism]:
 def _choices() -> Iterator[AuditedMechanism]:
     """Yield the mechanisms that choose: by scores, among lines of a grid, among powers of two."""
     scores = NeighbourPair("one score of fifty moves", np.zeros(50), np.eye(50)[0])
-    yield AuditedMechanism("noise.exponential", _exponential, (scores,), 1.0, batch=False, trials=3000)
+    yield AuditedMechanism("noise.exponential", _exponential, (scores,), 1.0, batch=False, trials=2000)
     unit = _columns(np.array([0.5, 0.5, 0.5, 0.25, 0.75]))
     bits = BitPatterns()
     few: dict[str, Any] = {"batch": False, "trials": 400}
@@ -55,7 +55,7 @@ def _choices() -> Iterator[AuditedMechanism]:
     yield AuditedMechanism("noise.quantiles_from_counts", _from_counts, (counts, empty), 2.0, **few)
     cells = NeighbourPair("one more row in the first cell", np.array([1, 1, 2, 2]), np.array([1, 1, 2, 2, 0]))
     nobody = NeighbourPair("no rows against one", np.empty(0, np.int64), np.array([3]))
-    yield AuditedMechanism("noise.choose_cuts", _cuts, (cells, nobody), 2.0, batch=False, trials=2000)
+    yield AuditedMechanism("noise.choose_cuts", _cuts, (cells, nobody), 2.0, batch=False, trials=1000)
     pairs = (
         NeighbourPair("nobody against one row", np.empty(0), np.array([3.0])),
         NeighbourPair("equal rows, one far out", np.full(6, 0.75), np.append(np.full(6, 0.75), -1e9)),

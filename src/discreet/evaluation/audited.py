@@ -1,7 +1,7 @@
 """One list of every public mechanism, each with inputs on which it is audited and the ε it must keep.
 
-A mechanism that is exported and not listed here fails a test, so nothing is released without an audit. An entry is named
-after the public name it audits, ``room.Name``, with a variant after a slash: ``synopses.GridSynopsis/adaptive``.
+A mechanism that is exported and not listed here fails a test, so nothing is released without an audit. An entry is
+named after the public name it audits, ``room.Name``, with a variant after a slash: ``synopses.GridSynopsis/adaptive``.
 """
 
 from __future__ import annotations
@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from discreet import _checks
 from discreet.errors import InvalidArgument
 from discreet.evaluation.audit import audit
 from discreet.evaluation.audit_result import AuditResult
 from discreet.evaluation.exact_audit import ExactAudit, exact_audit
 from discreet.evaluation.neighbours import NeighbourPair
 from discreet.noise._numpy_streams import root_of
+
+if TYPE_CHECKING:
+    from discreet.evaluation._audited_tables import AuditedTable
 
 #: Public names whose docstring speaks of privacy and that release nothing which could be audited by runs, and why.
 EXEMPT: dict[str, str] = {
@@ -117,11 +119,12 @@ class AuditedMechanism:
             for place, pair in enumerate(chosen)
         ]
 
-    def exact(self) -> list[ExactAudit]:
-        """Return the exact loss of every pair; empty if the law is not written down."""
+    def exact(self) -> ExactAudit | None:
+        """Return the exact loss of the first pair; None if the law is not written down."""
         if self.law is None:
-            return []
-        return [exact_audit(self.law, p.data, p.neighbour, epsilon=self.epsilon, delta=self.delta) for p in self.pairs]
+            return None
+        first = self.pairs[0]
+        return exact_audit(self.law, first.data, first.neighbour, epsilon=self.epsilon, delta=self.delta)
 
 
 @cache
@@ -146,6 +149,19 @@ def audited_mechanisms() -> dict[str, AuditedMechanism]:
     return dict(_listed())
 
 
+def audited_tables() -> dict[str, AuditedTable]:
+    """Return every method that releases anonymous tables, by name: their k, l and t are counted again.
+
+    Examples
+    --------
+    >>> audited_tables()["anonymity.Microaggregation"].check()
+    []
+    """
+    from discreet.evaluation import _audited_tables
+
+    return _audited_tables.audited_tables()
+
+
 def audited_mechanism(name: str) -> AuditedMechanism:
     """Return one of them, or say which there are.
 
@@ -161,14 +177,3 @@ def audited_mechanism(name: str) -> AuditedMechanism:
     near = [n for n in listed if word in n.lower() or n.partition("/")[0].lower() in word][:6]
     shown = ", ".join(near) if near else ", ".join(sorted({n.partition(".")[0] + ".*" for n in listed}))
     raise InvalidArgument("mechanism", name, f"a name of the list, such as {shown}", "discreet audit --list")
-
-
-def checked_trials(trials: object) -> int:
-    """Check a number of runs.
-
-    Examples
-    --------
-    >>> checked_trials(1000)
-    1000
-    """
-    return _checks.whole("trials", trials, low=100, high=10**9)

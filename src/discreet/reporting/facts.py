@@ -190,7 +190,11 @@ def _anonymous(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
     domain = guarantee.domain
     roles = {} if domain is None else {c.name: c.role for c in domain}
     names = table.column_names
-    quasi = [n for n in names if roles.get(n.removesuffix("_low").removesuffix("_high")) == "quasi-identifier"]
+    known = set(guarantee.parameters.get("quasi_identifiers", ())) | {
+        n for n, role in roles.items() if role == "quasi-identifier"
+    }
+    # A table of bounds has columns such as age_lower and age_upper.
+    quasi = [n for n in names if {n, *(n.removesuffix(end) for end in ("_lower", "_upper", "_set"))} & known]
     sensitive = [n for n in names if roles.get(n) == "sensitive"]
     out: dict[str, Any] = {"rows": table.num_rows, "quasi_identifiers": quasi, "sensitive": sensitive}
     if quasi and table.num_rows:
