@@ -11,9 +11,9 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from _bench import save, show
 
 import discreet as dc
+from _bench import save, show
 
 LEVELS = (0.1, 1.0, 5.0, 20.0, 100.0, 1000.0)
 

@@ -3,7 +3,7 @@
     python benchmarks/metric_rivals.py [--seeds 20] [--rows 2000]
 
 Rows are uniform in the unit cube. Equal privacy: the total ε of a local mechanism is the level of NDLaplace between the
-two farthest corners. The error is the root mean square over rows and coordinates; "clipped" is moved into the box after.
+two farthest corners. The error is the root mean square over rows and coordinates; "clipped" is moved into the box.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from _bench import save, show
 
 import discreet as dc
+from _bench import save, show
 
 RIVALS = ("column_laplace", "piecewise", "duchi", "hybrid", "square_wave", "priv_unit")
 SETTINGS = [(d, epsilon) for d in (2, 7) for epsilon in (2.0, 7.0, 14.0, 28.0)]

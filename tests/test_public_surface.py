@@ -23,6 +23,7 @@ ROOMS = [
     dc.evaluation,
     dc.local,
     dc.anonymity,
+    dc.planning,
     dc.reporting,
     dc.studies,
 ]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         local,
         metric,
         noise,
+        planning,
         reporting,
         studies,
         synopses,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from discreet.clustering import DPLloyd, PrivateKMeans
     from discreet.domain import Box, Categorical, Date, Domain, Numeric
     from discreet.guarantee import Guarantee, Ledger
+    from discreet.jobs import Job
     from discreet.synopses import GridSynopsis, Synopsis, TreeSynopsis
 
 __all__ = [
@@ -45,6 +47,7 @@ __all__ = [
     "Domain",
     "GridSynopsis",
     "Guarantee",
+    "Job",
     "Ledger",
     "Numeric",
     "PrivateKMeans",
@@ -60,6 +63,7 @@ __all__ = [
     "local",
     "metric",
     "noise",
+    "planning",
     "reporting",
     "studies",
     "synopses",
@@ -73,6 +77,7 @@ _HOME = {
     "Numeric": "discreet.domain",
     "Guarantee": "discreet.guarantee",
     "Ledger": "discreet.guarantee",
+    "Job": "discreet.jobs",
     "DPLloyd": "discreet.clustering",
     "PrivateKMeans": "discreet.clustering",
     "GridSynopsis": "discreet.synopses",
@@ -89,6 +94,7 @@ _ROOMS = {
     "local",
     "metric",
     "noise",
+    "planning",
     "reporting",
     "studies",
     "synopses",

@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
-console = Console()
+from discreet._cli_common import Json, complete, console, epilog, working
 
 
 def attack(
@@ -23,8 +21,10 @@ def attack(
     radius: Annotated[
         float | None, typer.Option(help="Points: that distance, in shares of the declared widths.")
     ] = None,
-    method: Annotated[str, typer.Option(help="membership, reconstruction or attribute.")] = "membership",
-    kind: Annotated[str, typer.Option(help="points, synopsis or centers.")] = "points",
+    method: Annotated[
+        str, typer.Option(help="membership, reconstruction or attribute.", autocompletion=complete("attack"))
+    ] = "membership",
+    kind: Annotated[str, typer.Option(help="points, synopsis or centers.", autocompletion=complete("kind"))] = "points",
     reference: Annotated[
         str | None, typer.Option(help="Public records of such people; else half of the control is taken.")
     ] = None,
@@ -36,12 +36,10 @@ def attack(
     within: Annotated[
         float | None, typer.Option(help="A guess this near counts; for points in shares of the widths.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Repeat a run.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON instead.")] = False,
+    seed: Annotated[int | None, typer.Option(help="Repeat a run; an attack is never for publication.")] = None,
+    as_json: Json = False,
 ) -> None:
     """Attack a release as an outsider would, beside a control group. The result is not for publication."""
-    from discreet import _attack_jobs as jobs
-
     settings = {
         "epsilon": epsilon,
         "radius": radius,
@@ -51,11 +49,15 @@ def attack(
         "estimate": estimate,
         "within": within,
     }
-    with console.status("Attacking ..."):
+    with working("Attacking ..."):
+        from discreet import _attack_jobs as jobs
+
         found = jobs.attack(released, against, control, schema, method, kind, settings, seed)
     if as_json:
         typer.echo(json.dumps(found.to_dict()))
         return
+    from rich.table import Table
+
     title = f"{found.name}: {len(found.scores):,} people in the release, {len(found.control_scores):,} others"
     table = Table(title=escape(title), title_justify="left")
     for name in ("measure", "value", "meaning"):
@@ -69,8 +71,10 @@ def attack(
 
 def register(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    example = (
-        "Example:  discreet attack noisy.csv --against data.csv --control others.csv --schema schema.toml "
-        "--epsilon 2 --radius 0.1"
-    )
-    app.command(epilog=example)(attack)
+    files = "--against data.csv --control others.csv"
+    app.command(
+        epilog=epilog(
+            f"attack noisy.csv {files} --schema schema.toml --epsilon 2 --radius 0.1",
+            f"attack s.parquet --kind synopsis {files}",
+        )
+    )(attack)

@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from discreet._cli_common import epilog
+
 console = Console()
 _COLOURS = {True: "[green]holds[/]", False: "[bold red]does not hold[/]", None: "[dim]open[/]"}
 
@@ -122,5 +124,9 @@ def _mechanism(
 def register(app: typer.Typer) -> None:
     """Add the verb to the command line."""
     app.command(
-        epilog="Example:  discreet audit s.parquet   or   discreet audit --mechanism local.Rappor/'one report'"
+        epilog=epilog(
+            "audit s.parquet",
+            "audit --mechanism noise.discrete_laplace --trials 100000",
+            failed="the file was changed, or the claim is refuted",
+        )
     )(audit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pyarrow.csv as pa_csv
 
 from discreet import _checks, synopses
 from discreet._output import check_place, write_whole
-from discreet.clustering import ClusterResult, cluster_synopsis
+from discreet.clustering import ClusterResult, PrivateKMeans, cluster_synopsis
 from discreet.domain import Domain
 from discreet.errors import InvalidArgument
 from discreet.guarantee import Guarantee
@@ -23,7 +24,7 @@ _OWN = {"grid": ("rule",), "tree": ("partitioner", "max_depth")}
 
 def synopsis(
     data: str,
-    schema: Path,
+    schema: str | Path,
     epsilon: float,
     output: Path,
     method: str,
@@ -39,7 +40,7 @@ def synopsis(
                 option = f"--{name.replace('_', '-')}"
                 raise InvalidArgument(option, given[name], f"used with --method {other} only", f"--method {other}")
     rule = given.get("rule")
-    if isinstance(rule, str) and rule.isdigit():
+    if isinstance(rule, str) and rule.isascii() and rule.isdigit():
         given["rule"] = int(rule)
     domain = Domain.from_toml(schema)
     check_place(output)
@@ -88,6 +89,34 @@ def cluster(file: Path, n_clusters: int, output: Path | None) -> tuple[Synopsis,
         check_place(output)
     made = Synopsis.load(file)
     found = cluster_synopsis(made, n_clusters)
+    return made, found, _write_centers(made, found, output)
+
+
+def private_centers(
+    data: str,
+    schema: str | Path,
+    epsilon: float,
+    n_clusters: int,
+    output: Path,
+    release: Path | None,
+    settings: dict[str, Any],
+    seed: int | None,
+) -> tuple[Synopsis, ClusterResult]:
+    """Cluster a table with privacy: one release made for it, then its centres. Settings that are None are left out."""
+    for place in filter(None, (output, release)):
+        check_place(place)
+    given = {name: value for name, value in settings.items() if value is not None}
+    domain = Domain.from_toml(schema)
+    model = PrivateKMeans(n_clusters, epsilon=epsilon, domain=domain, random_state=seed, **given).fit(data)
+    # What k-means cost on the synopsis is not kept by the estimator, and nobody asks for it here.
+    found = ClusterResult(model.cluster_centers_, model.cluster_weights_, math.nan, model.synopsis_, model.note_)
+    if release is not None:
+        model.synopsis_.save(release)
+    _write_centers(model.synopsis_, found, output)
+    return model.synopsis_, found
+
+
+def _write_centers(made: Synopsis, found: ClusterResult, output: Path | None) -> pa.Table:
     columns = {name: found.centers[:, j] for j, name in enumerate(made.domain.names)}
     label = "weight"
     while label in columns:
@@ -97,7 +126,7 @@ def cluster(file: Path, n_clusters: int, output: Path | None) -> tuple[Synopsis,
         sink = pa.BufferOutputStream()
         pa_csv.write_csv(table, sink)
         write_whole(output, sink.getvalue().to_pybytes())
-    return made, found, table
+    return table
 
 
 def cluster_figures(made: Synopsis, found: ClusterResult, output: Path | None) -> dict[str, Any]:

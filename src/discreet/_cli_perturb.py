@@ -7,12 +7,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
-from rich.panel import Panel
-from rich.table import Table
 
-console = Console()
+from discreet._cli_common import Seed, complete, console, epilog, show_promise, warn_if_seeded, working
 
 
 def perturb(
@@ -26,14 +23,19 @@ def perturb(
     method: Annotated[
         str,
         typer.Option(
-            help="nd-laplace; or by column: column-laplace, piecewise, hybrid, duchi, square-wave; or priv-unit."
+            help="nd-laplace; or by column: column-laplace, piecewise, hybrid, duchi, square-wave; or priv-unit.",
+            autocompletion=complete("perturb"),
         ),
     ] = "nd-laplace",
     sphere: Annotated[
         bool, typer.Option("--sphere", help="Columns are latitude and longitude in degrees, --radius is in metres.")
     ] = False,
     remap: Annotated[
-        str | None, typer.Option(help="What noisy points become: none, clip, grid, bayes (with --prior) or resample.")
+        str | None,
+        typer.Option(
+            help="What noisy points become: none, clip, grid, bayes (with --prior) or resample.",
+            autocompletion=complete("remap"),
+        ),
     ] = None,
     prior: Annotated[
         Path | None, typer.Option(help="For bayes: public places, as a table or as 'discreet synopsis' writes it.")
@@ -43,14 +45,13 @@ def perturb(
     ] = None,
     category_epsilon: Annotated[float | None, typer.Option(help="Budget of every column of categories.")] = None,
     step: Annotated[float | None, typer.Option(help="Distance of neighbouring values that may be written.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Repeat a run. Its result must not be published.")] = None,
+    seed: Seed = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print file, rows and promise as JSON instead.")] = False,
 ) -> None:
     """Move every row by noise and write the table: rows near each other can hardly be told apart afterwards.
 
     Columns that are not declared, and identifiers, are left out.
     """
-    from discreet import _perturb_jobs as jobs
     from discreet.errors import InvalidArgument
 
     if sphere and method != "nd-laplace":
@@ -63,13 +64,14 @@ def perturb(
         "category_epsilon": category_epsilon,
         "step": step,
     }
-    with console.status("Perturbing the rows ..."):
+    with working("Perturbing the rows ..."):
+        from discreet import _perturb_jobs as jobs
+
         noisy, guarantee = jobs.perturb(data, schema, epsilon, output, "sphere" if sphere else method, settings, seed)
     if as_json:
         typer.echo(json.dumps(jobs.figures(noisy, guarantee, output)))
         return
-    colour = "red" if guarantee.seeded else "green"
-    console.print(Panel(escape(str(guarantee)), title="What is promised", border_style=colour))
+    show_promise(guarantee)
     meaning = jobs.distances(guarantee)
     if meaning:
         console.print(f"[bold]In other words.[/] {escape(meaning)}")
@@ -78,11 +80,12 @@ def perturb(
         f"[bold]The files.[/] [cyan]{escape(str(output))}[/] and [cyan]{escape(output.name)}.guarantee.json[/]"
     )
     _preview(noisy)
-    if guarantee.seeded:
-        console.print("\n[bold red]Seeded: this run can be repeated and undone. Do not publish its result.[/]")
+    warn_if_seeded(guarantee.seeded)
 
 
 def _preview(table: Any) -> None:
+    from rich.table import Table
+
     shown = Table(title="The first rows", title_justify="left")
     for name in table.column_names[:12]:
         shown.add_column(escape(name))
@@ -93,5 +96,7 @@ def _preview(table: Any) -> None:
 
 def register(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    example = "Example:  discreet perturb data.csv --schema schema.toml --epsilon 2 --radius 0.1 -o noisy.csv"
-    app.command(epilog=example)(perturb)
+    start = "perturb data.csv --schema schema.toml --epsilon 2"
+    app.command(epilog=epilog(f"{start} --radius 0.1 -o noisy.csv", f"{start} --sphere --radius 200 -o noisy.csv"))(
+        perturb
+    )

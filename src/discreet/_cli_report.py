@@ -7,17 +7,21 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
-console = Console()
+from discreet._cli_common import console, epilog, working
 
 
 def report(
     artifact: Annotated[
-        Path, typer.Argument(help="A synopsis, counts of reports, or a table with its .guarantee.json beside it.")
+        Path,
+        typer.Argument(
+            help="A synopsis, counts of reports, a table with its .guarantee.json beside it, or a job file."
+        ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path("report.html"),
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="HTML file to write; report.html, or what the job says.")
+    ] = None,
     against: Annotated[str | None, typer.Option(help="The raw table: adds a comparison, which is NOT private.")] = None,
     attack: Annotated[list[Path] | None, typer.Option(help="A result of 'discreet attack --json' to show.")] = None,
     audit: Annotated[list[Path] | None, typer.Option(help="A result of 'discreet audit --json' to show.")] = None,
@@ -27,11 +31,21 @@ def report(
     as_json: Annotated[bool, typer.Option("--json", help="Print the same facts as JSON as well.")] = False,
 ) -> None:
     """Write one self-contained page: what was released, what was promised, the ledger, assumptions, evidence."""
-    from discreet._sketch_jobs import read_lines
-    from discreet.reporting import write_report
+    with working("Collecting the facts ..."):
+        from discreet._sketch_jobs import read_lines
+        from discreet.reporting import write_report
 
-    listed = None if candidates is None else read_lines(candidates)
-    facts = write_report(artifact, output, against=against, attacks=attack or (), audits=audit or (), candidates=listed)
+        if artifact.suffix.lower() == ".toml":
+            from discreet.jobs import Job
+
+            job = Job.from_toml(str(artifact))
+            artifact = job.artifact
+            output = output or (job.place(job.outputs["report"]) if "report" in job.outputs else None)
+        output = output or Path("report.html")
+        listed = None if candidates is None else read_lines(candidates)
+        facts = write_report(
+            artifact, output, against=against, attacks=attack or (), audits=audit or (), candidates=listed
+        )
     if as_json:
         typer.echo(json.dumps(facts, ensure_ascii=False, default=str))
     else:
@@ -49,4 +63,5 @@ def report(
 
 def register(app: typer.Typer) -> None:
     """Add the verb."""
-    app.command(epilog="Example:  discreet report s.parquet -o report.html")(report)
+    examples = ("report s.parquet -o report.html", "report job.toml")
+    app.command(epilog=epilog(*examples, failed="the seal is broken"))(report)

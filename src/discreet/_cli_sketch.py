@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
-from rich.panel import Panel
-from rich.table import Table
+
+from discreet._cli_common import Json, complete, console, epilog, show_files, show_promise, working
 
 sketch = typer.Typer(
     name="sketch",
@@ -18,13 +17,16 @@ sketch = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
-console = Console()
 
-_Json = Annotated[bool, typer.Option("--json", help="Print the figures as JSON instead.")]
 _Out = Annotated[Path, typer.Option("--output", "-o", help="File to write.")]
 
 
-@sketch.command(epilog="Example:  discreet sketch encode words.txt -m hadamard-sketch --epsilon 4 -o reports.bin")
+@sketch.command(
+    epilog=epilog(
+        "sketch encode words.txt -m hadamard-sketch --epsilon 4 -o reports.bin",
+        "sketch encode data.csv --column colour --domain colours.txt --epsilon 2 -o reports.bin",
+    )
+)
 def encode(
     data: Annotated[str, typer.Argument(help="CSV or Parquet file, or a .txt file with one value a line.")],
     output: _Out,
@@ -41,13 +43,14 @@ def encode(
     users: Annotated[str | None, typer.Option(help="Column with a key per user, for mechanisms that remember.")] = None,
     secret: Annotated[Path | None, typer.Option(help="File with the client's secret, likewise.")] = None,
     seed: Annotated[int | None, typer.Option(help="Repeat a run. Its result must not be collected.")] = None,
-    as_json: _Json = False,
+    as_json: Json = False,
 ) -> None:
     """Randomise a column: what may leave the devices. Streams, so the file may be larger than memory."""
-    from discreet import _sketch_jobs as jobs
+    with working("Randomising ..."):
+        from discreet import _sketch_jobs as jobs
 
-    made = jobs.build(mechanism, epsilon, domain, domain_size, key, reports, setting or [])
-    figures = jobs.encode(data, column, made, output, users, secret, seed)
+        made = jobs.build(mechanism, epsilon, domain, domain_size, key, reports, setting or [])
+        figures = jobs.encode(data, column, made, output, users, secret, seed)
     if as_json:
         typer.echo(json.dumps(figures))
         return
@@ -60,56 +63,71 @@ def encode(
         console.print("[bold red]Seeded: these reports can be undone. Do not collect them.[/]")
 
 
-@sketch.command(epilog="Example:  discreet sketch aggregate reports-*.bin -o counts.bin")
+@sketch.command(epilog=epilog("sketch aggregate reports-*.bin -o counts.bin"))
 def aggregate(
-    files: Annotated[list[Path], typer.Argument(help="Files of reports.")], output: _Out, as_json: _Json = False
+    files: Annotated[list[Path], typer.Argument(help="Files of reports.")], output: _Out, as_json: Json = False
 ) -> None:
     """Count reports: all that a collector keeps."""
-    from discreet import _sketch_jobs as jobs
+    with working("Counting ..."):
+        from discreet import _sketch_jobs as jobs
 
-    _tell_counts(jobs.aggregate(files, output), output, as_json)
+        counts = jobs.aggregate(files, output)
+    _tell_counts(counts, output, as_json)
 
 
-@sketch.command(epilog="Example:  discreet sketch merge monday.bin tuesday.bin -o week.bin")
+@sketch.command(epilog=epilog("sketch merge monday.bin tuesday.bin -o week.bin"))
 def merge(
     files: Annotated[list[Path], typer.Argument(help="Files of counts made with the same parameters.")],
     output: _Out,
-    as_json: _Json = False,
+    as_json: Json = False,
 ) -> None:
     """Add counts up. If people report more than once, their budgets add up too."""
-    from discreet import _sketch_jobs as jobs
+    with working("Adding up ..."):
+        from discreet import _sketch_jobs as jobs
 
-    _tell_counts(jobs.merge(files, output), output, as_json)
+        counts = jobs.merge(files, output)
+    _tell_counts(counts, output, as_json)
 
 
-@sketch.command(epilog="Example:  discreet sketch estimate counts.bin --candidates words.txt --top 20")
+@sketch.command(epilog=epilog("sketch estimate counts.bin --candidates words.txt --top 20"))
 def estimate(
     counts: Annotated[Path, typer.Argument(help="A file of counts.")],
     candidates: Annotated[
         Path | None, typer.Option(help="Values to ask for, one a line; else all that are declared, or discovered.")
     ] = None,
     consistency: Annotated[
-        str | None, typer.Option(help="simplex, base-cut, norm-cut or likelihood; raw estimates otherwise.")
+        str | None,
+        typer.Option(
+            help="simplex, base-cut, norm-cut or likelihood; raw estimates otherwise.",
+            autocompletion=complete("consistency"),
+        ),
     ] = None,
     top: Annotated[int, typer.Option(help="How many to show.")] = 20,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="CSV or Parquet file for all of them.")] = None,
     plot: Annotated[Path | None, typer.Option(help="HTML file for a picture.")] = None,
-    as_json: _Json = False,
+    as_json: Json = False,
 ) -> None:
     """Estimate how many hold each value, with errors. This costs no privacy."""
-    from discreet import _sketch_jobs as jobs
+    with working("Estimating ..."):
+        from discreet import _checks
+        from discreet import _sketch_jobs as jobs
+        from discreet._output import check_place, write_whole
 
-    with console.status("Estimating ..."):
+        top = _checks.whole("--top", top, low=1)
+        if plot is not None:
+            check_place(plot)
         found = jobs.estimate(counts, candidates, consistency, output)
-    listed = hasattr(found, "candidates")
-    if plot is not None and hasattr(found, "plot"):
-        (found.plot(top) if listed else found.plot()).write_html(plot)
+        listed = hasattr(found, "candidates")
+        if plot is not None and hasattr(found, "plot"):
+            write_whole(plot, (found.plot(top) if listed else found.plot()).to_html())
     if as_json:
         typer.echo(json.dumps(jobs.estimate_figures(found, output)))
         return
     if not listed:
         _tell_numbers(found, output, plot)
         return
+    from rich.table import Table
+
     shown = found.top(top)
     low, high = shown.interval(0.95)
     table = Table(title=f"{len(shown)} of {len(found)} values, {found.n:,} reports", title_justify="left")
@@ -120,28 +138,29 @@ def estimate(
         share = f"{100 * shown.frequency[i]:.2f} %"
         table.add_row(escape(str(value)), f"{shown.count[i]:,.0f}", f"{shown.std_error[i]:,.0f}", share, interval)
     console.print(table)
-    for path in (output, plot):
-        if path is not None:
-            console.print(f"[bold]The file.[/] [cyan]{escape(str(path))}[/]")
+    show_files(output, plot)
     _promise(found.guarantee, seeded=found.guarantee.seeded)
 
 
-@sketch.command(epilog="Example:  discreet sketch plan --epsilon 2 --domain-size 1000 --reports 100000 --max-bytes 8")
+@sketch.command(epilog=epilog("sketch plan --epsilon 2 --domain-size 1000 --reports 100000 --max-bytes 8"))
 def plan(
     epsilon: Annotated[float, typer.Option(help="Budget of one report.")],
     domain_size: Annotated[int, typer.Option(help="Number of values.")],
     reports: Annotated[int, typer.Option(help="Reports expected.")],
     max_bytes: Annotated[int | None, typer.Option(help="Largest report allowed, in bytes.")] = None,
     target_error: Annotated[float | None, typer.Option(help="Wanted standard error of a share, such as 0.001.")] = None,
-    as_json: _Json = False,
+    as_json: Json = False,
 ) -> None:
     """Compare the mechanisms before anything is collected. No data are touched."""
-    from discreet import local
+    with working("Comparing ..."):
+        from discreet import local
 
-    found = local.plan(epsilon, domain_size, reports, max_bytes=max_bytes, target_error=target_error)
+        found = local.plan(epsilon, domain_size, reports, max_bytes=max_bytes, target_error=target_error)
     if as_json:
         typer.echo(json.dumps(found.to_arrow().to_pylist()))
         return
+    from rich.table import Table
+
     title = f"epsilon {epsilon:g}, {domain_size:,} values, {reports:,} reports: best first"
     table = Table(title=title, title_justify="left")
     rows = found.to_rows()
@@ -161,9 +180,7 @@ def _tell_numbers(found: Any, output: Path | None, plot: Path | None) -> None:
         console.print(f"[bold]The distribution.[/] mean {found.mean:.4g}, quartiles {quarters}; {found.n:,} reports")
     else:
         console.print(f"[bold]The mean.[/] {found.mean:.4g}, standard error {found.std_error:.2g}; {found.n:,} reports")
-    for path in (output, plot if hasattr(found, "plot") else None):
-        if path is not None:
-            console.print(f"[bold]The file.[/] [cyan]{escape(str(path))}[/]")
+    show_files(output, plot if hasattr(found, "plot") else None)
     _promise(found.guarantee, seeded=found.guarantee.seeded)
 
 
@@ -186,5 +203,4 @@ def _tell_counts(counts: Any, output: Path, as_json: bool) -> None:
 def _promise(guarantee: Any, *, seeded: bool) -> None:
     from dataclasses import replace
 
-    promised = replace(guarantee, seeded=seeded)
-    console.print(Panel(escape(str(promised)), title="What is promised", border_style="red" if seeded else "green"))
+    show_promise(replace(guarantee, seeded=seeded))

@@ -7,12 +7,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
-from rich.panel import Panel
-from rich.table import Table
 
-console = Console()
+from discreet._cli_common import Json, complete, console, epilog, show_promise, working
 
 
 def anonymize(
@@ -21,7 +18,10 @@ def anonymize(
     k: Annotated[int, typer.Option(help="Everyone hides among at least so many rows.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="CSV or Parquet file to write.")],
     method: Annotated[
-        str, typer.Option(help="density-tree, mondrian, microaggregation or generalization.")
+        str,
+        typer.Option(
+            help="density-tree, mondrian, microaggregation or generalization.", autocompletion=complete("anonymize")
+        ),
     ] = "density-tree",
     l_diversity: Annotated[
         float | None, typer.Option("--l", help="Every group has so many different sensitive values.")
@@ -51,7 +51,11 @@ def anonymize(
         float | None, typer.Option(help="Share of rows that may be left out for smaller groups.")
     ] = None,
     form: Annotated[
-        str | None, typer.Option(help="interval (default), center, or sample (rows drawn inside the groups).")
+        str | None,
+        typer.Option(
+            help="interval (default), center, or sample (rows drawn inside the groups).",
+            autocompletion=complete("form"),
+        ),
     ] = None,
     bounds: Annotated[
         bool, typer.Option("--bounds", help="Write lower and upper columns instead of intervals.")
@@ -63,8 +67,6 @@ def anonymize(
     as_json: Annotated[bool, typer.Option("--json", help="Print the promise as JSON instead.")] = False,
 ) -> None:
     """Release a table in which every row looks like k - 1 others. Rows are shuffled; identifiers are dropped."""
-    from discreet import _table_jobs as jobs
-
     settings = {
         "k": k,
         "l": l_diversity,
@@ -80,12 +82,14 @@ def anonymize(
         "suppress": suppress,
         "keep": keep,
     }
-    with console.status("Grouping the rows ..."):
+    with working("Grouping the rows ..."):
+        from discreet import _table_jobs as jobs
+
         release = jobs.anonymize(data, schema, method, settings, output, form, bounds, hash_key)
     if as_json:
         typer.echo(release.guarantee.to_json())
         return
-    console.print(Panel(escape(str(release.guarantee)), title="What is promised", border_style="green"))
+    show_promise(release.guarantee)
     left_out = release.suppressed + release.dropped
     facts = release.guarantee.parameters
     console.print(
@@ -99,6 +103,8 @@ def anonymize(
 
 
 def _preview(table: Any) -> None:
+    from rich.table import Table
+
     shown = Table(title="The first rows", title_justify="left")
     for name in table.column_names:
         shown.add_column(escape(name))
@@ -116,16 +122,25 @@ def risk(
     ] = None,
     person: Annotated[str | None, typer.Option(help="Column that says whose row it is: k counts persons.")] = None,
     population: Annotated[str | None, typer.Option(help="Table of all people, for k-map and the journalist.")] = None,
-    missing: Annotated[str, typer.Option(help="A gap is a value of its own, a wildcard, or drops its row.")] = "own",
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON instead.")] = False,
+    missing: Annotated[
+        str,
+        typer.Option(
+            help="A gap is a value of its own (own), a wildcard, or drops its row (drop).",
+            autocompletion=complete("missing"),
+        ),
+    ] = "own",
+    as_json: Json = False,
 ) -> None:
     """Measure how well people hide in a table: k, l, t and the risk of being found. For pipelines: --require."""
-    from discreet import _table_jobs as jobs
+    with working("Measuring ..."):
+        from discreet import _table_jobs as jobs
 
-    report, failed = jobs.risk(data, qi, sensitive, require, population, missing, person)
+        report, failed = jobs.risk(data, qi, sensitive, require, population, missing, person)
     if as_json:
         typer.echo(json.dumps({**report.to_dict(), "failed": failed}))
     else:
+        from rich.table import Table
+
         table = Table(title="Risk", title_justify="left")
         for name in ("measure", "value", "meaning"):
             table.add_column(name, justify="right" if name == "value" else "left")
@@ -142,6 +157,7 @@ def risk(
 
 def register(app: typer.Typer) -> None:
     """Add the verbs to the command line."""
-    example = "Example:  discreet anonymize people.csv --schema schema.toml --k 10 -o safe.csv"
-    app.command(epilog=example)(anonymize)
-    app.command(epilog="Example:  discreet risk safe.csv --qi age,zip --sensitive disease --require k=5,l=2")(risk)
+    start = "anonymize people.csv --schema schema.toml --k 10"
+    app.command(epilog=epilog(f"{start} -o safe.csv", f"{start} --l 3 --method mondrian -o safe.parquet"))(anonymize)
+    example = "risk safe.csv --qi age,zip --sensitive disease --require k=5,l=2"
+    app.command(epilog=epilog(example, failed="--require is not met"))(risk)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from discreet._output import write_whole
 from discreet.datasets import Dataset
 from discreet.synopses import Synopsis
 
@@ -50,7 +51,7 @@ def draw(path: Path, synopsis: Synopsis, private: FloatArray, plain: FloatArray,
         height=600,
         legend={"orientation": "h", "y": -0.16, "x": 0.5, "xanchor": "center"},
     )
-    figure.write_html(path, include_plotlyjs=True, full_html=True)
+    write_whole(path, figure.to_html(include_plotlyjs=True, full_html=True))
 
 
 def _centers(points: FloatArray, name: str, symbol: str, colour: str, column: int) -> go.Scatter:

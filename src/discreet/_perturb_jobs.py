@@ -43,7 +43,7 @@ _PARQUET = (".parquet", ".pq")
 
 def perturb(
     data: str,
-    schema: Path,
+    schema: str | Path,
     epsilon: float,
     output: Path,
     method: str,
@@ -70,7 +70,9 @@ def perturb(
     if "prior" in given:
         given["prior"] = _prior(given["prior"], domain)
     if not any(c.kind == "categorical" for c in domain):
-        given.pop("category_epsilon", None)
+        unused = given.pop("category_epsilon", None)
+        if unused is not None:
+            _checks.budget("category_epsilon", unused)
     mechanism = _METHODS[method](epsilon=epsilon, domain=domain, random_state=seed, **given)
     mechanism.fit()  # every argument is checked before the file is read
     noisy: pa.Table = mechanism.transform(data)

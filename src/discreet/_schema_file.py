@@ -37,11 +37,11 @@ def load_schema(source: str | Path) -> Mapping[str, Any]:
     return columns
 
 
-def dump_schema(columns: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the text of a schema file."""
+def dump_schema(columns: Mapping[str, Mapping[str, Any]], above: str = "columns") -> str:
+    """Return the text of a schema file, or of the same tables under another name."""
     tables = []
     for name, declared in columns.items():
-        lines = [f"[columns.{_key(name)}]", *(f"{key} = {_value(value)}" for key, value in declared.items())]
+        lines = [f"[{above}.{_key(name)}]", *(f"{key} = {_value(value)}" for key, value in declared.items())]
         tables.append("\n".join(lines))
     return "\n\n".join(tables)
 

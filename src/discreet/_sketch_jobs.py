@@ -28,14 +28,14 @@ _OWN = ("epsilon", "domain", "key")
 def build(
     name: str,
     epsilon: float | None,
-    domain: Path | None,
+    domain: Path | Sequence[Any] | None,
     domain_size: int | None,
     key: int | None,
     reports: int,
     settings: Sequence[str],
 ) -> Mechanism:
     """Make a mechanism from what the command line says. ``name`` may be "auto" or a file with parameters inside."""
-    labels: Any = read_lines(domain) if domain is not None else domain_size
+    labels: Any = domain_size if domain is None else read_lines(domain) if isinstance(domain, Path) else list(domain)
     if Path(name).is_file():
         return read_parameters(Path(name))
     if name == "auto":
@@ -192,7 +192,7 @@ def merge(files: Sequence[Path], output: Path) -> Counts:
     return total
 
 
-def estimate(file: Path, candidates: Path | None, consistency: str | None, output: Path | None) -> Any:
+def estimate(file: Path, candidates: Path | Sequence[Any] | None, consistency: str | None, output: Path | None) -> Any:
     """Estimate candidates from counts, or discover them where the mechanism can, and write a table if asked.
 
     Of mechanisms over numbers: a mean, or a distribution.
@@ -201,9 +201,9 @@ def estimate(file: Path, candidates: Path | None, consistency: str | None, outpu
         check_place(output)
     counts = Counts.load(file)
     mechanism = counts.mechanism
-    asked: Any = None if candidates is None else read_lines(candidates)
+    asked: Any = read_lines(candidates) if isinstance(candidates, Path) else candidates
     if asked is not None and _numbered(mechanism):
-        asked = [int(c) if c.lstrip("-").isdigit() else c for c in asked]
+        asked = [int(c) if str(c).lstrip("-").isdecimal() else c for c in asked]
     found: Any
     if isinstance(mechanism, (local.SquareWave, local.MeanResponse, local.MeanVector)):
         for name, value in {"candidates": candidates, "consistency": consistency}.items():

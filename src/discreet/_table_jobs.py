@@ -27,7 +27,7 @@ _NAMES = {"l": "l_diversity", "l-kind": "l_kind", "t": "t_closeness", "level": "
 
 def anonymize(
     data: str,
-    schema: Path,
+    schema: str | Path,
     method: str,
     settings: dict[str, Any],
     output: Path,

@@ -7,18 +7,32 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.panel import Panel
-from rich.table import Table
 
 from discreet._cli_attack import register as register_attack
+from discreet._cli_audit import register as register_audit
+from discreet._cli_common import (
+    Json,
+    Seed,
+    complete,
+    console,
+    epilog,
+    show_files,
+    show_promise,
+    warn_if_seeded,
+    working,
+)
 from discreet._cli_perturb import register as register_perturb
+from discreet._cli_plan import register as register_plan
 from discreet._cli_report import register as register_report
+from discreet._cli_run import register as register_run
 from discreet._cli_sketch import sketch
 from discreet._cli_study import study
 from discreet._cli_tables import register
@@ -36,9 +50,11 @@ app.add_typer(sketch)
 app.add_typer(study)
 register(app)
 register_attack(app)
+register_audit(app)
 register_perturb(app)
+register_plan(app)
 register_report(app)
-console = Console()
+register_run(app)
 
 
 def _version(asked: bool) -> None:
@@ -56,21 +72,21 @@ def _root(
     """Hold the options that come before any verb."""
 
 
-@app.command(epilog="Example:  discreet demo --epsilon 0.5 --output ./try-it")
+@app.command(epilog=epilog("demo --epsilon 0.5 --output ./try-it"))
 def demo(
     epsilon: Annotated[float, typer.Option(help="Privacy budget: smaller is more private, and coarser.")] = 1.0,
     output: Annotated[Path, typer.Option(help="Folder for the files it writes.")] = Path("discreet-demo"),
-    seed: Annotated[int | None, typer.Option(help="Repeat a run. Its result must not be published.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON instead.")] = False,
+    seed: Seed = None,
+    as_json: Json = False,
 ) -> None:
     """Run the main job in miniature on an invented table of patients: no file needed.
 
     A synopsis of the table is released, clusters are found in it, and both are set against what an analyst
     with the raw rows would have got.
     """
-    from discreet.demo import run
+    with working("Working on 10,000 invented patients ..."):
+        from discreet.demo import run
 
-    with console.status("Working on 10,000 invented patients ..."):
         result = run(output, epsilon=epsilon, seed=seed)
     if as_json:
         typer.echo(json.dumps(result.to_dict()))
@@ -103,13 +119,14 @@ def _tell(result: Any) -> None:
         console.print(f"  [cyan]{name:<16}[/] {meaning}")
     if result.note:
         console.print(f"\n{result.note}")
-    _warn_if_seeded(result.guarantee)
+    warn_if_seeded(result.guarantee.seeded)
 
 
 def _promise(guarantee: Any, rows: list[tuple[str, str, str]]) -> None:
     """Show what is promised and what was spent for it."""
-    colour = "red" if guarantee.seeded else "green"
-    console.print(Panel(escape(str(guarantee)), title="What is promised", border_style=colour))
+    from rich.table import Table
+
+    show_promise(guarantee)
     table = Table(title="The ledger", title_justify="left")
     table.add_column("step")
     table.add_column("composition")
@@ -119,12 +136,7 @@ def _promise(guarantee: Any, rows: list[tuple[str, str, str]]) -> None:
     console.print(table)
 
 
-def _warn_if_seeded(guarantee: Any) -> None:
-    if guarantee.seeded:
-        console.print("\n[bold red]Seeded: this run can be repeated and undone. Do not publish its result.[/]")
-
-
-@app.command(epilog="Example:  discreet schema people.csv -o schema.toml")
+@app.command(epilog=epilog("schema people.csv -o schema.toml"))
 def schema(
     data: Annotated[str, typer.Argument(help="A CSV or Parquet file. Its header is read, its rows are not.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write; else it is printed.")] = None,
@@ -152,28 +164,45 @@ def schema(
         console.print(f"  discreet synopsis {escape(data)} --schema {escape(str(output))} --epsilon 1 -o s.parquet")
 
 
-@app.command(epilog="Example:  discreet synopsis people.csv --schema schema.toml --epsilon 1 -o s.parquet")
+@app.command(
+    epilog=epilog(
+        "synopsis people.csv --schema schema.toml --epsilon 1 -o s.parquet",
+        "synopsis people.csv --schema schema.toml --epsilon 1 --method tree --partitioner median -o s.parquet",
+    )
+)
 def synopsis(
     data: Annotated[str, typer.Argument(help="A CSV or Parquet file, a folder of them, or a pattern in quotes.")],
     schema: Annotated[Path, typer.Option(help="The declared columns; 'discreet schema' drafts such a file.")],
     epsilon: Annotated[float, typer.Option(help="Privacy budget: smaller is more private, and coarser.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Parquet file to write: what may be published.")],
-    method: Annotated[str, typer.Option(help="grid (equal cells) or tree (cells that follow the people).")] = "grid",
-    rule: Annotated[str | None, typer.Option(help="Grid: rugnik, eugkm, adaptive, or parts per axis.")] = None,
-    partitioner: Annotated[
-        str | None, typer.Option(help="Tree: binary, median, quantile, uniform, privtree, density.")
+    method: Annotated[
+        str,
+        typer.Option(
+            help="grid (equal cells) or tree (cells that follow the people).", autocompletion=complete("synopsis")
+        ),
+    ] = "grid",
+    rule: Annotated[
+        str | None,
+        typer.Option(
+            help="Grid: rugnik (default), eugkm, adaptive, or parts per axis.", autocompletion=complete("rule")
+        ),
     ] = None,
-    max_depth: Annotated[int | None, typer.Option(help="Tree: the most cuts above a leaf.")] = None,
+    partitioner: Annotated[
+        str | None,
+        typer.Option(
+            help="Tree: binary (default), median, quantile, uniform, privtree, density.",
+            autocompletion=complete("partitioner"),
+        ),
+    ] = None,
+    max_depth: Annotated[int | None, typer.Option(help="Tree: the most cuts above a leaf; 8 by default.")] = None,
     n_clusters: Annotated[
-        int | None, typer.Option(help="Clusters to be found later, a hint for the size of boxes.")
+        int | None, typer.Option(help="Clusters to be found later, a hint for the size of boxes; 8 by default.")
     ] = None,
     rows: Annotated[int | None, typer.Option(help="Number of rows, if it is public; else some budget buys it.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Repeat a run. Its result must not be published.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON instead.")] = False,
+    seed: Seed = None,
+    as_json: Json = False,
 ) -> None:
     """Release a table as noisy counts of boxes: a file that may leave the building, with its promise inside."""
-    from discreet import _cli_jobs
-
     settings = {
         "rule": rule,
         "partitioner": partitioner,
@@ -181,7 +210,10 @@ def synopsis(
         "n_clusters": n_clusters,
         "n_rows": rows,
     }
-    made = _cli_jobs.synopsis(data, schema, epsilon, output, method, settings, seed)
+    with working("Counting ..."):
+        from discreet import _cli_jobs
+
+        made = _cli_jobs.synopsis(data, schema, epsilon, output, method, settings, seed)
     if as_json:
         typer.echo(json.dumps(_cli_jobs.figures(made, output)))
         return
@@ -190,10 +222,10 @@ def synopsis(
     if made.uncut:
         console.print(f"Never cut, so nothing is known of their distribution: {escape(', '.join(made.uncut))}.")
     console.print(f"[bold]The file.[/] [cyan]{escape(str(output))}[/], sealed {made.digest}")
-    _warn_if_seeded(made.guarantee)
+    warn_if_seeded(made.guarantee.seeded)
 
 
-@app.command(epilog="Example:  discreet cluster s.parquet -k 15 -o centers.csv")
+@app.command(epilog=epilog("cluster s.parquet -k 15 -o centers.csv"))
 def cluster(
     file: Annotated[Path, typer.Argument(help="A synopsis, as 'discreet synopsis' writes it.")],
     n_clusters: Annotated[int, typer.Option("--n-clusters", "-k", help="Number of centres.")],
@@ -201,12 +233,15 @@ def cluster(
     as_json: Annotated[bool, typer.Option("--json", help="Print centres and weights as JSON instead.")] = False,
 ) -> None:
     """Find cluster centres in a synopsis. This costs no privacy: the rows are not needed any more."""
-    from discreet import _cli_jobs
+    with working("Clustering ..."):
+        from discreet import _cli_jobs
 
-    made, found, table = _cli_jobs.cluster(file, n_clusters, output)
+        made, found, table = _cli_jobs.cluster(file, n_clusters, output)
     if as_json:
         typer.echo(json.dumps(_cli_jobs.cluster_figures(made, found, output)))
         return
+    from rich.table import Table
+
     shown = Table(title=f"{len(found.centers)} centres, about {made.total:,.0f} rows", title_justify="left")
     for name in table.column_names:
         shown.add_column(escape(name), justify="right")
@@ -215,19 +250,58 @@ def cluster(
     console.print(shown)
     if found.note:
         console.print(f"[yellow]Note:[/] {escape(found.note)}.")
-    if output is not None:
-        console.print(f"[bold]The file.[/] [cyan]{escape(str(output))}[/]")
-    _warn_if_seeded(made.guarantee)
+    show_files(output)
+    warn_if_seeded(made.guarantee.seeded)
 
 
-def main() -> None:
+#: The verbs in the order in which a newcomer needs them.
+_PANELS = {
+    "Start here": ("demo", "plan", "schema", "run"),
+    "Release": ("synopsis", "cluster", "anonymize", "perturb", "sketch"),
+    "Check and show": ("risk", "attack", "audit", "report", "study"),
+}
+
+
+def _arrange() -> None:
+    """Sort the verbs into their panels."""
+    order = {name: (i, panel) for i, (panel, name) in enumerate((p, n) for p, names in _PANELS.items() for n in names)}
+    verbs = {command.name or getattr(command.callback, "__name__", ""): command for command in app.registered_commands}
+    for name, command in verbs.items():
+        if name in order:
+            command.rich_help_panel = order[name][1]
+    app.registered_commands.sort(key=lambda c: order.get(getattr(c.callback, "__name__", ""), (99, ""))[0])
+    for group in app.registered_groups:
+        group.rich_help_panel = order[str(group.typer_instance.info.name)][1] if group.typer_instance else None
+
+
+_arrange()
+
+
+@cache
+def _command() -> Any:
+    return typer.main.get_command(app)
+
+
+def main(args: Sequence[str] | None = None) -> None:
     """Run the command line; an error that names its fix is shown without a traceback."""
+    command = _command()
     try:
-        app()
+        command(args)
     except DiscreetError as error:
-        # Escaped: a fix such as discreet[plot] is not a colour.
-        Console(stderr=True).print(f"[bold red]Error:[/] {escape(str(error))}", highlight=False)
-        sys.exit(2)
+        from discreet._cli_errors import in_words_of_a_shell
+
+        _refuse(in_words_of_a_shell(error, command, sys.argv[1:] if args is None else args))
+    except MemoryError:
+        _refuse("there is not enough memory for this; ask for fewer cells, a smaller depth, or a machine with more")
+    except OSError as error:
+        # What the checks before could not foresee: a full disk, a file that went away.
+        _refuse(f"{error.strerror or error}{f': {error.filename!r}' if error.filename else ''}; check file and disk")
+
+
+def _refuse(why: str) -> None:
+    # Escaped: a fix such as discreet[plot] is not a colour.
+    Console(stderr=True).print(f"[bold red]Error:[/] {escape(why)}", highlight=False, soft_wrap=True)
+    sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,9 @@ import pyarrow.csv as pa_csv
 from sklearn.cluster import KMeans
 
 from discreet import datasets
+from discreet._output import write_whole
 from discreet.clustering import PrivateKMeans
+from discreet.errors import DataSourceError
 from discreet.evaluation import nicv
 from discreet.guarantee import Guarantee
 from discreet.synopses import Synopsis
@@ -87,12 +89,14 @@ def run(folder: str | Path = "discreet-demo", *, epsilon: float = 1.0, seed: int
     >>> result.guarantee.epsilon, result.ratio < 1.2
     (1.0, True)
     """
+    folder = Path(folder).expanduser()
+    if folder.exists() and not folder.is_dir():
+        raise DataSourceError(f"output: {str(folder)!r} is a file; name a folder")
     table = datasets.patients(n=ROWS)
     model = PrivateKMeans(CLUSTERS, epsilon=epsilon, domain=table.domain, random_state=seed).fit(table.to_arrow())
 
     # From here on the raw rows are looked at: a comparison for the reader, possible because they are invented.
-    plain = KMeans(CLUSTERS, n_init=20, random_state=0).fit(table.X).cluster_centers_
-    folder = Path(folder)
+    plain = KMeans(CLUSTERS, n_init=10, random_state=0).fit(table.X).cluster_centers_
     folder.mkdir(parents=True, exist_ok=True)
     files, note = write(folder, model.synopsis_, model.cluster_centers_, plain, table)
     return DemoResult(
@@ -113,8 +117,10 @@ def write(
     """Write the release, the centres, the guarantee and, if Plotly is there, the picture."""
     names = table.domain.names
     synopsis.save(folder / "synopsis.parquet")
-    pa_csv.write_csv(pa.table({n: private[:, i] for i, n in enumerate(names)}), folder / "centers.csv")
-    (folder / "guarantee.json").write_text(synopsis.guarantee.to_json(indent=2) + "\n", encoding="utf-8")
+    sink = pa.BufferOutputStream()
+    pa_csv.write_csv(pa.table({n: private[:, i] for i, n in enumerate(names)}), sink)
+    write_whole(folder / "centers.csv", sink.getvalue().to_pybytes())
+    write_whole(folder / "guarantee.json", synopsis.guarantee.to_json(indent=2) + "\n")
     files = {
         "synopsis.parquet": "the noisy cells: what may be published",
         "centers.csv": "the cluster centres found in them",

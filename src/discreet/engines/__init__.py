@@ -24,11 +24,13 @@ import pyarrow as pa
 
 from discreet.domain import Domain
 from discreet.engines.cells import CellMap, GridMap
+from discreet.engines.checkpoint import Checkpoint
 from discreet.engines.counts import CellCounts
 from discreet.engines.csv_file import CsvTable
 from discreet.engines.memory import ArrayTable, ArrowTable, PandasTable, PolarsTable
 from discreet.engines.parquet import ParquetTable
-from discreet.engines.source import Part, Source
+from discreet.engines.part import Part
+from discreet.engines.source import Source
 from discreet.errors import DataSourceError, InvalidType
 
 __all__ = ["CellCounts", "CellMap", "GridMap", "Source", "open"]
@@ -42,18 +44,22 @@ _READERS: dict[str, type[CsvTable] | type[ParquetTable]] = {
 _FIX = 'open("people.parquet") or a data frame'
 
 
-def open(data: Any, domain: Domain | None = None) -> Source:
+def open(data: Any, domain: Domain | None = None, *, checkpoint: str | Path | Checkpoint | None = None) -> Source:
     """Open a table for counting. No row is read yet.
 
     Parameters
     ----------
     data : array, data frame, table or path
         A NumPy array (rows by columns; columns are called ``x0, x1, ...``), a pandas or Polars data frame, an
-        Arrow table or record batch, or a path, a glob, a directory or a list of paths of CSV (``.csv``,
-        ``.csv.gz``) and Parquet files.
+        Arrow table or record batch, a Spark data frame (`discreet.engines.spark`), or a path, a glob, a directory or a
+        list of paths of CSV (``.csv``, ``.csv.gz``) and Parquet files.
     domain : Domain, optional
         All declared columns. They are matched with those of the data at once, by name, or by position if either
         side has no names; counting over some of them is then possible also for an array.
+    checkpoint : str, Path or Checkpoint, optional
+        A folder in which counts over files are saved as they come, so that a job that was killed goes on from there.
+        They are raw counts, as sensitive as the rows: delete the folder when the release is done
+        (`discreet.engines.checkpoint`).
 
     Returns
     -------
@@ -73,10 +79,14 @@ def open(data: Any, domain: Domain | None = None) -> Source:
     >>> source.count(dc.engines.GridMap(domain.select(["sex"]), 2)).dense().tolist()
     [1, 1]
     """
+    saved = Checkpoint(checkpoint) if isinstance(checkpoint, (str, Path)) else checkpoint
+    if saved is not None and not isinstance(saved, Checkpoint):
+        raise InvalidType("checkpoint", type(checkpoint), "a folder", 'checkpoint="state"')
     if isinstance(data, Source):
-        if domain is None:
+        if domain is None and saved is None:
             return data
         parts: Sequence[Part] = data._parts
+        domain, saved = domain or data._domain, saved or data._checkpoint
     elif isinstance(data, (str, Path)):
         parts = _files([data])
     elif isinstance(data, (list, tuple)) and data and all(isinstance(d, (str, Path)) for d in data):
@@ -85,7 +95,7 @@ def open(data: Any, domain: Domain | None = None) -> Source:
         parts = [_table(data)]
     if domain is not None and not isinstance(domain, Domain):
         raise InvalidType("domain", type(domain), "a Domain", 'domain=Domain({"age": (0, 120)})')
-    return Source(parts, domain)
+    return Source(parts, domain, saved)
 
 
 def _table(data: Any) -> Part:
@@ -99,7 +109,11 @@ def _table(data: Any) -> Part:
             return PandasTable(data)
         if kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "polars":
             return PolarsTable(data)
-    expected = "a NumPy array, a pandas, Polars or Arrow table, or a path"
+        if kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "pyspark":
+            from discreet.engines.spark import SparkTable
+
+            return SparkTable(data)
+    expected = "a NumPy array, a pandas, Polars or Arrow table, a Spark frame, or a path"
     # The type only: the object may hold rows.
     raise InvalidType("data", type(data), expected, _FIX)
 

@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.engines._encode import _text, arrow_kind
-from discreet.engines.source import BATCH_SIZE, Source
+from discreet.engines.part import BATCH_SIZE
+from discreet.engines.source import Source
 from discreet.errors import SchemaError
 
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 from discreet.domain import FloatArray
 from discreet.engines._encode import Encoder
 from discreet.engines._text_kernels import RECORD_LIMIT, START, ByteArray, IntArray, gather, split_records
-from discreet.engines.source import Batch
+from discreet.engines.part import Batch
 from discreet.errors import DataSourceError
 
 _BLOCK = 4 * RECORD_LIMIT
@@ -43,6 +43,10 @@ class CsvTable:
 
     def size(self) -> int:
         return self._size
+
+    def identity(self) -> tuple[object, ...]:
+        facts = self._path.stat()
+        return str(self._path), facts.st_size, facts.st_mtime_ns
 
     def check(self, position: int, encoder: Encoder) -> None:
         encoder.check("text", "text", self.label)

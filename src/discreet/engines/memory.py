@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from discreet.domain import FloatArray
 from discreet.engines._encode import Encoder, column_kind, numpy_kind
-from discreet.engines.source import Batch
+from discreet.engines.part import Batch
 from discreet.errors import InvalidArgument, InvalidType
 
 

@@ -1,14 +1,16 @@
 """A table that can be counted: the one operation engines offer.
 
 A source consists of parts (one for a table in memory, one a file otherwise). A part knows its column names and
-types and yields its columns batch by batch; matching columns, counting and progress are the same for all.
+types and yields its columns batch by batch; matching columns, counting and progress are the same for all. A frame of
+Spark is a part too: passes are sent to where its rows are (`discreet.engines.spark`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol, TypeAlias, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from discreet import _checks
 from discreet.domain import Domain, FloatArray
@@ -16,42 +18,15 @@ from discreet.engines._encode import Encoder
 from discreet.engines._progress import Meter
 from discreet.engines._threads import in_order
 from discreet.engines.cells import CellMap
-from discreet.engines.counts import CellCounts, Tally
-from discreet.engines.sums import BoxedMap, CellSums, sums
-from discreet.errors import InvalidType, SchemaError
+from discreet.engines.checkpoint import Checkpoint
+from discreet.engines.counts import CellCounts
+from discreet.engines.gather import gather, units_of
+from discreet.engines.part import BATCH_SIZE, Divided, Part, Remote, Stored
+from discreet.engines.passes import Adder, CountPass, Keyed, Pass
+from discreet.engines.sums import BoxedMap, CellSums, SumsPass
+from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
-#: Rows read and counted at a time. Small enough for the cache of one core.
-BATCH_SIZE = 2**17
-
-#: Some rows, one piece a column in whatever form the part keeps it, and how much of the part's size they are.
-Batch: TypeAlias = tuple[list[Any], int]
 T = TypeVar("T")
-
-
-class Part(Protocol):
-    """A table in memory or one file."""
-
-    names: tuple[str, ...]
-    #: What an error calls it.
-    label: str
-    #: Whether columns have no names of their own, as in an array.
-    bare: bool
-    #: Whether the names were read from a first line, which may be a row after all: then no error quotes them.
-    headed: bool
-    #: Whether reading is worth a thread of its own.
-    slow: bool
-
-    def size(self) -> int:
-        """How much there is to read, for the progress bar: rows or bytes."""
-
-    def check(self, position: int, encoder: Encoder) -> None:
-        """Refuse a column whose type does not fit its declaration."""
-
-    def read(self, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:
-        """Yield the asked columns, batch by batch."""
-
-    def encode(self, piece: Any, encoder: Encoder) -> FloatArray:
-        """Turn a piece of a column into coordinates."""
 
 
 class Source:
@@ -68,9 +43,12 @@ class Source:
     ('x0', 'x1')
     """
 
-    def __init__(self, parts: Sequence[Part], domain: Domain | None = None) -> None:
+    def __init__(
+        self, parts: Sequence[Part], domain: Domain | None = None, checkpoint: Checkpoint | None = None
+    ) -> None:
         self._parts = tuple(parts)
         self._domain = domain
+        self._checkpoint = checkpoint
         if domain is not None:
             self._match(domain)
 
@@ -115,10 +93,8 @@ class Source:
         """
         if not isinstance(cell_map, CellMap):
             raise InvalidType("cell_map", type(cell_map), "a cell map", "cell_map=GridMap(domain, 16)")
-        tally = Tally(cell_map.n_cells)
-        for ids in in_order(cell_map.ids, self._batches(cell_map.domain, batch_size, progress)):
-            tally.add(ids)
-        return tally.result()
+        found = self._gather(CountPass(cell_map), batch_size, progress)
+        return CellCounts(cell_map.n_cells, found.keys, found.values[0])
 
     def sums(self, cell_map: BoxedMap, scale: int = 1024, *, batch_size: int = BATCH_SIZE) -> CellSums:
         """Count rows by cell and add up where in the cell's box they lie, in fixed point, in one pass.
@@ -145,15 +121,43 @@ class Source:
         >>> dc.engines.open(np.array([[1.0, 0.5], [1.0, 0.25]])).sums(grid).sums.tolist()
         [[2048, -512]]
         """
-        return sums(self, cell_map, scale, batch_size=batch_size)
+        job = SumsPass(cell_map, scale)
+        return job.result(self._gather(job, batch_size))
+
+    @property
+    def _distant(self) -> bool:
+        """Whether rows are better not brought here: passes go to where they are, or are to be saved."""
+        return self._checkpoint is not None or any(isinstance(part, Remote) for part in self._parts)
+
+    @property
+    def _known_rows(self) -> int:
+        """How many rows the files' own tables of contents tell of; only memory is planned by it."""
+        return sum(sum(part.units) for part in self._parts if isinstance(part, Divided))
+
+    def _gather(self, job: Pass, batch_size: int = BATCH_SIZE, progress: bool | None = None) -> Keyed:
+        """Run a pass over all rows: on Spark, over files from several places at once, or over a table in memory."""
+        matched = self._match(job.domain)
+        if isinstance(self._parts[0], Remote):  # such a part is the only one
+            if self._checkpoint is not None:
+                _identity(self._parts[0])
+            return self._parts[0].gather(job, matched[0][0])
+        batch_size, progress = _checked(batch_size, progress)
+        units = units_of(self._parts, [positions for positions, _ in matched])
+        saved = None
+        if self._checkpoint is not None:
+            saved = self._checkpoint.of(job, [_identity(part) for part in self._parts])
+        elif len(units) < 2:
+            adder = job.start()
+            for prepared in in_order(job.prepare, self._batches(job.domain, batch_size, progress)):
+                adder.add(prepared)
+            return adder.result()
+        return gather(lambda: _Encoding(job), units, batch_size=batch_size, progress=progress, saved=saved)
 
     def _batches(
         self, domain: Domain, batch_size: int = BATCH_SIZE, progress: bool | None = None
     ) -> Iterator[list[FloatArray]]:
         """Yield the coordinates of some rows at a time, one array a column of the domain: what every pass reads."""
-        batch_size = _checks.whole("batch_size", batch_size, low=1)
-        if progress is not None:
-            progress = _checks.choice("progress", progress, (True, False))
+        batch_size, progress = _checked(batch_size, progress)
         jobs = self._match(domain)
         with Meter(sum(part.size() for part in self._parts), progress) as meter:
             for part, (positions, encoders) in zip(self._parts, jobs, strict=True):
@@ -179,6 +183,39 @@ class Source:
 
     def __repr__(self) -> str:
         return f"Source(names={self.names!r})"
+
+
+@dataclass
+class _Encoding:
+    """An adder of a pass that takes in columns as parts keep them."""
+
+    job: Pass
+    encoders: list[Encoder] = field(init=False)
+    adder: Adder = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.encoders, self.adder = [Encoder(column) for column in self.job.domain], self.job.start()
+
+    def add(self, part: Part, pieces: list[Any]) -> None:
+        columns = [part.encode(piece, encoder) for piece, encoder in zip(pieces, self.encoders, strict=True)]
+        self.adder.add(self.job.prepare(columns))
+
+    def result(self) -> Keyed:
+        return self.adder.result()
+
+
+def _checked(batch_size: Any, progress: Any) -> tuple[int, bool | None]:
+    if progress is not None:
+        progress = _checks.choice("progress", progress, (True, False))
+    return _checks.whole("batch_size", batch_size, low=1), progress
+
+
+def _identity(part: Part) -> tuple[object, ...]:
+    if not isinstance(part, Stored):
+        raise InvalidArgument(
+            "checkpoint", "a table in memory", "used with files", 'open("rows.parquet", checkpoint=...)'
+        )
+    return part.identity()
 
 
 def _positions(part: Part, domain: Domain) -> list[int]:

@@ -7,25 +7,22 @@ the clamp, whatever rounding the cell map does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet import _checks
 from discreet._jit import jit
-from discreet.domain import FloatArray
+from discreet.domain import Domain, FloatArray
 from discreet.engines._kernels import IntArray, add_dense
-from discreet.engines._threads import in_order
 from discreet.engines.cells import CellMap
+from discreet.engines.passes import Adder, Keyed, merge
 from discreet.errors import InvalidType
 
-if TYPE_CHECKING:
-    from discreet.engines.source import Source
-
-#: Cell numbers and coordinates of some rows at a time.
-Batches: TypeAlias = Iterator[tuple[IntArray, list[FloatArray]]]
+#: Cell numbers and coordinates of some rows.
+Located: TypeAlias = tuple[IntArray, list[FloatArray]]
 #: Up to this many numbers the boxes and sums of all cells are held at once. It is compared with public sizes.
 _DENSE = 2**22
 
@@ -84,46 +81,97 @@ class CellSums:
         return f"CellSums(n_cells={self.n_cells})"
 
 
-def sums(source: Source, cell_map: BoxedMap, scale: int, *, batch_size: int) -> CellSums:
-    """Do the work of `Source.sums`."""
-    if not isinstance(cell_map, BoxedMap):
-        raise InvalidType("cell_map", type(cell_map), "a cell map with boxes", "cell_map=GridMap(domain, 16)")
-    scale = _checks.whole("scale", scale, low=1, high=2**20)
-    n_cells, n_axes = cell_map.n_cells, len(cell_map.domain)
-    batches = source._batches(cell_map.domain, batch_size)
-    with_ids = in_order(lambda columns: (cell_map.ids(columns), columns), batches)
-    gather = _dense if n_cells * n_axes <= _DENSE else _sparse
-    cells, table = gather(cell_map, with_ids, scale)
-    return CellSums(n_cells, cells, table[0], table[1:].T)
+@dataclass(frozen=True)
+class SumsPass:
+    """Count rows by cell and add up where in the cell's box they lie: the work of `Source.sums`.
+
+    Examples
+    --------
+    >>> from discreet.domain import Domain
+    >>> from discreet.engines.cells import GridMap
+    >>> job = SumsPass(GridMap(Domain({"age": (0, 100)}), 2), 10)
+    >>> adder = job.start()
+    >>> adder.add(job.prepare([np.array([50.0, 75.0, 100.0])]))
+    >>> adder.result().values.tolist()
+    [[3], [0]]
+    """
+
+    cell_map: BoxedMap
+    scale: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.cell_map, BoxedMap):
+            raise InvalidType("cell_map", type(self.cell_map), "a cell map with boxes", "cell_map=GridMap(domain, 16)")
+        object.__setattr__(self, "scale", _checks.whole("scale", self.scale, low=1, high=2**20))
+
+    @property
+    def domain(self) -> Domain:
+        """The columns of the map."""
+        return self.cell_map.domain
+
+    @property
+    def width(self) -> int:
+        """The count, then the sums axis by axis."""
+        return 1 + len(self.domain)
+
+    def prepare(self, columns: list[FloatArray]) -> Located:
+        """Find the cell of every row."""
+        return self.cell_map.ids(columns), columns
+
+    def start(self) -> Adder:
+        """Return an empty table."""
+        return _Dense(self) if self.cell_map.n_cells * len(self.domain) <= _DENSE else _Sparse(self)
+
+    def result(self, found: Keyed) -> CellSums:
+        """Give what was gathered its form."""
+        return CellSums(self.cell_map.n_cells, found.keys, found.values[0], found.values[1:].T)
 
 
-def _dense(cell_map: BoxedMap, batches: Batches, scale: int) -> tuple[IntArray, IntArray]:
-    """Keep numbers for every cell: the count, then the sums axis by axis."""
-    frames = _frames(cell_map, np.arange(cell_map.n_cells), scale)
-    table = np.zeros((1 + len(cell_map.domain), cell_map.n_cells), np.int64)
-    for ids, columns in batches:
-        _add(table, ids, columns, frames, scale)
-    cells = np.flatnonzero(table[0])
-    return cells, table[:, cells]
+class _Dense:
+    """Keeps numbers for every cell."""
+
+    def __init__(self, job: SumsPass) -> None:
+        self._scale = job.scale
+        self._frames = _frames(job.cell_map, np.arange(job.cell_map.n_cells), job.scale)
+        self._table = np.zeros((job.width, job.cell_map.n_cells), np.int64)
+
+    def add(self, prepared: Located) -> None:
+        _add(self._table, *prepared, self._frames, self._scale)
+
+    def result(self) -> Keyed:
+        cells = np.flatnonzero(self._table[0])
+        return Keyed(cells, self._table[:, cells])
 
 
-def _sparse(cell_map: BoxedMap, batches: Batches, scale: int) -> tuple[IntArray, IntArray]:
-    """Keep numbers for occupied cells only; batches are gathered until they outgrow what is merged."""
-    cells, table = np.empty(0, np.int64), np.empty((1 + len(cell_map.domain), 0), np.int64)
-    waiting: list[tuple[IntArray, IntArray]] = []
-    n_waiting = 0
-    for ids, columns in batches:
+class _Sparse:
+    """Keeps numbers for occupied cells only; batches are gathered until they outgrow what is merged."""
+
+    def __init__(self, job: SumsPass) -> None:
+        self._job = job
+        self._cells, self._table = np.empty(0, np.int64), np.empty((job.width, 0), np.int64)
+        self._waiting: list[tuple[IntArray, IntArray]] = []
+        self._n_waiting = 0
+
+    def add(self, prepared: Located) -> None:
+        ids, columns = prepared
         found, places = np.unique(ids, return_inverse=True)
         if found.size and found[0] < 0:
             found, places = found[1:], places - 1
-        part = np.zeros((len(table), found.size), np.int64)
-        _add(part, places, columns, _frames(cell_map, found, scale), scale)
-        waiting.append((found, part))
-        n_waiting += found.size
-        if n_waiting > max(cells.size, 2**20):
-            cells, table = _merge([(cells, table), *waiting])
-            waiting, n_waiting = [], 0
-    return _merge([(cells, table), *waiting])
+        part = np.zeros((len(self._table), found.size), np.int64)
+        scale = self._job.scale
+        _add(part, places, columns, _frames(self._job.cell_map, found, scale), scale)
+        self._waiting.append((found, part))
+        self._n_waiting += found.size
+        if self._n_waiting > max(self._cells.size, 2**20):
+            self._merge()
+
+    def result(self) -> Keyed:
+        self._merge()
+        return Keyed(self._cells, self._table)
+
+    def _merge(self) -> None:
+        self._cells, self._table = merge([(self._cells, self._table), *self._waiting])
+        self._waiting, self._n_waiting = [], 0
 
 
 def _frames(cell_map: BoxedMap, cells: IntArray, scale: int) -> tuple[FloatArray, FloatArray]:
@@ -140,16 +188,6 @@ def _add(
     add_dense(table[0], ids)
     for x, sums, centres, steps in zip(columns, table[1:], *frames, strict=True):
         _add_axis(sums, ids, x, centres, steps, scale)
-
-
-def _merge(parts: list[tuple[IntArray, IntArray]]) -> tuple[IntArray, IntArray]:
-    cells, places = np.unique(np.concatenate([c for c, _ in parts]), return_inverse=True)
-    table = np.zeros((len(parts[0][1]), cells.size), np.int64)
-    start = 0
-    for found, part in parts:
-        table[:, places[start : start + found.size]] += part  # cells of a part are distinct
-        start += found.size
-    return cells, table
 
 
 @jit

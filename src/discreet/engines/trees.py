@@ -24,6 +24,7 @@ from discreet.engines import _tree_kernels as kernels
 from discreet.engines._kernels import IntArray
 from discreet.engines._threads import WORKERS
 from discreet.engines.counts import CellCounts, Tally
+from discreet.engines.passes import Keyed
 
 if TYPE_CHECKING:
     from discreet.engines.source import Source
@@ -178,13 +179,137 @@ def real_bounds(domain: Domain, bits: int, lower: Cells, upper: Cells) -> tuple[
     return reals
 
 
+class TreeAdder:
+    """What the passes of a tree share: rows come as coordinates, or as blocks that have reached some node already."""
+
+    def __init__(self, tree_map: TreeMap) -> None:
+        self.tree_map = tree_map
+
+    def add(self, prepared: list[FloatArray]) -> None:
+        """Take in rows that are at the root."""
+        whole = blank(prepared)
+        for start in range(0, len(prepared[0]), CHUNK):
+            self.add_block(encode(self.tree_map.domain, self.tree_map.bits, prepared, start, whole))
+
+    def add_block(self, block: Block) -> None:
+        """Walk the rows of a block on to where they end, and take them in."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class TreePass:
+    """What the passes of a tree share."""
+
+    tree_map: TreeMap
+
+    @property
+    def domain(self) -> Domain:
+        """The columns of the tree."""
+        return self.tree_map.domain
+
+    def prepare(self, columns: list[FloatArray]) -> list[FloatArray]:
+        """Leave the rows as they are."""
+        return columns
+
+
+@dataclass(frozen=True, eq=False)
+class HistogramPass(TreePass):
+    """Count rows by slot, axis and part of the slot's box on that axis.
+
+    Examples
+    --------
+    >>> job = HistogramPass(TreeMap.root(Domain({"age": (0, 120)}), bits=4), 4)
+    >>> adder = job.start()
+    >>> adder.add([np.array([35.0, 70.0])])
+    >>> job.result(adder.result()).tolist()
+    [[[0, 1, 1, 0]]]
+    """
+
+    bins: int
+
+    @property
+    def width(self) -> int:
+        """One count."""
+        return 1
+
+    def start(self) -> Histograms:
+        """Return empty histograms."""
+        return Histograms(self.tree_map, self.bins)
+
+    def result(self, found: Keyed) -> IntArray:
+        """Return counts of shape (slots, axes, bins)."""
+        totals = np.zeros((*self.tree_map.lower.shape, self.bins), np.int64)
+        totals.reshape(-1)[found.keys] = found.values[0]
+        return totals
+
+
+class Histograms(TreeAdder):
+    """The adder of `HistogramPass`."""
+
+    def __init__(self, tree_map: TreeMap, bins: int) -> None:
+        super().__init__(tree_map)
+        widths = tree_map.widths
+        self._boxes = tree_map.lower, widths, np.minimum(widths, bins)
+        self.totals = np.zeros((*widths.shape, bins), np.int64)
+
+    def add_block(self, block: Block) -> None:
+        self.tree_map.route(block)
+        kernels.add_histograms(*block, self.tree_map.slot, *self._boxes, self.totals)
+
+    def result(self) -> Keyed:
+        """Return what was counted; a key is slot, axis and part in one number."""
+        flat = self.totals.reshape(-1)
+        keys = np.flatnonzero(flat)
+        return Keyed(keys, flat[keys][np.newaxis])
+
+
+@dataclass(frozen=True, eq=False)
+class SpreadPass(TreePass):
+    """Count rows by slot, and add up by axis how far they lie from its middle."""
+
+    @property
+    def width(self) -> int:
+        """The count, then the sums axis by axis."""
+        return 1 + len(self.domain)
+
+    def start(self) -> Spreads:
+        """Return empty sums."""
+        return Spreads(self.tree_map)
+
+    def result(self, found: Keyed) -> tuple[IntArray, IntArray]:
+        """Return rows by slot, and sums by slot and axis."""
+        table = np.zeros((self.width, self.tree_map.n_slots), np.int64)
+        table[:, found.keys] = found.values
+        return table[0], table[1:].T
+
+
+class Spreads(TreeAdder):
+    """The adder of `SpreadPass`."""
+
+    def __init__(self, tree_map: TreeMap) -> None:
+        super().__init__(tree_map)
+        self._ends = np.add(tree_map.lower, tree_map.upper, dtype=np.int64)  # may be 2^31
+        self._scale = (SPREAD_UNITS / tree_map.widths).astype(np.float32)
+        self.counts = np.zeros(tree_map.n_slots, np.int64)
+        self.sums = np.zeros(self._ends.shape, np.int64)
+
+    def add_block(self, block: Block) -> None:
+        self.tree_map.route(block)
+        kernels.add_spreads(*block, self.tree_map.slot, self._ends, self._scale, self.counts, self.sums)
+
+    def result(self) -> Keyed:
+        """Return what was added up, by slot."""
+        keys = np.flatnonzero(self.counts)
+        return Keyed(keys, np.vstack([self.counts[np.newaxis], self.sums.T])[:, keys])
+
+
 class RowCells:
     """The rows of a source as grid cells, for the many passes of a tree that grows. As sensitive as the rows.
 
     They are read from the source once and kept, half as large as an array of doubles, together with the node each row
-    has reached; where that would need more than ``memory`` bytes they are read again for every pass. Maps must come
-    from one growing tree, each pass at nodes not above those of the last; `count` with ``ahead`` leaves the rows where
-    they are.
+    has reached; where that would need more than ``memory`` bytes they are read again for every pass, and rows on Spark
+    stay there. Maps must come from one growing tree, each pass at nodes not above those of the last; `count` with
+    ``ahead`` leaves the rows where they are.
 
     Examples
     --------
@@ -198,9 +323,13 @@ class RowCells:
     def __init__(self, source: Source, domain: Domain, bits: int, *, memory: int = MEMORY) -> None:
         self._source, self._domain, self._bits, self._memory = source, domain, bits, memory
         self._kept: list[Block] | None = None
+        # Rows that are known not to fit are not kept at first either. That is all their number decides.
+        self._distant = source._distant or source._known_rows * 4 * (len(domain) + 1) > memory
 
     def count(self, tree_map: TreeMap, *, ahead: bool = False) -> CellCounts:
         """Count rows by cell of a map."""
+        if self._distant:
+            return self._source.count(tree_map)
         tallies = [Tally(tree_map.n_cells) for _ in range(WORKERS)]
 
         def use(worker: int, block: Block) -> None:
@@ -214,33 +343,24 @@ class RowCells:
 
     def histograms(self, tree_map: TreeMap, bins: int) -> IntArray:
         """Count rows by slot, axis and part of the slot's box on that axis: shape (slots, axes, bins)."""
-        widths = tree_map.widths
-        totals = np.zeros((WORKERS, *widths.shape, bins), np.int64)
-        boxes = tree_map.lower, widths, np.minimum(widths, bins)
-
-        def use(worker: int, block: Block) -> None:
-            tree_map.route(block)
-            kernels.add_histograms(*block, tree_map.slot, *boxes, totals[worker])
-
-        self._pass(use)
-        return np.asarray(totals.sum(axis=0))
+        job = HistogramPass(tree_map, bins)
+        if self._distant:
+            return job.result(self._source._gather(job))
+        adders = [job.start() for _ in range(WORKERS)]
+        self._pass(lambda worker, block: adders[worker].add_block(block))
+        return np.asarray(sum(adder.totals for adder in adders))
 
     def spreads(self, tree_map: TreeMap) -> tuple[IntArray, IntArray]:
         """Return the rows of every slot, and by axis how far they lie from its middle, in 256ths of the half width.
 
         Each row is rounded by itself, to a whole number from 0 to 256.
         """
-        ends = np.add(tree_map.lower, tree_map.upper, dtype=np.int64)  # may be 2^31
-        scale = (SPREAD_UNITS / tree_map.widths).astype(np.float32)
-        counts = np.zeros((WORKERS, tree_map.n_slots), np.int64)
-        sums = np.zeros((WORKERS, *ends.shape), np.int64)
-
-        def use(worker: int, block: Block) -> None:
-            tree_map.route(block)
-            kernels.add_spreads(*block, tree_map.slot, ends, scale, counts[worker], sums[worker])
-
-        self._pass(use)
-        return counts.sum(axis=0), sums.sum(axis=0)
+        job = SpreadPass(tree_map)
+        if self._distant:
+            return job.result(self._source._gather(job))
+        adders = [job.start() for _ in range(WORKERS)]
+        self._pass(lambda worker, block: adders[worker].add_block(block))
+        return np.asarray(sum(a.counts for a in adders)), np.asarray(sum(a.sums for a in adders))
 
     def _pass(self, use: Callable[[int, Block], None]) -> None:
         if self._kept is not None:
@@ -260,6 +380,7 @@ class RowCells:
             size += sum(block[0].nbytes + block[1].nbytes for block in blocks)
             kept = None if kept is None or size > self._memory else kept + blocks
         self._kept = kept
+        self._distant = kept is None
 
 
 def _in_threads(work: Callable[[int, Any], T], items: Iterable[Any]) -> list[T]:

@@ -123,13 +123,19 @@ class Mechanism:
 
         Parameters
         ----------
-        reports : Reports, bytes, ndarray of uint8, or an iterable of these
-            Reports of this mechanism. An iterable is counted one by one, so it may be longer than memory.
+        reports : Reports, bytes, ndarray of uint8, an iterable of these, or a table
+            Reports of this mechanism. An iterable is counted one by one, so it may be longer than memory. A table (a
+            path to Parquet, an Arrow table, a Spark frame) has one packed report a row, in a column of bytes: its only
+            one, or the one called ``report``.
 
         Returns
         -------
         Counts
         """
+        from discreet.local import _stored_reports
+
+        if _stored_reports.holds_table(reports):
+            return _stored_reports.count_stored(self, reports)
         counts = self.empty()
         single = isinstance(reports, (Reports, bytes, bytearray, memoryview, np.ndarray))
         if not single and not isinstance(reports, Iterable):

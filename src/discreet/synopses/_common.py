@@ -117,7 +117,8 @@ def table(X: Any, width: int | None = None) -> Any:
     ``width`` is the number of declared columns, if it is known. Without it the first row of a list that is a sequence
     tells it.
     """
-    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+    # Of the type: a frame of Spark Connect takes any name for a column.
+    if hasattr(type(X), "toarray") and hasattr(type(X), "nnz"):
         raise InvalidType("X", type(X), "a dense table; sparse input is not supported", "X=X.toarray()")
     if isinstance(X, (list, tuple)):
         paths = len(X) > 0 and all(isinstance(x, (str, Path)) for x in X)

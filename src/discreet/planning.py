@@ -1,0 +1,354 @@
+"""What to expect from which method, before any data are touched.
+
+Everything follows from public numbers: rows, columns, clusters, ε. Three questions are told apart, because the errors
+of their answers have different units, all of them shares:
+
+- **counts**: how many hold a value, or fall into a box. The error is a standard error, as a share of all rows.
+- **places**: where a row lies. The error is how far the published row is from the true one, in declared widths.
+- **clusters**: k centres. The error is the excess of the squared error over that of k-means on the raw rows.
+
+Within a question the methods can be compared; between them they cannot.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from discreet import _checks, local
+from discreet.clustering import auto
+from discreet.domain import Domain
+from discreet.errors import InvalidArgument
+from discreet.metric.law import IsotropicLaw
+from discreet.noise import DiscreteLaplace
+from discreet.noise._max_norm import max_norm_variance
+from discreet.synopses import grid_rules
+from discreet.synopses._publish import FIXED_POINT
+from discreet.synopses._tree_settings import Settings
+from discreet.synopses.budgets import Plan as Division
+
+__all__ = ["Expectation", "Outlook", "outlook"]
+
+#: Budgets at which the curves are drawn.
+CURVE = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0)
+#: Share of the budget that buys the number of rows, as the synopses have it by default.
+_SIZE_SHARE = Fraction(3, 100)
+#: A typical question to a synopsis: a box with this share of its cells.
+_BOX = 0.1
+_MOST_ROWS, _MOST_AXES = 10**15, 500
+#: Where a budget for a target error is looked for.
+_LEAST, _MOST = 0.001, 100.0
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One method: what it releases and what error to expect.
+
+    Attributes
+    ----------
+    question : {"counts", "places", "clusters"}
+        What it answers; sets the unit of the error.
+    method, model : str
+        The method, and the kind of promise: central, local, metric or syntactic.
+    release : str
+        What would be published.
+    error : float
+        The expected error, a share; see the module.
+    sense : {"about", "at most", "at least"}
+        Whether that is a prediction or a bound.
+    reading : str
+        What exactly the error is, and what it leaves out.
+    needed_epsilon : float or None
+        About the smallest ε that reaches the target; None without a target, or if no ε up to 100 does; not below 0.001.
+    curve : tuple of float
+        The error at each ε of `Outlook.budgets`; of a method without ε the same everywhere.
+
+    Examples
+    --------
+    >>> found = outlook(10_000, 2, epsilon=1.0)
+    >>> found["central histogram"].model
+    'central'
+    """
+
+    question: str
+    method: str
+    model: str
+    release: str
+    error: float
+    sense: str
+    reading: str
+    needed_epsilon: float | None
+    curve: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What to expect from all methods.
+
+    Attributes
+    ----------
+    n, d, clusters, k, values, epsilon, radius, target_error
+        What was asked.
+    budgets : tuple of float
+        The ε of the curves.
+    rows : tuple of Expectation
+        The methods, by question.
+
+    Examples
+    --------
+    >>> found = outlook(10_000, 2, epsilon=1.0, target_error=0.001)
+    >>> [row.method for row in found.rows if row.question == "counts"]
+    ['central histogram', 'grid synopsis', 'tree synopsis', 'local reports']
+    >>> 0.1 < found["central histogram"].needed_epsilon < 0.2
+    True
+    """
+
+    n: int
+    d: int
+    clusters: int
+    k: int
+    values: int
+    epsilon: float
+    radius: float
+    target_error: float | None
+    budgets: tuple[float, ...]
+    rows: tuple[Expectation, ...]
+
+    def __getitem__(self, method: str) -> Expectation:
+        """Return a method by its name."""
+        for row in self.rows:
+            if row.method == method:
+                return row
+        names = ", ".join(row.method for row in self.rows)
+        raise InvalidArgument("method", method, f"one of {names}", f"[{self.rows[0].method!r}]")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return asdict(self)
+
+
+def outlook(
+    n: int,
+    d: int,
+    *,
+    clusters: int = 8,
+    k: int = 10,
+    values: int = 100,
+    epsilon: float = 1.0,
+    radius: float = 0.1,
+    target_error: float | None = None,
+) -> Outlook:
+    """Say what to expect from each method. No data are looked at.
+
+    Parameters
+    ----------
+    n : int
+        Rows, or people.
+    d : int
+        Columns, all numeric and scaled to their declared ranges.
+    clusters : int, default 8
+        Clusters to be found.
+    k : int, default 10
+        Group size of anonymous tables.
+    values : int, default 100
+        Values of a column whose frequencies are asked for.
+    epsilon : float, default 1.0
+        The budget.
+    radius : float, default 0.1
+        Metric privacy: the distance at which ε holds, as a share of the declared widths.
+    target_error : float, optional
+        A wanted error (a share); then the ε that each method needs for it is given too.
+
+    Examples
+    --------
+    >>> found = outlook(100_000, 2, clusters=15, epsilon=0.5)
+    >>> found["metric noise"].error                                     # d times the radius over epsilon
+    0.4
+    >>> found["private k-means"].release
+    'a grid of 72 x 72 cells'
+    """
+    n = _checks.whole("n", n, low=1, high=_MOST_ROWS)
+    d = _checks.whole("d", d, low=1, high=_MOST_AXES)
+    clusters = _checks.whole("clusters", clusters, low=1)
+    k = _checks.whole("k", k, low=1)
+    if k > n:
+        raise InvalidArgument("k", k, f"at most the number of rows ({n})", "k=10")
+    values = _checks.whole("values", values, low=2, high=2**32)
+    budget = float(_checks.positive("epsilon", epsilon))
+    if not _LEAST <= budget <= _MOST:
+        raise InvalidArgument("epsilon", epsilon, f"from {_LEAST:g} to {_MOST:g} for a forecast", "epsilon=1.0")
+    distance = float(_checks.positive("radius", radius))
+    target = None if target_error is None else float(_checks.positive("target_error", target_error))
+
+    def expect(
+        question: str, method: str, model: str, release: str, reading: str, error: _Law, sense: str = "about"
+    ) -> Expectation:
+        needed = None if target is None else _needed(error, target)
+        curve = tuple(error(e) for e in CURVE)
+        return Expectation(question, method, model, release, error(budget), sense, reading, needed, curve)
+
+    few = d <= auto.FEW_AXES
+    leaves = 2 ** Settings.read().max_depth
+    best = local.plan(budget, values, n).best
+    spread = (k / n) ** (1 / d)
+    rows = (
+        expect(
+            "counts",
+            "central histogram",
+            "central",
+            f"{values:,} noisy counts",
+            "of one value",
+            lambda e: _count_error(e) / n,
+        ),
+        expect(
+            "counts",
+            "grid synopsis",
+            "central",
+            f"{_cells(_grid(n, d, clusters, budget))} cells",
+            f"noise of a box of {_BOX:.0%} of the cells; rows that a cut cell divides come on top",
+            lambda e: _count_error(_left(e)) * math.sqrt(max(1.0, _BOX * math.prod(_grid(n, d, clusters, e)))) / n,
+        ),
+        expect(
+            "counts",
+            "tree synopsis",
+            "central",
+            f"up to {leaves:,} leaves that follow the rows",
+            f"noise of a box of {_BOX:.0%} of the leaves, none pruned; rows that a cut leaf divides come on top",
+            lambda e: _leaf_error(n, d, e) * math.sqrt(_BOX * leaves) / n,
+        ),
+        expect(
+            "counts",
+            "local reports",
+            "local",
+            f"{best.mechanism}, {best.report_bits} bits a report",
+            f"of one rare value among {values:,}; nobody is trusted with the raw rows",
+            lambda e: _rare_error(e, values, n),
+        ),
+        expect(
+            "places",
+            "metric noise",
+            "metric",
+            f"every row, moved; epsilon holds within {distance:g}",
+            "mean distance that a row is moved, all columns together",
+            lambda e: IsotropicLaw(d, e / distance).expected_error,
+        ),
+        Expectation(
+            "places",
+            "anonymous table",
+            "syntactic",
+            f"at most {n // k:,} groups of {k:,} or more",
+            spread,
+            "about",
+            "width of a group along each column, were the rows spread evenly; promises no epsilon",
+            None,
+            (spread,) * len(CURVE),
+        ),
+        expect(
+            "clusters",
+            "private k-means",
+            "central",
+            _chosen(n, d, clusters, budget),
+            "for clusters that fill the domain evenly" if few else "from the noise of the means alone",
+            lambda e: _excess(n, d, clusters, e),
+            "at most" if few else "at least",
+        ),
+    )
+    return Outlook(n, d, clusters, k, values, budget, distance, target, CURVE, rows)
+
+
+_Law = Callable[[float], float]
+
+
+def _left(epsilon: float) -> float:
+    """Return what is left of a budget once the number of rows is bought."""
+    return epsilon * float(1 - _SIZE_SHARE)
+
+
+@lru_cache(maxsize=256)
+def _rare_error(epsilon: float, values: int, n: int) -> float:
+    """Return the error of the best local mechanism; kept, since comparing them all takes longest of everything here."""
+    return local.plan(epsilon, values, n).best.rare_error
+
+
+def _count_error(epsilon: float) -> float:
+    """Return the standard error of a noisy count."""
+    return math.sqrt(DiscreteLaplace(1 / Fraction(repr(epsilon))).variance)
+
+
+def _leaf_error(n: int, d: int, epsilon: float) -> float:
+    """Return the standard error of the count of a deepest leaf of a tree with default settings."""
+    settings, left = Settings.read(), Fraction(repr(_left(epsilon)))
+    axis = settings.axis_rule(d)
+    division = Division.make(
+        left,
+        depth=settings.max_depth,
+        first_test=settings.first_test(left, float(n), d, axis),
+        shares=settings.shares,
+        kind=settings.budget,
+        fan_out=settings.fan_out,
+        paid_splits=settings.pays_splits(axis),
+    )
+    return _count_error(float(division.left(settings.max_depth)))
+
+
+def _grid(n: int, d: int, clusters: int, epsilon: float) -> tuple[int, ...]:
+    """Return the parts per axis that a grid synopsis would take."""
+    return grid_rules.axis_parts(
+        lambda e, axes, k: grid_rules.rugnik(n, e, axes, k),
+        Domain.box([0.0] * d, 1.0),
+        n=float(n),
+        epsilon=_left(epsilon),
+        k=clusters,
+        max_cells=2**20,
+    )
+
+
+def _cells(parts: tuple[int, ...]) -> str:
+    return " x ".join(map(str, parts)) if len(parts) <= 3 else f"{math.prod(parts):,}"
+
+
+def _chosen(n: int, d: int, clusters: int, epsilon: float) -> str:
+    """Say which synopsis private k-means would take."""
+    choice = auto.choose(float(n), Domain.box([0.0] * d, 1.0), clusters, _left(epsilon))
+    if choice.method == "tree":
+        return f"a {choice.settings['partitioner']} tree with means of its leaves"
+    rule = choice.settings["rule"]
+    if isinstance(rule, int):
+        return f"a grid of {_cells((rule,) * d)} cells"
+    return f"a coarse grid of {math.prod(rule):,} cells with their means"
+
+
+def _excess(n: int, d: int, clusters: int, epsilon: float) -> float:
+    """Return the expected excess of the squared error of private k-means.
+
+    Plain k-means on evenly filled cubes of side K^(-1/d) has a mean squared error of d K^(-2/d)/12. With few axes the
+    rise is at most d h(m)/(4 N) (`grid_rules.rugnik_bound`, r = 1/2). With many it is at least that of centres that
+    miss by the noise of a mean of N/K rows.
+    """
+    if d <= auto.FEW_AXES:
+        parts = _grid(n, d, clusters, epsilon)[0]
+        bound = grid_rules.rugnik_bound(parts, float(n), _left(epsilon), d, clusters)
+        return float(3 * clusters ** (2 / d) * bound / n)
+    variance = max_norm_variance(FIXED_POINT / Fraction(repr(_left(epsilon))), d + 1) / FIXED_POINT**2
+    std = math.sqrt(variance) / (2 * n / clusters)  # in declared widths
+    return float(12 * clusters ** (2 / d) * std * std)
+
+
+def _needed(error: _Law, target: float) -> float | None:
+    """Return an ε whose error is at most the target, and a thousandth less is not enough: errors fall with ε.
+
+    They may jump where a grid gets more cells; then it is one of the places where the target is crossed.
+    """
+    if error(_MOST) > target:
+        return None
+    low, high = _LEAST, _MOST
+    if error(low) <= target:
+        return low
+    while high / low > 1.001:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if error(middle) <= target else (middle, high)
+    return high
