@@ -205,7 +205,7 @@ NASTY_ROWS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("rows", NASTY_ROWS, ids=str)
+@pytest.mark.parametrize("rows", NASTY_ROWS, ids=range(len(NASTY_ROWS)))
 def test_rows_never_raise(rows: list[Any]) -> None:
     noise.quantiles(rows, [0.5], epsilon=1, low=0, high=1, rng=0)
     values = np.array(rows, dtype=object)

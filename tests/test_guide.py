@@ -6,17 +6,20 @@ import re
 import shlex
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
 from discreet.cli import app
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = [*sorted(p.relative_to(DOCS).as_posix() for p in (DOCS / "tutorials").glob("*.md")), "extend.md"]
+TUTORIALS = sorted(p.relative_to(DOCS).as_posix() for p in (DOCS / "tutorials").glob("*.md"))
+OTHERS = sorted(p.relative_to(DOCS).as_posix() for p in DOCS.glob("*.md") if "```python" in p.read_text("utf-8"))
 _BLOCK = re.compile(r"```(python|sh)\n(.*?)```", re.S)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", TUTORIALS)
 def test_every_block_of_a_tutorial_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     space: dict[str, object] = {"__name__": "tutorial"}
@@ -31,6 +34,21 @@ def test_every_block_of_a_tutorial_runs(page: str, tmp_path: Path, monkeypatch: 
             assert words[0] == "discreet"
             done = CliRunner().invoke(app, words[1:])
             assert done.exit_code == 0, f"{line}\n{done.output}\n{done.exception!r}"
+
+
+@pytest.mark.parametrize("page", OTHERS)
+def test_every_python_block_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page's blocks follow each other; what they say of files is about those below."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "schema.toml").write_text("[columns.age]\nbounds = [0, 120]\n")
+    (tmp_path / "people").mkdir()
+    rows = {"age": [30.0, 40.0] * 200, "income": [1e4, 5e4] * 200}
+    pq.write_table(pa.table(rows), tmp_path / "people" / "part.parquet")
+    space: dict[str, object] = {"__name__": "guide"}
+    for text in re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.S):
+        if "spark" in text:
+            continue  # tests/test_spark.py has a session to run these on
+        exec(compile(text, page, "exec"), space)
 
 
 def test_links_between_pages_lead_somewhere() -> None:

@@ -35,14 +35,6 @@ def test_the_example_of_the_synopses_page_runs(tmp_path: Path, monkeypatch: pyte
     assert dc.Synopsis.load(tmp_path / "s.parquet").guarantee.epsilon == 1
 
 
-@pytest.mark.parametrize("page", ["local.md", "anonymity.md", "heavy-hitters.md", "metric.md", "attacks.md"])
-def test_the_first_example_of_a_guide_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    block = re.search(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(encoding="utf-8"), re.S)
-    assert block is not None
-    exec(compile(block.group(1), page, "exec"), {})
-
-
 def test_links_of_the_front_page_lead_somewhere() -> None:
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
