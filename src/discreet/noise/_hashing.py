@@ -89,6 +89,8 @@ def fingerprint(values: Any, key: int) -> Words:
     # A pandas column of objects goes another way: Arrow would guess its type from the rows.
     if hasattr(values, "__arrow_c_stream__") and getattr(values, "dtype", None) != np.dtype(object):
         return _from_arrow(pa.chunked_array(values), halves)
+    if hasattr(getattr(values, "array", None), "__arrow_array__"):  # a nullable column of pandas 2
+        return _from_arrow(pa.array(values.array), halves)
     if isinstance(values, (list, tuple)):
         return _from_objects(values, halves)
     if isinstance(values, (str, bytes)) or np.ndim(values) == 0:
