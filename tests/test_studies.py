@@ -24,7 +24,7 @@ from discreet.errors import DataSourceError, InvalidArgument
 from discreet.studies import Estimate, Finding, Results, Study, density_trees
 from discreet.studies._discretisers import description_length, equal_frequency, equal_width
 from discreet.studies._published_trees import LOST, PRINTED
-from discreet.studies._report import comma_separated, page
+from discreet.studies._report import comma_separated, page, write_report
 from discreet.studies._runner import COMMITTED, read_results, results_file, run_study
 from discreet.studies._tree_findings import bar, holm, loss, z_score
 
@@ -309,3 +309,13 @@ def test_the_shell_lists_and_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert shown.exit_code == 0
     assert shown.output.startswith("# Density trees")
     assert "synthetic-8" in shown.output
+
+
+def test_pictures_of_a_study_ask_for_nothing_outside(tmp_path: Path) -> None:
+    chosen = studies.load("density-trees")
+    pages = [p for p in write_report(chosen, read_results(chosen), tmp_path) if p.suffix == ".html"]
+    assert pages
+    for page_file in pages:
+        asked = re.findall(r"<script[^>]*\bsrc=\"([^\"]*)\"", page_file.read_text(encoding="utf-8"))
+        assert asked == ["plotly.min.js"]
+    assert (tmp_path / "plotly.min.js").stat().st_size > 1_000_000

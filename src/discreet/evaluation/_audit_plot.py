@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import MissingExtra
@@ -40,7 +41,10 @@ def draw(found: AuditResult) -> Any:
     verdict = {True: "not refuted (no proof)", False: "claim refuted", None: "nothing claimed"}[found.passed]
     title = f"{verdict}<br><sup>{found.event[:90]}</sup>"
     figure.update_layout(title={"text": title}, template="plotly_white", width=640, height=480)
-    figure.update_xaxes(title="true ε, in an event as frequent as this one")
+    # Where the curve rises; what lies far beyond would press it against the axis.
+    shown = [x for x, _, _ in marks] + [x for x in (found.power.detectable,) if x is not None and math.isfinite(x)]
+    span = [0.9 * min(shown), 1.1 * max(shown) + 0.05]
+    figure.update_xaxes(title="true ε, in an event as frequent as this one", range=span)
     figure.update_yaxes(title="chance of exceeding the claim", range=[0, 1.02])
     return figure
 

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 from scipy.special import gammaincinv, ndtri
-from scipy.stats import qmc
 
 from discreet._jit import jit
 from discreet.domain import FloatArray
 from discreet.metric._density import Density, density_at, fit_density
 from discreet.metric._prior import Prior
 from discreet.metric.law import IsotropicLaw
+from discreet.noise._even import even_points
 
 #: Candidates of the Bayes remap: round the noisy point, and from the prior.
 _NEAR, _FROM_PRIOR = 1024, 512
@@ -159,7 +159,7 @@ def gathered(prior: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatA
 def _offsets(d: int) -> FloatArray:
     """Return offsets that follow the noise at rate 1, evenly spread and in opposite pairs, so that they balance."""
     half = _NEAR // 2
-    uniform = qmc.Halton(d + 1, scramble=True, seed=7).random(half)
+    uniform = even_points(half, d + 1, 7)
     normals = ndtri(np.clip(uniform[:, 1:], 1e-9, 1 - 1e-9))
     lengths = gammaincinv(d, np.clip(uniform[:, 0], 1e-9, 1 - 1e-9))
     one_side = normals / np.linalg.norm(normals, axis=1, keepdims=True) * lengths[:, None]
@@ -169,7 +169,7 @@ def _offsets(d: int) -> FloatArray:
 def _prior_draws(prior: Prior, low: FloatArray, high: FloatArray, density: Density) -> FloatArray:
     """Draw candidates that follow the prior's density: a level, a point of the prior, a place in the point's cell."""
     d = len(low)
-    uniform = qmc.Halton(d + 2, scramble=True, seed=8).random(_FROM_PRIOR)
+    uniform = even_points(_FROM_PRIOR, d + 2, 8)
     chosen = np.searchsorted(np.cumsum(prior.weights) / prior.weights.sum(), uniform[:, 0], side="right")
     places = np.clip(prior.places[np.minimum(chosen, len(prior.places) - 1)], low, high)
     level = np.searchsorted(np.cumsum(density.theta), uniform[:, 1], side="right")

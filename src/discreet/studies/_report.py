@@ -73,14 +73,25 @@ def write_report(study: Study, results: Results, folder: str | Path) -> list[Pat
     files = {place / f"{study.name}.md": page(study, results)}
     files[place / f"{study.name}.csv"] = comma_separated(study.findings(results))
     if find_spec("plotly") is not None:
+        from plotly.offline import get_plotlyjs
+
         for name, figure in study.pictures(results).items():
-            files[place / f"{study.name}-{name}.html"] = figure.to_html(include_plotlyjs="cdn")
+            files[place / f"{study.name}-{name}.html"] = figure.to_html(include_plotlyjs="directory")
+        # Once for all pictures, and beside them: a page must open without a network.
+        files[place / "plotly.min.js"] = get_plotlyjs()
     for path, text in files.items():
         write_whole(path, text)
     return list(files)
 
 
-def curves(title: str, x: str, y: str, lines: dict[str, list[tuple[float, Estimate]]], level: float | None) -> Any:
+def curves(
+    title: str,
+    x: str,
+    y: str,
+    lines: dict[str, list[tuple[float, Estimate]]],
+    level: float | None,
+    level_name: str = "to compare with",
+) -> Any:
     """Return a Plotly figure of means with their intervals; ``level`` is a dashed line to compare with."""
     import plotly.graph_objects as go
 
@@ -101,7 +112,8 @@ def curves(title: str, x: str, y: str, lines: dict[str, list[tuple[float, Estima
             )
         )
     if level is not None:
-        figure.add_hline(y=level, line={"dash": "dash", "color": "#57606a"})
+        line = {"dash": "dash", "color": "#57606a"}
+        figure.add_hline(y=level, line=line, annotation_text=level_name, annotation_position="top left")
     figure.update_layout(title=title, template="plotly_white", width=760, height=480, xaxis_title=x, yaxis_title=y)
     return figure
 

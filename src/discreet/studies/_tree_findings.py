@@ -218,5 +218,5 @@ def pictures(results: Results) -> dict[str, Any]:
             for method in ("reference", OTHER)
         }
         plain = results.estimate("accuracy", set=name, method="continuous", k=0, trees=10).mean
-        found[name] = curves(f"{name}: accuracy over k", "k", "accuracy", lines, plain)
+        found[name] = curves(f"{name}: accuracy over k", "k", "accuracy", lines, plain, "continuous data")
     return found
