@@ -55,7 +55,7 @@ test: $(VENV)/.dev
 
 # The browser checks need Debian's chromium. Where it can be installed it is; elsewhere they skip and say so.
 $(VENV)/.browser: $(VENV)/.dev
-	$(call install,$(VENV),dev$(comma)spark$(comma)browser)
+	$(call install,$(VENV),dev$(comma)spark-connect$(comma)browser)
 	@command -v chromium >/dev/null || apt-get install -y --no-install-recommends chromium fonts-dejavu-core || true
 	@touch $@
 

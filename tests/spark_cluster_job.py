@@ -23,7 +23,10 @@ def main(folder: str, stored: str, marks: str) -> None:
     spark.sparkContext.setLogLevel("OFF")
     frame = spark.read.parquet(folder).repartition(2, "income").cache()
     facts: dict[str, Any] = {"trees": trees(frame), "grids": grids(frame)}
-    facts["counts"] = sketches()["count-mean"].aggregate(spark.read.parquet(stored)).to_bytes().hex()
+    facts["counts"] = {
+        name: mechanism.aggregate(spark.read.parquet(f"{stored}/{name}")).to_bytes().hex()
+        for name, mechanism in sketches().items()
+    }
 
     def process(batches: Any) -> Any:
         import os

@@ -70,7 +70,7 @@ def sketches() -> dict[str, Any]:
     return {
         "count-mean": dc.local.CountMeanSketch(epsilon=4, n_hashes=8, width=32, key=7),
         "hadamard": dc.local.HadamardSketch(epsilon=4, n_hashes=8, width=32, key=7),
-        "hashing": dc.local.LocalHashing(epsilon=2),
+        "hashing": dc.local.LocalHashing(epsilon=2, key=7),
         "direct": dc.local.DirectResponse(epsilon=2, domain=10),
     }
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
@@ -126,6 +127,49 @@ def test_an_anonymous_table_and_its_risk_come_from_a_frame(frame: Any) -> None:
     assert released[0].equals(released[1])
     reports = [dc.anonymity.risk(data, ["age"], "sex").to_dict() for data in (ROWS, frame)]
     assert reports[0] == reports[1]
+
+
+def test_rows_of_a_frame_go_to_files_on_the_driver(frame: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.metric import _perturber, _rows
+
+    for module in (_rows, _perturber):  # chunks that end within Spark's batches
+        monkeypatch.setattr(module, "ROWS_AT_ONCE", 700)
+    in_order = frame.coalesce(1)
+    brought = read_columns(dc.engines.open(in_order), ["age", "income", "sex"])
+    noisy = dc.metric.NDLaplace(1.0, 0.1, domain=DOMAIN, category_epsilon=1.0, random_state=3)
+    written = noisy.transform_file(in_order, tmp_path / "noisy.parquet")
+    assert pq.read_table(written.path).replace_schema_metadata(None).equals(noisy.transform(brought))
+    roles = {"age": "quasi-identifier", "income": "quasi-identifier", "sex": "sensitive"}
+    domain = dc.Domain({name: {**facts, "role": roles[name]} for name, facts in DOMAIN.to_dict().items()})
+    tree = dc.anonymity.DensityTree(k=20, l_diversity=2, domain=domain).fit(brought)
+    shuffled = {"order": "shuffled", "random_state": 2}
+    released = tree.transform_file(in_order, tmp_path / "rows.parquet", **shuffled)
+    expected = tree.transform(brought, **shuffled)
+    assert pq.read_table(released.path).replace_schema_metadata(None).equals(expected.table.combine_chunks())
+    assert released.guarantee.parameters == expected.guarantee.parameters
+    model = dc.PrivateKMeans(3, epsilon=2.0, domain=NUMBERS, random_state=7).fit(frame)
+    labels = model.predict_file(in_order, tmp_path / "labels.parquet")
+    assert np.array_equal(pq.read_table(labels.path)["cluster"], model.predict(brought))
+
+
+@pytest.mark.parametrize("missing", ["own", "wildcard", "drop"])
+def test_risk_counts_equal_rows_where_they_are(
+    missing: str, frame: Any, shuffled: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from discreet.engines.spark import SparkTable
+
+    def read(*_: Any) -> None:
+        raise AssertionError("rows were brought to the driver")
+
+    settings: dict[str, Any] = {"sensitive": ["sex", "age"], "missing": missing}
+    people = ROWS.slice(0, 2000).select(["age", "income"])
+    expected = dc.anonymity.risk(ROWS, ["income"], population=people, **settings).to_dict()
+    monkeypatch.setattr(SparkTable, "read", read)
+    assert dc.anonymity.risk(shuffled, ["income"], population=people, **settings).to_dict() == expected
+    if missing != "wildcard":
+        persons = {"missing": missing, "person": "sex"}
+        assert dc.anonymity.risk(frame, ["age"], **persons) == dc.anonymity.risk(ROWS, ["age"], **persons)
+        assert dc.anonymity.risk(ROWS, ["age"], population=frame).k_map == dc.anonymity.risk(ROWS, ["age"]).k
 
 
 def test_only_whole_numbers_leave_the_executors(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:

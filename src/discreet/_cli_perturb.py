@@ -75,11 +75,11 @@ def perturb(
     meaning = jobs.distances(guarantee)
     if meaning:
         console.print(f"[bold]In other words.[/] {escape(meaning)}")
-    console.print(f"[bold]The table.[/] {noisy.num_rows:,} rows, {noisy.num_columns} columns")
+    console.print(f"[bold]The table.[/] {noisy.n_rows:,} rows, {len(noisy.names)} columns")
     console.print(
         f"[bold]The files.[/] [cyan]{escape(str(output))}[/] and [cyan]{escape(output.name)}.guarantee.json[/]"
     )
-    _preview(noisy)
+    _preview(noisy.head)
     warn_if_seeded(guarantee.seeded)
 
 

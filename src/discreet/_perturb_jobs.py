@@ -7,14 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 
 from discreet import _checks, engines, metric
-from discreet._output import check_place, promise_place, write_with_promise
 from discreet.domain import Domain
 from discreet.engines.columns import read_columns
+from discreet.engines.writer import PARQUET, WrittenTable, check_target
 from discreet.errors import FormatError, InvalidArgument, SchemaError
 from discreet.guarantee import Guarantee
 from discreet.synopses import Synopsis
@@ -38,7 +35,6 @@ _OWN = {
     "step": ("nd-laplace", "sphere", "column-laplace"),
 }
 _NEED_RADIUS = ("nd-laplace", "sphere")
-_PARQUET = (".parquet", ".pq")
 
 
 def perturb(
@@ -49,8 +45,8 @@ def perturb(
     method: str,
     settings: dict[str, Any],
     seed: int | None,
-) -> tuple[pa.Table, Guarantee]:
-    """Perturb a table and write it, its promise beside it. Settings that are None are left to the method."""
+) -> tuple[WrittenTable, Guarantee]:
+    """Perturb a table and write it bit by bit, its promise beside it. Settings that are None are the method's."""
     method = _checks.choice("method", method, tuple(_METHODS))
     given = {name: value for name, value in settings.items() if value is not None}
     for name, owners in _OWN.items():
@@ -60,10 +56,7 @@ def perturb(
     if method in _NEED_RADIUS and "radius" not in given:
         unit = "in metres" if method == "sphere" else "in the declared metric"
         raise InvalidArgument("--radius", None, f"the distance, {unit}, at which epsilon holds", "--radius 0.1")
-    target = output.expanduser()
-    promise = promise_place(target)
-    for place in (target, promise):  # both or none
-        check_place(place)
+    check_target(output, promised=True)
     domain = _columns(Domain.from_toml(schema))
     if "scaling" in given:
         given["scaling"] = _scaling(given["scaling"])
@@ -75,16 +68,17 @@ def perturb(
             _checks.budget("category_epsilon", unused)
     mechanism = _METHODS[method](epsilon=epsilon, domain=domain, random_state=seed, **given)
     mechanism.fit()  # every argument is checked before the file is read
-    noisy: pa.Table = mechanism.transform(data)
-    return noisy, write_with_promise(target, _payload(noisy, target, mechanism.guarantee_), mechanism.guarantee_)
+    written: WrittenTable = mechanism.transform_file(data, output)
+    assert written.guarantee is not None
+    return written, written.guarantee
 
 
-def figures(noisy: pa.Table, guarantee: Guarantee, output: Path) -> dict[str, Any]:
+def figures(noisy: WrittenTable, guarantee: Guarantee, output: Path) -> dict[str, Any]:
     """Return what was released, as plain data."""
     return {
         "file": str(output),
-        "rows": noisy.num_rows,
-        "columns": noisy.column_names,
+        "rows": noisy.n_rows,
+        "columns": list(noisy.names),
         "guarantee": guarantee.to_dict(),
     }
 
@@ -122,7 +116,7 @@ def _scaling(text: str) -> Any:
 
 def _prior(path: Path, domain: Domain) -> Any:
     """Read public knowledge: a saved synopsis, or a table with the numeric columns and perhaps 'weight'."""
-    if path.suffix.lower() in _PARQUET:
+    if path.suffix.lower() in PARQUET:
         try:
             return Synopsis.load(path)
         except FormatError:
@@ -139,13 +133,3 @@ def _prior(path: Path, domain: Domain) -> Any:
     weights = columns[-1] if weighted else np.ones(len(places))
     kept = np.isfinite(places).all(axis=1) & np.isfinite(weights)
     return places[kept], weights[kept]
-
-
-def _payload(table: pa.Table, target: Path, guarantee: Guarantee) -> bytes:
-    sink = pa.BufferOutputStream()
-    if target.suffix.lower() in _PARQUET:
-        pq.write_table(table.replace_schema_metadata({"discreet.guarantee": guarantee.to_json()}), sink)
-    else:
-        pa_csv.write_csv(table, sink)
-    payload: bytes = sink.getvalue().to_pybytes()
-    return payload

@@ -87,20 +87,21 @@ class Joint:
     ordered: bool
 
     @classmethod
-    def of(cls, classes: IntArray, column: Coded) -> Joint:
-        """Count the pairs in one pass."""
+    def of(cls, classes: IntArray, column: Coded, rows: IntArray) -> Joint:
+        """Count the pairs of entries, each of which stands for so many rows."""
         levels = len(column.labels)
-        size = np.bincount(classes)
+        size = _rows(classes, rows)
         pairs = classes * levels + column.codes
         if len(size) * levels <= 8 * len(pairs) + 1024:
-            table = np.bincount(pairs, minlength=len(size) * levels)
+            table = _rows(pairs, rows)
             found = np.flatnonzero(table)
             count = table[found]
         else:
-            found, count = np.unique(pairs, return_counts=True)
+            found, place = np.unique(pairs, return_inverse=True)
+            count = _rows(place.ravel(), rows)
         owner = found // levels
         start = np.searchsorted(owner, np.arange(len(size)))
-        total = np.bincount(column.codes, minlength=levels) / max(len(classes), 1)
+        total = np.bincount(column.codes, rows, minlength=levels) / max(int(rows.sum()), 1)
         return cls(size, owner, found % levels, count, start, total, column.ordered)
 
     @property
@@ -147,8 +148,8 @@ class Joint:
             return np.zeros(len(self.size))
         q = np.cumsum(self.total)
         sums = np.append(0.0, np.cumsum(q))
-        p = np.cumsum(self.share)
-        level = p - np.append(0.0, p)[self.start[self.cls]]
+        rows = np.cumsum(self.count)
+        level = (rows - np.append(0, rows)[self.start[self.cls]]) / self.size[self.cls]
         begin = self.value
         last = np.append(self.cls[1:] != self.cls[:-1], True) if len(self.cls) else np.zeros(0, bool)
         end = np.where(last, m, np.append(self.value[1:], m))
@@ -167,6 +168,10 @@ class Joint:
         found = np.zeros(len(self.size))
         np.maximum.at(found, self.cls, np.abs(np.log(self.share / self.total[self.value])))
         return np.where(self.distinct() < int((self.total > 0).sum()), np.inf, found)
+
+
+def _rows(own: IntArray, rows: IntArray) -> IntArray:
+    return np.bincount(own, rows).astype(np.int64)
 
 
 def _distance(level: FloatArray, begin: IntArray, end: IntArray, q: FloatArray, sums: FloatArray) -> FloatArray:

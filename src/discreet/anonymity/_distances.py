@@ -192,21 +192,22 @@ def rows_by_class(of: Any, starts: Any) -> IntArray:  # pragma: no cover
 
 @jit
 def measure_classes(
-    starts: Any, order: Any, codes: Any, limits: Any, diversities: Any, distances: Any
+    starts: Any, order: Any, codes: Any, rows: Any, limits: Any, diversities: Any, distances: Any
 ) -> None:  # pragma: no cover
     """Write diversity and distance of every class, by sensitive column; empty classes are left as they are.
 
-    Class e holds the rows ``order[starts[e] : starts[e + 1]]``.
+    Class e holds the entries ``order[starts[e] : starts[e + 1]]``, each of which stands for so many ``rows``.
     """
     counts = np.zeros(limits.share.size, np.int64)
     for e in range(starts.size - 1):
-        size = starts[e + 1] - starts[e]
-        if size == 0:
+        if starts[e + 1] == starts[e]:
             continue
         counts[:] = 0
+        size = 0
         for i in range(starts[e], starts[e + 1]):
+            size += rows[order[i]]
             for q in range(codes.shape[0]):
-                counts[codes[q, order[i]]] += 1
+                counts[codes[q, order[i]]] += rows[order[i]]
         for q in range(codes.shape[0]):
             own = counts[limits.offset[q] : limits.offset[q + 1]]
             diversities[e, q] = diversity(own, size, limits.l_kind, limits.l)

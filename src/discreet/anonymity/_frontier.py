@@ -78,6 +78,7 @@ def enforce(
     suppress: float = 0.0,
     groups: Sequence[Group] = (),
     persons: IntArray | None = None,
+    rows: IntArray | None = None,
 ) -> Enforced:
     """Find the cells of a release.
 
@@ -98,21 +99,24 @@ def enforce(
         Further records that must be none or ok in every published cell.
     persons : ndarray of int64, optional
         Whose row each is: then k counts persons.
+    rows : ndarray of int64, optional
+        How many equal rows each stands for; by default itself alone.
     """
     codes = stacked(sensitive, len(leaf))
     kept = np.ones(len(leaf), bool)
-    allowed = math.floor(suppress * len(leaf) + 1e-9)
+    allowed = math.floor(suppress * _size(kept, rows) + 1e-9)
     while True:
-        limits = rules.limits(sensitive, kept)
-        fine, counts = _fine_nodes(tree, leaf[kept], codes[:, kept], limits, None if persons is None else persons[kept])
-        doomed = _in_the_way(tree, fine, counts, allowed - int((~kept).sum()))
+        limits = rules.limits(sensitive, kept, rows)
+        picked = [None if given is None else given[kept] for given in (persons, rows)]
+        fine, counts = _fine_nodes(tree, leaf[kept], codes[:, kept], limits, *picked)
+        doomed = _in_the_way(tree, fine, counts, allowed - _size(~kept, rows))
         if not len(doomed):
             break
         edge = np.zeros(tree.n_nodes + 1, np.int64)
         edge[doomed] += 1
         np.subtract.at(edge, tree.ends[doomed], 1)
         kept &= np.cumsum(edge)[leaf] == 0
-    refuse_root(rules, sensitive, kept, bool(fine[0]) and counts[0] > 0, persons)
+    refuse_root(rules, sensitive, kept, bool(fine[0]) and counts[0] > 0, persons, rows)
     for group in groups:
         own, held = _fine_nodes(tree, group.leaf, group.codes, group.limits, group.persons)
         if not own[0]:
@@ -126,21 +130,31 @@ def enforce(
     shown = _frontier(tree.column, tree.right, tree.ends, fine)
     occupied = (tree.column < 0) & (counts > 0)
     node = np.where(kept, shown[leaf], -1)
-    return Enforced(node, int((shown[occupied] != np.flatnonzero(occupied)).sum()), int((~kept).sum()))
+    return Enforced(node, int((shown[occupied] != np.flatnonzero(occupied)).sum()), _size(~kept, rows))
+
+
+def _size(chosen: BoolArray, rows: IntArray | None) -> int:
+    """Return how many rows are chosen."""
+    return int(chosen.sum() if rows is None else rows[chosen].sum())
 
 
 def refuse_root(
-    rules: Rules, sensitive: Sequence[Coded], kept: BoolArray, good: bool, persons: IntArray | None = None
+    rules: Rules,
+    sensitive: Sequence[Coded],
+    kept: BoolArray,
+    good: bool,
+    persons: IntArray | None = None,
+    rows: IntArray | None = None,
 ) -> None:
     """Refuse a table that does not keep the rules as a whole: no partition of it can (9.4.6)."""
     if good:
         return
-    n = int(kept.sum()) if persons is None else len(np.unique(persons[kept]))
+    n = _size(kept, rows) if persons is None else len(np.unique(persons[kept]))
     if n < rules.k:
         what = "records" if persons is None else "persons"
         fix = f"k={n}" if n >= 2 else f"a table of at least two {what}"
         raise InvalidArgument("k", rules.k, f"at most the number of {what} in the release ({n})", fix)
-    whole = rules.measure(np.where(kept, 0, -1), sensitive)
+    whole = rules.measure(np.where(kept, 0, -1), sensitive, rows=rows)
     assert rules.l_diversity is not None  # of the whole table t is 0 and k is known to hold: only l can be broken
     recursive = rules.l_kind == "recursive"
     name, value = max(whole.l.items(), key=lambda x: x[1] if recursive else -x[1])
@@ -154,17 +168,24 @@ def refuse_root(
 
 
 def _fine_nodes(
-    tree: Tree, leaf: IntArray, codes: IntArray, limits: Limits, persons: IntArray | None = None
+    tree: Tree,
+    leaf: IntArray,
+    codes: IntArray,
+    limits: Limits,
+    persons: IntArray | None = None,
+    rows: IntArray | None = None,
 ) -> tuple[BoolArray, IntArray]:
     """Tell for every node whether it is empty or ok, and count its records."""
     own = np.bincount(leaf, minlength=tree.n_nodes)
-    counts = tree.totals(own)
+    held = tree.totals(own)
+    counts = held if rows is None else tree.totals(np.bincount(leaf, rows, minlength=tree.n_nodes).astype(np.int64))
     people = counts if persons is None else persons_by_node(tree.parent, tree.levels, leaf, persons)
     fine = (counts == 0) | (people >= limits.k)
     if limits.l_on or limits.t_on:
         # Leaves are numbered in the order of the subtrees: every node's records lie one behind the other.
         starts = np.concatenate([[0], np.cumsum(own)])
-        _check_nodes(starts, counts, rows_by_class(leaf, starts), codes, limits, fine)
+        alike = np.ones(len(leaf), np.int64) if rows is None else rows
+        _check_nodes(starts, held, counts, rows_by_class(leaf, starts), codes, alike, limits, fine)
     return fine, counts
 
 
@@ -186,14 +207,16 @@ def _in_the_way(tree: Tree, fine: BoolArray, counts: IntArray, allowed: int) -> 
 
 
 @jit
-def _check_nodes(start: Any, counts: Any, order: Any, codes: Any, limits: Any, fine: Any) -> None:  # pragma: no cover
+def _check_nodes(
+    start: Any, held: Any, counts: Any, order: Any, codes: Any, rows: Any, limits: Any, fine: Any
+) -> None:  # pragma: no cover
     seen = np.zeros(limits.share.size, np.int64)
     for node in range(counts.size):
         if counts[node] > 0 and fine[node]:
             seen[:] = 0
-            for p in range(start[node], start[node] + counts[node]):
+            for p in range(start[node], start[node] + held[node]):
                 for q in range(codes.shape[0]):
-                    seen[codes[q, order[p]]] += 1
+                    seen[codes[q, order[p]]] += rows[order[p]]
             fine[node] = is_ok(seen, counts[node], limits)
 
 

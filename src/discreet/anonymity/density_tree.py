@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet import _checks
 from discreet.anonymity._growth import Grown, grow_tree
 from discreet.anonymity._partitioner import IntArray, Partitioner
+from discreet.anonymity._streamed import ToFile
 from discreet.anonymity._supervised import choose_growth
 from discreet.anonymity._table import Table, read_table
 from discreet.anonymity.pruning import prune
@@ -27,7 +28,7 @@ FloatArray = npt.NDArray[np.float64]
 CRITERIA = ("spread", "factor", "width", "cell", "tight", "mondrian", "mixture")
 
 
-class DensityTree(Partitioner):
+class DensityTree(ToFile, Partitioner):
     """Anonymous tables by a density estimation tree.
 
     Parameters

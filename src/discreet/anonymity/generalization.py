@@ -21,7 +21,8 @@ from discreet.anonymity._frontier import refuse_root
 from discreet.anonymity._grid import Grid
 from discreet.anonymity._partitioner import IntArray, Partitioner
 from discreet.anonymity._persons import persons_by_class
-from discreet.anonymity._table import Plan, Table, read_table
+from discreet.anonymity._streamed import Counts, Decided, Putting, ToFile
+from discreet.anonymity._table import Coded, Plan, Table, read_table
 from discreet.anonymity.release import Release, publish
 from discreet.anonymity.rules import Rules, stacked
 from discreet.errors import InvalidArgument, InvalidType
@@ -30,7 +31,7 @@ from discreet.errors import InvalidArgument, InvalidType
 Ladder = list[IntArray]
 
 
-class Generalization(Partitioner):
+class Generalization(ToFile, Partitioner):
     """Anonymous tables by recoding whole columns.
 
     Parameters
@@ -146,7 +147,7 @@ class Generalization(Partitioner):
         allowed = int(float(self.suppress) * table.n)
         while True:
             codes = [ladder[level[j]][table.bins[j]] for j, ladder in enumerate(self._ladders)]
-            kept = _keep_ok(_classes(codes), self.rules_, table)
+            kept = _keep_ok(_classes(codes), self.rules_, table.sensitive, table.persons)
             open_ = [j for j, ladder in enumerate(self._ladders) if level[j] < len(ladder) - 1]
             if (~kept).sum() <= allowed or not open_:
                 return dict(zip(names, level, strict=True))
@@ -154,37 +155,88 @@ class Generalization(Partitioner):
 
     def _recode(self, table: Table, output: str, handing: Mapping[str, Any]) -> Release:
         grids = table.plan.grids
-        groups = [ladder[self.levels_[g.name]] for g, ladder in zip(grids, self._ladders, strict=True)]
+        groups = self._groups()
         codes = [group[bins] for group, bins in zip(groups, table.bins, strict=True)]
         of = _classes(codes)
-        kept = _keep_ok(of, self.rules_, table)
-        if int((~kept).sum()) > float(self.suppress) * table.n or not kept.any():
-            raise InvalidArgument(
-                "suppress",
-                self.suppress,
-                f"at least the share of records in classes that break a rule ({(~kept).mean():.4g}) and below 1",
-                "higher levels, or levels=None",
-            )
+        kept = _keep_ok(of, self.rules_, table.sensitive, table.persons)
+        _refuse_left_out(int((~kept).sum()), table.n, self.suppress)
         shown, place = np.unique(of[kept], return_inverse=True)
         rows = np.flatnonzero(kept)
         one = np.empty(int(of.max()) + 1, np.int64)
         one[of[rows]] = rows  # any row of a class tells its runs
-        first = np.stack([np.searchsorted(g, c[one[shown]]) for g, c in zip(groups, codes, strict=True)], 1)
-        last = np.stack(
-            [np.searchsorted(g, c[one[shown]], side="right") - 1 for g, c in zip(groups, codes, strict=True)], 1
-        )
+        first, last = _runs(groups, [c[one[shown]] for c in codes])
         cell = np.full(table.n, -1, np.int64)
         cell[rows] = place.ravel()
-        facts = {"levels": self.levels_, "chosen_on_the_records": self.levels is None}
-        facts["suppression_allowed"] = float(self.suppress)
         return publish(
             table,
             Cells(grids, first, last, cell),
             self.rules_,
             output=output,
             method="Generalization",
-            settings=facts,
+            settings=self._facts(),
             **handing,
+        )
+
+    def _groups(self) -> list[IntArray]:
+        return [ladder[self.levels_[g.name]] for g, ladder in zip(self.plan_.grids, self._ladders, strict=True)]
+
+    def _facts(self) -> dict[str, Any]:
+        chosen = self.levels is None
+        return {"levels": self.levels_, "chosen_on_the_records": chosen, "suppression_allowed": float(self.suppress)}
+
+    def _putting(self) -> Putting:
+        check_is_fitted(self, "levels_")
+        return ClassesOf(self._groups(), self.rules_, float(self.suppress), self._facts())
+
+
+class ClassesOf:
+    """Whole columns recoded: a row is put into its combination of groups, numbered as they come."""
+
+    def __init__(self, groups: Sequence[IntArray], rules: Rules, suppress: float, settings: dict[str, Any]) -> None:
+        self._groups, self._rules, self._suppress, self._settings = groups, rules, suppress, settings
+        self._known: dict[bytes, int] = {}
+
+    def route(self, bins: Any) -> IntArray:
+        """Return the combination of every row."""
+        if not bins.shape[1]:
+            return np.empty(0, np.int64)
+        codes = [group[row] for group, row in zip(self._groups, bins, strict=True)]
+        of = _classes(codes)
+        one = np.empty(int(of.max()) + 1, np.int64)
+        one[of] = np.arange(len(of))
+        found = np.stack([c[one] for c in codes], axis=1).astype(np.int32)
+        places = [self._known.setdefault(row.tobytes(), len(self._known)) for row in found]
+        return np.array(places, np.int64)[of]
+
+    def decide(self, counts: Counts) -> Decided:
+        """Leave out the combinations that break a rule."""
+        whole = self._rules.measure(np.zeros(len(counts.rows), int), counts.sensitive, counts.persons, counts.rows)
+        every = np.ones(len(counts.rows), bool)
+        refuse_root(self._rules, counts.sensitive, every, whole.ok, counts.persons, counts.rows)
+        kept = _keep_ok(counts.place, self._rules, counts.sensitive, counts.persons, counts.rows)
+        _refuse_left_out(int(counts.rows[~kept].sum()), int(counts.rows.sum()), self._suppress)
+        shown = np.unique(counts.place[kept])
+        codes = np.frombuffer(b"".join(self._known), np.int32).reshape(len(self._known), -1)[shown]
+        first, last = _runs(self._groups, list(codes.T))
+        of_place = np.full(len(self._known), -1, np.int64)
+        of_place[shown] = np.arange(len(shown))
+        return Decided(first, last, of_place, self._settings)
+
+
+def _runs(groups: Sequence[IntArray], codes: Sequence[Any]) -> tuple[IntArray, IntArray]:
+    """Return first and last bin of groups, column by column."""
+    pairs = list(zip(groups, codes, strict=True))
+    first = np.stack([np.searchsorted(g, c) for g, c in pairs], 1)
+    return first, np.stack([np.searchsorted(g, c, side="right") - 1 for g, c in pairs], 1)
+
+
+def _refuse_left_out(left_out: int, n: int, suppress: Any) -> None:
+    if left_out > float(suppress) * n or left_out == n:
+        raise InvalidArgument(
+            "suppress",
+            suppress,
+            f"at least the share of records in classes that break a rule ({left_out / n:.4g}) and below 1",
+            "higher levels, or levels=None",
         )
 
 
@@ -260,24 +312,29 @@ def _classes(codes: Sequence[IntArray]) -> IntArray:
     return join([(c, int(c.max(initial=0)) + 1) for c in codes], len(codes[0]))
 
 
-def _keep_ok(of: IntArray, rules: Rules, table: Table) -> Any:
-    """Return which rows stay when the classes that break a rule are left out.
+def _keep_ok(
+    of: IntArray, rules: Rules, sensitive: Sequence[Coded], persons: IntArray | None, rows: IntArray | None = None
+) -> Any:
+    """Return which rows stay when the classes that break a rule are left out; see `Rules.measure` for ``rows``.
 
     Leaving out changes the distribution that t is measured against: repeated until nothing changes (spec
     density-trees, 9.4.4).
     """
-    kept = np.ones(table.n, bool)
-    codes = stacked(table.sensitive, table.n)
+    kept = np.ones(len(of), bool)
+    codes = stacked(sensitive, len(of))
+    alike = np.ones(len(of), np.int64) if rows is None else rows
     while kept.any():
-        sizes = np.bincount(of[kept], minlength=int(of.max()) + 1)
-        people = sizes if table.persons is None else persons_by_class(of[kept], table.persons[kept], len(sizes))
+        held = np.bincount(of[kept], minlength=int(of.max()) + 1)
+        sizes = np.bincount(of[kept], alike[kept], minlength=len(held)).astype(np.int64)
+        people = sizes if persons is None else persons_by_class(of[kept], persons[kept], len(sizes))
         good = people >= rules.k
         if rules.l_on or rules.t_on:
-            starts = np.concatenate([[0], np.cumsum(sizes)])
+            starts = np.concatenate([[0], np.cumsum(held)])
             order = np.flatnonzero(kept)[np.argsort(of[kept], kind="stable")]
-            diverse = np.full((len(sizes), len(table.sensitive)), np.nan)
-            distant = np.full((len(sizes), len(table.sensitive)), np.nan)
-            measure_classes(starts, order, codes, rules.limits(table.sensitive, kept), diverse, distant)
+            diverse = np.full((len(sizes), len(sensitive)), np.nan)
+            distant = np.full((len(sizes), len(sensitive)), np.nan)
+            limits = rules.limits(sensitive, kept, rows)
+            measure_classes(starts, order, codes, alike, limits, diverse, distant)
             good &= _rules_kept(rules, diverse, distant) | (sizes == 0)
         stays = kept & good[of]
         if stays.sum() == kept.sum():

@@ -12,13 +12,14 @@ from discreet.anonymity._cells import Cells
 from discreet.anonymity._growth import Grown, grow_tree, make_space
 from discreet.anonymity._partitioner import IntArray, Partitioner
 from discreet.anonymity._relaxed_kernels import grow_relaxed
+from discreet.anonymity._streamed import Putting, ToFile
 from discreet.anonymity._table import Table
 from discreet.anonymity.release import Release, publish
 from discreet.anonymity.rules import Rules, stacked
 from discreet.errors import InvalidArgument
 
 
-class Mondrian(Partitioner):
+class Mondrian(ToFile, Partitioner):
     """Anonymous tables by median cuts.
 
     Parameters
@@ -118,6 +119,10 @@ class Mondrian(Partitioner):
         return publish(
             table, cells, self.rules_, output=output, method="Mondrian", settings=self._facts(), notes=[note], **handing
         )
+
+    def _putting(self) -> Putting:
+        self._only_strict("fit_transform")
+        return super()._putting()
 
     @property
     def _counts_persons(self) -> bool:  # type: ignore[override]

@@ -21,7 +21,7 @@ from discreet._dates import date_array
 from discreet._output import check_place, promise_place, write_with_promise
 from discreet.anonymity._cells import Cells
 from discreet.anonymity._grid import Grid
-from discreet.anonymity._table import Coded, Table
+from discreet.anonymity._table import Coded, Plan, Table
 from discreet.domain import Date
 from discreet.errors import InvalidArgument
 from discreet.guarantee import Guarantee
@@ -195,32 +195,54 @@ def publish(
         if identifiers == "hash":
             columns = {**_hashed(table.identifiers, rows, key), **columns}
     names = _order_of(table, columns)
-    facts = {
-        "method": method,
-        "output": output,
-        "quasi_identifiers": list(table.plan.quasi),
-        "required": rules.to_dict(),
+    figures = {
         "reached": reached,
-        **({} if table.persons is None else {"k_counts": f"persons, by column {table.plan.person!r}"}),
         "rows": len(own),
         "cells": len(np.unique(own)),
         "suppressed": suppressed,
         "dropped_for_missing_values": table.dropped,
-        "identifiers": identifiers if table.identifiers.num_columns else "none",
-        **dict(settings or {}),
     }
-    hashed = identifiers == "hash" and output != "sample" and table.identifiers.num_columns
-    linked = (_LINKED,) if hashed else ()
-    guarantee = Guarantee(
-        "syntactic",
-        unit="one row" if table.persons is None else "one person",
-        parameters=facts,
-        domain=table.plan.domain,
-        assumptions=(_SAMPLE if output == "sample" else _CLASSES, *linked, *notes),
-        seeded=output == "sample" and stream.seeded,
+    guarantee = promise(
+        table.plan, rules, figures, output, identifiers, method=method, settings=settings, notes=notes, stream=stream
     )
     made = pa.table({name: columns[name] for name in names})
     return Release(made, guarantee, cells, rows, suppressed, table.dropped)
+
+
+def promise(
+    plan: Plan,
+    rules: Requirement,
+    figures: Mapping[str, Any],
+    output: str,
+    identifiers: str,
+    *,
+    method: str,
+    settings: Mapping[str, Any] | None,
+    notes: Sequence[str],
+    stream: noise.Generator,
+) -> Guarantee:
+    """Put the guarantee of a release of cells together; ``figures`` are what was counted, ``reached`` among it."""
+    counted = dict(figures)
+    facts = {
+        "method": method,
+        "output": output,
+        "quasi_identifiers": list(plan.quasi),
+        "required": rules.to_dict(),
+        "reached": counted.pop("reached"),
+        **({} if plan.person is None else {"k_counts": f"persons, by column {plan.person!r}"}),
+        **counted,
+        "identifiers": identifiers if plan.identifiers else "none",
+        **dict(settings or {}),
+    }
+    linked = (_LINKED,) if identifiers == "hash" and output != "sample" and plan.identifiers else ()
+    return Guarantee(
+        "syntactic",
+        unit="one row" if plan.person is None else "one person",
+        parameters=facts,
+        domain=plan.domain,
+        assumptions=(_SAMPLE if output == "sample" else _CLASSES, *linked, *notes),
+        seeded=output == "sample" and stream.seeded,
+    )
 
 
 def _order_of(table: Table, columns: Mapping[str, Any]) -> list[str]:
@@ -322,12 +344,18 @@ def _others(table: Table, rows: IntArray) -> dict[str, pa.ChunkedArray]:
     return {name: picked[name] for name in picked.column_names}
 
 
-def _hashed(identifiers: pa.Table, rows: IntArray, key: bytes | None) -> dict[str, pa.Array]:
-    if identifiers.num_columns and (not isinstance(key, bytes) or len(key) < 16):
+def check_key(key: Any) -> None:
+    """Refuse a key that is too short to hash identifiers with."""
+    if not isinstance(key, bytes) or len(key) < 16:
         shown = None if key is None else f"{len(key)} bytes"
         raise InvalidArgument(
             "key", shown, "at least 16 secret bytes to hash identifiers with", "key=secrets.token_bytes(32)"
         )
+
+
+def _hashed(identifiers: pa.Table, rows: IntArray, key: bytes | None) -> dict[str, pa.Array]:
+    if identifiers.num_columns:
+        check_key(key)
     shown_columns = {}
     for name in identifiers.column_names:
         encoded = identifiers[name].combine_chunks().dictionary_encode()

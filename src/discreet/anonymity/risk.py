@@ -1,25 +1,22 @@
 """Risk of a table that is to be handed out: what its classes promise, and who could be found in it.
 
-All measures come from one factorised pass: the classes of equal quasi-identifiers, and how often each sensitive value
-occurs in each (spec density-trees, 9.10).
+All measures come from one pass: the classes of equal quasi-identifiers, and how often each sensitive value occurs in
+each (spec density-trees, 9.10). Rows are counted batch by batch and not kept, `discreet.anonymity._risk_counts`.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from discreet import _checks, engines
-from discreet.anonymity._classes import FloatArray, IntArray, Joint, join, number_column
-from discreet.anonymity._persons import person_codes, persons_by_class
-from discreet.anonymity._table import code_column
-from discreet.engines.columns import read_columns
+from discreet import _checks
+from discreet.anonymity._classes import FloatArray, IntArray
+from discreet.anonymity._risk_counts import Entries
 from discreet.errors import InvalidArgument, InvalidType
 
 MISSING = ("own", "wildcard", "drop")
@@ -94,6 +91,7 @@ class RiskReport:
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> ill = ["no", "yes", "no", "yes", "no", "no", "no", "yes"]
     >>> report = risk(pa.table({"age": ["[30, 40)"] * 4 + ["[40, 50)"] * 4, "ill": ill}), ["age"], ["ill"])
     >>> report.k, report.sensitive["ill"].distinct_l, report.prosecutor["max"]
@@ -129,6 +127,7 @@ class RiskReport:
 
         Examples
         --------
+        >>> import pyarrow as pa
         >>> table = pa.table({"zip": [1, 1, 2, 2]})
         >>> risk(table, ["zip"]).check(k=2, prosecutor=0.5)
         []
@@ -264,6 +263,7 @@ def risk(
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> table = pa.table({"zip": ["10", "10", "20"], "ill": ["no", "yes", "no"]})
     >>> report = risk(table, ["zip"], "ill")
     >>> report.k, report.unique.__round__(2), report.sensitive["ill"].homogeneous.__round__(2)
@@ -288,67 +288,43 @@ def risk(
         raise InvalidArgument("person", person, "one column, of no other role", 'person="patient"')
     if whose and rule == "wildcard":
         raise InvalidArgument("missing", rule, '"own" or "drop" where persons are counted', 'missing="own"')
-    columns = read_columns(engines.open(table), [*quasi, *secret, *whose])
-    numbered = {name: number_column(columns[name]) for name in quasi}
-    absent = np.zeros(columns.num_rows, bool)
-    for _, _, gaps in numbered.values():
-        absent |= gaps
-    facts = {
-        "rule": rule,
-        "rows_with_missing": int(absent.sum()),
-        "left_out": int(absent.sum()) if rule == "drop" else 0,
-    }
-    if rule == "drop" and absent.any():
-        columns = columns.filter(pa.array(~absent))
-        numbered = {name: number_column(columns[name]) for name in quasi}
-    n = columns.num_rows
-    if n == 0:
+    entries = Entries.read(table, quasi, [*secret, *whose])
+    absent = entries.gaps
+    with_gaps = int(entries.counts[absent].sum())
+    facts = {"rule": rule, "rows_with_missing": with_gaps, "left_out": with_gaps if rule == "drop" else 0}
+    if rule == "drop":
+        entries = entries.only(~absent)
+    if not entries.n:
         raise InvalidArgument("table", "no rows", "a table with rows to look at", "a table with rows")
-    classes = join([(codes, levels) for codes, levels, _ in numbered.values()], n)
-    sizes = np.bincount(classes)
-    persons = person_codes(columns[whose[0]]) if whose else None
-    own = persons_by_class(classes, persons, len(sizes))[classes]
-    if rule == "wildcard" and absent.any():
-        own = _compatible([numbered[name] for name in quasi], [numbered[name] for name in quasi])
-    matches = None if population is None else _matches(columns, quasi, population)
+    classes = entries.classes()
+    wild = rule == "wildcard" and bool(absent.any())
+    own = entries.compatible() if wild else entries.persons(classes, whose[0] if whose else None)
+    matches = None if population is None else entries.matches(population)
     chance = 1.0 / own
-    prosecutor = _attacker(chance, level)
-    journalist = None if matches is None else _attacker(1.0 / np.maximum(matches, 1), level)
     return RiskReport(
-        rows=n,
-        classes=len(sizes),
+        rows=entries.n,
+        classes=int(classes.max()) + 1,
         k=int(own.min()),
-        prosecutor=prosecutor,
-        journalist=journalist,
-        marketer=float(np.mean(chance if matches is None else 1.0 / np.maximum(matches, own))),
+        prosecutor=_attacker(entries, chance, level),
+        journalist=None if matches is None else _attacker(entries, 1.0 / np.maximum(matches, 1), level),
+        marketer=entries.mean(chance if matches is None else 1.0 / np.maximum(matches, own)),
         k_map=None if matches is None else int(matches.min()),
-        unique=float(np.mean(own == 1)),
-        columns=_separations(numbered, sizes, n),
-        sensitive={name: _sensitive(classes, name, columns[name], l_wanted) for name in secret},
+        unique=entries.share(own == 1),
+        columns=entries.separations(classes),
+        sensitive={name: _sensitive(entries, classes, name, l_wanted) for name in secret},
         missing=facts,
         recursive_l=l_wanted,
         person=person,
     )
 
 
-def _attacker(chance: FloatArray, threshold: float) -> dict[str, float]:
-    at_risk = float(np.mean(chance > threshold))
-    return {"max": float(chance.max()), "mean": float(chance.mean()), "share": at_risk, "threshold": threshold}
+def _attacker(entries: Entries, chance: FloatArray, threshold: float) -> dict[str, float]:
+    at_risk = entries.share(chance > threshold)
+    return {"max": float(chance.max()), "mean": entries.mean(chance), "share": at_risk, "threshold": threshold}
 
 
-def _separations(numbered: Mapping[str, Any], sizes: IntArray, n: int) -> dict[str, dict[str, float]]:
-    found = {name: np.bincount(codes) for name, (codes, _, _) in numbered.items()}
-    return {name: _separation(counts[counts > 0], n) for name, counts in {**found, "*": sizes}.items()}
-
-
-def _separation(counts: IntArray, n: int) -> dict[str, float]:
-    together = float((counts.astype(np.float64) * (counts - 1)).sum())
-    return {"distinction": len(counts) / n, "separation": 1 - together / (n * (n - 1)) if n > 1 else 0.0}
-
-
-def _sensitive(classes: IntArray, name: str, column: Any, l_wanted: int) -> SensitiveRisk:
-    coded = code_column(None, name, column)
-    joint = Joint.of(classes, coded)
+def _sensitive(entries: Entries, classes: IntArray, name: str, l_wanted: int) -> SensitiveRisk:
+    joint, coded = entries.joint(classes, name)
     gains, caps = joint.gains()
     alone = joint.distinct() == 1
     return SensitiveRisk(
@@ -363,43 +339,6 @@ def _sensitive(classes: IntArray, name: str, column: Any, l_wanted: int) -> Sens
         delta=float(joint.disclosure().max()),
         homogeneous=float(joint.size[alone].sum() / joint.size.sum()),
     )
-
-
-def _compatible(rows: list[Any], others: list[Any]) -> IntArray:
-    """Count for each row the others that agree wherever both have a value: pattern of gaps by pattern of gaps."""
-    n = len(rows[0][0])
-    patterns = join([(gaps.astype(np.int64), 2) for _, _, gaps in rows], n)
-    other_patterns = join([(gaps.astype(np.int64), 2) for _, _, gaps in others], len(others[0][0]))
-    total = np.zeros(n, np.int64)
-    for one in np.unique(patterns):
-        mine = np.flatnonzero(patterns == one)
-        for two in np.unique(other_patterns):
-            theirs = np.flatnonzero(other_patterns == two)
-            shared = [
-                (np.concatenate([a[0][mine], b[0][theirs]]), max(a[1], b[1]))
-                for a, b in zip(rows, others, strict=True)
-                if not a[2][mine[0]] and not b[2][theirs[0]]
-            ]
-            keys = join(shared, len(mine) + len(theirs))
-            counts = np.bincount(keys[len(mine) :], minlength=int(keys.max()) + 1)
-            total[mine] += counts[keys[: len(mine)]]
-    return total
-
-
-def _matches(columns: pa.Table, quasi: Sequence[str], population: Any) -> IntArray:
-    """Count for every row the people of the population with the same quasi-identifiers."""
-    people = read_columns(engines.open(population), list(quasi))
-    joined = []
-    for name in quasi:
-        mine, theirs = columns[name], people[name]
-        if mine.type != theirs.type:
-            mine, theirs = mine.cast(pa.large_string()), theirs.cast(pa.large_string())
-        codes, levels, _ = number_column(pa.chunked_array([*mine.chunks, *theirs.chunks], mine.type))
-        joined.append((codes, levels))
-    n = columns.num_rows
-    keys = join(joined, n + people.num_rows)
-    counts = np.bincount(keys[n:], minlength=int(keys.max()) + 1)
-    return np.asarray(counts[keys[:n]])
 
 
 def _listed(name: str, given: Any) -> list[str]:

@@ -144,7 +144,13 @@ class Rules:
         """Return what a table reaches in its worst class, as plain data: see `measure`."""
         return self.measure(classes, sensitive, persons).to_dict()
 
-    def measure(self, classes: Any, sensitive: Sequence[Coded], persons: IntArray | None = None) -> Reached:
+    def measure(
+        self,
+        classes: Any,
+        sensitive: Sequence[Coded],
+        persons: IntArray | None = None,
+        rows: IntArray | None = None,
+    ) -> Reached:
         """Return what a table reaches in its worst class.
 
         Parameters
@@ -155,17 +161,20 @@ class Rules:
             The sensitive columns.
         persons : ndarray of int64, optional
             Whose row each is: then k counts persons.
+        rows : ndarray of int64, optional
+            How many equal rows each stands for; by default itself alone.
         """
         of = np.asarray(classes, np.int64)
         kept = of >= 0
-        limits = self.limits(sensitive, kept)
-        sizes = np.bincount(of[kept])
-        starts = np.concatenate([[0], np.cumsum(sizes)])
+        alike = np.ones(len(of), np.int64) if rows is None else rows
+        limits = self.limits(sensitive, kept, rows)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(of[kept]))])
+        sizes = np.bincount(of[kept], alike[kept]).astype(np.int64)
         diversities = np.full((len(sizes), len(sensitive)), np.nan)
         distances = np.full((len(sizes), len(sensitive)), np.nan)
         if sensitive:
             order = rows_by_class(of, starts)
-            measure_classes(starts, order, stacked(sensitive, len(of)), limits, diversities, distances)
+            measure_classes(starts, order, stacked(sensitive, len(of)), alike, limits, diversities, distances)
         there = sizes > 0
         people = sizes if persons is None else persons_by_class(of[kept], persons[kept], len(sizes))
         worst = np.max if self.l_kind == "recursive" else np.min
@@ -190,15 +199,22 @@ class Rules:
             good &= bool((distances <= self.t_closeness + 1e-9).all())
         return good
 
-    def limits(self, sensitive: Sequence[Coded], kept: npt.NDArray[np.bool_] | None = None) -> Limits:
-        """Return the rules with the distributions of this table, for the kernels."""
+    def limits(
+        self,
+        sensitive: Sequence[Coded],
+        kept: npt.NDArray[np.bool_] | None = None,
+        rows: IntArray | None = None,
+    ) -> Limits:
+        """Return the rules with the distributions of this table, for the kernels; see `measure` for ``rows``."""
         sizes = [len(column.labels) for column in sensitive]
         offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         shares, kinds, parents, weights, leaves = [np.empty(0)], [], [np.empty(0, np.int64)], [np.empty(0)], []
         tree_start = [0]
         for column in sensitive:
             codes = column.codes if kept is None else column.codes[kept]
-            shares.append(np.bincount(codes, minlength=len(column.labels)) / max(len(codes), 1))
+            alike = rows if rows is None or kept is None else rows[kept]
+            n = len(codes) if alike is None else int(alike.sum())
+            shares.append(np.bincount(codes, alike, minlength=len(column.labels)) / max(n, 1))
             kind = self._ground(column)
             kinds.append(_GROUND.index(kind))
             leaf = np.zeros(len(column.labels), np.int64)

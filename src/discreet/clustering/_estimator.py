@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,6 +15,7 @@ from discreet import engines
 from discreet.clustering.cluster import distance_units
 from discreet.domain import Domain
 from discreet.engines.nearest import NearestMap, nearest_distances, nearest_labels
+from discreet.engines.writer import RowWriter, WrittenTable
 from discreet.errors import SchemaError
 from discreet.synopses._common import table
 
@@ -41,6 +44,32 @@ class Centers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         """
         return nearest_labels(self._rows(X), self._cells())
 
+    def predict_file(self, X: Any, target: str | Path, *, column: str = "cluster") -> WrittenTable:
+        """Write the nearest centre of each row to a file as rows come: tables larger than memory, and Spark frames.
+
+        The numbers of `predict`, in the order of the rows, which are not written themselves. Not for publication.
+
+        Parameters
+        ----------
+        X : array, data frame, table or path
+            Rows, as in `predict`.
+        target : str or Path
+            The file: Parquet by its suffix (``.parquet``, ``.pq``), CSV otherwise.
+        column : str, default "cluster"
+            Name of its column.
+
+        Returns
+        -------
+        WrittenTable
+            Where the labels are and how many. It has no guarantee.
+        """
+        source, cells = self._rows(X), self._cells()
+        with RowWriter(target) as out:
+            out.write(pa.table({column: pa.array([], pa.int64())}))
+            for columns in source._batches(cells.domain):
+                out.write(pa.table({column: cells.ids(columns)}))
+            return out.finish()
+
     def fit_predict(self, X: Any, y: Any = None) -> npt.NDArray[np.int64]:
         """Fit, then `predict` the same rows. The labels are exact, and not covered by the guarantee."""
         return self.fit(X).predict(X)  # type: ignore[no-any-return]
@@ -51,8 +80,11 @@ class Centers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return minus the sum of squared distances to the nearest centres, over rows without missing values."""
-        gaps = self.transform(X)
-        return -float((gaps[np.isfinite(gaps).all(axis=1)].min(axis=1) ** 2).sum())
+        source, cells, total = self._rows(X), self._cells(), 0.0
+        for columns in source._batches(cells.domain):
+            gaps = cells.distances(columns)
+            total += float((gaps[np.isfinite(gaps).all(axis=1)].min(axis=1) ** 2).sum())
+        return -total
 
     @property
     def _n_features_out(self) -> int:

@@ -8,9 +8,12 @@ from discreet import _checks, noise
 from discreet.clustering import auto
 from discreet.clustering._estimator import Centers
 from discreet.clustering.cluster import Refine, check_refine, cluster_synopsis
+from discreet.domain import Domain
+from discreet.engines import GridMap
 from discreet.errors import InvalidType
 from discreet.synopses import Synopsis, grid, tree
 from discreet.synopses._common import Opening, note_columns, open_release
+from discreet.synopses._grid_settings import Settings as GridSettings
 from discreet.synopses._tree_settings import Settings
 from discreet.synopses.grid import GridSynopsis
 from discreet.synopses.tree import TreeSynopsis
@@ -120,9 +123,17 @@ class PrivateKMeans(Centers):
         n_init = _checks.whole("n_init", self.n_init, low=1)
         check_refine(self.refine)
         _checks.choice("scale", self.scale, ("none", "domain"))
-        _method(self.synopsis, k)
-        opening = open_release(X, self.domain, self.epsilon, self.random_state, self.n_rows, self.size_share)
-        choice = _method(self.synopsis, k) or choice_for(opening, k)
+        named = _method(self.synopsis, k)
+        opening = open_release(
+            X,
+            self.domain,
+            self.epsilon,
+            self.random_state,
+            self.n_rows,
+            self.size_share,
+            grid=lambda domain: _known_grid(domain, named),
+        )
+        choice = named or choice_for(opening, k)
         released = _build(choice, opening)
         found = cluster_synopsis(
             released,
@@ -164,9 +175,16 @@ def _method(synopsis: Any, n_clusters: int) -> auto.Choice | None:
     return auto.Choice("grid" if isinstance(synopsis, GridSynopsis) else "tree", settings)
 
 
+def _known_grid(domain: Domain, choice: auto.Choice | None) -> GridMap | None:
+    if choice is None or choice.method != "grid":
+        return None
+    return grid.fixed_grid(domain, GridSettings.read(**choice.settings))
+
+
 def _build(choice: auto.Choice, opening: Opening) -> Synopsis:
     shared = {"ledger": opening.ledger, "stream": opening.stream, "n_rows": opening.n_rows}
     settings: dict[str, Any] = {**shared, "assumptions": opening.assumptions, **choice.settings}
     if choice.method == "tree":
         return tree.build(opening.source, opening.domain, **settings)
-    return grid.build(opening.source, opening.domain, n_rows_variance=opening.n_rows_variance, **settings)
+    settings |= {"n_rows_variance": opening.n_rows_variance, "counts": opening.counts}
+    return grid.build(opening.source, opening.domain, **settings)

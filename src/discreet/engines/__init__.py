@@ -31,9 +31,10 @@ from discreet.engines.memory import ArrayTable, ArrowTable, PandasTable, PolarsT
 from discreet.engines.parquet import ParquetTable
 from discreet.engines.part import Part
 from discreet.engines.source import Source
+from discreet.engines.writer import WrittenTable
 from discreet.errors import DataSourceError, InvalidType
 
-__all__ = ["CellCounts", "CellMap", "GridMap", "Source", "open"]
+__all__ = ["CellCounts", "CellMap", "GridMap", "Source", "WrittenTable", "open"]
 
 _READERS: dict[str, type[CsvTable] | type[ParquetTable]] = {
     ".csv": CsvTable,

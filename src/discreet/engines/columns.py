@@ -5,15 +5,18 @@ A column of numbers keeps its type; everything else becomes text. What cannot be
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.engines._encode import _text, arrow_kind
-from discreet.engines.part import BATCH_SIZE
-from discreet.engines.source import Source
+from discreet.domain import Domain, FloatArray
+from discreet.engines._encode import Encoder, _text, arrow_kind
+from discreet.engines._kernels import IntArray
+from discreet.engines.parquet import ParquetTable
+from discreet.engines.part import BATCH_SIZE, Part, Remote
+from discreet.engines.source import Source, _ahead
 from discreet.errors import SchemaError
 
 
@@ -28,19 +31,87 @@ def read_columns(source: Source, names: Sequence[str]) -> pa.Table:
     {'job': ['cook', 'smith'], 'age': [35, None]}
     """
     pieces: dict[str, list[pa.Array]] = {name: [] for name in names}
-    for part in source._parts:
-        known = part.names if not part.bare or source._domain is None else source._domain.names
-        absent = [name for name in names if name not in known]
-        if absent:
-            raise SchemaError(f"{part.label} has no column {absent[0]!r}; check the names")
-        twice = [name for name in names if list(known).count(name) > 1]
-        if twice:
-            raise SchemaError(f"{part.label} has more than one column {twice[0]!r}; rename or drop the others")
-        places = [known.index(name) for name in names]
-        for batch, _ in part.read(places, BATCH_SIZE):
-            for name, piece in zip(names, batch, strict=True):
-                pieces[name].append(_as_arrow(piece))
-    return pa.table({name: _joined(found) for name, found in pieces.items()})
+    for _, batch in column_batches(source, names):
+        for name, piece in batch.items():
+            pieces[name].append(piece)
+    return pa.table(
+        {name: pa.chunked_array(found, None if found else pa.large_string()) for name, found in pieces.items()}
+    )
+
+
+def column_batches(
+    source: Source, names: Sequence[str], domain: Domain | None = None, batch_size: int = BATCH_SIZE
+) -> Iterator[tuple[list[FloatArray], dict[str, pa.Array]]]:
+    """Yield some rows at a time: the coordinates of the columns of a domain, and the named columns as they are.
+
+    A column has one type in all batches; where files disagree on it, it is text.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> source = dc.engines.open(pa.table({"age": [35, None], "job": ["cook", "smith"]}))
+    >>> [(c[0].tolist(), b["job"].to_pylist()) for c, b in column_batches(source, ["job"], Domain({"age": (0, 120)}))]
+    [([35.0, nan], ['cook', 'smith'])]
+    """
+    placed = [(part, _places(source, part, names)) for part in source._parts]
+    matched = source._match(domain) if domain is not None else [([], []) for _ in placed]
+    as_text = _disagreeing(placed, names)
+    for (part, places), (positions, encoders) in zip(placed, matched, strict=True):
+        asked = list(dict.fromkeys([*positions, *places]))  # a file reads a column once
+        batches = part.read(asked, batch_size)
+        for pieces, _ in _ahead(batches) if part.slow else batches:
+            own = dict(zip(asked, pieces, strict=True))
+            found = {name: _as_arrow(own[place]) for name, place in zip(names, places, strict=True)}
+            found |= {name: found[name].cast(pa.large_string()) for name in as_text}
+            yield _coordinates(part, [own[p] for p in positions], encoders), found
+
+
+def counted_columns(
+    source: Source, names: Sequence[str], batch_size: int = BATCH_SIZE
+) -> Iterator[tuple[dict[str, pa.Array], IntArray | None]]:
+    """Yield the named columns of some rows at a time, and how many equal rows each stands for; None: one.
+
+    Rows that are elsewhere are counted there: only different ones are brought here, in any order.
+    """
+    part = source._parts[0]
+    if not isinstance(part, Remote):
+        for _, columns in column_batches(source, names, batch_size=batch_size):
+            yield columns, None
+        return
+    for pieces, _ in part.counted(_places(source, part, names)):
+        found = {name: _as_arrow(piece) for name, piece in zip(names, pieces, strict=False)}
+        yield found, np.asarray(pieces[-1], np.int64)
+
+
+def _coordinates(part: Part, pieces: list[Any], encoders: list[Encoder]) -> list[FloatArray]:
+    return [part.encode(piece, encoder) for piece, encoder in zip(pieces, encoders, strict=True)]
+
+
+def _places(source: Source, part: Part, names: Sequence[str]) -> list[int]:
+    """Return where the named columns are in a part."""
+    known = part.names if not part.bare or source._domain is None else source._domain.names
+    absent = [name for name in names if name not in known]
+    if absent:
+        raise SchemaError(f"{part.label} has no column {absent[0]!r}; check the names")
+    twice = [name for name in names if list(known).count(name) > 1]
+    if twice:
+        raise SchemaError(f"{part.label} has more than one column {twice[0]!r}; rename or drop the others")
+    return [known.index(name) for name in names]
+
+
+def _disagreeing(placed: Sequence[tuple[Part, Sequence[int]]], names: Sequence[str]) -> list[str]:
+    """Return the columns whose type differs from file to file. What has a single part has a single type."""
+    found: list[str] = []
+    for i, name in enumerate(names if len(placed) > 1 else ()):
+        kinds = set()
+        for part, places in placed:
+            # Only files come in several parts, and those of CSV hold text.
+            if isinstance(part, ParquetTable):
+                kinds.add(_as_arrow(pa.array([], part.kind(places[i]))).type)
+            else:
+                kinds.add(pa.large_string())
+        found += [name] if len(kinds) > 1 else []
+    return found
 
 
 def _as_arrow(piece: Any) -> pa.Array:
@@ -88,11 +159,3 @@ def _readable(column: pa.LargeBinaryArray) -> pa.Array:
         return pa.array(
             [None if v is None else v.decode("utf-8", "replace") for v in column.to_pylist()], pa.large_string()
         )
-
-
-def _joined(pieces: list[pa.Array]) -> pa.ChunkedArray:
-    """Join pieces; those of files that disagree on the type become text."""
-    kinds = {piece.type for piece in pieces}
-    if len(kinds) > 1:
-        pieces = [piece.cast(pa.large_string()) for piece in pieces]
-    return pa.chunked_array(pieces, None if pieces else pa.large_string())

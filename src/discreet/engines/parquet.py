@@ -43,8 +43,12 @@ class ParquetTable:
         facts = self._path.stat()
         return str(self._path), facts.st_size, facts.st_mtime_ns
 
+    def kind(self, position: int) -> pa.DataType:
+        """Return the type of a column."""
+        return self._schema.field(position).type
+
     def check(self, position: int, encoder: Encoder) -> None:
-        kind = self._schema.field(position).type
+        kind = self.kind(position)
         encoder.check(column_kind(kind), kind, self.label)
 
     def read(self, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:

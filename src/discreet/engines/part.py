@@ -68,5 +68,8 @@ class Remote(Part, Protocol):
     def gather(self, job: Pass, positions: Sequence[int]) -> Keyed:
         """Run a pass over all rows."""
 
+    def counted(self, positions: Sequence[int]) -> Iterator[Batch]:
+        """Yield the different rows in any order, each with how many are equal to it in a further column."""
+
     def states(self, work: Any, positions: Sequence[int]) -> Iterator[bytes]:
         """Run ``work`` (an iterator of Arrow batches to bytes) once for every partition; yield what it returned."""

@@ -11,7 +11,8 @@ of each partition, whichever attempt it came from. That holds if the frame gives
 out; one that visibly does not (``rand()``, a UDF that says so) is warned about.
 
 Methods that hand rows back (perturbed, anonymised, labelled) bring the needed columns through the driver in Arrow
-batches and return an Arrow table: the noise of a row is drawn there, eagerly, and never again.
+batches and return an Arrow table, or write a file there batch by batch: the noise of a row is drawn there, eagerly, and
+never again.
 
 Only the data frame API is used, so Spark Connect works as well. discreet must be installed on the executors too.
 """
@@ -89,13 +90,16 @@ class SparkTable:
 
     def read(self, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:
         """Bring rows to the driver, a partition at a time, in their order."""
-        packed = self._columns(positions).mapInArrow(_pack, "data binary")
-        for row in packed.toLocalIterator(prefetchPartitions=False):
-            with pa.ipc.open_stream(row[0]) as stream:
-                for batch in stream:
-                    for start in range(0, batch.num_rows, batch_size):
-                        piece = batch.slice(start, batch_size)
-                        yield [piece.column(i) for i in range(len(positions))], 0
+        for batch in _brought(self._columns(positions)):
+            for start in range(0, batch.num_rows, batch_size):
+                piece = batch.slice(start, batch_size)
+                yield [piece.column(i) for i in range(len(positions))], 0
+
+    def counted(self, positions: Sequence[int]) -> Iterator[Batch]:
+        """Count equal rows where they are; bring the different ones here, with their counts as a further column."""
+        columns = self._columns(positions)
+        for batch in _brought(columns.groupBy(*columns.columns).count()):
+            yield batch.columns, 0
 
     def encode(self, piece: pa.Array, encoder: Encoder) -> FloatArray:
         return encoder.arrow(piece)
@@ -179,6 +183,13 @@ def _pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with pa.ipc.new_stream(sink, batch.schema) as writer:
             writer.write_batch(batch)
         yield pa.RecordBatch.from_arrays([pa.array([sink.getvalue().to_pybytes()], pa.binary())], ["data"])
+
+
+def _brought(frame: Any) -> Iterator[pa.RecordBatch]:
+    """Bring rows to the driver, a partition at a time, as Arrow batches."""
+    for row in frame.mapInArrow(_pack, "data binary").toLocalIterator(prefetchPartitions=False):
+        with pa.ipc.open_stream(row[0]) as stream:
+            yield from stream
 
 
 def _keyed(sums: Any) -> Keyed:

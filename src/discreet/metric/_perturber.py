@@ -10,6 +10,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from discreet import _checks, noise
 from discreet._checks import Exact
 from discreet.domain import Box, Categorical, Date, Domain, FloatArray, Numeric
+from discreet.engines.writer import RowWriter, WrittenTable, check_target
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.guarantee import Guarantee, Ledger
-from discreet.metric._rows import like, read_rows
+from discreet.metric._rows import ROWS_AT_ONCE, chunks_of, like, open_rows, read_rows
 from discreet.metric.user_ledger import UserLedger, charge_rows
 
 PUBLIC_DOMAIN = "the declared bounds, categories and metric are public"
@@ -113,19 +115,69 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._set_guarantee(domain, numbers, categories, seeded=stream.seeded, ledger=ledger)
         if ledger is not None or users is not None:
             charge_rows(ledger, users, len(rows), self.guarantee_, period)
+        chunks = (rows[start : start + ROWS_AT_ONCE] for start in range(0, max(len(rows), 1), ROWS_AT_ONCE))
+        if isinstance(X, np.ndarray) and numbers is not None and not categories:
+            moved = np.empty_like(rows)
+            for i, chunk in enumerate(chunks):
+                moved[i * ROWS_AT_ONCE : i * ROWS_AT_ONCE + len(chunk)] = numbers.perturb(chunk, stream)
+            return moved
+        found = [self._perturbed(chunk, domain, numbers, categories, stream) for chunk in chunks]
+        columns = {name: np.concatenate([part[name] for part in found]) for name in domain.names}
+        return like(X, domain.names, columns)
+
+    def transform_file(
+        self, X: Any, target: str | Path, *, users: Any = None, ledger: UserLedger | None = None, period: Any = None
+    ) -> WrittenTable:
+        """Perturb every row and write the rows to a file as they come: tables larger than memory, and Spark frames.
+
+        Row for row what `transform` gives with the same seed. One chunk of rows is in memory at a time. Noise is drawn
+        once, in this process; of a Spark frame rows are brought here a partition at a time. The file appears when all
+        rows are there, with its promise beside it as ``<name>.guarantee.json``.
+
+        Parameters
+        ----------
+        X : array, data frame, table or path
+            The rows, as in `transform`.
+        target : str or Path
+            The file: Parquet by its suffix (``.parquet``, ``.pq``), CSV otherwise.
+        users, ledger, period
+            As in `transform`. To charge the ledger first, rows are counted in a pass of their own.
+
+        Returns
+        -------
+        WrittenTable
+            Where the rows are, how many, and their sealed promise.
+        """
+        source, declared = open_rows(X, self._declared(X))
+        domain = _without_people(declared)
+        numbers, categories = self._mechanisms(domain)
+        check_target(target, promised=True)
+        stream = noise.generator(self.random_state)
+        self._set_guarantee(domain, numbers, categories, seeded=stream.seeded, ledger=ledger)
+        if ledger is not None or users is not None:
+            first = domain.select([domain.names[0]])
+            n = sum(len(columns[0]) for columns in source._batches(first))
+            charge_rows(ledger, users, n, self.guarantee_, period)
+        with RowWriter(target, self.guarantee_) as out:
+            for chunk in chunks_of(source, domain):
+                out.write(like(None, domain.names, self._perturbed(chunk, domain, numbers, categories, stream)))
+            return out.finish()
+
+    def _perturbed(
+        self, rows: FloatArray, domain: Domain, numbers: Any, categories: Mapping[str, Exact], stream: noise.Generator
+    ) -> dict[str, Any]:
+        """Draw the noise of a chunk of rows: of the numbers first, then of one column of categories after the other."""
         columns: dict[str, Any] = {}
         if numbers is not None:
             chosen = [i for i, c in enumerate(domain) if isinstance(c, Numeric)]
             own = rows if len(chosen) == len(domain) else np.ascontiguousarray(rows[:, chosen])
             moved = numbers.perturb(own, stream)
-            if isinstance(X, np.ndarray) and len(chosen) == len(domain):
-                return moved
             columns.update({domain.names[i]: _values(moved[:, j], domain.columns[i]) for j, i in enumerate(chosen)})
         for name, budget in categories.items():
             column = domain.column(name)
             assert isinstance(column, Categorical)
             columns[name] = _respond(rows[:, domain.position(name)], column, budget, stream)
-        return like(X, domain.names, columns)
+        return columns
 
     def _mechanisms(self, domain: Domain) -> tuple[Any, dict[str, Exact]]:
         numeric = numeric_names(domain)

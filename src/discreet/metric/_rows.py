@@ -6,7 +6,7 @@ number is no secret.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,10 @@ import pyarrow as pa
 from discreet import engines
 from discreet.domain import Domain, FloatArray, as_domain
 from discreet.errors import InvalidArgument
+
+#: Rows that get their noise together. A seeded run depends on it: noise is drawn chunk by chunk, in this size, whether
+#: the rows are in memory, in a file or in a Spark frame.
+ROWS_AT_ONCE = 1 << 17
 
 
 def read_rows(X: Any, domain: Any) -> tuple[FloatArray, Domain]:
@@ -37,6 +41,40 @@ def read_rows(X: Any, domain: Any) -> tuple[FloatArray, Domain]:
     blocks = [np.stack(batch, axis=1) for batch in engines.open(source, declared)._batches(declared)]
     rows = np.concatenate(blocks) if blocks else np.empty((0, len(declared)))
     return np.ascontiguousarray(rows), declared
+
+
+def open_rows(X: Any, domain: Any) -> tuple[engines.Source, Domain]:
+    """Open a table to read its rows bit by bit, and say in which domain they lie."""
+    if isinstance(X, (list, tuple)) and not (X and isinstance(X[0], (str, Path))):
+        X = rows_of(X)
+    source = engines.open(X)
+    declared = as_domain(domain, source.names)
+    return engines.open(source, declared), declared
+
+
+def chunks_of(source: engines.Source, domain: Domain) -> Iterator[FloatArray]:
+    """Yield `ROWS_AT_ONCE` rows at a time, however the source divides them; a table without rows is one empty chunk.
+
+    Examples
+    --------
+    >>> source, domain = open_rows(pa.table({"a": [1.0, None]}), {"a": (0, 10)})
+    >>> [chunk.tolist() for chunk in chunks_of(source, domain)]
+    [[[1.0], [nan]]]
+    """
+    chunk, filled, full = np.empty((ROWS_AT_ONCE, len(domain))), 0, False
+    for columns in source._batches(domain):
+        start, n = 0, len(columns[0])
+        while start < n:
+            stop = min(n, start + ROWS_AT_ONCE - filled)
+            for j, column in enumerate(columns):
+                chunk[filled : filled + stop - start, j] = column[start:stop]
+            filled += stop - start
+            start = stop
+            if filled == ROWS_AT_ONCE:
+                yield chunk
+                chunk, filled, full = np.empty_like(chunk), 0, True
+    if filled or not full:
+        yield chunk[:filled]
 
 
 def rows_of(X: Sequence[Any]) -> Any:

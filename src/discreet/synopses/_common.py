@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from discreet import _checks, engines, noise
 from discreet.domain import Domain, as_domain
-from discreet.engines.cells import RowMap
+from discreet.engines.cells import GridMap, RowMap
+from discreet.engines.counts import CellCounts
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.guarantee import Ledger
 
@@ -42,6 +43,8 @@ class Opening:
         Its noise variance, None if it was given as public.
     assumptions : tuple of str
         For the guarantee.
+    counts : CellCounts or None
+        The raw counts of the grid that was known beforehand, if there was one: as sensitive as the rows.
     """
 
     source: engines.Source
@@ -51,6 +54,7 @@ class Opening:
     n_rows: float
     n_rows_variance: float | None
     assumptions: tuple[str, ...]
+    counts: CellCounts | None = None
 
 
 def open_release(
@@ -61,6 +65,7 @@ def open_release(
     n_rows: Any = None,
     size_share: Any = 0.03,
     check: Callable[[Domain], object] | None = None,
+    grid: Callable[[Domain], GridMap | None] | None = None,
 ) -> Opening:
     """Check the arguments that all central methods share, and buy a noisy number of rows.
 
@@ -80,11 +85,15 @@ def open_release(
         Share of the budget that buys the number of rows otherwise.
     check : callable, optional
         Refuses a domain by raising, before anything is spent or read.
+    grid : callable, optional
+        Returns the grid whose cells will be released, if it does not depend on the number of rows. Then its counts are
+        taken at once, and their sum is that number: one pass instead of two.
 
     Privacy
     -------
     Neighbours: add or remove one row. The number of rows with a cell changes by at most 1; it gets discrete Laplace
-    noise of scale 1/(share ε). Price: size_share ε, or nothing with a public number.
+    noise of scale 1/(share ε). Price: size_share ε, or nothing with a public number. Counts that are handed on are raw;
+    whoever releases them pays for them.
 
     Examples
     --------
@@ -106,9 +115,11 @@ def open_release(
     whole = ledger.total.exact
     price = ledger.spend("number of rows", whole if whole == math.inf else whole * share)
     law = noise.DiscreteLaplace(Fraction(0) if price == math.inf else 1 / Fraction(price))
-    rows = int(source.count(RowMap(declared)).dense()[0])
-    noisy = float(rows + noise.discrete_laplace(law.scale, rng=stream))
-    return Opening(source, declared, ledger, stream, noisy, law.variance, (PUBLIC_DOMAIN,))
+    known = None if grid is None else grid(declared)
+    counts = source.count(RowMap(declared) if known is None else known)
+    noisy = float(int(counts.counts.sum()) + noise.discrete_laplace(law.scale, rng=stream))
+    kept = None if known is None else counts
+    return Opening(source, declared, ledger, stream, noisy, law.variance, (PUBLIC_DOMAIN,), kept)
 
 
 def table(X: Any, width: int | None = None) -> Any:

@@ -18,7 +18,7 @@ from discreet import noise
 from discreet._checks import Exact
 from discreet.domain import Categorical, Domain
 from discreet.engines import GridMap, Source
-from discreet.engines.counts import DENSE_LIMIT
+from discreet.engines.counts import DENSE_LIMIT, CellCounts
 from discreet.errors import InvalidArgument
 from discreet.guarantee import Guarantee, Ledger
 from discreet.synopses import lazy
@@ -152,6 +152,7 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             self.n_rows,
             self.size_share,
             check=lambda domain: check_size(domain, chosen),
+            grid=lambda domain: fixed_grid(domain, chosen),
         )
         self.synopsis_ = build(
             opening.source,
@@ -161,6 +162,7 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             n_rows=opening.n_rows,
             n_rows_variance=opening.n_rows_variance,
             assumptions=opening.assumptions,
+            counts=opening.counts,
             **settings,
         )
         self.guarantee_ = self.synopsis_.guarantee
@@ -194,6 +196,7 @@ def build(
     n_rows: float,
     n_rows_variance: float | None = None,
     assumptions: Sequence[str] = (),
+    counts: CellCounts | None = None,
     **settings: Any,
 ) -> Synopsis:
     """Make a grid synopsis with everything a ledger has left.
@@ -214,6 +217,8 @@ def build(
         Noise variance of a noisy number; then it also improves the estimated total.
     assumptions : sequence of str
         For the guarantee.
+    counts : CellCounts, optional
+        The raw counts of `fixed_grid`, if they were taken already.
     **settings
         As in `GridSynopsis`: rule, n_clusters, rounding, axes, max_cells, expected_survivors, leaf_means, adaptive.
 
@@ -233,7 +238,7 @@ def build(
     else:
         price = ledger.spend("cells", epsilon, "parallel")
         make = _all_cells if grid.n_cells <= chosen.max_cells else _large_cells
-        release = make(source, grid, price, stream, n_rows, chosen)
+        release = make(source, grid, counts, price, stream, n_rows, chosen)
     total, total_variance = _total(release, n_rows, n_rows_variance)
     lower, upper = release.lower, release.upper
     offsets = release.leaves.offsets
@@ -282,6 +287,12 @@ def check_size(domain: Domain, settings: Settings) -> None:
         )
 
 
+def fixed_grid(domain: Domain, settings: Settings) -> GridMap | None:
+    """Return the grid if it is known before the number of rows and only its counts are wanted."""
+    known = not isinstance(settings.rule, str) and settings.leaf_means is False
+    return GridMap(domain, settings.rule) if known else None
+
+
 def _parts(domain: Domain, n: float, epsilon: Exact, settings: Settings) -> Any:
     """Return the parts per axis that the rule asks for."""
     rule = settings.rule
@@ -305,24 +316,38 @@ def _parts(domain: Domain, n: float, epsilon: Exact, settings: Settings) -> Any:
 
 
 def _all_cells(
-    source: Source, grid: GridMap, price: Exact, stream: noise.Generator, n_rows: float, settings: Settings
+    source: Source,
+    grid: GridMap,
+    counts: CellCounts | None,
+    price: Exact,
+    stream: noise.Generator,
+    n_rows: float,
+    settings: Settings,
 ) -> Release:
     """Publish every cell."""
     if settings.wants_means(n_rows, grid.n_cells, price, len(grid.domain)):
-        counts, sums = source.sums(grid).dense()
-        leaves = publish(counts, sums, epsilon=price, stream=stream)
+        rows, sums = source.sums(grid).dense()
+        leaves = publish(rows, sums, epsilon=price, stream=stream)
     else:
-        leaves = publish(source.count(grid).dense(), None, epsilon=price, stream=stream)
+        rows = (source.count(grid) if counts is None else counts).dense()
+        leaves = publish(rows, None, epsilon=price, stream=stream)
     total, spread = float(leaves.weights.sum()), float(leaves.variances.sum())
     return Release(*grid.boxes(np.arange(grid.n_cells)), leaves, grid.n_cells, total, spread)
 
 
 def _large_cells(
-    source: Source, grid: GridMap, price: Exact, stream: noise.Generator, n_rows: float, settings: Settings
+    source: Source,
+    grid: GridMap,
+    counts: CellCounts | None,
+    price: Exact,
+    stream: noise.Generator,
+    n_rows: float,
+    settings: Settings,
 ) -> Release:
     """Publish the cells above a cutoff; their sum says little about the number of rows."""
+    found = source.count(grid) if counts is None else counts
     cutoff = lazy.cutoff(grid.n_cells, price, settings.expected_survivors)
-    cells, weights = lazy.survivors(source.count(grid), epsilon=price, cutoff=cutoff, stream=stream)
+    cells, weights = lazy.survivors(found, epsilon=price, cutoff=cutoff, stream=stream)
     variance = noise.DiscreteLaplace(noise_scale(1, price)).variance
     leaves = Published(weights, np.full(len(cells), variance), None)
     hidden = HiddenCells(grid.n_cells, cutoff, variance)

@@ -1,0 +1,178 @@
+"""Rows out, piece by piece: a table larger than memory is written as it comes, whole or not at all.
+
+Pieces go to a file under a temporary name. Only when all of them are there, and whatever had to be checked has been
+checked, does the file get its name, and its promise beside it. Nothing that was begun and not finished stays behind.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from discreet._output import check_place, promise_place, write_whole
+from discreet.errors import DataSourceError
+from discreet.guarantee import Guarantee
+
+PARQUET = (".parquet", ".pq")
+#: Rows that a `WrittenTable` shows.
+_HEAD = 6
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenTable:
+    """A table that was written piece by piece, and is not in memory.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    n_rows : int
+        Its rows.
+    names : tuple of str
+        Its columns.
+    head : pyarrow.Table
+        Its first rows.
+    guarantee : Guarantee or None
+        What is promised of it, sealed over the bytes of the file; the same lies beside it as
+        ``<name>.guarantee.json``. None for what is not to be published.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import discreet as dc
+    >>> noise = dc.metric.NDLaplace(epsilon=2, radius=0.1, domain=(0, 1), random_state=4)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     noise.transform_file(np.array([[0.2, 0.3], [0.8, 0.9]]), f"{folder}/noisy.parquet")
+    <table of 2 rows and 2 columns in noisy.parquet>
+    """
+
+    path: Path
+    n_rows: int
+    names: tuple[str, ...]
+    head: pa.Table
+    guarantee: Guarantee | None = None
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __repr__(self) -> str:
+        return f"<table of {self.n_rows} rows and {len(self.names)} columns in {self.path.name}>"
+
+
+class RowWriter:
+    """Writes tables of one schema one behind the other: Parquet by the name's suffix, CSV otherwise.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; what is there is replaced at the end.
+    guarantee : Guarantee, optional
+        Is put into a Parquet file, and sealed and written beside the file by `finish`.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder, RowWriter(f"{folder}/rows.csv") as rows:
+    ...     rows.write(pa.table({"age": [35]}))
+    ...     rows.write(pa.table({"age": [36]}))
+    ...     rows.finish().n_rows
+    2
+    """
+
+    def __init__(self, path: str | Path, guarantee: Guarantee | None = None) -> None:
+        self._path = Path(path).expanduser()
+        self._guarantee = guarantee
+        self._parquet = self._path.suffix.lower() in PARQUET
+        self._writer: Any = None
+        self._file: Any = None
+        self._temporary = ""
+        self._schema: pa.Schema | None = None
+        self._head: pa.Table | None = None
+        self._n_rows = 0
+
+    def __enter__(self) -> RowWriter:
+        check_target(self._path, promised=self._guarantee is not None)
+        try:
+            handle, self._temporary = tempfile.mkstemp(prefix=f".{self._path.name}.", dir=self._path.parent)
+        except OSError as error:
+            raise self._refused(error) from None
+        self._file = os.fdopen(handle, "wb")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(OSError, pa.ArrowException):  # what is left of a file that is thrown away
+            self._close()
+        if self._temporary:
+            Path(self._temporary).unlink(missing_ok=True)
+
+    def write(self, table: pa.Table) -> None:
+        """Write some rows behind the others."""
+        if self._writer is None:
+            self._schema, self._head = table.schema, table.slice(0, 0)
+            schema = table.schema
+            if self._parquet and self._guarantee is not None:
+                schema = schema.with_metadata({"discreet.guarantee": self._guarantee.to_json()})
+            self._writer = (
+                pq.ParquetWriter(self._file, schema) if self._parquet else pa_csv.CSVWriter(self._file, schema)
+            )
+        assert self._head is not None
+        if self._head.num_rows < _HEAD:
+            self._head = pa.concat_tables([self._head, table.slice(0, _HEAD - self._head.num_rows)]).combine_chunks()
+        self._n_rows += table.num_rows
+        try:
+            if table.num_rows or not self._parquet:
+                self._writer.write_table(table)
+        except OSError as error:
+            raise self._refused(error) from None
+
+    def finish(self) -> WrittenTable:
+        """Give the file its name, and write the promise beside it. At least one table, if an empty one, was written."""
+        assert self._schema is not None
+        assert self._head is not None
+        try:
+            self._close()
+            sealed = None if self._guarantee is None else self._guarantee.seal(_blocks(self._temporary))
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(self._temporary, 0o666 & ~mask)  # a temporary file is private by default
+            os.replace(self._temporary, self._path)
+        except OSError as error:
+            raise self._refused(error) from None
+        self._temporary = ""
+        if sealed is not None:
+            write_whole(promise_place(self._path), sealed.to_json(indent=2) + "\n")
+        return WrittenTable(self._path, self._n_rows, tuple(self._schema.names), self._head, sealed)
+
+    def _close(self) -> None:
+        try:
+            if self._writer is not None:
+                self._writer.close()
+        finally:
+            self._file.close()
+
+    def _refused(self, error: OSError) -> DataSourceError:
+        reason = f" ({error.strerror})" if error.strerror else ""
+        return DataSourceError(f"output: cannot write {str(self._path)!r}{reason}; check the folder and its room")
+
+
+def check_target(path: str | Path, *, promised: bool) -> None:
+    """Refuse a place where a table, or its promise, cannot be written, before any row is read."""
+    target = Path(path).expanduser()
+    for place in (target, promise_place(target)) if promised else (target,):  # both or none
+        check_place(place)
+
+
+def _blocks(path: str) -> Iterator[bytes]:
+    with Path(path).open("rb") as file:
+        while block := file.read(_BLOCK):
+            yield block
