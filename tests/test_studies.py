@@ -7,7 +7,6 @@ import io
 import json
 import re
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +18,13 @@ from typer.testing import CliRunner
 from discreet import Domain, studies
 from discreet.anonymity import DensityTree, Mondrian
 from discreet.anonymity._criteria import common_axes, factor_gains
+from discreet.anonymity._supervised import Choice
 from discreet.cli import app
 from discreet.errors import DataSourceError, InvalidArgument
-from discreet.studies import Estimate, Finding, Results, Study, density_trees
-from discreet.studies._discretisers import description_length, equal_frequency, equal_width
-from discreet.studies._published_trees import LOST, PRINTED
+from discreet.studies import Estimate, Finding, Results, Study
 from discreet.studies._report import comma_separated, page, write_report
-from discreet.studies._runner import COMMITTED, read_results, results_file, run_study
-from discreet.studies._tree_findings import bar, holm, loss, z_score
+from discreet.studies._runner import read_results, results_file, run_study
 
-ROOT = Path(__file__).parents[1]
 QUASI = {"role": "quasi-identifier"}
 
 
@@ -82,7 +78,7 @@ def test_results_that_cannot_be_read_are_named(tmp_path: Path) -> None:
         run_study(study, tmp_path, processes=1)
     with pytest.raises(InvalidArgument, match=r"^processes must be"):
         run_study(little([]), tmp_path / "new", processes=0)
-    with pytest.raises(InvalidArgument, match=r"^name must be one of 'density-trees'"):
+    with pytest.raises(InvalidArgument, match=r"^name must be one of .*'density-trees'"):
         studies.load("density-bush")
 
 
@@ -110,54 +106,26 @@ def test_the_report_says_the_same_in_markdown_and_in_csv(tmp_path: Path) -> None
     study = replace(little([]), absent=lambda: ["cubes"], notes=lambda results: ["A note."])
     results = run_study(study, tmp_path, processes=1)
     text = page(study, results)
-    assert "| 3 squared | 9.000 | 9.000 | – | 1 | 9.000 | 9.000 to 9.000 | reproduced |" in text
+    assert "| 3 squared | 9.000 | 9.000 | 1 | 9.000 | 9.000 to 9.000 | reproduced |" in text  # no interval of one run
     assert "A note." in text
-    assert "for want of their files: cubes" in text
+    assert "not to be had: cubes" in text
     (row,) = csv.DictReader(io.StringIO(comma_separated(study.findings(results))))
     assert (row["figure"], row["published"], row["measured_mean"], row["best_runs"]) == ("3 squared", "9.0", "9.0", "2")
 
 
-def test_the_printed_tests_come_out_and_the_true_sizes_change_them() -> None:
-    assert round(z_score(0.77, 0.89, 100), 2) == 2.26
-    assert round(z_score(0.77, 0.89, 300), 2) == 3.91
-    assert round(z_score(0.93, 1.00, 100), 2) == 2.69
-    true = {n: p.z * (p.n_test / 100) ** 0.5 for n, p in PRINTED.items() if p.z is not None}
-    five = {"wine", "synthetic-1", "synthetic-2", "synthetic-3", "synthetic-6"}
-    assert {n for n, z in true.items() if z > 1.96} == five
-    assert set(holm(true)) == {"synthetic-1", "synthetic-2", "synthetic-6"}
-
-
-def test_the_printed_z_stands_for_the_printed_loss() -> None:
-    for name, printed in PRINTED.items():
-        assert printed.exact_loss == pytest.approx(printed.loss, abs=0.0101), name
-
-
-def test_single_columns_are_cut_as_defined() -> None:
-    x = np.array([0.0, 1.0, 1.0, 1.0, 1.0, 10.0])
-    assert equal_width(x, 5).tolist() == [2, 4, 6, 8]
-    assert equal_frequency(x, 3).tolist() == [1.0]
-    label = np.repeat([0, 1, 0], 30)
-    assert description_length(np.arange(90.0), label).tolist() == [29.5, 59.5]
-    assert description_length(np.arange(90.0), np.arange(90) % 2).tolist() == []
-    assert description_length(np.zeros(90), label).tolist() == []
-
-
-@pytest.mark.parametrize("method", ["reference", "factor", "width", "supervised", "mondrian", "generalization"])
-def test_a_setting_is_measured_alike_every_time_and_keeps_k(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    folds = list(islice(density_trees.tasks("iris", 1), 3))
-    monkeypatch.setattr(density_trees, "tasks", lambda name, seed: iter(folds))
-    study = studies.load("density-trees")
-    setting = {"set": "iris", "method": method, "k": 10, "seed": 1, "trees": 3}
-    found = dict(study.measure(setting))
-    assert found == dict(study.measure(setting))
-    assert found["smallest"] >= 10
-    assert found["accuracy"] > (0.6 if method == "generalization" else 0.8)
-
-
-def test_rows_drawn_from_the_cells_train_a_forest_for_values_as_they_are() -> None:
-    study = studies.load("density-trees")
-    setting = {"set": "iris", "method": "drawn", "k": 5, "seed": 0, "trees": 3}
-    assert study.measure(setting)["accuracy"] > 0.85
+def test_a_page_of_several_sections_begins_with_the_verdicts_and_leaves_empty_columns_out() -> None:
+    measured = Estimate.of([1.0, 2.0])
+    found = [
+        Finding("a", 1.5, measured, None, "reproduced", "", "one"),
+        Finding("b", 9.0, measured, None, "not reproduced", "too far", "one"),
+        Finding("c", 1.5, measured, measured, "reproduced after correction", "a fault", "two"),
+        Finding("d", None, measured, None, "", "by the way", "three"),
+    ]
+    text = page(replace(little([]), findings=lambda results: found), Results([]))
+    assert "| one | 1 | 0 | 1 |\n| two | 0 | 1 | 0 |\n| all | 1 | 1 | 1 |" in text
+    heads = [line for line in text.splitlines() if line.startswith("| figure |")]
+    assert [head.count("|") - 1 for head in heads] == [6, 8, 5]
+    assert heads[2] == "| figure | measured | 95 % interval | runs | note |"
 
 
 # --- the criteria that the study compares
@@ -244,12 +212,28 @@ def test_supervised_listens_to_the_label_where_that_foretells_it() -> None:
     assert model.weight_ > 0
     release = model.fit_transform(table)
     ones = np.bincount(release.cells.of, weights=clear)
-    assert np.minimum(ones, release.cells.counts() - ones).sum() <= 10
+    assert np.minimum(ones, release.cells.counts() - ones).sum() <= 1
     assert release.guarantee.parameters["label_weight"] == model.weight_
     assert release.guarantee.parameters["reached"]["k"] >= 10
     X[:, :3] = np.round(3 * (rng.random(1000) > 0.5))[:, None] + rng.normal(0, 1, (1000, 3))
     table, domain = table_of(X[:60], rng.random(60) > 0.5)
     assert DensityTree(5, domain=domain, supervised=True).fit(table).leaf_counts_.min() >= 5
+
+
+def test_supervised_begins_with_the_column_that_tells_the_label(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = np.random.default_rng(3).random((1000, 5))
+    table = pa.table({f"x{j}": X[:, j] for j in range(5)} | {"label": np.where(X[:, 3] > 0.3, "1", "0")})
+    columns: dict[str, Any] = {f"x{j}": {"bounds": [0, 1], **QUASI} for j in range(5)}
+    domain = Domain(columns | {"label": {"categories": ["0", "1"], "role": "target"}})
+
+    def root() -> tuple[int, int]:
+        tree = DensityTree(10, domain=domain, grid=100, supervised=True).fit(table).tree_
+        return int(tree.column[0]), int(tree.cut[0])
+
+    assert root() == (3, 30)
+    # Looking ahead, too: its few cuts of a column hold the one that tells most, which wins against later ones.
+    monkeypatch.setattr("discreet.anonymity.density_tree.choose_growth", lambda *_: Choice(1.0, 3))
+    assert root() == (3, 30)
 
 
 def test_the_new_criteria_keep_sensitive_values_diverse() -> None:
@@ -275,28 +259,6 @@ def test_a_column_of_one_value_and_a_table_of_one_class_do_no_harm() -> None:
 
 
 # --- what is committed
-
-
-def test_the_committed_results_are_of_the_full_grid_and_reach_the_bar() -> None:
-    study = studies.load("density-trees")
-    assert results_file(study, COMMITTED, quick=False).is_file()
-    results = read_results(study)
-    here = {json.dumps(s, sort_keys=True) for s, _ in results.rows}
-    assert {json.dumps(s, sort_keys=True) for s in study.settings(False)} <= here
-    met = bar(results)
-    assert len(met) == 15
-    assert sum(met.values()) >= 11
-    halved = {name for name in LOST if loss(results, name, "supervised").mean <= PRINTED[name].loss / 2}
-    assert halved == set(LOST) - {"wine"}
-
-
-def test_every_number_of_the_page_is_in_the_results() -> None:
-    study = studies.load("density-trees")
-    made = page(replace(study, absent=lambda: []), read_results(study))
-    known = set(re.findall(r"-?\d+\.\d+", made))
-    written = (ROOT / "docs" / "studies" / "density-trees.md").read_text(encoding="utf-8")
-    assert len(re.findall(r"-?\d+\.\d+", written)) > 100
-    assert set(re.findall(r"-?\d+\.\d+", written)) <= known
 
 
 def test_the_shell_lists_and_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,7 +58,10 @@ def run(
     chosen = studies.load(name)
     absent = list(chosen.absent())
     if absent and not as_json:
-        console.print(f"Left out, for want of their files: {escape(', '.join(absent))}")
+        console.print(
+            f"Left out, as they are not to be had here: {escape(', '.join(absent))}. Real tables are read from the "
+            "folder that the environment variable DISCREET_DATA names."
+        )
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task(chosen.name, total=None)

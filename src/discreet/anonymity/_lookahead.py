@@ -3,8 +3,9 @@
 The cut that tells most about a label by itself is not always the one to begin with: where the label depends on columns
 together, a cut that tells little may be what lets the next ones tell much. Here a cut of the upper levels is judged by
 the tree that grows below it: for each of a few cuts both sides are grown some levels further by the plain rule, and the
-cut is taken whose cells keep most of label and common spread. Only cuts that keep the rules are looked at, nothing is
-random, and growth below the upper levels is plain.
+cut is taken whose cells keep most of label and common spread. The cut that the plain rule would take is always among
+them, and of cuts whose cells keep as much the one that tells most by itself is taken. Only cuts that keep the rules are
+looked at, nothing is random, and growth below the upper levels is plain.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet._jit import jit
+from discreet.anonymity._criteria import factor_gains, label_gains
 from discreet.anonymity._distances import Limits, is_ok
 from discreet.anonymity._growth_kernels import grow, part
 from discreet.anonymity._search_kernels import (
@@ -31,10 +33,11 @@ from discreet.anonymity._search_kernels import (
 )
 
 IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
 
 #: Levels whose cuts are chosen so, and levels that are grown below a cut to judge it.
 LEVELS, _HORIZON = 3, 3
-#: Cuts of one column that are looked at, evenly among those allowed.
+#: Cuts of one column that are looked at, evenly among those allowed; the one that tells most by itself comes beside.
 _CUTS = 8
 #: Most cuts times rows for which it is done: a table beyond that is grown plainly. About half a second a tree.
 _MOST_WORK = 1 << 16
@@ -89,35 +92,54 @@ def _best_cut(rows: Any, ids: Any, first: IntArray, last: IntArray, depth: int, 
 
     Those between are left out on purpose: to search among them too followed chance and did worse on held-out records.
     """
-    cuts = allowed_cuts(rows, ids, first, last, *by)
+    cuts, alone = allowed_cuts(rows, ids, first, last, *by)
     if not len(cuts):
         return None
     begin = np.flatnonzero(np.diff(cuts[:, 0], prepend=-1)).tolist()
-    cuts = cuts[np.concatenate([_evenly(a, b) for a, b in zip(begin, [*begin[1:], len(cuts)], strict=True)])]
+    tried = np.concatenate([_tried(a, alone[a:b]) for a, b in zip(begin, [*begin[1:], len(cuts)], strict=True)])
+    cuts, alone = cuts[tried], alone[tried]
     near = by.settings._replace(max_depth=min(by.settings.max_depth, depth + 1 + _HORIZON))
     kept = rate_cuts(rows, ids, first, last, depth, *by._replace(settings=near), cuts)
-    # What differs by rounding only is equal, and the first of equal ones is taken.
-    best = int(np.argmax(kept >= kept.max() - 1e-12 * np.abs(kept).max()))
-    return int(cuts[best, 0]), int(cuts[best, 1])
+    # What differs by rounding only is equal, here and in `_most`.
+    best = np.flatnonzero(kept >= kept.max() - 1e-12 * np.abs(kept).max())
+    chosen = best[_most(alone[best])]
+    return int(cuts[chosen, 0]), int(cuts[chosen, 1])
 
 
-def _evenly(begin: int, end: int) -> IntArray:
-    """Return at most so many of the numbers ``begin .. end - 1``, evenly, with the first and the last."""
-    if end - begin <= _CUTS:
-        return np.arange(begin, end)
-    return begin + np.arange(_CUTS) * (end - begin - 1) // (_CUTS - 1)
+def _tried(begin: int, alone: FloatArray) -> IntArray:
+    """Return the places of a column's cuts that are looked at: a few evenly, and the one with the largest gain.
+
+    Examples
+    --------
+    >>> _tried(100, np.array([1.0, 2, 3, 9, 5, 6, 7, 8, 4, 3, 2, 1, 1, 1, 1])).tolist()
+    [100, 102, 103, 104, 106, 108, 110, 112, 114]
+    """
+    n = len(alone)
+    if n <= _CUTS:
+        return np.arange(begin, begin + n)
+    evenly = np.arange(_CUTS) * (n - 1) // (_CUTS - 1)
+    return begin + np.union1d(evenly, [_most(alone)])
+
+
+def _most(gains: FloatArray) -> int:
+    """Return the place of the largest gain, of equal ones the first."""
+    return int(np.argmax(gains >= gains.max() - 1e-12 * np.abs(gains).max()))
 
 
 @jit
 def allowed_cuts(
     rows: Any, ids: Any, first: Any, last: Any, space: Any, limits: Any, labels: Any, settings: Any
 ) -> Any:  # pragma: no cover
-    """List column and bin of every cut of which both sides keep the rules, by column and from low to high."""
+    """List column and bin of every cut of which both sides keep the rules, by column and from low to high.
+
+    Also returns what each tells by itself: the gain that plain growth goes by.
+    """
     n, d = rows.shape
     values = limits.share.size if limits.l_on or limits.t_on else 0
     work = make_scratch(n, space.places.shape[1], d, values, labels.n_classes, settings.criterion)
     describe(rows, ids, 0, n, space.places, labels, work)
     found = np.empty((d * work.groups.shape[1], 2), np.int64)
+    alone = np.empty(len(found))
     n_found = 0
     block, counts = work.counts.shape[0], work.sensitive
     for j in range(d):
@@ -130,6 +152,9 @@ def allowed_cuts(
         else:
             n_groups = groups_by_count(rows, 0, n, j, j % block, first[j], last[j], work)
         n_cuts = list_cuts(n_groups, n, j, first[j], last[j], space, limits.k, settings.min_share, work)
+        sizes, gains, told = work.cuts[1, :n_cuts], work.rates[1, :n_cuts], work.rates[2, :n_cuts]
+        factor_gains(work.cuts[2, :n_cuts], sizes, n, work.group_sums, space.axes, work.whole[0], gains)
+        label_gains(sizes, n, work.order, ids, labels.target, work.classes, told)
         counts[1, :] = 0
         walked = 0
         for c in range(n_cuts):
@@ -145,8 +170,9 @@ def allowed_cuts(
                 good = is_ok(counts[1], left, limits) and is_ok(counts[2], n - left, limits)
             if good:
                 found[n_found, 0], found[n_found, 1] = j, work.cuts[0, c]
+                alone[n_found] = labels.worth[0] * told[c] + labels.worth[1] * gains[c]
                 n_found += 1
-    return found[:n_found]
+    return found[:n_found], alone[:n_found]
 
 
 @jit

@@ -23,7 +23,14 @@ from discreet.studies._study import Estimate, Finding, Results, Study
 __all__ = ["Estimate", "Finding", "Results", "Study", "load", "names"]
 
 #: Where each study lives.
-_HOMES = {"density-trees": "discreet.studies.density_trees"}
+_HOMES = {
+    "partition-synopsis": "discreet.studies.partition_synopsis",
+    "optimal-grid": "discreet.studies.optimal_grid",
+    "local-sketches": "discreet.studies.local_sketches",
+    "nd-laplace": "discreet.studies.nd_laplace",
+    "density-trees": "discreet.studies.density_trees",
+    "frontier": "discreet.studies.frontier",
+}
 
 
 def names() -> list[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet._output import write_whole
-from discreet.studies._study import Estimate, Finding, Results, Study
+from discreet.studies._study import CORRECTED, NOT, REPRODUCED, Estimate, Finding, Results, Study
 
 #: Colours that colour-blind readers can tell apart (Okabe and Ito 2008), with marks that need no colour.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -22,21 +22,46 @@ _HEAD = ("figure", "published", "measured", "95 % interval", "runs", "ours at be
 def page(study: Study, results: Results) -> str:
     """Return the report in Markdown."""
     lines = [f"# {study.title}", "", f"After {study.source}.", ""]
-    lines += table(study.findings(results))
-    lines += [line for note in study.notes(results) for line in ("", note)]
-    if absent := list(study.absent()):
-        lines += ["", f"Not run here, for want of their files: {', '.join(absent)}."]
-    return "\n".join(lines) + "\n"
+    found = study.findings(results)
+    lines += _summary(found)
+    for section in dict.fromkeys(f.section for f in found):
+        lines += [f"## {section}", ""] if section else []
+        lines += [*table([f for f in found if f.section == section]), ""]
+    lines += [line for note in study.notes(results) for line in (note, "")]
+    # Shipped results may hold what has no file here.
+    held = {value for setting, _ in results.rows for value in setting.values() if isinstance(value, str)}
+    if absent := [name for name in study.absent() if name not in held]:
+        lines += [f"Not run here, as they are not to be had: {', '.join(absent)}."]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _summary(findings: Sequence[Finding]) -> list[str]:
+    """Return how many figures of each section have which verdict, for a study of several sections."""
+    sections = list(dict.fromkeys(f.section for f in findings if f.verdict))
+    if len(sections) < 2:
+        return []
+    rows = []
+    for section in sections:
+        own = [f.verdict for f in findings if f.section == section]
+        rows.append([section, *(str(own.count(v)) for v in (REPRODUCED, CORRECTED, NOT))])
+    every = [str(sum(f.verdict == v for f in findings)) for v in (REPRODUCED, CORRECTED, NOT)]
+    head = ["figures", REPRODUCED, CORRECTED, NOT]
+    return ["## Verdicts", "", table_of(head, [*rows, ["all", *every]]), ""]
 
 
 def table(findings: Sequence[Finding]) -> list[str]:
-    """Return findings as the lines of a Markdown table."""
-    lines = ["| " + " | ".join(_HEAD) + " |", "|---|" + "---:|" * 6 + "---|"]
+    """Return findings as the lines of a Markdown table; columns that none of them fills are left out."""
+    rows = []
     for f in findings:
         verdict = f"{f.verdict}: {f.note}" if f.verdict and f.note else f.verdict or f.note
-        cells = [f.figure, number(f.published), *_shown(f.measured, True), *_shown(f.best, False), verdict]
-        lines.append("| " + " | ".join(cells) + " |")
-    return lines
+        rows.append([f.figure, number(f.published), *_shown(f.measured, True), *_shown(f.best, False), verdict])
+    judged = any(f.verdict for f in findings)
+    head = [*_HEAD[:-1], "verdict" if judged else "note"]
+    filled = [i for i in range(len(head)) if i in (0, 2) or any(row[i] not in ("–", "") for row in rows)]
+    text = (0, len(head) - 1)
+    rule = "".join("---|" if i in text else "---:|" for i in filled)
+    lines = ["| " + " | ".join(row[i] for i in filled) + " |" for row in [head, *rows]]
+    return [lines[0], "|" + rule, *lines[1:]]
 
 
 def table_of(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -46,8 +71,10 @@ def table_of(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def number(value: float | None) -> str:
-    """Return a number with three digits after the point, or a dash."""
-    return "–" if value is None or math.isnan(value) else f"{value:.3f}"
+    """Return a number with three digits after the point, without any if it is large, or a dash."""
+    if value is None or math.isnan(value):
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.3f}"
 
 
 def comma_separated(findings: Sequence[Finding]) -> str:
@@ -56,13 +83,14 @@ def comma_separated(findings: Sequence[Finding]) -> str:
     writer = csv.writer(sink, lineterminator="\n")
     ends = ("mean", "low", "high", "runs")
     writer.writerow(
-        ["figure", "published", *(f"measured_{e}" for e in ends), *(f"best_{e}" for e in ends), "verdict", "note"]
+        ["section", "figure", "published", *(f"measured_{e}" for e in ends), *(f"best_{e}" for e in ends)]
+        + ["verdict", "note"]
     )
     for f in findings:
         best = ["", "", "", ""] if f.best is None else [f.best.mean, f.best.low, f.best.high, f.best.runs]
         measured = [f.measured.mean, f.measured.low, f.measured.high, f.measured.runs]
         published = "" if f.published is None else f.published
-        writer.writerow([f.figure, published, *measured, *best, f.verdict, f.note])
+        writer.writerow([f.section, f.figure, published, *measured, *best, f.verdict, f.note])
     return sink.getvalue()
 
 
@@ -91,6 +119,9 @@ def curves(
     lines: dict[str, list[tuple[float, Estimate]]],
     level: float | None,
     level_name: str = "to compare with",
+    *,
+    log_x: bool = False,
+    log_y: bool = False,
 ) -> Any:
     """Return a Plotly figure of means with their intervals; ``level`` is a dashed line to compare with."""
     import plotly.graph_objects as go
@@ -115,11 +146,13 @@ def curves(
         line = {"dash": "dash", "color": "#57606a"}
         figure.add_hline(y=level, line=line, annotation_text=level_name, annotation_position="top left")
     figure.update_layout(title=title, template="plotly_white", width=760, height=480, xaxis_title=x, yaxis_title=y)
+    figure.update_xaxes(type="log" if log_x else "linear")
+    figure.update_yaxes(type="log" if log_y else "linear")
     return figure
 
 
 def _shown(estimate: Estimate | None, with_runs: bool) -> list[str]:
     if estimate is None or not estimate.runs:
         return ["–", "–"] + (["0"] if with_runs else [])
-    interval = "–" if math.isinf(estimate.low) else f"{estimate.low:.3f} to {estimate.high:.3f}"
+    interval = "–" if math.isinf(estimate.low) else f"{number(estimate.low)} to {number(estimate.high)}"
     return [number(estimate.mean), interval] + ([str(estimate.runs)] if with_runs else [])

@@ -66,6 +66,8 @@ class Finding:
         "reproduced", "reproduced after correction" or "not reproduced".
     note : str
         The stated fault, or the reason.
+    section : str
+        The heading under which the page shows it; none for a short study.
 
     Examples
     --------
@@ -79,6 +81,7 @@ class Finding:
     best: Estimate | None = None
     verdict: str = ""
     note: str = ""
+    section: str = ""
 
 
 class Results:

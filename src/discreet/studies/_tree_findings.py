@@ -3,107 +3,224 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from scipy.special import ndtr
-
-from discreet.studies._published_trees import LEAVES, LOST, PRINTED, Printed
-from discreet.studies._report import curves, number, table_of
+from discreet.studies._published_trees import CELLS, PRINTED, REAL, tables
 from discreet.studies._study import CORRECTED, NOT, REPRODUCED, Estimate, Finding, Results
+from discreet.studies._tree_tests import compared, holm, two_sided, z_score
 
 #: The one unsupervised setting that is compared with the published losses: the default. And another beside it.
 CRITERION, OTHER = "spread", "factor"
+#: Discretisers of single columns, and where `Printed` says how many bins were best.
+COLUMNS = {"equal-width": "h_width", "equal-frequency": "h_frequency", "mdlp": None}
 #: A mean within this of a printed figure reproduces it: fold draws alone move the small tables by as much.
 _NEAR = 0.03
-_DRAWN_ANEW = "one draw of a generator whose settings are not given, and the best of twenty k"
+_ONE_DRAW = "one draw of a generator whose settings are not given"
+_DRAWN_ANEW = f"{_ONE_DRAW}, and the best of twenty k"
 _BEST_OF_MANY = "the printed one is the best of twenty k on folds drawn anew for each"
+_SHARE = "one draw; how the share was drawn, and what the forest learned from, is not given"
+_HARD = "the printed one is the macro recall of hard labels"
+_HUNDRED = "the tests took 100 test records for every table"
+
+
+def here(results: Results) -> list[str]:
+    """Return the tables that were run, in the printed order."""
+    return [name for name in PRINTED if name in results.seen("set")]
+
+
+def at_best(name: str, method: str) -> dict[str, Any]:
+    """Return the setting of a method where the printed tree, or the printed discretiser, was best."""
+    if method in COLUMNS:
+        bins = COLUMNS[method]
+        return {"method": method, "k": getattr(PRINTED[name], bins) if bins else 0}
+    return {"method": method, "k": 0 if method == "continuous" else PRINTED[name].k}
 
 
 def loss(results: Results, name: str, method: str, trees: int = 10, k: int | None = None) -> Estimate:
     """Return by how much the forest on a method's cells is worse than on the values, run by run."""
     plain = {"set": name, "method": "continuous", "k": 0, "trees": trees}
-    shown = {"set": name, "method": method, "k": PRINTED[name].k if k is None else k, "trees": trees}
+    shown = {"set": name, "trees": trees, **at_best(name, method)} | ({} if k is None else {"k": k})
     return results.difference("accuracy", plain, shown)
 
 
-def z_score(one: float, other: float, n: int) -> float:
-    """Return |z| of two proportions of n records each (Kuncheva 2004).
-
-    Examples
-    --------
-    >>> round(z_score(0.77, 0.89, 100), 2), round(z_score(0.77, 0.89, 300), 2)
-    (2.26, 3.91)
-    """
-    middle = (one + other) / 2
-    spread = 2 * middle * (1 - middle) / n
-    return abs(one - other) / math.sqrt(spread) if spread > 0 else 0.0
+def shared_runs(results: Results, name: str, method: str) -> tuple[list[int], set[int]]:
+    """Return the k of a curve, and the runs that all of them have: other runs are other draws of the table."""
+    runs: dict[int, set[int]] = {}
+    for setting, _ in results.rows:
+        if (setting["set"], setting["method"], setting.get("trees")) == (name, method, 10):
+            runs.setdefault(int(setting["k"]), set()).add(int(setting["seed"]))
+    return sorted(runs), set.intersection(*runs.values()) if runs else set()
 
 
-def holm(values: Mapping[str, float], level: float = 0.05) -> list[str]:
-    """Return the names whose |z| stay significant when all are tested (Holm 1979).
+def over_k(results: Results, measure: str, name: str, method: str) -> dict[int, Estimate]:
+    """Return a measure by k, over the runs that all k have."""
+    ks, runs = shared_runs(results, name, method)
+    own = {"set": name, "method": method, "trees": 10}
+    return {k: over_runs(results, measure, own | {"k": k}, runs) for k in ks}
 
-    Examples
-    --------
-    >>> holm({"a": 4.0, "b": 2.1, "c": 0.3})
-    ['a']
-    """
-    order = sorted(values, key=lambda name: -values[name])
-    found = []
-    for i, name in enumerate(order):
-        if 2 * (1 - ndtr(values[name])) > level / (len(order) - i):
-            break
-        found.append(name)
-    return [name for name in values if name in found]
+
+def over_runs(results: Results, measure: str, where: Mapping[str, Any], runs: Collection[int]) -> Estimate:
+    """Return the mean of a measure over some of the runs."""
+    values = (results.values(measure, {**where, "seed": seed}) for seed in sorted(runs))
+    return Estimate.of(value for found in values for value in found.values())
 
 
 def findings(results: Results) -> list[Finding]:
-    """Set baselines, losses, leaf counts and tests beside the printed ones."""
+    """Set baselines, scores, leaf counts, maps and tests beside the printed ones."""
     found: list[Finding] = []
-    here = [name for name in PRINTED if name in results.seen("set")]
-    for name in here:
+    for name in here(results):
         printed = PRINTED[name]
-        measured = results.estimate("accuracy", set=name, method="continuous", k=0, trees=10)
-        found.append(_accuracy(f"{name}: continuous data", printed.continuous, measured, None, printed))
-    for name in here:
-        printed = PRINTED[name]
-        own = {"set": name, "k": printed.k, "trees": 10}
-        measured = results.estimate("accuracy", method="reference", **own)
-        best = results.estimate("accuracy", method=CRITERION, **own)
-        found.append(_accuracy(f"{name}: density tree, k = {printed.k}", printed.tree, measured, best, printed))
-    for name in here:
-        for i, k in enumerate((5, 10, 20, 50) if name in LEAVES else ()):
+        measured = results.estimate("accuracy", set=name, trees=10, **at_best(name, "continuous"))
+        reason = "no forest of 10 or 100 trees comes near the printed figure" if printed.folds else _ONE_DRAW
+        found.append(_near("Accuracy: continuous data", name, printed.continuous, measured, None, reason))
+    for name in here(results):
+        figure = f"{name}, k = {PRINTED[name].k}"
+        found.append(_scored(results, "Accuracy: density tree", figure, name, "accuracy", PRINTED[name].tree))
+    for name in here(results):
+        figure = f"{name}, k = {PRINTED[name].k}"
+        value = tables()[name, PRINTED[name].k]["f1"]
+        found.append(_scored(results, "Macro F1: density tree", figure, name, "f1", value))
+    found += _curves_under(results)
+    for name in (n for n in here(results) if n in REAL):
+        for k in (5, 10, 20, 50):
             measured = results.estimate("cells", set=name, method="reference", k=k, trees=10)
             if measured.runs:
-                good = abs(measured.mean - LEAVES[name][i]) <= (2 if k == 5 else 1)
+                leaves = tables()[name, k]["leaves"]
+                good = abs(measured.mean - leaves) <= (2 if k == 5 else 1)
+                reason = "the tree that was rebuilt from the description has other leaves"
                 figure = f"{name}: leaves, k = {k}"
-                found.append(Finding(figure, LEAVES[name][i], measured, None, REPRODUCED if good else NOT))
-    return [*found, *_tests()]
+                found.append(_judged("Leaves of the published tree", figure, leaves, measured, None, good, reason))
+    return [*found, *_cells(results), *_tests(results)]
 
 
-def _accuracy(figure: str, value: float, measured: Estimate, best: Estimate | None, printed: Printed) -> Finding:
-    if abs(measured.mean - value) <= _NEAR:
-        return Finding(figure, value, measured, best, REPRODUCED)
-    reason = _BEST_OF_MANY if printed.folds and best is not None else _DRAWN_ANEW
-    if printed.folds and best is None:
-        reason = "no forest of 10 or 100 trees comes near the printed figure"
-    return Finding(figure, value, measured, best, NOT, reason)
+def _near(section: str, figure: str, value: float, measured: Estimate, best: Estimate | None, reason: str) -> Finding:
+    return _judged(section, figure, value, measured, best, abs(measured.mean - value) <= _NEAR, reason)
 
 
-def _tests() -> list[Finding]:
-    """Count significant losses by the printed |z|: as printed, with the true number of test records, and after Holm."""
-    printed = {n: p.z for n, p in PRINTED.items() if p.z is not None}
-    true = {n: z * math.sqrt(PRINTED[n].n_test / 100) for n, z in printed.items()}
-    lists = [[n for n, z in printed.items() if z > 1.96], [n for n, z in true.items() if z > 1.96], holm(true)]
-    exact = [Estimate(float(len(names)), float(len(names)), float(len(names)), 1) for names in lists]
-    fault = "the tests took 100 test records for every table"
-    figures = ("tables that lose significantly", "the same, true N", "the same, true N, Holm")
+def _judged(
+    section: str, figure: str, value: float, measured: Estimate, best: Estimate | None, good: bool, reason: str
+) -> Finding:
+    return Finding(figure, value, measured, best, REPRODUCED if good else NOT, "" if good else reason, section)
+
+
+def _scored(results: Results, section: str, figure: str, name: str, measure: str, value: float) -> Finding:
+    reason = _BEST_OF_MANY if PRINTED[name].folds else _DRAWN_ANEW
+    measured, ours = (
+        results.estimate(measure, set=name, trees=10, **at_best(name, m)) for m in ("reference", CRITERION)
+    )
+    return _near(section, figure, value, measured, ours, reason)
+
+
+def _curves_under(results: Results) -> list[Finding]:
+    """Set the printed ROC beside what it is, the macro recall of hard labels, and beside the area that it is called."""
     found = []
-    for i, (figure, names) in enumerate(zip(figures, lists, strict=True)):
-        same = names == lists[0]
-        verdict = NOT if not same else CORRECTED if i else REPRODUCED
-        note = f"{fault}; with the true number: {', '.join(names)}" if i else ", ".join(names)
-        found.append(Finding(figure, float(len(lists[0])), exact[i], None, verdict, note))
+    for name in here(results):
+        k = PRINTED[name].k
+        value = tables()[name, k].get("roc")
+        if value is None:
+            continue
+        section = "ROC: as printed, from hard labels, and from probabilities"
+        found.append(_scored(results, section, f"{name}, k = {k}: macro recall", name, "recall", value))
+        own = {"set": name, "trees": 10}
+        area, ours = (results.estimate("auc", **own, **at_best(name, m)) for m in ("reference", CRITERION))
+        found.append(_near(section, f"{name}, k = {k}: area under the curve", value, area, ours, _HARD))
+    return found
+
+
+def _cells(results: Results) -> list[Finding]:
+    """Set cells of the maps over share and k beside those that the published text names."""
+    section = "Trees on a share of the training records"
+    found = []
+    for cell in CELLS:
+        where = {"set": cell.name, "share": cell.share, "k": cell.k}
+        measured, ours = (results.estimate("accuracy", method=m, **where) for m in ("reference", CRITERION))
+        if measured.runs:
+            figure = f"{cell.name}: {cell.share:.0%}, k = {cell.k}"
+            found.append(_near(section, figure, cell.accuracy, measured, ours, _SHARE))
+    ones = results.estimate("cells", set="synthetic-7", method="reference", share=0.1, k=40)
+    if ones.runs:
+        figure = "synthetic-7: leaves, 10 % and k = 40"
+        found.append(_judged(section, figure, 1.0, ones, None, ones.mean == 1, _SHARE))
+    for name, share, value in (("synthetic-1", None, 0.80), ("synthetic-2", 0.3, 0.78)):
+        best = {m: _best_cell(results, name, m, share) for m in ("reference", CRITERION)}
+        if best["reference"] is not None:
+            figure = f"{name}: best cell of the map" + (f", {share:.0%}" if share else "")
+            reason = "the printed one is the best of many cells of one draw"
+            found.append(_near(section, figure, value, best["reference"], best[CRITERION], reason))
+    return found
+
+
+def _best_cell(results: Results, name: str, method: str, share: float | None) -> Estimate | None:
+    cells = {(s["share"], s["k"]) for s, _ in results.rows if s["set"] == name and "share" in s}
+    means = [
+        results.estimate("accuracy", set=name, method=method, share=a, k=k)
+        for a, k in sorted(cells)
+        if share is None or a == share
+    ]
+    return max((e for e in means if e.runs), key=lambda e: e.mean, default=None)
+
+
+def _tests(results: Results) -> list[Finding]:
+    """Count significant losses: by the printed |z|, with the true number of test records, after Holm, and by ours."""
+    found = []
+    for section, against, printed in (
+        ("Significant losses against continuous data", "continuous", {n: p.z for n, p in PRINTED.items()}),
+        ("Significant losses against the best discretiser", "best", {n: p.z_best for n, p in PRINTED.items()}),
+    ):
+        z = {n: value for n, value in printed.items() if value is not None}
+        true = {n: value * math.sqrt(PRINTED[n].n_test / 100) for n, value in z.items()}
+        first = [n for n, value in z.items() if value > 1.96]
+        found.append(_count(section, "as printed", first, first, ", ".join(first)))
+        for figure, names in (
+            ("printed z, true N", [n for n, value in true.items() if value > 1.96]),
+            ("printed z, true N, Holm", holm({n: two_sided(value) for n, value in true.items()})),
+            ("published method again, the same test, true N, Holm", holm(by_proportions(results, against))),
+            ("published method again, pairs, Holm", holm(by_pairs(results, "reference", against))),
+        ):
+            found.append(_count(section, figure, first, names, f"{_HUNDRED}; now: {', '.join(names)}"))
+        ours = holm(by_pairs(results, CRITERION, against))
+        found.append(_count(section, f"ours, `{CRITERION}`, pairs, Holm", None, ours, ", ".join(ours)))
+    return found
+
+
+def _count(section: str, figure: str, printed: Sequence[str] | None, names: Sequence[str], note: str) -> Finding:
+    exact = Estimate(float(len(names)), float(len(names)), float(len(names)), 1)
+    if printed is None:
+        return Finding(figure, None, exact, None, "", note, section)
+    same = set(names) == set(printed)
+    verdict = NOT if not same else REPRODUCED if figure == "as printed" else CORRECTED
+    return Finding(figure, float(len(printed)), exact, None, verdict, note, section)
+
+
+def best_column(results: Results, name: str) -> str:
+    """Return the discretiser of single columns with the best measured accuracy."""
+    means = {m: results.estimate("accuracy", set=name, trees=10, **at_best(name, m)).mean for m in COLUMNS}
+    return max(means, key=lambda m: means[m])
+
+
+def rival(results: Results, name: str, against: str) -> dict[str, Any]:
+    """Return the setting that a method is compared with: continuous data, or the best discretiser."""
+    return at_best(name, "continuous" if against == "continuous" else best_column(results, name))
+
+
+def by_proportions(results: Results, against: str) -> dict[str, float]:
+    """Return p of the published test by table, on the published method run again, with the true number of records."""
+    found = {}
+    for name in here(results):
+        other = results.estimate("accuracy", set=name, trees=10, **rival(results, name, against)).mean
+        tree = results.estimate("accuracy", set=name, trees=10, **at_best(name, "reference")).mean
+        # A gain is no loss.
+        found[name] = two_sided(z_score(tree, other, PRINTED[name].n_test)) if other > tree else 1.0
+    return found
+
+
+def by_pairs(results: Results, method: str, against: str) -> dict[str, float]:
+    """Return p of the paired test by table, where the method loses; 1 where it gains."""
+    found = {}
+    for name in here(results):
+        p, lost = compared(results, name, rival(results, name, against), at_best(name, method))
+        found[name] = p if lost.mean > 0 else 1.0
     return found
 
 
@@ -114,109 +231,4 @@ def bar(results: Results, criterion: str = CRITERION, trees: int = 10) -> dict[s
         ours = loss(results, name, criterion, trees)
         if ours.runs:
             found[name] = round(ours.mean, 2) <= round(PRINTED[name].loss, 2)
-    return found
-
-
-def notes(results: Results) -> list[str]:
-    """Return the tables of losses: one unsupervised setting for all, the supervised one, and Adult."""
-    here = [name for name in PRINTED if name in results.seen("set")]
-    text = ["## Loss of accuracy, one unsupervised setting for all"]
-    text.append(
-        "Accuracy on continuous data less that on the cells, on the same splits, at the k where the published tree was "
-        "best. Met: the loss, in two digits, is at or below the printed one."
-    )
-    for trees in (t for t in (10, 100) if t in results.seen("trees")):
-        met = {c: bar(results, c, trees) for c in (CRITERION, OTHER)}
-        text.append(
-            f"Forest of {trees} trees. "
-            + "; ".join(
-                f'`DensityTree(k, criterion="{c}", grid=256)` meets {sum(m.values())} of {len(m)}'
-                for c, m in met.items()
-            )
-            + "."
-        )
-        head = ["table", "k", "printed loss", "published method"]
-        for c in met:
-            head += [f"`{c}`", "95 % interval", "met"]
-        rows = []
-        for name in here:
-            row = [name, str(PRINTED[name].k), f"{PRINTED[name].loss:.2f}"]
-            row.append(number(loss(results, name, "reference", trees).mean))
-            for c in met:
-                ours = loss(results, name, c, trees)
-                row += [number(ours.mean), _interval(ours), {True: "yes", False: "no", None: "–"}[met[c].get(name)]]
-            rows.append(row)
-        text.append(table_of(head, rows))
-    text += _supervised(results, here)
-    text += _others(results, here)
-    if "adult" in results.seen("set"):
-        text += _adult(results)
-    return text
-
-
-def _interval(estimate: Estimate) -> str:
-    return f"{estimate.low:.3f} to {estimate.high:.3f}" if estimate.runs > 1 else "–"
-
-
-def _supervised(results: Results, here: Sequence[str]) -> list[str]:
-    rows = []
-    for name in (n for n in LOST if n in here):
-        printed = PRINTED[name]
-        ours = results.estimate("accuracy", set=name, method="supervised", k=printed.k, trees=10)
-        lost = loss(results, name, "supervised")
-        at_five = results.estimate("accuracy", set=name, method="supervised", k=5, trees=10)
-        middle = (printed.tree + printed.continuous) / 2
-        row = [name, str(printed.k), f"{printed.tree:.2f}", f"{middle:.3f}", number(ours.mean), _interval(ours)]
-        row += ["yes" if ours.mean >= middle else "no", f"{printed.loss / 2:.3f}", number(lost.mean)]
-        rows.append([*row, "yes" if lost.mean <= printed.loss / 2 else "no", number(at_five.mean)])
-    head = ["table", "k", "printed", "half-way to continuous", "supervised", "95 % interval", "reached"]
-    head += ["half the printed loss", "loss against our own baseline", "reached", "supervised at k = 5"]
-    return ["## Where the published tree lost most: the supervised setting", table_of(head, rows)] if rows else []
-
-
-def _others(results: Results, here: Sequence[str]) -> list[str]:
-    adult_only = ("width", "cell")
-    methods = [m for m in results.seen("method") if m not in ("equal-width", "equal-frequency", "mdlp", *adult_only)]
-    rows = []
-    for name in here:
-        printed = PRINTED[name]
-        row = [name]
-        for method in methods:
-            k = 0 if method == "continuous" else printed.k
-            row.append(number(results.estimate("accuracy", set=name, method=method, k=k, trees=10).mean))
-        for method, k in (("equal-width", printed.h_width), ("equal-frequency", printed.h_frequency), ("mdlp", 0)):
-            row.append(number(results.estimate("accuracy", set=name, method=method, k=k, trees=10).mean))
-        rows.append([*row, f"{printed.equal_width:.2f} / {printed.equal_frequency:.2f} / {printed.mdlp:.2f}"])
-    head = ["table", *methods, "equal width", "equal frequency", "MDLP", "the last three as printed"]
-    return ["## Accuracy of all methods at the same k (forest of 10 trees)", table_of(head, rows)]
-
-
-def _adult(results: Results) -> list[str]:
-    rows = []
-    ks = sorted({s["k"] for s, _ in results.rows if s["set"] == "adult" and s["k"]})
-    for method in results.seen("method"):
-        found = [results.estimate(m, set="adult", method=method, k=k) for m in ("width", "accuracy") for k in ks]
-        if any(e.runs for e in found):
-            rows.append([method, *(number(e.mean) for e in found)])
-    plain = results.estimate("accuracy", set="adult", method="continuous", k=0)
-    head = ["method", *(f"width, k = {k}" for k in ks), *(f"accuracy, k = {k}" for k in ks)]
-    return [
-        "## Adult: width of the published cells and accuracy at equal k",
-        "Width is the certainty penalty: the share of a column's range that a cell leaves open, mean over columns and "
-        f"records. On the values themselves the forest (10 trees) reaches {number(plain.mean)}.",
-        table_of(head, rows),
-    ]
-
-
-def pictures(results: Results) -> dict[str, Any]:
-    """Return accuracy over k by table: the published method, ours, and the level of continuous data."""
-    found = {}
-    for name in (n for n in PRINTED if n in results.seen("set")):
-        ks = sorted({int(s["k"]) for s, _ in results.rows if s["set"] == name and s["method"] == "reference"})
-        lines = {
-            method: [(float(k), results.estimate("accuracy", set=name, method=method, k=k, trees=10)) for k in ks]
-            for method in ("reference", OTHER)
-        }
-        plain = results.estimate("accuracy", set=name, method="continuous", k=0, trees=10).mean
-        found[name] = curves(f"{name}: accuracy over k", "k", "accuracy", lines, plain, "continuous data")
     return found
