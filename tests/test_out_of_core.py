@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import stat
@@ -9,6 +10,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +24,7 @@ from discreet.engines.checkpoint import Checkpoint
 from discreet.engines.nearest import NearestMap
 from discreet.engines.nested import NestedMap
 from discreet.engines.parquet import ParquetTable
+from discreet.engines.source import Source
 from discreet.engines.trees import RowCells, TreeMap
 from discreet.errors import DataSourceError, InvalidArgument, InvalidType
 
@@ -204,3 +207,34 @@ def test_a_damaged_checkpoint_and_a_table_in_memory_are_refused(folder: Path, tm
         dc.engines.open(str(folder), checkpoint=3)  # type: ignore[arg-type]
     with pytest.raises(DataSourceError, match="checkpoint: cannot make"):
         dc.engines.open(str(folder), checkpoint=saved / "below")
+
+
+@pytest.mark.parametrize("missing", ["drop", "own"])
+def test_a_grid_of_a_given_size_is_read_once_whether_rows_are_public_or_bought(
+    missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes, original = [], Source._gather
+
+    def counted(self: Source, job: Any, *more: Any) -> Any:
+        passes.append(type(getattr(job, "cell_map", job)).__name__)
+        return original(self, job, *more)
+
+    monkeypatch.setattr(Source, "_gather", counted)
+    rows = np.random.default_rng(2).random((500, 2))
+    rows[::20, 1] = np.nan
+    domain = dc.Domain({"a": (0, 1), "b": {"bounds": [0, 1], "missing": missing}})
+
+    def fit(**more: Any) -> tuple[list[str], dc.Synopsis]:
+        passes.clear()
+        found = dc.GridSynopsis(math.inf, domain, **more).fit(rows).synopsis_
+        return list(passes), found
+
+    read, found = fit(rule=4)
+    assert read == ["GridMap"]
+    assert found.guarantee.parameters["n_rows"] == found.weights.sum() == (500 if missing == "own" else 475)
+    assert fit(rule=4, n_rows=10)[0] == ["GridMap"]
+    assert fit(rule="eugkm")[0] == ["RowMap", "GridMap"]  # its size follows from the number of rows
+    assert fit(rule=4, leaf_means=True)[0] == ["RowMap", "GridMap"]
+    passes.clear()
+    dc.PrivateKMeans(2, 1.0, domain.select(["a"]), dc.GridSynopsis(rule=4), random_state=0).fit(rows[:, :1])
+    assert passes == ["GridMap"]

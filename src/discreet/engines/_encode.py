@@ -12,6 +12,7 @@ also found by value ("7.0"). Which of these rules holds depends on types and on 
 from __future__ import annotations
 
 import datetime
+import functools
 import math
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -30,6 +31,7 @@ from discreet.errors import SchemaError
 _TRUE, _FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 
 
+@functools.lru_cache(maxsize=256)
 def arrow_kind(kind: pa.DataType) -> str:
     """Sort an Arrow type into bool, int, float, text, null or other."""
     if pa.types.is_dictionary(kind):
@@ -141,7 +143,9 @@ class Encoder:
             return self._text(values.cast(pa.large_binary()))
         if kind == "float" or self._codes is None:
             # Not a checked cast: a whole number beyond 2**53 is rounded, as it is everywhere else.
-            return self.numbers(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+            if not pa.types.is_float64(values.type):
+                values = values.cast(pa.float64(), safe=False)
+            return self.numbers(values.to_numpy(zero_copy_only=False))
         known = self.numbers(values.fill_null(False if kind == "bool" else 0).to_numpy(zero_copy_only=False))
         if values.null_count:
             known[values.is_null().to_numpy(zero_copy_only=False)] = np.nan

@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeVar
 
 from discreet.engines._progress import Meter
 from discreet.engines._threads import WORKERS
-from discreet.engines.part import Batch, Divided, Part
+from discreet.engines.part import Batch, Part, is_divided
 
 T = TypeVar("T")
 Found = TypeVar("Found", covariant=True)
@@ -49,7 +49,7 @@ class Unit:
         """Yield the rows."""
         if self.number is None:
             return self.part.read(self.positions, batch_size)
-        assert isinstance(self.part, Divided)
+        assert is_divided(self.part)
         return self.part.read_unit(self.number, self.positions, batch_size)
 
 
@@ -57,7 +57,7 @@ def units_of(parts: Sequence[Part], positions: Sequence[Sequence[int]]) -> list[
     """Divide parts as far as they can be."""
     units = []
     for part, places in zip(parts, positions, strict=True):
-        if isinstance(part, Divided):
+        if is_divided(part):
             units += [Unit(part, places, i, rows) for i, rows in enumerate(part.units)]
         else:
             units.append(Unit(part, places, None, part.size()))

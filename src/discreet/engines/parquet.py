@@ -74,7 +74,8 @@ class ParquetTable:
 
     def _open(self) -> pq.ParquetFile:
         try:
-            return pq.ParquetFile(self._path, buffer_size=_BUFFER, pre_buffer=False)
+            # An open file: of a path Arrow would first find out which file system it belongs to.
+            return pq.ParquetFile(pa.OSFile(str(self._path)), buffer_size=_BUFFER, pre_buffer=False)
         except (pa.ArrowException, OSError):
             raise self._damaged() from None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 from discreet.domain import FloatArray
 from discreet.engines._encode import Encoder
@@ -73,3 +73,16 @@ class Remote(Part, Protocol):
 
     def states(self, work: Any, positions: Sequence[int]) -> Iterator[bytes]:
         """Run ``work`` (an iterator of Arrow batches to bytes) once for every partition; yield what it returned."""
+
+
+# By one method each: to look for all that a protocol asks takes as long as opening a small file.
+
+
+def is_divided(part: Part) -> TypeGuard[Divided]:
+    """Tell whether a part can be read from several places at once."""
+    return hasattr(part, "read_unit")
+
+
+def is_remote(part: Part) -> TypeGuard[Remote]:
+    """Tell whether the rows of a part stay where they are."""
+    return hasattr(part, "counted")

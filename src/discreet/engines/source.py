@@ -17,11 +17,11 @@ from discreet.domain import Domain, FloatArray
 from discreet.engines._encode import Encoder
 from discreet.engines._progress import Meter
 from discreet.engines._threads import in_order
-from discreet.engines.cells import CellMap
+from discreet.engines.cells import CellMap, GridMap
 from discreet.engines.checkpoint import Checkpoint
 from discreet.engines.counts import CellCounts
 from discreet.engines.gather import gather, units_of
-from discreet.engines.part import BATCH_SIZE, Divided, Part, Remote, Stored
+from discreet.engines.part import BATCH_SIZE, Part, Stored, is_divided, is_remote
 from discreet.engines.passes import Adder, CountPass, Keyed, Pass
 from discreet.engines.sums import BoxedMap, CellSums, SumsPass
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
@@ -91,7 +91,7 @@ class Source:
         >>> dc.engines.open(np.array([[0.1, 0.9], [0.2, 0.8]])).count(grid).dense().tolist()
         [0, 2, 0, 0]
         """
-        if not isinstance(cell_map, CellMap):
+        if not isinstance(cell_map, GridMap) and not isinstance(cell_map, CellMap):
             raise InvalidType("cell_map", type(cell_map), "a cell map", "cell_map=GridMap(domain, 16)")
         found = self._gather(CountPass(cell_map), batch_size, progress)
         return CellCounts(cell_map.n_cells, found.keys, found.values[0])
@@ -127,20 +127,20 @@ class Source:
     @property
     def _distant(self) -> bool:
         """Whether rows are better not brought here: passes go to where they are, or are to be saved."""
-        return self._checkpoint is not None or any(isinstance(part, Remote) for part in self._parts)
+        return self._checkpoint is not None or any(is_remote(part) for part in self._parts)
 
     @property
     def _known_rows(self) -> int:
         """How many rows the files' own tables of contents tell of; only memory is planned by it."""
-        return sum(sum(part.units) for part in self._parts if isinstance(part, Divided))
+        return sum(sum(part.units) for part in self._parts if is_divided(part))
 
     def _gather(self, job: Pass, batch_size: int = BATCH_SIZE, progress: bool | None = None) -> Keyed:
         """Run a pass over all rows: on Spark, over files from several places at once, or over a table in memory."""
         matched = self._match(job.domain)
-        if isinstance(self._parts[0], Remote):  # such a part is the only one
+        if is_remote(first := self._parts[0]):  # such a part is the only one
             if self._checkpoint is not None:
-                _identity(self._parts[0])
-            return self._parts[0].gather(job, matched[0][0])
+                _identity(first)
+            return first.gather(job, matched[0][0])
         batch_size, progress = _checked(batch_size, progress)
         units = units_of(self._parts, [positions for positions, _ in matched])
         saved = None
@@ -148,17 +148,25 @@ class Source:
             saved = self._checkpoint.of(job, [_identity(part) for part in self._parts])
         elif len(units) < 2:
             adder = job.start()
-            for prepared in in_order(job.prepare, self._batches(job.domain, batch_size, progress)):
+            batches = self._batches(job.domain, batch_size, progress, matched=matched)
+            # Threads are not worth starting for what is known to be a single batch.
+            single = len(units) == 1 and units[0].number is not None and units[0].size <= batch_size
+            for prepared in map(job.prepare, batches) if single else in_order(job.prepare, batches):
                 adder.add(prepared)
             return adder.result()
         return gather(lambda: _Encoding(job), units, batch_size=batch_size, progress=progress, saved=saved)
 
     def _batches(
-        self, domain: Domain, batch_size: int = BATCH_SIZE, progress: bool | None = None
+        self,
+        domain: Domain,
+        batch_size: int = BATCH_SIZE,
+        progress: bool | None = None,
+        *,
+        matched: list[tuple[list[int], list[Encoder]]] | None = None,
     ) -> Iterator[list[FloatArray]]:
         """Yield the coordinates of some rows at a time, one array a column of the domain: what every pass reads."""
         batch_size, progress = _checked(batch_size, progress)
-        jobs = self._match(domain)
+        jobs = self._match(domain) if matched is None else matched
         with Meter(sum(part.size() for part in self._parts), progress) as meter:
             for part, (positions, encoders) in zip(self._parts, jobs, strict=True):
                 batches = part.read(positions, batch_size)

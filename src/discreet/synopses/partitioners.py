@@ -30,6 +30,8 @@ BoolArray = npt.NDArray[np.bool_]
 MOST_LINES, FEWEST_LINES = 2**18, 64
 #: Nodes counted at once ahead of a tree whose cuts are public.
 MOST_AHEAD = 2**16
+#: Or so many for each node, where that is more: a pass over a large table should serve some levels.
+AHEAD_EACH = 8
 #: Children of all splits of a level together, at most, where one split has many.
 MOST_CHILDREN = 2**15
 #: Parts of a box in which a density tree looks for a cut.
@@ -115,7 +117,7 @@ class Midpoints(Partitioner):
         tree = self._ahead = copy.deepcopy(self.tree)
         ends, front = [], nodes
         for _ in range(int(tree.depth[nodes[0]]), self._max_depth):
-            if 2 * len(front) > MOST_AHEAD:
+            if 2 * len(front) > max(MOST_AHEAD, AHEAD_EACH * len(nodes)):
                 break
             wide = (tree.widths(front) > 1).any(axis=1)
             ends.append(front[~wide])
