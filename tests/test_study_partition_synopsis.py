@@ -290,9 +290,9 @@ def test_wins_and_verdicts_follow_the_numbers() -> None:
 
 def test_quick_settings_are_few_and_full_ones_cover_the_printed_tables() -> None:
     quick, full = partition_synopsis.settings(True), partition_synopsis.settings(False)
-    assert len(quick) < len(full)
     assert len({json.dumps(dict(s), sort_keys=True) for s in full}) == len(full)
     here = set(datasets.available())
+    assert len(quick) < len(full) or not {*SETS} <= here  # without the tables little is left of the full run
     for name in (n for n in SETS if n in here and n != "travel"):
         shapes = {(s["partitioner"], s["shape"]) for s in full if s["set"] == name and s["method"] == "published"}
         assert len(shapes) == len(PARTITIONERS) * len(SHAPES)
