@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from discreet.anonymity._classes import IntArray, join
 from discreet.anonymity._table import Coded, code_column
 from discreet.domain import Domain
+from discreet.engines.columns import as_text
 
 #: Combinations that may wait before they are added up.
 _WAITING = 1 << 18
@@ -80,13 +81,13 @@ class Values:
         if kind == self.kind or self.kind is None:
             return np.arange(len(self)), self._places
         known: dict[Any, int] = {}
-        texts = self.array().cast(pa.large_string()).to_pylist()
+        texts = as_text(self.array()).to_pylist()
         return np.array([known.setdefault(text, len(known)) for text in texts], np.int64), known
 
 
-def looked_up(column: pa.Array, known: dict[Any, int], as_text: bool) -> IntArray:
+def looked_up(column: pa.Array, known: dict[Any, int], by_text: bool) -> IntArray:
     """Return the numbers of values of another table: -1 where one is missing, -2 where it is not known."""
-    indices, found = _distinct(column.cast(pa.large_string()) if as_text else column)
+    indices, found = _distinct(as_text(column) if by_text else column)
     return _at([known.get(value, UNKNOWN) for value in found.to_pylist()], indices)
 
 

@@ -23,6 +23,7 @@ def person_codes(column: Any) -> IntArray:
     joined = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if pa.types.is_floating(joined.type):
         joined = pc.if_else(pc.is_nan(joined), None, joined)
+        joined = pc.if_else(pc.equal(joined, 0), pa.scalar(0, joined.type), joined)  # -0.0 is nobody else
     encoded = joined if pa.types.is_dictionary(joined.type) else pc.dictionary_encode(joined)
     size = len(encoded.dictionary)
     return np.asarray(encoded.indices.fill_null(size).to_numpy(zero_copy_only=False), np.int64)

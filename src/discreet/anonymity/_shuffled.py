@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import noise
+from discreet.errors import DataSourceError
 
 #: Bits of the random numbers: two rows hardly ever have the same.
 BITS = 62
@@ -49,7 +51,9 @@ class Shuffler:
         files = min(_MOST_FILES, max(1, rows // _ROWS))
         self._bits = max(files - 1, 0).bit_length()
         self._stream = stream
-        self._folder = tempfile.TemporaryDirectory(prefix=".shuffled-", dir=folder)
+        with _writing(folder):
+            self._folder = tempfile.TemporaryDirectory(prefix=".shuffled-", dir=folder)
+        self._beside = folder
         self._writers: dict[int, Any] = {}
         self._none: pa.Table | None = None
 
@@ -57,7 +61,8 @@ class Shuffler:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._close()
+        with suppress(OSError):  # what is left of files that are thrown away
+            self._close()
         self._folder.cleanup()
 
     def add(self, table: pa.Table) -> None:
@@ -70,20 +75,23 @@ class Shuffler:
         numbered, ends = numbered.take(pa.array(order)), np.cumsum(np.bincount(file, minlength=1 << self._bits))
         for i, (start, end) in enumerate(zip(np.append(0, ends[:-1]), ends, strict=True)):
             if end > start:
-                if i not in self._writers:
-                    self._writers[i] = pa.ipc.new_stream(str(self._place(i)), numbered.schema)
-                self._writers[i].write_table(numbered.slice(start, end - start))
+                with _writing(self._beside):
+                    if i not in self._writers:
+                        self._writers[i] = pa.ipc.new_stream(str(self._place(i)), numbered.schema)
+                    self._writers[i].write_table(numbered.slice(start, end - start))
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield all rows in the order of their numbers, those of one file at a time."""
-        self._close()
+        with _writing(self._beside):
+            self._close()
         if not self._writers and self._none is not None:
             yield self._none
         for i in sorted(self._writers):
             with pa.OSFile(str(self._place(i))) as file:
                 table = pa.ipc.open_stream(file).read_all()
-            numbers = table[_NUMBER].to_numpy()
-            yield table.drop_columns([_NUMBER]).take(pa.array(np.argsort(numbers, kind="stable")))
+            last = table.num_columns - 1  # by place: a column of the release may have any name
+            numbers = table.column(last).to_numpy()
+            yield table.remove_column(last).take(pa.array(np.argsort(numbers, kind="stable")))
 
     def _place(self, file: int) -> Path:
         return Path(self._folder.name) / f"{file}.arrow"
@@ -91,3 +99,14 @@ class Shuffler:
     def _close(self) -> None:
         for writer in self._writers.values():
             writer.close()
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = f" ({error.strerror})" if error.strerror else ""
+        raise DataSourceError(
+            f"output: cannot write to folder {str(folder)!r}{reason}; check the folder and its room"
+        ) from None

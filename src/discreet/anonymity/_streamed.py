@@ -145,8 +145,8 @@ def release_file(
         For the guarantee.
     """
     handing.check(plan)
-    check_target(target, promised=True)
     source = engines.open(data, plan.domain)
+    check_target(target, promised=True, source=source)
     stream = noise.generator(handing.random_state)
     counter, total = Counter(plan), 0
     for bins, kept, raw in _batches(source, plan, counter.names):

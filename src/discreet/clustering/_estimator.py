@@ -15,8 +15,8 @@ from discreet import engines
 from discreet.clustering.cluster import distance_units
 from discreet.domain import Domain
 from discreet.engines.nearest import NearestMap, nearest_distances, nearest_labels
-from discreet.engines.writer import RowWriter, WrittenTable
-from discreet.errors import SchemaError
+from discreet.engines.writer import RowWriter, WrittenTable, check_target
+from discreet.errors import InvalidType, SchemaError
 from discreet.synopses._common import table
 
 FloatArray = npt.NDArray[np.float64]
@@ -63,7 +63,10 @@ class Centers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         WrittenTable
             Where the labels are and how many. It has no guarantee.
         """
+        if not isinstance(column, str):
+            raise InvalidType("column", type(column), "a name", 'column="cluster"')
         source, cells = self._rows(X), self._cells()
+        check_target(target, promised=False, source=source)
         with RowWriter(target) as out:
             out.write(pa.table({column: pa.array([], pa.int64())}))
             for columns in source._batches(cells.domain):

@@ -19,8 +19,8 @@ What decides is the number of axes and x = N ε / k, the rows of a cluster in un
 
 The constants were chosen on generated tables by ``benchmarks/tune_auto.py``, which prints what they rest on. One was
 not settled by it: TIGHT_FACTOR, where the generated tables cannot tell 0.7 to 1.6 apart. The argument above asks for
-more than 1.6, and that 1.6 does well on the public set Birch2 was known when it was taken. MIXTURE_WORK, PROBE_CELLS
-and DEEPEST bound time and memory.
+more than 1.6, and that 1.6 does well on the public set Birch2 was known when it was taken. COARSE comes from the study
+optimal-grid. MIXTURE_WORK, PROBE_CELLS and DEEPEST bound time and memory.
 """
 
 from __future__ import annotations
@@ -44,6 +44,9 @@ from discreet.synopses.grid_rules import least_parts, rugnik_root
 FEW_AXES = 3
 #: Below this x noise outweighs the clusters: no model to fit.
 FAINT = 20.0
+#: With fewer parts to an axis a component's shape is not to be seen, and a mixture does worse than the cells themselves
+#: (study optimal-grid: two to five times with two or three parts; generated tables: up to 1.2 times).
+COARSE = 5
 #: From this x on, a share of the budget buys a histogram, with so many cells or, if so many rows (times what it cost)
 #: are left to a cell, up to so many for each cluster.
 PROBE_FROM, PROBE_SHARE = 90.0, Fraction(1, 10)
@@ -120,7 +123,7 @@ def choose(n_rows: float, domain: Domain, n_clusters: int, epsilon: float, tight
     wanted = round((TIGHT_FACTOR if tight else 1.0) * rugnik_root(n_rows, epsilon, d, n_clusters))
     each = max(least_parts(n_clusters, d), min(wanted, int((2**20) ** (1 / d))))
     settings = {"rule": each, "n_clusters": n_clusters, **({"leaf_means": True} if tight else {})}
-    if x < FAINT:
+    if x < FAINT or (each < COARSE and not tight):
         return Choice("grid", settings, ("project",))
     if tight or each**d * n_clusters > MIXTURE_WORK:
         return Choice("grid", settings, (TIGHT_REFINE,))

@@ -5,11 +5,13 @@ A column of numbers keeps its type; everything else becomes text. What cannot be
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet.domain import Domain, FloatArray
 from discreet.engines._encode import Encoder, _text, arrow_kind
@@ -55,14 +57,14 @@ def column_batches(
     """
     placed = [(part, _places(source, part, names)) for part in source._parts]
     matched = source._match(domain) if domain is not None else [([], []) for _ in placed]
-    as_text = _disagreeing(placed, names)
+    shared = _shared_kinds(placed, names)
     for (part, places), (positions, encoders) in zip(placed, matched, strict=True):
         asked = list(dict.fromkeys([*positions, *places]))  # a file reads a column once
         batches = part.read(asked, batch_size)
         for pieces, _ in _ahead(batches) if part.slow else batches:
             own = dict(zip(asked, pieces, strict=True))
             found = {name: _as_arrow(own[place]) for name, place in zip(names, places, strict=True)}
-            found |= {name: found[name].cast(pa.large_string()) for name in as_text}
+            found |= {name: _of_kind(found[name], kind) for name, kind in shared.items()}
             yield _coordinates(part, [own[p] for p in positions], encoders), found
 
 
@@ -99,24 +101,65 @@ def _places(source: Source, part: Part, names: Sequence[str]) -> list[int]:
     return [known.index(name) for name in names]
 
 
-def _disagreeing(placed: Sequence[tuple[Part, Sequence[int]]], names: Sequence[str]) -> list[str]:
-    """Return the columns whose type differs from file to file. What has a single part has a single type."""
-    found: list[str] = []
+def _shared_kinds(placed: Sequence[tuple[Part, Sequence[int]]], names: Sequence[str]) -> dict[str, pa.DataType]:
+    """Return the columns whose type differs from file to file, and the one to give them all: text, if need be.
+
+    What has a single part has a single type. A file that says of a column no more than that it is empty has none.
+    """
+    found: dict[str, pa.DataType] = {}
     for i, name in enumerate(names if len(placed) > 1 else ()):
         kinds = set()
         for part, places in placed:
             # Only files come in several parts, and those of CSV hold text.
-            if isinstance(part, ParquetTable):
-                kinds.add(_as_arrow(pa.array([], part.kind(places[i]))).type)
-            else:
-                kinds.add(pa.large_string())
-        found += [name] if len(kinds) > 1 else []
+            kind = part.kind(places[i]) if isinstance(part, ParquetTable) else pa.large_string()
+            kinds.add(None if pa.types.is_null(kind) else _as_arrow(pa.array([], kind)).type)
+        if len(kinds) > 1:
+            typed = kinds - {None}
+            found[name] = typed.pop() if len(typed) == 1 else pa.large_string()
     return found
+
+
+def _of_kind(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Give a column the type of its fellows: it has it, or is to be text, or is all missing."""
+    if pa.types.is_large_string(kind):
+        return as_text(column)
+    return column if column.type == kind else pa.nulls(len(column), kind)
+
+
+def as_text(column: pa.Array) -> pa.Array:
+    """Write a column of numbers or texts as texts. Equal numbers are written alike, whatever their type.
+
+    Otherwise a person or a value would count once for every type that files keep it in.
+
+    Examples
+    --------
+    >>> as_text(pa.array([7.0, 1e16, -0.0, 0.1, float("nan")])).to_pylist()
+    ['7', '10000000000000000', '0', '0.1', None]
+    """
+    if arrow_kind(column.type) != "float":
+        return column.cast(pa.large_string())
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), None, column)
+    encoded = pc.dictionary_encode(column)
+    written = encoded.dictionary.cast(pa.large_string()).to_pylist()
+    texts = [_written(value, text) for value, text in zip(encoded.dictionary.to_pylist(), written, strict=True)]
+    return pa.array(texts, pa.large_string()).take(encoded.indices)
+
+
+def _written(value: Any, text: str) -> str:
+    if math.isfinite(value) and value == int(value):
+        return str(int(value))
+    return text if isinstance(value, float) else f"{value:f}".rstrip("0")  # a decimal has zeros at its end
 
 
 def _as_arrow(piece: Any) -> pa.Array:
     """Turn a piece of a column, in whatever form its part keeps it, into Arrow numbers or Arrow text."""
     if isinstance(piece, np.ndarray) and piece.dtype.kind in "biuf":
+        # Arrow computes with single and double precision only.
+        small, large = piece.dtype == np.float16, piece.dtype == np.longdouble
+        if small or large:
+            with np.errstate(all="ignore"):
+                piece = piece.astype(np.float32 if small else np.float64)
         return pa.array(np.ascontiguousarray(piece), from_pandas=True)
     if isinstance(piece, np.ndarray) and piece.dtype.kind == "M":
         piece = pa.array(_with_unit(piece))
@@ -127,6 +170,8 @@ def _as_arrow(piece: Any) -> pa.Array:
         return _readable(pa.array([_text(v) for v in values], pa.large_binary()))
     if pa.types.is_dictionary(piece.type):
         piece = piece.dictionary_decode()
+    if pa.types.is_float16(piece.type):
+        piece = piece.cast(pa.float32())
     kind = arrow_kind(piece.type)
     if kind == "text":
         return _readable(piece.cast(pa.large_binary()))

@@ -19,6 +19,8 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from discreet._output import check_place, promise_place, write_whole
+from discreet.engines.part import Stored
+from discreet.engines.source import Source
 from discreet.errors import DataSourceError
 from discreet.guarantee import Guarantee
 
@@ -80,6 +82,11 @@ class RowWriter:
     guarantee : Guarantee, optional
         Is put into a Parquet file, and sealed and written beside the file by `finish`.
 
+    Attributes
+    ----------
+    n_rows : int
+        Rows written so far.
+
     Examples
     --------
     >>> with tempfile.TemporaryDirectory() as folder, RowWriter(f"{folder}/rows.csv") as rows:
@@ -98,7 +105,7 @@ class RowWriter:
         self._temporary = ""
         self._schema: pa.Schema | None = None
         self._head: pa.Table | None = None
-        self._n_rows = 0
+        self.n_rows = 0
 
     def __enter__(self) -> RowWriter:
         check_target(self._path, promised=self._guarantee is not None)
@@ -122,13 +129,15 @@ class RowWriter:
             schema = table.schema
             if self._parquet and self._guarantee is not None:
                 schema = schema.with_metadata({"discreet.guarantee": self._guarantee.to_json()})
-            self._writer = (
-                pq.ParquetWriter(self._file, schema) if self._parquet else pa_csv.CSVWriter(self._file, schema)
-            )
+            make = pq.ParquetWriter if self._parquet else pa_csv.CSVWriter
+            try:
+                self._writer = make(self._file, schema)
+            except OSError as error:
+                raise self._refused(error) from None
         assert self._head is not None
         if self._head.num_rows < _HEAD:
             self._head = pa.concat_tables([self._head, table.slice(0, _HEAD - self._head.num_rows)]).combine_chunks()
-        self._n_rows += table.num_rows
+        self.n_rows += table.num_rows
         try:
             if table.num_rows or not self._parquet:
                 self._writer.write_table(table)
@@ -150,8 +159,12 @@ class RowWriter:
             raise self._refused(error) from None
         self._temporary = ""
         if sealed is not None:
-            write_whole(promise_place(self._path), sealed.to_json(indent=2) + "\n")
-        return WrittenTable(self._path, self._n_rows, tuple(self._schema.names), self._head, sealed)
+            try:
+                write_whole(promise_place(self._path), sealed.to_json(indent=2) + "\n")
+            except DataSourceError:
+                self._path.unlink(missing_ok=True)  # no table without its promise
+                raise
+        return WrittenTable(self._path, self.n_rows, tuple(self._schema.names), self._head, sealed)
 
     def _close(self) -> None:
         try:
@@ -165,11 +178,19 @@ class RowWriter:
         return DataSourceError(f"output: cannot write {str(self._path)!r}{reason}; check the folder and its room")
 
 
-def check_target(path: str | Path, *, promised: bool) -> None:
-    """Refuse a place where a table, or its promise, cannot be written, before any row is read."""
+def check_target(path: str | Path, *, promised: bool, source: Source | None = None) -> None:
+    """Refuse a place where a table, or its promise, cannot be written, before any row is read.
+
+    Nor may a table take the place of a file that it is made of: the only copy of the rows would be lost.
+    """
     target = Path(path).expanduser()
     for place in (target, promise_place(target)) if promised else (target,):  # both or none
         check_place(place)
+    if target.name.lower().endswith(".gz"):
+        raise DataSourceError(f"output: {str(path)!r} would not be compressed; name a .csv or .parquet file")
+    files = [part.identity()[0] for part in source._parts if isinstance(part, Stored)] if source is not None else []
+    if str(target.resolve()) in files:
+        raise DataSourceError(f"output: {str(path)!r} is a file that is read, and would be lost; name another")
 
 
 def _blocks(path: str) -> Iterator[bytes]:

@@ -20,7 +20,7 @@ from discreet import _checks, noise
 from discreet._checks import Exact
 from discreet.domain import Box, Categorical, Date, Domain, FloatArray, Numeric
 from discreet.engines.writer import RowWriter, WrittenTable, check_target
-from discreet.errors import InvalidArgument, InvalidType
+from discreet.errors import DataSourceError, InvalidArgument, InvalidType
 from discreet.guarantee import Guarantee, Ledger
 from discreet.metric._rows import ROWS_AT_ONCE, chunks_of, like, open_rows, read_rows
 from discreet.metric.user_ledger import UserLedger, charge_rows
@@ -151,16 +151,21 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         source, declared = open_rows(X, self._declared(X))
         domain = _without_people(declared)
         numbers, categories = self._mechanisms(domain)
-        check_target(target, promised=True)
+        check_target(target, promised=True, source=source)
         stream = noise.generator(self.random_state)
         self._set_guarantee(domain, numbers, categories, seeded=stream.seeded, ledger=ledger)
+        charged = None
         if ledger is not None or users is not None:
             first = domain.select([domain.names[0]])
-            n = sum(len(columns[0]) for columns in source._batches(first))
-            charge_rows(ledger, users, n, self.guarantee_, period)
+            charged = sum(len(columns[0]) for columns in source._batches(first))
+            charge_rows(ledger, users, charged, self.guarantee_, period)
         with RowWriter(target, self.guarantee_) as out:
             for chunk in chunks_of(source, domain):
                 out.write(like(None, domain.names, self._perturbed(chunk, domain, numbers, categories, stream)))
+            if charged is not None and out.n_rows != charged:
+                raise DataSourceError(
+                    "data: the table changed while it was read, or gives other rows each time; write it out first"
+                )
             return out.finish()
 
     def _perturbed(
