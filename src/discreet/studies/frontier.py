@@ -75,9 +75,9 @@ def absent() -> Sequence[str]:
 STUDY = Study(
     "frontier",
     "The frontier: utility against attack success, four privacy models on one table",
-    "our own design: no publication has this comparison. Membership advantage is that of S. Yeom, I. Giacomelli, "
-    "M. Fredrikson and S. Jha (2018), tables with and without a person by a coin follow N. Carlini and others (2022), "
-    "and the comparison with people who are not in the table follows M. Giomi and others (2023)",
+    "S. Yeom, I. Giacomelli, M. Fredrikson and S. Jha (2018) for the membership advantage, N. Carlini and others (2022) "
+    "for tables with and without a person by a coin, and M. Giomi and others (2023) for the comparison with people who "
+    "are not in the table; to set four models side by side is our own design",
     settings,
     measure,
     findings,
