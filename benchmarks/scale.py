@@ -44,6 +44,7 @@ def write(folder: Path, rows: int) -> None:
         points = centers[rng.integers(0, CLUSTERS, n)] + rng.normal(0, 0.04, (n, COLUMNS))
         table = pa.table({f"x{j}": points[:, j] for j in range(COLUMNS)})
         pq.write_table(table, folder / f"part-{piece:04d}.parquet", row_group_size=2**18)
+    os.sync()  # or what is still on its way to the disk disturbs the first figures
 
 
 def plain_read(folder: Path) -> None:

@@ -75,7 +75,7 @@ def absent() -> Sequence[str]:
 STUDY = Study(
     "frontier",
     "The frontier: utility against attack success, four privacy models on one table",
-    "S. Yeom, I. Giacomelli, M. Fredrikson and S. Jha (2018) for the membership advantage, N. Carlini and others (2022) "
+    "S. Yeom, I. Giacomelli, M. Fredrikson and S. Jha (2018) for membership advantage, N. Carlini and others (2022) "
     "for tables with and without a person by a coin, and M. Giomi and others (2023) for the comparison with people who "
     "are not in the table; to set four models side by side is our own design",
     settings,
