@@ -1,0 +1,262 @@
+"""Writes the golden files: one artifact of every kind, as the library of the day wrote it.
+
+They were written once. A later library must read them; run this again only into another folder, to add new kinds:
+
+    python tests/golden/make.py FOLDER
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+import discreet as dc
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from golden.answers import COLOURS, WORDS, files
+
+MEMO = dc.local.Memo(b"a secret of 32 bytes for testing")
+
+
+def table() -> tuple[pa.Table, dc.Domain]:
+    """Invented people, without their names and jobs."""
+    people = dc.datasets.people(300)
+    domain = people.domain.select(["age", "town", "hours", "illness"])
+    return people.table.select(list(domain.names)), domain
+
+
+def synopses(root: Path) -> None:
+    rows, domain = table()
+    numbers = domain.select(["age", "hours"])
+    box = {"epsilon": 2, "domain": numbers, "random_state": 1}
+    made = {
+        "grid": dc.GridSynopsis(**box, rule=5),
+        "grid-secure": dc.GridSynopsis(epsilon=1, domain=numbers, rule=4),
+        "grid-mixed": dc.GridSynopsis(epsilon=2, domain=domain, rule=3, random_state=1),
+        "grid-means": dc.GridSynopsis(**box, rule=4, leaf_means=True),
+        "grid-lazy": dc.GridSynopsis(**box, rule=40, max_cells=100, expected_survivors=5),
+        "grid-adaptive": dc.GridSynopsis(**box, rule="adaptive"),
+        "grid-declared-rows": dc.GridSynopsis(**box, n_rows=300),
+        "tree-binary": dc.TreeSynopsis(**box, max_depth=4),
+        "tree-median": dc.TreeSynopsis(**box, partitioner="median", max_depth=3),
+        "tree-quantile": dc.TreeSynopsis(**box, partitioner="quantile", max_depth=2),
+        "tree-uniform": dc.TreeSynopsis(**box, partitioner="uniform", max_depth=2),
+        "tree-means": dc.TreeSynopsis(**box, max_depth=3, leaf_means=True),
+        "privtree": dc.TreeSynopsis(**box, partitioner="privtree", max_depth=5),
+        "density": dc.TreeSynopsis(**box, partitioner="density", max_depth=4),
+        "no-noise": dc.GridSynopsis(epsilon=float("inf"), domain=numbers, rule=3),
+    }
+    for name, method in made.items():
+        method.fit(rows.select(list(method.domain.names))).synopsis_.save(root / f"{name}.parquet")
+    one = dc.GridSynopsis(**box, rule=4).fit(rows.slice(0, 150).select(list(numbers.names))).synopsis_
+    two = dc.GridSynopsis(**box, rule=4).fit(rows.slice(150).select(list(numbers.names))).synopsis_
+    one.merge(two).save(root / "merged.parquet")
+    one.merge(two, disjoint_people=True).save(root / "merged-disjoint.parquet")
+    grown = dc.TreeSynopsis(**box, max_depth=4).fit(rows.select(list(numbers.names))).synopsis_
+    dc.synopses.refine.consistent(grown).save(root / "refined.parquet")
+
+
+def clusters(root: Path) -> None:
+    rows, domain = table()
+    numbers = domain.select(["age", "hours"])
+    data = rows.select(list(numbers.names))
+    km = dc.PrivateKMeans(n_clusters=3, epsilon=2, domain=numbers, random_state=1).fit(data)
+    km.synopsis_.save(root.parent / "synopses" / "private-kmeans.parquet")
+    pa_csv.write_csv(
+        pa.table(dict(zip(numbers.names, km.cluster_centers_.T, strict=True))), root / "private-kmeans.csv"
+    )
+    lloyd = dc.DPLloyd(n_clusters=3, epsilon=2, domain=numbers, random_state=1).fit(data)
+    pa_csv.write_csv(pa.table(dict(zip(numbers.names, lloyd.cluster_centers_.T, strict=True))), root / "dp-lloyd.csv")
+    (root.parent / "guarantees" / "dp-lloyd.json").write_text(lloyd.guarantee_.to_json(indent=2) + "\n")
+
+
+def local(root: Path) -> None:
+    values = COLOURS * 12
+    numbers = np.linspace(0, 1, 60)
+    strings = WORDS * 20
+    tiny = {"n_hashes": 8, "width": 16, "fragment_hashes": 8, "fragment_width": 16, "alphabet": "abc", "length": 4}
+    kinds: dict[str, tuple[Any, Any]] = {
+        "direct-response": (dc.local.DirectResponse(2, COLOURS), values),
+        "unary-encoding": (dc.local.UnaryEncoding(2, COLOURS), values),
+        "unary-symmetric": (dc.local.UnaryEncoding(2, COLOURS, "symmetric"), values),
+        "subset-selection": (dc.local.SubsetSelection(1, COLOURS), values),
+        "hadamard-response": (dc.local.HadamardResponse(2, COLOURS), values),
+        "projective-geometry": (dc.local.ProjectiveGeometry(1, 7, order=2), [0, 1, 2, 3, 4, 5] * 10),
+        "local-hashing": (dc.local.LocalHashing(1, key=3, candidates=COLOURS), values),
+        "local-hashing-pool": (dc.local.LocalHashing(2, pool=16, key=3), values),
+        "count-mean-sketch": (dc.local.CountMeanSketch(4, n_hashes=8, width=16, key=7), values),
+        "hadamard-sketch": (dc.local.HadamardSketch(4, 8, 16, key=7), values),
+        "fragment-puzzle": (dc.local.FragmentPuzzle(2, 6, key=3, **tiny), strings),
+        "fragment-puzzle-users": (dc.local.FragmentPuzzle(2, 2, key=3, split="users", **tiny), strings),
+        "prefix-extension": (dc.local.PrefixExtension(2, alphabet="abc", length=3, key=3, pool=16), strings),
+        "mean-hybrid": (dc.local.MeanResponse(2, 0, 1), numbers),
+        "mean-duchi": (dc.local.MeanResponse(2, 0, 1, method="duchi"), numbers),
+        "mean-piecewise": (dc.local.MeanResponse(2, 0, 1, method="piecewise"), numbers),
+        "mean-vector": (dc.local.MeanVector(2, [0, 0], [1, 2]), np.column_stack([numbers, numbers])),
+        "square-wave": (dc.local.SquareWave(2, 0, 1, buckets=16), numbers),
+        "bit-flip": (dc.local.BitFlip(2, COLOURS, bits=2), values),
+        "bit-flip-memoised": (dc.local.BitFlip(2, COLOURS, bits=2, memoised=True), values),
+        "rappor": (dc.local.Rappor(0.5, 0.5, 0.75, bits=16, cohorts=4, key=5), values),
+    }
+    for name, (mechanism, asked) in kinds.items():
+        remembers = name in ("bit-flip-memoised", "rappor")
+        extra: dict[str, Any] = {"users": range(60), "memo": MEMO} if remembers else {}
+        reports = mechanism.encode(asked, rng=1, **extra)
+        (root / f"{name}.reports").write_bytes(reports.to_bytes())
+        mechanism.aggregate(reports).save(root / f"{name}.counts")
+    secure = dc.local.DirectResponse(2, COLOURS)
+    reports = secure.encode(values)
+    (root / "secure.reports").write_bytes(reports.to_bytes())
+    secure.aggregate(reports).save(root / "secure.counts")
+
+
+def tables(root: Path) -> None:
+    rows, domain = table()
+    releases = {
+        "density-tree": dc.anonymity.DensityTree(k=5, l_diversity=2, domain=domain).fit_transform(rows),
+        "density-tree-closeness": dc.anonymity.DensityTree(k=5, t_closeness=0.4, domain=domain).fit_transform(rows),
+        "density-tree-center": dc.anonymity.DensityTree(k=5, domain=domain).fit_transform(rows, output="center"),
+        "density-tree-sample": dc.anonymity.DensityTree(k=5, domain=domain).fit_transform(rows, output="sample"),
+        "mondrian": dc.anonymity.Mondrian(k=5, domain=domain).fit_transform(rows),
+        "mondrian-suppressed": dc.anonymity.Mondrian(k=5, suppress=0.1, domain=domain).fit_transform(rows),
+        "microaggregation": dc.anonymity.Microaggregation(k=5, domain=domain).fit_transform(rows),
+        "generalization": dc.anonymity.Generalization(k=5, domain=domain).fit_transform(rows),
+    }
+    for name, release in releases.items():
+        release.save(root / f"{name}.csv")
+    numbers = domain.select(["age", "hours"])
+    data = root.parent / "people.csv"
+    noisy = {
+        "nd-laplace": dc.metric.NDLaplace(epsilon=2, radius=0.1, domain=numbers),
+        "nd-laplace-clip": dc.metric.NDLaplace(epsilon=2, radius=0.1, domain=numbers, remap="clip", random_state=1),
+        "nd-laplace-mixed": dc.metric.NDLaplace(epsilon=2, radius=0.1, domain=domain, category_epsilon=1),
+        "column-laplace": dc.metric.ColumnLaplace(epsilon=2, radius=0.1, domain=numbers),
+        "piecewise": dc.metric.Piecewise(epsilon=2, domain=numbers),
+        "hybrid": dc.metric.Hybrid(epsilon=2, domain=numbers),
+        "duchi": dc.metric.Duchi(epsilon=2, domain=numbers),
+        "square-wave": dc.metric.SquareWave(epsilon=2, domain=numbers),
+        "priv-unit": dc.metric.PrivUnit(epsilon=2, domain=numbers),
+    }
+    for name, mechanism in noisy.items():
+        mechanism.fit().transform_file(data, root / f"{name}.csv")
+    places = dc.Domain({"lat": (47, 55), "lon": (6, 15)})
+    pa_csv.write_csv(
+        pa.table({"lat": np.linspace(47, 55, 40), "lon": np.linspace(6, 15, 40)}), root.parent / "places.csv"
+    )
+    sphere = dc.metric.SphericalLaplace(epsilon=2, radius=1000, domain=places).fit()
+    sphere.transform_file(root.parent / "places.csv", root / "sphere.csv")
+
+
+def guarantees(root: Path) -> None:
+    numbers = table()[1].select(["age", "hours"])
+    ledger = dc.Ledger(rho=0.5, delta=1e-6)
+    ledger.spend("cells", rho=0.25)
+    nested = dc.Ledger(epsilon=1)
+    with nested.parallel("halves") as halves:
+        halves.spend("left", 0.5)
+        halves.spend("right", 0.25)
+    nested.spend("rest", 0.25)
+    plan = dc.metric.Trajectory(dc.metric.NDLaplace(epsilon=2, radius=0.1, domain=numbers), 0.1, 1, 20)
+    walk = plan.report(np.linspace(0, 80, 12).reshape(6, 2), users=[1, 1, 2, 2, 3, 3])
+    promises = {
+        "zcdp": dc.Guarantee.from_ledger(ledger, model="central", parameters={"method": "made by hand"}),
+        "nested": dc.Guarantee.from_ledger(nested, model="central", domain=numbers, parameters={}),
+        "trajectory": walk.guarantee,
+        "local": dc.local.Rappor(0.5, 0.5, 0.75, bits=16, cohorts=4, key=5).guarantee,
+        "metric": dc.metric.NDLaplace(epsilon=2, radius=0.1, domain=numbers).fit().guarantee_,
+    }
+    for name, promise in promises.items():
+        (root / f"{name}.json").write_text(promise.to_json(indent=2) + "\n", encoding="utf-8")
+
+
+def ledgers(root: Path) -> None:
+    users = dc.metric.UserLedger(lifetime=5, per_period=2)
+    users.charge([1, 2, 2], 0.75, period="monday")
+    users.charge([1], 1, period="tuesday")
+    users.save(root / "user-numbers.json")
+    reports = dc.local.ReportLedger(per_period=4, lifetime=20, kinds={"words": (3, 9)})
+    reports.spend("words", 1.5, period="monday")
+    reports.spend("words", 1, period="tuesday")
+    (root / "report-kinds.json").write_text(reports.to_json() + "\n", encoding="utf-8")
+
+
+def schemas(root: Path) -> None:
+    people = dc.datasets.people(3).domain
+    people.to_toml(root / "people.toml")
+    table()[1].select(["age", "hours"]).to_toml(root / "numbers.toml")
+    dc.Domain(
+        {
+            "visit": {"bounds": ["2020-01-01", "2024-12-31"]},
+            "cost": {"bounds": [0, 99.5], "missing": "own", "role": "sensitive"},
+            "town": {"categories": ["here", "there"], "missing": "own", "role": "quasi-identifier"},
+            "patient": {"bounds": [0, 999], "role": "person"},
+        }
+    ).to_toml(root / "every-kind.toml")
+
+
+JOBS = {
+    "synopsis": ("people.csv", "numbers.toml", {"epsilon": 1, "method": "tree", "max_depth": 4}, "synopsis.parquet"),
+    "cluster": ("people.csv", "numbers.toml", {"epsilon": 1, "n_clusters": 3}, None),
+    "anonymize": ("named.csv", "people.toml", {"k": 5, "l": 2}, "safe.csv"),
+    "perturb": ("people.csv", "numbers.toml", {"epsilon": 2, "radius": 0.1, "remap": "clip"}, "noisy.csv"),
+}
+
+
+def jobs(root: Path) -> None:
+    for kind, (data, columns, parameters, release) in JOBS.items():
+        outputs = {"release": release or "synopsis.parquet", "report": f"{kind}.html", "guarantee": f"{kind}.json"}
+        if kind == "cluster":
+            outputs["centers"] = "centers.csv"
+        dc.Job(kind, data, columns, parameters, outputs).to_toml(root / f"{kind}.toml")
+    inline = {"age": (0, 120), "hours": {"bounds": (0, 80)}}
+    dc.Job("synopsis", "people.csv", inline, {"epsilon": 1}, {"release": "s.parquet"}).to_toml(root / "inline.toml")
+    outputs = {"release": "reports.bin", "counts": "counts.bin", "estimates": "estimates.csv", "report": "sketch.html"}
+    asked = {
+        "epsilon": 2,
+        "column": "town",
+        "domain": ["Ash", "Birch", "Cedar", "Elm", "Oak", "Pine"],
+        "mechanism": "direct-response",
+    }
+    dc.Job("sketch", "people.csv", None, asked, outputs).to_toml(root / "sketch.toml")
+
+
+def risks(root: Path) -> None:
+    asked: dict[str, Any] = {
+        "of": "tables/mondrian.csv",
+        "quasi_identifiers": ["age", "town", "hours"],
+        "sensitive": ["illness"],
+    }
+    rows = pa_csv.read_csv(root.parent / asked["of"])
+    found = dc.anonymity.risk(rows, asked["quasi_identifiers"], asked["sensitive"])
+    (root / "mondrian.json").write_text(json.dumps({**asked, "report": found.to_dict()}, indent=1) + "\n")
+
+
+def main(root: Path) -> None:
+    for name in ("synopses", "clusters", "local", "tables", "guarantees", "ledgers", "schemas", "jobs", "risk"):
+        (root / name).mkdir(parents=True, exist_ok=True)
+    pa_csv.write_csv(table()[0], root / "people.csv")
+    pa_csv.write_csv(dc.datasets.people(300).table, root / "named.csv")
+    for write, name in (
+        (synopses, "synopses"),
+        (clusters, "clusters"),
+        (local, "local"),
+        (tables, "tables"),
+        (guarantees, "guarantees"),
+        (ledgers, "ledgers"),
+        (schemas, "schemas"),
+        (jobs, "jobs"),
+        (risks, "risk"),
+    ):
+        write(root / name)
+    found = {name: ask(root / name) for name, ask in files(root)}
+    (root / "answers.json").write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
