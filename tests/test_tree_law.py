@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from discreet import Domain, engines, noise
 from discreet.engines.trees import RowCells, TreeMap
@@ -119,23 +123,72 @@ def test_plain_quantiles_without_noise_and_boxes_without_rows():
 
 
 @pytest.mark.parametrize(
-    ("fan_out", "epsilon", "scale", "bias", "share"),
+    ("fan_out", "epsilon", "scale", "bias"),
     [
-        (2, Fraction(1, 20), 60, 42, 0.866),
-        (2, Fraction(1), 3, 3, 0.778),
-        (4, Fraction(1), 7 / 3, 4, 0.907),
-        (16, Fraction(1), 31 / 15, 6, 0.982),
-        (1024, Fraction(1), 2.001, 14, 0.9997),
+        (2, Fraction(1, 20), 51.496, 37),
+        (2, Fraction(1), 2.473, 2),
+        (4, Fraction(1), 2.091, 4),
+        (16, Fraction(1), 2.0275, 6),
+        (1024, Fraction(1), 2.0005, 14),
     ],
 )
-def test_privtree_loses_what_the_sum_says(fan_out, epsilon, scale, bias, share):
+def test_privtree_loses_what_the_sum_says_and_that_is_its_budget(fan_out, epsilon, scale, bias):
     rule = PrivTreeRule.for_budget(epsilon, fan_out)
     assert float(rule.scale) == pytest.approx(scale, rel=1e-3)
     assert rule.bias == bias
-    assert rule.loss() / float(epsilon) == pytest.approx(share, abs=6e-4)
+    assert rule.scale < Fraction(2 * fan_out - 1, fan_out - 1) / epsilon  # the published noise, which loses less
+    assert 0.9999 * epsilon <= rule.loss_bound() <= epsilon
+    assert rule.loss() == pytest.approx(float(rule.loss_bound()), rel=1e-9)
     assert chain_loss(rule, rule.bias) <= rule.loss() + 1e-9
     assert chain_loss(rule, rule.bias) == pytest.approx(rule.loss(), rel=1e-6)
     assert rule.split_chance(-rule.bias) <= 1 / (2 * fan_out)
+
+
+@given(st.fractions(Fraction(1, 10**6), 60, max_denominator=10**9), st.sampled_from([2, 3, 4, 8, 32, 1024]))
+def test_privtree_never_loses_more_than_its_budget_in_sixty_digits(epsilon, fan_out):
+    rule = PrivTreeRule.for_budget(epsilon, fan_out)
+    with localcontext() as context:
+        context.prec = 60
+        rate = Decimal(rule.scale.denominator) / rule.scale.numerator
+        assert rule.bias * rate >= Decimal(fan_out).ln()
+        alpha, q, power, loss = (-rate).exp(), (-rule.bias * rate).exp(), Decimal(1), 2 * rate
+        for _ in range(200):  # what is left out is below 2^-200 of the first term
+            power *= q
+            loss += (1 + power * (1 - alpha) / (1 + alpha - power)).ln()
+        budget = Decimal(epsilon.numerator) / epsilon.denominator
+        bound = rule.loss_bound()
+        assert Decimal("0.999") * budget <= loss <= Decimal(bound.numerator) / bound.denominator <= budget
+
+
+def structure_law(rule, counts, depth, limit):
+    """Return the log-probability of every tree over a line of cells, by its leaves' depths from left to right."""
+    stop = {(depth,): 0.0}
+    if depth == limit:
+        return stop
+    chance = rule.split_chance(int(rule.biased(np.array([sum(counts)]), depth)[0]))
+    half = len(counts) // 2
+    left, right = (structure_law(rule, part, depth + 1, limit) for part in (counts[:half], counts[half:]))
+    law = {(depth,): math.log1p(-chance)}
+    for (a, p), (b, q) in itertools.product(left.items(), right.items()):
+        law[a + b] = math.log(chance) + p + q
+    return law
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(1), Fraction(4)])
+def test_all_trees_of_privtree_over_eight_cells_keep_the_promise(epsilon):
+    rule = PrivTreeRule.for_budget(epsilon, 2)
+    worst = 0.0
+    for rows in range(4 * rule.bias + 3):  # in the cell of the new row; the others sit where they change nodes above
+        for others in ((0,) * 7, (1, 0, 0, 0, 0, 0, 2), (0, rule.bias, 0, 0, 1, 0, 0)):
+            before = structure_law(rule, (rows, *others), 0, 3)
+            after = structure_law(rule, (rows + 1, *others), 0, 3)
+            assert math.fsum(map(math.exp, before.values())) == pytest.approx(1, abs=1e-12)
+            worst = max(worst, *(abs(after[tree] - p) for tree, p in before.items()))
+    assert worst <= epsilon
+    # Three tests on a path: 2/λ and one term of the sum.
+    alpha = math.exp(-1 / float(rule.scale))
+    q = alpha**rule.bias
+    assert worst == pytest.approx(2 / float(rule.scale) + math.log1p(q * (1 - alpha) / (1 + alpha - q)), rel=1e-9)
 
 
 def chain_loss(rule, bias):
