@@ -1,7 +1,7 @@
 """Scripted noise with a transcript: the exact law of a whole pipeline, also of what it draws and does not publish.
 
 Every draw takes all values of a small set in turn, and its chance is that of the law the code asked for. What a draw is
-added to is written down, so that an outcome is every noisy value the pipeline saw, together with what it published. Noise
+added to is written down, so that an outcome is every noisy value the pipeline saw, and what it published. Noise
 that is too small loses more than ε; noise that was left out, or drawn and not used, loses less or leads to one outcome
 in two ways; a decision on raw rows gives outcomes that the neighbour cannot have.
 """
@@ -152,9 +152,9 @@ def worst_loss(
 ) -> float:
     """Return the largest |log ratio| of any outcome when a row is added, or removed again.
 
-    ``numbers(i)`` are the values tried for the i-th draw of numbers, ``moves(i)`` what the row may add there; ``vectors``
-    and ``moved`` the same for draws of vectors. Signs turn when the row is removed. An outcome that the neighbour cannot
-    have is an infinite loss.
+    ``numbers(i)`` are the values tried for the i-th draw of numbers, ``moves(i)`` what the row may add there;
+    ``vectors`` and ``moved`` the same for draws of vectors. Signs turn when the row is removed. An outcome that the
+    neighbour cannot have is an infinite loss.
     """
     width = len(row)
     table = np.asarray(rows, dtype=float).reshape(-1, width)
