@@ -196,6 +196,11 @@ def read_column(name: object, declared: object) -> Column:
         return declared
     if isinstance(declared, Mapping):
         unknown = set(declared) - {"bounds", "categories", "role", "missing"}
+        if "unit" in unknown:
+            raise SchemaError(
+                f"column {name!r} has no unit: it belongs to the whole table, so write the line 'unit' above the first "
+                "[columns.NAME] of the file"
+            )
         if unknown or ("bounds" in declared) == ("categories" in declared):
             raise SchemaError(
                 f"column {name!r} must declare either 'bounds' or 'categories', and optionally 'role' and 'missing', "

@@ -1,4 +1,4 @@
-"""The TOML schema file: a table ``[columns.NAME]`` a column, with the keys of `discreet.domain.Domain`.
+"""The TOML schema file: a table ``[columns.NAME]`` per column, and perhaps a first line ``unit = "row"``.
 
 Reading is the standard library's. Writing is by hand because the standard library has no writer and four kinds of
 value do not warrant a dependency.
@@ -17,8 +17,8 @@ from discreet.errors import DataSourceError, SchemaError
 _ROLES = ("quasi-identifier", "sensitive", "identifier", "person", "target")
 
 
-def load_schema(source: str | Path) -> Mapping[str, Any]:
-    """Return the ``columns`` table of a schema file, or of its text (recognised by its line breaks)."""
+def load_schema(source: str | Path) -> tuple[Mapping[str, Any], Any]:
+    """Return columns and unit (None if not said) of a schema file, or of its text (recognised by its line breaks)."""
     if isinstance(source, str) and "\n" in source:
         where, text = "schema text", source
     else:
@@ -32,14 +32,16 @@ def load_schema(source: str | Path) -> Mapping[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise SchemaError(f"{where} is not valid TOML: {error}; see docs/schema.md for an example") from None
     columns = table.get("columns")
-    if not isinstance(columns, dict) or not columns or set(table) != {"columns"}:
-        raise SchemaError(f"{where} must hold one table [columns.NAME] a column, got {sorted(table)}")
-    return columns
+    if not isinstance(columns, dict) or not columns or set(table) - {"columns", "unit"}:
+        raise SchemaError(
+            f"{where} must hold one table [columns.NAME] per column, and nothing else but unit, got {sorted(table)}"
+        )
+    return columns, table.get("unit")
 
 
-def dump_schema(columns: Mapping[str, Mapping[str, Any]], above: str = "columns") -> str:
-    """Return the text of a schema file, or of the same tables under another name."""
-    tables = []
+def dump_schema(columns: Mapping[str, Mapping[str, Any]], above: str = "columns", unit: str | None = None) -> str:
+    """Return the text of a schema file, or of the same tables under another name; the unit comes first."""
+    tables = [] if unit is None else [f"unit = {_value(unit)}"]
     for name, declared in columns.items():
         lines = [f"[{above}.{_key(name)}]", *(f"{key} = {_value(value)}" for key, value in declared.items())]
         tables.append("\n".join(lines))

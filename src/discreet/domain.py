@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from discreet._columns import Categorical, Column, Date, Numeric, category_text, read_column
 from discreet._schema_file import dump_schema, load_schema
+from discreet._unit import Unit, read_unit
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 __all__ = ["Box", "Categorical", "Column", "Date", "Domain", "FloatArray", "Numeric", "as_domain", "category_text"]
@@ -98,6 +99,9 @@ class Domain:
         From column name to ``(low, high)`` (a tuple: bounds, which may be dates), ``["a", "b"]`` (a list:
         categories), a mapping with the keys of a schema file (``bounds`` or ``categories``, ``role``, ``missing``),
         or a `Numeric`, `Date` or `Categorical`.
+    unit : "row", optional
+        Says that privacy is promised to one row. Needed only where a column has the role "person": without it such a
+        table gets no promise about rows.
 
     Examples
     --------
@@ -108,25 +112,26 @@ class Domain:
     [[120.0, 0.5]]
     """
 
-    def __init__(self, columns: Mapping[str, Any]) -> None:
+    def __init__(self, columns: Mapping[str, Any], *, unit: Any = None) -> None:
         if isinstance(columns, Domain) or not isinstance(columns, Mapping):
             kind = type(columns).__name__  # not the object: it may be the data
             raise InvalidType("columns", kind, "a mapping from column name to bounds", '{"age": (0, 120)}')
-        self._setup([read_column(name, declared) for name, declared in columns.items()], named=True)
+        self._setup([read_column(name, declared) for name, declared in columns.items()], named=True, unit=unit)
 
-    def _setup(self, columns: Sequence[Column], *, named: bool) -> None:
+    def _setup(self, columns: Sequence[Column], *, named: bool, unit: Any = None) -> None:
         if not columns:
             raise InvalidArgument("columns", {}, "a declaration of at least one column", '{"age": (0, 120)}')
         self._columns = tuple(columns)
         self._named = named
+        self._unit = read_unit(unit)
         self._index = {c.name: i for i, c in enumerate(columns)}
         self._low = np.array([c.low for c in columns])
         self._high = np.array([c.high for c in columns])
 
     @classmethod
-    def _of(cls, columns: Sequence[Column], *, named: bool) -> Domain:
+    def _of(cls, columns: Sequence[Column], *, named: bool, unit: Any = None) -> Domain:
         domain = cls.__new__(cls)
-        domain._setup(columns, named=named)
+        domain._setup(columns, named=named, unit=unit)
         return domain
 
     @classmethod
@@ -168,7 +173,8 @@ class Domain:
         ... ''').column("age").role
         'quasi-identifier'
         """
-        return cls(load_schema(source))
+        columns, unit = load_schema(source)
+        return cls(columns, unit=unit)
 
     def to_toml(self, path: str | Path | None = None) -> str:
         """Return the schema file's text, and write it if a path is given.
@@ -181,13 +187,13 @@ class Domain:
         role = "attribute"
         missing = "drop"
         """
-        text = dump_schema(self.to_dict())
+        text = dump_schema(self.to_dict(), unit=self._unit)
         if path is not None:
             Path(path).write_text(text + "\n", encoding="utf-8")
         return text
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
-        """Return the declaration as plain data, in column order."""
+        """Return the declared columns as plain data, in order; the unit is told by `unit`."""
         return {c.name: c.to_dict() for c in self._columns}
 
     @property
@@ -204,6 +210,21 @@ class Domain:
     def named(self) -> bool:
         """Whether columns match by name; if not (`Domain.box` without names), by position."""
         return self._named
+
+    @property
+    def unit(self) -> Unit | None:
+        """The unit of privacy that was declared; None where nothing was said."""
+        return self._unit
+
+    def with_unit(self, unit: Any) -> Domain:
+        """Return the same columns with another unit of privacy.
+
+        Examples
+        --------
+        >>> Domain({"age": (0, 120)}).with_unit("row")
+        Domain({'age': (0.0, 120.0)}, unit='row')
+        """
+        return Domain._of(self._columns, named=self._named, unit=unit)
 
     @property
     def low(self) -> FloatArray:
@@ -245,7 +266,7 @@ class Domain:
         chosen = [self.column(n) for n in names]
         if len(set(names)) < len(chosen):
             raise InvalidArgument("names", list(names), "a list without repeats", "naming each column once")
-        return Domain._of(chosen, named=self._named)
+        return Domain._of(chosen, named=self._named, unit=self._unit)
 
     def clamp(self, X: Any) -> FloatArray:
         """Move every coordinate into its declared interval; NaN (missing) stays NaN.
@@ -296,7 +317,12 @@ class Domain:
         return iter(self._columns)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Domain) and self._columns == other._columns and self._named == other._named
+        return (
+            isinstance(other, Domain)
+            and self._columns == other._columns
+            and self._named == other._named
+            and self._unit == other._unit
+        )
 
     def __hash__(self) -> int:
         return hash(self._columns)
@@ -307,7 +333,8 @@ class Domain:
             for c in itertools.islice(self._columns, 6)
         }
         more = f" and {len(self) - 6} more" if len(self) > 6 else ""
-        return f"Domain({shown}){more}"
+        unit = "" if self._unit is None else f", unit={self._unit!r}"
+        return f"Domain({shown}{unit}){more}"
 
 
 def as_domain(domain: object, names: Sequence[str]) -> Domain:

@@ -165,7 +165,7 @@ class Guarantee:
             "neighbours": self.neighbours,
             "ledger": [_line_to_dict(x) for x in self.ledger],
             "parameters": dict(self.parameters),
-            "domain": None if self.domain is None else {"named": self.domain.named, "columns": self.domain.to_dict()},
+            "domain": None if self.domain is None else _domain_to_dict(self.domain),
             "assumptions": list(self.assumptions),
             "seeded": self.seeded,
             "version": self.version,
@@ -337,9 +337,18 @@ def _line_from_dict(facts: Mapping[str, Any]) -> Line:
     return Line(facts["label"], amount, kind, parts)
 
 
+def _domain_to_dict(domain: Domain) -> dict[str, Any]:
+    facts = {"named": domain.named, "columns": domain.to_dict()}
+    # Left out where nothing was said, so that the seals of earlier artifacts hold.
+    return facts if domain.unit is None else {**facts, "unit": domain.unit}
+
+
 def _domain_from_dict(facts: Mapping[str, Any]) -> Domain:
-    domain = Domain(facts["columns"])
-    return domain if facts["named"] else Domain._of(domain.columns, named=False)
+    unknown = sorted(set(map(str, facts)) - {"named", "columns", "unit"})
+    if unknown:
+        raise FormatError(f"the guarantee is damaged: unknown fields {unknown} of the domain")
+    domain = Domain(facts["columns"], unit=facts.get("unit"))
+    return domain if facts["named"] else Domain._of(domain.columns, named=False, unit=domain.unit)
 
 
 def _up(number: float) -> str:

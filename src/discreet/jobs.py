@@ -208,6 +208,8 @@ class Job:
         """
         parts = [_job_keys.section("job", {"kind": self.kind}), _job_keys.section("data", {"path": self.data})]
         if isinstance(self.schema, Domain):
+            if self.schema.unit is not None:
+                parts.append(_job_keys.section("schema", {"unit": self.schema.unit}))
             parts.append(dump_schema(self.schema.to_dict(), "schema.columns"))
         elif self.schema is not None:
             parts.append(_job_keys.section("schema", {"path": self.schema}))
@@ -316,15 +318,17 @@ _DATA = {"path": _job_keys.Key(("path",), "the table", "people.csv", True)}
 def _read_schema(given: Any) -> Any:
     if given is None:
         return None
-    _job_keys.known("[schema]", given, ("path", "columns"))
-    if len(given) != 1:
+    _job_keys.known("[schema]", given, ("path", "columns", "unit"))
+    if ("path" in given) == ("columns" in given) or ("path" in given and "unit" in given):
         fix = 'path = "schema.toml" or [schema.columns.NAME] tables'
-        raise InvalidArgument("[schema]", sorted(given), "either a path or columns", fix)
+        raise InvalidArgument("[schema]", sorted(given), "either a path or columns, and a unit with columns only", fix)
     if "path" in given:
         if not isinstance(given["path"], str) or not given["path"]:
             raise InvalidType("[schema] path", given["path"], "a path", 'path = "schema.toml"')
         return given["path"]
-    return given["columns"] if isinstance(given["columns"], dict) else _no_columns(given["columns"])
+    if not isinstance(given["columns"], dict):
+        return _no_columns(given["columns"])
+    return Domain(given["columns"], unit=given["unit"]) if "unit" in given else given["columns"]
 
 
 def _no_columns(value: Any) -> Any:
