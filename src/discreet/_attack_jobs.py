@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet import _checks, evaluation, metric, noise
+from discreet._unit import released_columns
 from discreet.domain import Categorical, Domain
 from discreet.errors import InvalidArgument
 from discreet.metric._rows import read_rows
@@ -69,7 +70,7 @@ def _released(path: Path, schema: Path | None, kind: str, given: dict[str, Any])
         return made, made.domain, None
     if schema is None:
         raise InvalidArgument("--schema", None, f"given with --kind {kind}", "--schema schema.toml")
-    declared = Domain.from_toml(schema)
+    declared = released_columns(Domain.from_toml(schema))  # identifiers are never released, so never attacked
     numeric = [c.name for c in declared if not isinstance(c, Categorical)]
     if not numeric:
         raise InvalidArgument("--schema", str(schema), "a schema with at least one numeric column")

@@ -28,11 +28,28 @@ CHOICES = {
     "kind": ("points", "synopsis", "centers"),
     "missing": ("own", "wildcard", "drop"),
     "consistency": ("simplex", "base-cut", "norm-cut", "likelihood"),
+    "unit": ("row",),
     "job": ("synopsis", "cluster", "anonymize", "perturb", "sketch"),
 }
 
+
+def complete(name: str) -> Callable[[str], list[str]]:
+    """Return the completion of an option."""
+
+    def matches(incomplete: str) -> list[str]:
+        return [choice for choice in CHOICES[name] if choice.startswith(incomplete)]
+
+    return matches
+
+
 #: Options that every verb with such an option spells the same way.
 Json = Annotated[bool, typer.Option("--json", help="Print the figures as JSON instead.")]
+Unit = Annotated[
+    str | None,
+    typer.Option(
+        help="row: one row is what is hidden; needed where the schema names a person.", autocompletion=complete("unit")
+    ),
+]
 Seed = Annotated[int | None, typer.Option(help="Repeat a run. Its result must not be published.")]
 
 
@@ -48,15 +65,6 @@ def epilog(*examples: str, failed: str = "") -> str:
     """
     lines = [f"Example:  discreet {escape(example)}" for example in examples]
     return "\n\n".join([*lines, _CODES_CHECKED.format(failed=failed) if failed else _CODES])
-
-
-def complete(name: str) -> Callable[[str], list[str]]:
-    """Return the completion of an option."""
-
-    def matches(incomplete: str) -> list[str]:
-        return [choice for choice in CHOICES[name] if choice.startswith(incomplete)]
-
-    return matches
 
 
 @contextmanager

@@ -30,6 +30,7 @@ def synopsis(
     method: str,
     settings: dict[str, Any],
     seed: int | None,
+    unit: str | None = None,
 ) -> Synopsis:
     """Release a table and write the file. Settings that are None are left to the method."""
     method = _checks.choice("method", method, ("grid", "tree"))
@@ -42,7 +43,7 @@ def synopsis(
     rule = given.get("rule")
     if isinstance(rule, str) and rule.isascii() and rule.isdigit():
         given["rule"] = int(rule)
-    domain = Domain.from_toml(schema)
+    domain = _domain(schema, unit)
     check_place(output)
     kind = synopses.GridSynopsis if method == "grid" else synopses.TreeSynopsis
     made: Synopsis = kind(epsilon=epsilon, domain=domain, random_state=seed, **given).fit(data).synopsis_
@@ -101,12 +102,13 @@ def private_centers(
     release: Path | None,
     settings: dict[str, Any],
     seed: int | None,
+    unit: str | None = None,
 ) -> tuple[Synopsis, ClusterResult]:
     """Cluster a table with privacy: one release made for it, then its centres. Settings that are None are left out."""
     for place in filter(None, (output, release)):
         check_place(place)
     given = {name: value for name, value in settings.items() if value is not None}
-    domain = Domain.from_toml(schema)
+    domain = _domain(schema, unit)
     model = PrivateKMeans(n_clusters, epsilon=epsilon, domain=domain, random_state=seed, **given).fit(data)
     # What k-means cost on the synopsis is not kept by the estimator, and nobody asks for it here.
     found = ClusterResult(model.cluster_centers_, model.cluster_weights_, math.nan, model.synopsis_, model.note_)
@@ -114,6 +116,12 @@ def private_centers(
         model.synopsis_.save(release)
     _write_centers(model.synopsis_, found, output)
     return model.synopsis_, found
+
+
+def _domain(schema: str | Path, unit: str | None) -> Domain:
+    """Read a schema; what is said of the unit beside it goes before what it says itself."""
+    declared = Domain.from_toml(schema)
+    return declared if unit is None else declared.with_unit(unit)
 
 
 def _write_centers(made: Synopsis, found: ClusterResult, output: Path | None) -> pa.Table:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from discreet._cli_common import Seed, complete, console, epilog, show_promise, warn_if_seeded, working
+from discreet._cli_common import Seed, Unit, complete, console, epilog, show_promise, warn_if_seeded, working
 
 
 def perturb(
@@ -45,6 +45,7 @@ def perturb(
     ] = None,
     category_epsilon: Annotated[float | None, typer.Option(help="Budget of every column of categories.")] = None,
     step: Annotated[float | None, typer.Option(help="Distance of neighbouring values that may be written.")] = None,
+    unit: Unit = None,
     seed: Seed = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print file, rows and promise as JSON instead.")] = False,
 ) -> None:
@@ -67,7 +68,9 @@ def perturb(
     with working("Perturbing the rows ..."):
         from discreet import _perturb_jobs as jobs
 
-        noisy, guarantee = jobs.perturb(data, schema, epsilon, output, "sphere" if sphere else method, settings, seed)
+        noisy, guarantee = jobs.perturb(
+            data, schema, epsilon, output, "sphere" if sphere else method, settings, seed, unit
+        )
     if as_json:
         typer.echo(json.dumps(jobs.figures(noisy, guarantee, output)))
         return

@@ -38,6 +38,7 @@ class Key:
 
 
 _SEED = Key(("whole",), "repeat a run; its result must not be published", 1)
+_UNIT = Key(("text",), "one row is what is hidden; needed where the schema names a person", "row", choices=("row",))
 _EPSILON = Key(("number",), "privacy budget: smaller is more private, and coarser", 1.0, True)
 _ROWS = Key(("whole", "number"), "number of rows, if it is public; else some budget buys it", 10000)
 _RELEASE = Key(("path",), "what may be published", "release.csv", True)
@@ -47,12 +48,13 @@ _PROMISE = Key(("path",), "the promise alone, as JSON", "guarantee.json")
 PARAMETERS: dict[str, dict[str, Key]] = {
     "synopsis": {
         "epsilon": _EPSILON,
-        "method": Key(("text",), "equal cells, or cells that follow the people", "grid", choices=("grid", "tree")),
+        "method": Key(("text",), "equal cells, or cells that follow the rows", "grid", choices=("grid", "tree")),
         "rule": Key(("text", "whole"), "grid: rugnik, eugkm, adaptive, or parts per axis", "rugnik"),
         "partitioner": Key(("text",), "tree: binary, median, quantile, uniform, privtree or density", "binary"),
         "max_depth": Key(("whole",), "tree: the most cuts above a leaf", 8),
         "n_clusters": Key(("whole",), "clusters to be found in it; needed for the output 'centers'", 8),
         "rows": _ROWS,
+        "unit": _UNIT,
         "seed": _SEED,
     },
     "cluster": {
@@ -60,6 +62,7 @@ PARAMETERS: dict[str, dict[str, Key]] = {
         "epsilon": Key(("number",), "privacy budget; leave it and [schema] out if the data are a synopsis", 1.0),
         "method": Key(("text",), "the synopsis under the clusters", "auto", choices=("auto", "grid", "tree")),
         "rows": _ROWS,
+        "unit": _UNIT,
         "seed": _SEED,
     },
     "anonymize": {
@@ -109,6 +112,7 @@ PARAMETERS: dict[str, dict[str, Key]] = {
         "scaling": Key(("text", "list"), "the metric: box, none, or a list of units", "box"),
         "category_epsilon": Key(("number",), "budget of every column of categories", 1.0),
         "step": Key(("number",), "distance of neighbouring values that may be written", 0.001),
+        "unit": _UNIT,
         "seed": _SEED,
     },
     "sketch": {

@@ -53,9 +53,10 @@ def run(job: Job, data: str, places: Places) -> Done:
 def _synopsis(job: Job, data: str, places: Places) -> Done:
     given = dict(job.parameters)
     epsilon, method, seed = given.pop("epsilon"), given.pop("method", "grid"), given.pop("seed", None)
+    unit = given.pop("unit", None)
     if "rows" in given:
         given["n_rows"] = given.pop("rows")
-    made = _cli_jobs.synopsis(data, _schema(job), epsilon, places["release"], method, given, seed)
+    made = _cli_jobs.synopsis(data, _schema(job), epsilon, places["release"], method, given, seed, unit)
     figures, files = _cli_jobs.figures(made, places["release"]), {"release": places["release"]}
     if "centers" in places:
         _cli_jobs.cluster(places["release"], job.parameters["n_clusters"], places["centers"])
@@ -79,6 +80,7 @@ def _cluster(job: Job, data: str, places: Places) -> Done:
             release,
             settings,
             given.get("seed"),
+            given.get("unit"),
         )
         if release is not None:
             files["release"] = release
@@ -107,12 +109,13 @@ def _anonymize(job: Job, data: str, places: Places) -> Done:
 def _perturb(job: Job, data: str, places: Places) -> Done:
     given = dict(job.parameters)
     epsilon, method, seed = given.pop("epsilon"), given.pop("method", "nd-laplace"), given.pop("seed", None)
+    unit = given.pop("unit", None)
     if "prior" in given:
         given["prior"] = job.place(given["prior"])
     if isinstance(given.get("scaling"), (list, tuple)):
         given["scaling"] = ",".join(map(str, given["scaling"]))
     target = places["release"]
-    noisy, guarantee = _perturb_jobs.perturb(data, _schema(job), epsilon, target, method, given, seed)
+    noisy, guarantee = _perturb_jobs.perturb(data, _schema(job), epsilon, target, method, given, seed, unit)
     figures = _perturb_jobs.figures(noisy, guarantee, target)
     return guarantee, {"release": target, "promise": promise_place(target)}, figures, noisy
 

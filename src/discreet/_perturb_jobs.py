@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreet import _checks, engines, metric
+from discreet._unit import released_columns
 from discreet.domain import Domain
 from discreet.engines.columns import read_columns
 from discreet.engines.writer import PARQUET, WrittenTable, check_target
@@ -45,6 +46,7 @@ def perturb(
     method: str,
     settings: dict[str, Any],
     seed: int | None,
+    unit: str | None = None,
 ) -> tuple[WrittenTable, Guarantee]:
     """Perturb a table and write it bit by bit, its promise beside it. Settings that are None are the method's."""
     method = _checks.choice("method", method, tuple(_METHODS))
@@ -57,7 +59,10 @@ def perturb(
         unit = "in metres" if method == "sphere" else "in the declared metric"
         raise InvalidArgument("--radius", None, f"the distance, {unit}, at which epsilon holds", "--radius 0.1")
     check_target(output, promised=True)
-    domain = _columns(Domain.from_toml(schema))
+    declared = Domain.from_toml(schema)
+    if unit is not None:
+        declared = declared.with_unit(unit)
+    domain = released_columns(declared)
     if "scaling" in given:
         given["scaling"] = _scaling(given["scaling"])
     if "prior" in given:
@@ -66,7 +71,7 @@ def perturb(
         unused = given.pop("category_epsilon", None)
         if unused is not None:
             _checks.budget("category_epsilon", unused)
-    mechanism = _METHODS[method](epsilon=epsilon, domain=domain, random_state=seed, **given)
+    mechanism = _METHODS[method](epsilon=epsilon, domain=declared, random_state=seed, **given)
     mechanism.fit()  # every argument is checked before the file is read
     written: WrittenTable = mechanism.transform_file(data, output)
     assert written.guarantee is not None
@@ -95,14 +100,6 @@ def distances(guarantee: Guarantee) -> str:
         f"other; the two farthest points of the box, {facts['diameter']:.4g}{unit} apart, are told apart by at most "
         f"epsilon {facts['epsilon_at_diameter']:.4g}."
     )
-
-
-def _columns(domain: Domain) -> Domain:
-    """Leave out what names people: it is not perturbed but dropped."""
-    kept = [c.name for c in domain if c.role not in ("identifier", "person")]
-    if not kept:
-        raise SchemaError("the schema declares identifiers only; declare the columns that are to be perturbed")
-    return domain.select(kept)
 
 
 def _scaling(text: str) -> Any:

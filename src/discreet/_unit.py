@@ -36,7 +36,7 @@ def read_unit(unit: Any) -> Unit | None:
         if "person" in unit:
             raise SchemaError(
                 "[unit] person: promises about persons with a bounded number of rows are not there yet; write "
-                '\'unit = "row"\' for a promise about one row'
+                "'unit = \"row\"' for a promise about one row"
             )
         raise InvalidType("unit", sorted(map(str, unit)), "the text 'row'", "unit='row'")
     if not isinstance(unit, str):
@@ -79,12 +79,10 @@ def check_unit(domain: Domain) -> None:
     >>> from discreet.domain import Domain
     >>> columns = {"user": {"bounds": (0, 9), "role": "person"}, "age": (0, 120)}
     >>> check_unit(Domain(columns, unit="row"))
-    >>> check_unit(Domain(columns))
+    >>> check_unit(Domain(columns))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    discreet.errors.SchemaError: the schema names a person (column 'user'), and what is promised here is about one row: \
-somebody with m rows is protected at m times the epsilon. If that is meant, say so: unit="row" in Domain(...), a first \
-line unit = "row" in the schema file, unit = "row" under [parameters] of a job, or --unit row
+    discreet.errors.SchemaError: the schema names a person (column 'user'), and ... or --unit row
     """
     named = persons(domain)
     if named and domain.unit is None:

@@ -21,6 +21,7 @@ from discreet._cli_audit import register as register_audit
 from discreet._cli_common import (
     Json,
     Seed,
+    Unit,
     complete,
     console,
     epilog,
@@ -178,7 +179,7 @@ def synopsis(
     method: Annotated[
         str,
         typer.Option(
-            help="grid (equal cells) or tree (cells that follow the people).", autocompletion=complete("synopsis")
+            help="grid (equal cells) or tree (cells that follow the rows).", autocompletion=complete("synopsis")
         ),
     ] = "grid",
     rule: Annotated[
@@ -199,6 +200,7 @@ def synopsis(
         int | None, typer.Option(help="Clusters to be found later, a hint for the size of boxes; 8 by default.")
     ] = None,
     rows: Annotated[int | None, typer.Option(help="Number of rows, if it is public; else some budget buys it.")] = None,
+    unit: Unit = None,
     seed: Seed = None,
     as_json: Json = False,
 ) -> None:
@@ -213,7 +215,7 @@ def synopsis(
     with working("Counting ..."):
         from discreet import _cli_jobs
 
-        made = _cli_jobs.synopsis(data, schema, epsilon, output, method, settings, seed)
+        made = _cli_jobs.synopsis(data, schema, epsilon, output, method, settings, seed, unit)
     if as_json:
         typer.echo(json.dumps(_cli_jobs.figures(made, output)))
         return

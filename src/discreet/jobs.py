@@ -100,7 +100,7 @@ class Job:
         if self.schema is None and self.kind not in ("sketch", "cluster"):
             raise InvalidArgument("[schema]", None, "given: the declared columns", '[schema] path = "schema.toml"')
         if on_synopsis:
-            for name in ("epsilon", "method", "rows", "seed"):
+            for name in ("epsilon", "method", "rows", "unit", "seed"):
                 if name in self.parameters:
                     fix = f"adding [schema], or leaving {name} out if the data are a saved synopsis"
                     raise InvalidArgument(f"[parameters] {name}", self.parameters[name], "used with a schema", fix)

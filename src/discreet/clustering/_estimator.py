@@ -17,7 +17,7 @@ from discreet.domain import Domain
 from discreet.engines.nearest import NearestMap, nearest_distances, nearest_labels
 from discreet.engines.writer import RowWriter, WrittenTable, check_target
 from discreet.errors import InvalidType, SchemaError
-from discreet.synopses._common import table
+from discreet.synopses._common import bind, table
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -32,6 +32,8 @@ class Centers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
     cluster_centers_: FloatArray
     n_features_in_: int
     domain_: Domain
+    #: All declared columns, also those that are not released: by place they count.
+    _declared: Domain
     scale: str
 
     def predict(self, X: Any) -> npt.NDArray[np.int64]:
@@ -105,4 +107,4 @@ class Centers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
                 f"X has {len(source.names)} features, but {type(self).__name__} is expecting {self.n_features_in_} "
                 "features as input"
             )
-        return engines.open(source, self.domain_)
+        return bind(source, self._declared, self.domain_)

@@ -158,7 +158,7 @@ class DPLloyd(Centers):
             rest = ledger.remaining.exact
             price = rest / (steps - step) if isinstance(rest, Fraction) else rest
             centers = _iterate(opening, centers, units, price, share, f"iteration {step + 1}")
-        self.domain_ = domain
+        self.domain_, self._declared = domain, opening.declared
         self.cluster_centers_ = centers
         settings = {
             "method": "DPLloyd",

@@ -143,7 +143,7 @@ class PrivateKMeans(Centers):
             scale=self.scale,
             random_state=int(noise.below(2**31, rng=opening.stream)),
         )
-        self.domain_ = opening.domain
+        self.domain_, self._declared = opening.domain, opening.declared
         self.synopsis_ = released
         self.guarantee_ = released.guarantee
         self.cluster_centers_, self.cluster_weights_, self.note_ = found.centers, found.weights, found.note

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from discreet import _checks, noise
 from discreet._checks import Exact
+from discreet._unit import check_unit, released_columns, row_promise
 from discreet.domain import Box, Categorical, Date, Domain, FloatArray, Numeric
 from discreet.engines.writer import RowWriter, WrittenTable, check_target
 from discreet.errors import DataSourceError, InvalidArgument, InvalidType
@@ -27,6 +28,7 @@ from discreet.metric.user_ledger import UserLedger, charge_rows
 
 PUBLIC_DOMAIN = "the declared bounds, categories and metric are public"
 ONE_REPORT = "every person is in one row, perturbed once; further rows and further calls about a person add up"
+ONE_CALL = "every row is perturbed once; further calls about a row add up"
 
 
 @dataclass(frozen=True)
@@ -69,21 +71,38 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             Needed only if the domain is a pair of bounds.
         y : ignored
         """
-        declared = self._declared(X)
-        domain = declared if isinstance(declared, Domain) else None
-        if domain is None and isinstance(declared, Mapping):
-            domain = Domain(declared)
+        domain = self._whole(X)
         if domain is None:
             if X is None:
                 raise InvalidType("domain", type(self.domain).__name__, "a Domain, or a table X with it", "fit(X)")
-            domain = read_rows(X, declared)[1]
-        domain = _without_people(domain)
-        self._set_guarantee(domain, *self._mechanisms(domain))
+            domain = open_rows(X, self._declared(X))[1]
+        assumed = self._about_rows(X)
+        domain = released_columns(domain)
+        self._set_guarantee(domain, *self._mechanisms(domain), assumed=assumed)
         return self
 
     def _declared(self, X: Any = None) -> Any:
         """Return the domain as declared; a subclass may have one of its own where none was."""
         return self.domain
+
+    def _whole(self, X: Any = None) -> Domain | None:
+        """Return the declared columns; None where a pair of bounds stands for any number of them, without roles."""
+        declared = self._declared(X)
+        if isinstance(declared, Mapping):
+            return Domain(declared)
+        return declared if isinstance(declared, Domain) else None
+
+    def _about_rows(self, X: Any, ledger: UserLedger | None = None) -> tuple[str, ...]:
+        """Say what a promise about rows assumes, and refuse one to a table of persons that nobody asked for.
+
+        With a ledger the promise is about users, whose rows are added up.
+        """
+        declared = self._whole(X)
+        if declared is None or ledger is not None:
+            return (ONE_REPORT if ledger is None else ledger.promise,)
+        check_unit(declared)
+        named = row_promise(declared)
+        return (*named, ONE_CALL) if named else (ONE_REPORT,)
 
     def transform(self, X: Any, *, users: Any = None, ledger: UserLedger | None = None, period: Any = None) -> Any:
         """Perturb every row of a table.
@@ -92,7 +111,8 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X : array, data frame, table or path
             The rows. Values beyond the bounds count as the nearest bound; a missing number counts as the middle of its
-            column, a missing category as one drawn at random. Columns with the role identifier or person are left out.
+            column, a missing category as one drawn at random. Columns with the role identifier or person are left out;
+            where there is a person, the domain must say ``unit="row"``, or a ledger add up the rows of each.
             In an array dates are days since 1970-01-01; in other tables they come back as dates.
         users : array, optional
             Whom every row is about, for ``ledger``.
@@ -106,13 +126,11 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         table
             Of the kind of ``X`` (an Arrow table for a path), with the declared columns and as many rows.
         """
-        rows, declared = read_rows(X, self._declared(X))
-        domain = _without_people(declared)
-        if len(domain) < len(declared):
-            rows = np.ascontiguousarray(rows[:, [declared.position(name) for name in domain.names]])
+        assumed = self._about_rows(X, ledger)
+        rows, domain = read_rows(X, self._declared(X))
         numbers, categories = self._mechanisms(domain)
         stream = noise.generator(self.random_state)
-        self._set_guarantee(domain, numbers, categories, seeded=stream.seeded, ledger=ledger)
+        self._set_guarantee(domain, numbers, categories, seeded=stream.seeded, assumed=assumed)
         if ledger is not None or users is not None:
             charge_rows(ledger, users, len(rows), self.guarantee_, period)
         chunks = (rows[start : start + ROWS_AT_ONCE] for start in range(0, max(len(rows), 1), ROWS_AT_ONCE))
@@ -148,12 +166,12 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         WrittenTable
             Where the rows are, how many, and their sealed promise.
         """
-        source, declared = open_rows(X, self._declared(X))
-        domain = _without_people(declared)
+        assumed = self._about_rows(X, ledger)
+        source, domain = open_rows(X, self._declared(X))
         numbers, categories = self._mechanisms(domain)
         check_target(target, promised=True, source=source)
         stream = noise.generator(self.random_state)
-        self._set_guarantee(domain, numbers, categories, seeded=stream.seeded, ledger=ledger)
+        self._set_guarantee(domain, numbers, categories, seeded=stream.seeded, assumed=assumed)
         charged = None
         if ledger is not None or users is not None:
             first = domain.select([domain.names[0]])
@@ -209,12 +227,12 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         numbers: Any,
         categories: Mapping[str, Exact],
         seeded: bool | None = None,
-        ledger: UserLedger | None = None,
+        assumed: tuple[str, ...] = (ONE_REPORT,),
     ) -> None:
         amounts = ([numbers.spending.amount] if numbers is not None else []) + list(categories.values())
         spent = Ledger(math.inf if math.inf in amounts else sum(amounts))
         parameters: dict[str, Any] = {"mechanism": type(self).__name__}
-        neighbours, assumptions = [], [PUBLIC_DOMAIN, ONE_REPORT if ledger is None else ledger.promise]
+        neighbours, assumptions = [], [PUBLIC_DOMAIN, *assumed]
         if numbers is not None:
             spending: Spending = numbers.spending
             spent.spend(spending.label, spending.amount)
@@ -247,14 +265,6 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _without_people(domain: Domain) -> Domain:
-    """Leave out columns that say whose row it is: no noise makes them fit to be published."""
-    kept = [c.name for c in domain if c.role not in ("identifier", "person")]
-    if not kept:
-        raise InvalidArgument("domain", list(domain.names), "with a column that does not say whose row it is")
-    return domain if len(kept) == len(domain) else domain.select(kept)
-
-
 def _values(numbers: FloatArray, column: Any) -> Any:
     """Return a column's numbers as what they stand for: dates to the day."""
     if not isinstance(column, Date):
@@ -263,11 +273,10 @@ def _values(numbers: FloatArray, column: Any) -> Any:
 
 
 def checked_domain(perturber: Perturber) -> Domain:
-    """Return a perturber's domain where it was declared whole."""
-    if isinstance(perturber.domain, Domain):
-        return perturber.domain
-    if isinstance(perturber.domain, Mapping):
-        return Domain(perturber.domain)
+    """Return what a perturber releases of its domain, where that was declared whole."""
+    if isinstance(perturber.domain, (Domain, Mapping)):
+        whole = perturber.domain if isinstance(perturber.domain, Domain) else Domain(perturber.domain)
+        return released_columns(whole)
     raise InvalidType("domain", type(perturber.domain).__name__, "a Domain with its columns", "Domain.box(0, [1, 1])")
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import engines
+from discreet._unit import released_columns
 from discreet.domain import Domain, FloatArray, as_domain
 from discreet.errors import InvalidArgument
 
@@ -23,7 +24,10 @@ ROWS_AT_ONCE = 1 << 17
 
 
 def read_rows(X: Any, domain: Any) -> tuple[FloatArray, Domain]:
-    """Read the coordinates of all rows (rows by declared columns; NaN where missing) and the domain they lie in.
+    """Read the coordinates of all rows (rows by columns; NaN where missing) and the domain they lie in.
+
+    That domain has the declared columns but for those that say whose row it is: no noise makes them fit to be
+    published, so they are not even read.
 
     Examples
     --------
@@ -33,23 +37,26 @@ def read_rows(X: Any, domain: Any) -> tuple[FloatArray, Domain]:
     """
     if isinstance(X, (list, tuple)) and not (X and isinstance(X[0], (str, Path))):
         X = rows_of(X)
-    source = engines.open(X)
-    declared = as_domain(domain, source.names)
-    if isinstance(X, np.ndarray) and X.dtype == np.float64 and all(c.kind == "numeric" for c in declared):
-        engines.open(source, declared)  # the columns are as many as declared
-        return np.ascontiguousarray(X[:, None] if X.ndim == 1 else X), declared
-    blocks = [np.stack(batch, axis=1) for batch in engines.open(source, declared)._batches(declared)]
-    rows = np.concatenate(blocks) if blocks else np.empty((0, len(declared)))
-    return np.ascontiguousarray(rows), declared
+    source, kept = open_rows(X, domain)
+    if isinstance(X, np.ndarray) and X.dtype == np.float64 and all(c.kind == "numeric" for c in kept):
+        table = X[:, None] if X.ndim == 1 else X
+        if len(kept) < table.shape[1]:
+            table = table[:, [source.names.index(name) for name in kept.names]]
+        return np.ascontiguousarray(table), kept
+    blocks = [np.stack(batch, axis=1) for batch in source._batches(kept)]
+    rows = np.concatenate(blocks) if blocks else np.empty((0, len(kept)))
+    return np.ascontiguousarray(rows), kept
 
 
 def open_rows(X: Any, domain: Any) -> tuple[engines.Source, Domain]:
-    """Open a table to read its rows bit by bit, and say in which domain they lie."""
+    """Open a table to read its rows bit by bit, and say in which domain they lie; see `read_rows`."""
     if isinstance(X, (list, tuple)) and not (X and isinstance(X[0], (str, Path))):
         X = rows_of(X)
     source = engines.open(X)
     declared = as_domain(domain, source.names)
-    return engines.open(source, declared), declared
+    kept = released_columns(declared)
+    # By name only the released columns are looked for; by place the others have to be counted in.
+    return engines.open(source, kept if source.named and declared.named else declared), kept
 
 
 def chunks_of(source: engines.Source, domain: Domain) -> Iterator[FloatArray]:

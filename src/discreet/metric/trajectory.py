@@ -31,6 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet import _checks, noise
+from discreet._unit import persons
 from discreet.domain import Domain, FloatArray
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.guarantee import Guarantee, Ledger
@@ -164,6 +165,11 @@ class Trajectory:
         -------
         TrajectoryReport
         """
+        declared = self.mechanism._whole(X)
+        if users is None and declared is not None and persons(declared):
+            named = persons(declared)[0]
+            expected = f"given: the schema names a person (column {named!r}), so rows are about several users"
+            raise InvalidArgument("users", None, expected, f"users=table[{named!r}]")
         table, names = _long(X, users)
         rows, domain = read_rows(table, self.mechanism._declared(table))
         numbers, point = self._drawing(domain)
@@ -182,7 +188,8 @@ class Trajectory:
             fresh[now], tested[now] = run.step(rows[now], own[now], stream)
             shown[now] = run.last[own[now]]
         if isinstance(X, np.ndarray):
-            places: Any = shown.reshape(X.shape)
+            # Columns that say whose row it is are gone.
+            places: Any = shown.reshape(X.shape if shown.size == X.size else (*X.shape[:-1], shown.shape[1]))
             fresh, tested = (a.reshape(X.shape[:-1] if X.ndim > 1 else X.shape) for a in (fresh, tested))
         else:
             places = like(X, domain.names, {name: shown[:, j] for j, name in enumerate(domain.names)})

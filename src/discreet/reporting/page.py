@@ -166,7 +166,7 @@ def _released(facts: dict[str, Any]) -> str:
             plane["lower"], plane["upper"], plane["density"], title=f"{x} and {y}", x=x, y=y, low=plane["low"],
             high=plane["high"],
         )  # fmt: skip
-        pictures.append((picture, f"{x} and {y}: people per area, by the noisy counts; sand is below zero"))
+        pictures.append((picture, f"{x} and {y}: rows per area, by the noisy counts; sand is below zero"))
     for marginal in release.get("marginals", [])[:12]:
         picture = svg.bars(
             marginal["labels"], marginal["counts"], marginal["std_errors"], title=marginal["column"], axis="rows"

@@ -33,12 +33,34 @@ def _central(guarantee: Guarantee, factor: str) -> list[str]:
     return [
         f"Whether or not {guarantee.unit} is in the table, every possible release is almost equally likely: at most "
         f"{factor} times as likely in the one case as in the other.{slack}",
-        "So nobody who reads the release can be much surer than before that a given person is in it, or of what is "
-        "recorded about them, whatever else they know and whatever they compute from it.",
+        f"So nobody who reads the release can be much surer than before that {_given(guarantee)} is in the table, or "
+        "of what is recorded there, whatever else they know and whatever they compute from it.",
+        *_rows_only(guarantee),
+    ]
+
+
+def _given(guarantee: Guarantee) -> str:
+    """Return the unit as the subject of a sentence: "one row" becomes "a given row"."""
+    noun = guarantee.unit.removeprefix("one ")
+    return f"a given {noun}" if noun != guarantee.unit else guarantee.unit
+
+
+def _rows_only(guarantee: Guarantee) -> list[str]:
+    """Say what a promise about rows is to people."""
+    if guarantee.unit != "one row":
+        return []
+    return [
+        "This is a promise about rows: whoever has several in the table is protected less, m rows at m times the ε."
     ]
 
 
 def _local(guarantee: Guarantee, factor: str) -> list[str]:
+    if guarantee.unit == "one row":
+        return [
+            "Every row was randomised by itself. The true row was not kept.",
+            f"Whatever was published of a row, no true row explains it more than {factor} times better than another.",
+            *_rows_only(guarantee),
+        ]
     return [
         "Every person's value was randomised before it left their hands. The collector never held a true value.",
         f"Whatever a person reported, no value of theirs explains it more than {factor} times better than another.",
@@ -58,7 +80,7 @@ def _metric(guarantee: Guarantee, factor: str) -> list[str]:
         lines.append(
             f"Between the two most different rows that the declared bounds allow, the level is ε = {farthest:.3g}."
         )
-    return lines
+    return lines + _rows_only(guarantee)
 
 
 def _shuffled(guarantee: Guarantee, factor: str) -> list[str]:

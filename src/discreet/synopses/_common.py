@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet import _checks, engines, noise
+from discreet._unit import check_unit, released_columns, row_promise
 from discreet.domain import Domain, as_domain
 from discreet.engines.cells import GridMap, RowMap
 from discreet.engines.counts import CellCounts
@@ -32,7 +33,9 @@ class Opening:
     source : Source
         The table, its columns matched with the domain.
     domain : Domain
-        The declared columns.
+        The columns that may be released: the declared ones without identifiers and persons.
+    declared : Domain
+        All declared columns.
     ledger : Ledger
         What is left to spend.
     stream : Generator
@@ -49,6 +52,7 @@ class Opening:
 
     source: engines.Source
     domain: Domain
+    declared: Domain
     ledger: Ledger
     stream: noise.Generator
     n_rows: float
@@ -74,7 +78,8 @@ def open_release(
     X : array, data frame, table or path
         The table; what `discreet.engines.open` takes, or nested lists of numbers.
     domain : Domain, mapping or (low, high)
-        The declared columns.
+        The declared columns. Those with the role identifier or person are left out: they are never released. A domain
+        that names a person must say ``unit="row"``, because what is promised here is about rows.
     epsilon : float or Fraction
         The whole budget; ``math.inf`` for a run without privacy.
     random_state : None, int or Generator
@@ -107,19 +112,30 @@ def open_release(
     stream = noise.generator(random_state)
     source = engines.open(table(X, _declared_width(domain)))
     declared = as_domain(domain, source.names)
-    source = engines.open(source, declared)
+    check_unit(declared)
+    axes = released_columns(declared)
+    source = bind(source, declared, axes)
+    assumed = (PUBLIC_DOMAIN, *row_promise(declared))
     if check is not None:
-        check(declared)
+        check(axes)
     if public is not None:
-        return Opening(source, declared, ledger, stream, public, None, (PUBLIC_DOMAIN, PUBLIC_SIZE))
+        return Opening(source, axes, declared, ledger, stream, public, None, (*assumed, PUBLIC_SIZE))
     whole = ledger.total.exact
     price = ledger.spend("number of rows", whole if whole == math.inf else whole * share)
     law = noise.DiscreteLaplace(Fraction(0) if price == math.inf else 1 / Fraction(price))
-    known = None if grid is None else grid(declared)
-    counts = source.count(RowMap(declared) if known is None else known)
+    known = None if grid is None else grid(axes)
+    counts = source.count(RowMap(axes) if known is None else known)
     noisy = float(int(counts.counts.sum()) + noise.discrete_laplace(law.scale, rng=stream))
     kept = None if known is None else counts
-    return Opening(source, declared, ledger, stream, noisy, law.variance, (PUBLIC_DOMAIN,), kept)
+    return Opening(source, axes, declared, ledger, stream, noisy, law.variance, assumed, kept)
+
+
+def bind(source: engines.Source, declared: Domain, axes: Domain) -> engines.Source:
+    """Match a table with the columns that may be released.
+
+    By name they are all that is looked for; by place the other declared columns have to be counted in.
+    """
+    return engines.open(source, axes if source.named and declared.named else declared)
 
 
 def table(X: Any, width: int | None = None) -> Any:
