@@ -41,6 +41,7 @@ COMPLETED = {
     "kind": ("attack", "kind"),
     "missing": ("risk", "missing"),
     "consistency": ("sketch estimate", "consistency"),
+    "unit": ("synopsis", "unit"),
     "job": ("run", "example"),
 }
 
@@ -81,9 +82,11 @@ def test_the_shell_completes_the_names_that_the_jobs_know(name: str) -> None:
 def test_the_names_to_complete_are_those_that_are_taken() -> None:
     from discreet import _attack_jobs, _perturb_jobs, _table_jobs
     from discreet._job_keys import KINDS
+    from discreet._unit import UNITS
     from discreet.anonymity.risk import MISSING
 
     assert CHOICES["job"] == KINDS
+    assert CHOICES["unit"] == UNITS
     assert CHOICES["anonymize"] == tuple(_table_jobs._OPTIONS)
     assert set(CHOICES["perturb"]) == set(_perturb_jobs._METHODS) - {"sphere"}
     assert CHOICES["attack"] == _attack_jobs.METHODS
