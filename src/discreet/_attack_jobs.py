@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet import _checks, evaluation, metric, noise
-from discreet._unit import released_columns
+from discreet._people import released_columns
 from discreet.domain import Categorical, Domain
 from discreet.errors import InvalidArgument
 from discreet.metric._rows import read_rows

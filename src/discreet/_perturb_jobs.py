@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreet import _checks, engines, metric
-from discreet._unit import released_columns
+from discreet._people import released_columns
 from discreet.domain import Domain
 from discreet.engines.columns import read_columns
 from discreet.engines.writer import PARQUET, WrittenTable, check_target

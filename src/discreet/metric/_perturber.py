@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from discreet import _checks, noise
 from discreet._checks import Exact
-from discreet._unit import check_unit, released_columns, row_promise
+from discreet._people import check_unit, released_columns, row_promise
 from discreet.domain import Box, Categorical, Date, Domain, FloatArray, Numeric
 from discreet.engines.writer import RowWriter, WrittenTable, check_target
 from discreet.errors import DataSourceError, InvalidArgument, InvalidType

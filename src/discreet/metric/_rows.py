@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import engines
-from discreet._unit import released_columns
+from discreet._people import released_columns
 from discreet.domain import Domain, FloatArray, as_domain
 from discreet.errors import InvalidArgument
 

@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet import _checks, noise
-from discreet._unit import persons
+from discreet._people import persons
 from discreet.domain import Domain, FloatArray
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.guarantee import Guarantee, Ledger

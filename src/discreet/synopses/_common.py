@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet import _checks, engines, noise
-from discreet._unit import check_unit, released_columns, row_promise
+from discreet._people import check_unit, released_columns, row_promise
 from discreet.domain import Domain, as_domain
 from discreet.engines.cells import GridMap, RowMap
 from discreet.engines.counts import CellCounts
