@@ -320,3 +320,8 @@ def test_the_plan_as_text_tells_as_much_where_there_is_no_other(frame: Any) -> N
     assert unsteady(Distant(frame.withColumn("x", functions.rand())))
     assert unsteady(Distant(frame.withColumn("x", functions.expr("uuid()"))))
     assert not unsteady(Distant(frame.filter("age > 3")))
+
+
+def test_a_person_of_a_frame_is_one_however_spelled(spark: Any) -> None:
+    frame = spark.createDataFrame([("*", w) for w in ("7", " 7", "7.0", "07")], ["a", "who"])
+    assert dc.anonymity.risk(frame, ["a"], person="who").k == 1

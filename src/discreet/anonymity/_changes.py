@@ -11,6 +11,7 @@ import pyarrow as pa
 from discreet.anonymity._frontier import Group
 from discreet.anonymity._table import Table, code_column
 from discreet.anonymity.rules import Rules, stacked
+from discreet.engines.same import key_codes, same_key
 
 IntArray = npt.NDArray[np.int64]
 
@@ -31,8 +32,9 @@ def changed_groups(new: Table, new_leaf: IntArray, old: Table, old_leaf: IntArra
     keys = np.concatenate([new_leaf, old_leaf])
     marks = [column.codes.astype(np.int64) for column in joined]
     for name in new.identifiers.column_names:
-        column = _both(new.identifiers[name], old.identifiers[name]).cast(pa.large_string())
-        marks.append(np.asarray(column.combine_chunks().dictionary_encode("encode").indices, np.int64))
+        declared = new.plan.domain.column(name)
+        keys_of = (same_key(t.identifiers[name], declared).cast(pa.large_string()) for t in (new, old))
+        marks.append(key_codes(pa.concat_arrays(keys_of)))
     for mark in marks:
         keys = np.unique(keys * (int(mark.max(initial=0)) + 1) + mark, return_inverse=True)[1].ravel()
     added = _beyond(keys[:n], keys[n:])

@@ -6,7 +6,7 @@ are different combinations, not as the table.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,12 @@ MISSING, UNKNOWN = -1, -2
 class Values:
     """The different values of a column, numbered in the order in which they first come; a missing one is -1.
 
+    Parameters
+    ----------
+    key : callable, optional
+        Turns a column into what is compared, for one whose values are persons: see `discreet.engines.same`. Without it
+        values are compared as they are spelled.
+
     Examples
     --------
     >>> jobs = Values()
@@ -37,7 +43,8 @@ class Values:
     2
     """
 
-    def __init__(self) -> None:
+    def __init__(self, key: Callable[[pa.Array], pa.Array] | None = None) -> None:
+        self._key = key
         self.kind: pa.DataType | None = None
         self._first: pa.Array | None = None  # the values of the first rows, until others come
         self._known: dict[Any, int] = {}
@@ -47,6 +54,7 @@ class Values:
 
     def codes(self, column: pa.Array) -> IntArray:
         """Number the values of some rows; new ones get the next numbers."""
+        column = column if self._key is None else self._key(column)
         indices, found = _distinct(column)
         if self.kind is None:
             self.kind, self._first = column.type, found

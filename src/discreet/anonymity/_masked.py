@@ -83,7 +83,7 @@ def masked_release(
     columns: dict[str, Any] = {name: column.take(pa.array(rows)) for name, column in values.items()}
     columns |= _others(table, rows)
     if handing.identifiers == "hash":
-        columns = {**_hashed(table.identifiers, rows, handing.key), **columns}
+        columns = {**_hashed(table.identifiers, rows, handing.key, table.plan.domain), **columns}
     guarantee = Guarantee(
         "syntactic",
         unit="one row",

@@ -1,7 +1,8 @@
 """Counting persons instead of rows: how many different people a class, or the cell of a node, holds.
 
 A class of k rows of one person hides nobody. Where a column says whose rows they are, k counts persons. Rows without a
-person are taken to be of one and the same, which counts fewer people than there may be, never more.
+person are taken to be of one and the same, which counts fewer people than there may be, never more. Who is the same
+person, however spelled, `discreet.engines.same` says.
 """
 
 from __future__ import annotations
@@ -10,23 +11,24 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from discreet._jit import jit
+from discreet.domain import Column
+from discreet.engines.same import key_codes, same_key
 
 IntArray = npt.NDArray[np.int64]
 
 
-def person_codes(column: Any) -> IntArray:
-    """Number the persons of a column; all missing ones get one number."""
-    joined = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if pa.types.is_floating(joined.type):
-        joined = pc.if_else(pc.is_nan(joined), None, joined)
-        joined = pc.if_else(pc.equal(joined, 0), pa.scalar(0, joined.type), joined)  # -0.0 is nobody else
-    encoded = joined if pa.types.is_dictionary(joined.type) else pc.dictionary_encode(joined)
-    size = len(encoded.dictionary)
-    return np.asarray(encoded.indices.fill_null(size).to_numpy(zero_copy_only=False), np.int64)
+def person_codes(column: Any, declared: Column | None = None) -> IntArray:
+    """Number the persons of a column as declared; all missing ones get one number.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> person_codes(pa.array(["7", " 7", "7.0", "8", None])).tolist()
+    [0, 0, 0, 1, 2]
+    """
+    return key_codes(same_key(column, declared))
 
 
 def persons_by_class(classes: IntArray, persons: IntArray | None, n_classes: int) -> IntArray:

@@ -21,6 +21,7 @@ from discreet.anonymity._persons import persons_by_class
 from discreet.anonymity._table import Coded
 from discreet.engines.columns import counted_columns
 from discreet.engines.part import BATCH_SIZE, Stored
+from discreet.engines.same import same_key
 
 _IN_MEMORY = 1 << 23
 
@@ -47,10 +48,14 @@ class Entries:
     quasi: tuple[str, ...]
 
     @classmethod
-    def read(cls, table: Any, quasi: Sequence[str], others: Sequence[str]) -> Entries:
-        """Count the rows of a table by what they hold."""
-        names = [*quasi, *others]
-        values = {name: Values() for name in names}
+    def read(cls, table: Any, quasi: Sequence[str], others: Sequence[str], person: str | None = None) -> Entries:
+        """Count the rows of a table by what they hold.
+
+        Persons that mean the same are one, as sensitive values are (`joint`): either makes the risk no smaller.
+        Quasi-identifiers are compared as they are spelled, because a spelling can tell rows of a release apart.
+        """
+        names = [*quasi, *others, *([] if person is None else [person])]
+        values = {name: Values(same_key if name == person else None) for name in names}
         tally = Tally()
         for batch, counts in _batches(table, names):
             tally.add([values[name].codes(batch[name]) for name in names], counts)

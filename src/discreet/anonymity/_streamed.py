@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -29,6 +30,7 @@ from discreet.anonymity.release import _bounds, _centers, _flat, _hashed, _inter
 from discreet.anonymity.rules import Rules
 from discreet.anonymity.tree import Tree
 from discreet.engines.columns import column_batches
+from discreet.engines.same import same_key
 from discreet.engines.writer import PARQUET, RowWriter, WrittenTable, check_target
 from discreet.errors import DataSourceError, InvalidArgument
 
@@ -103,7 +105,11 @@ class Counter:
 
     def __init__(self, plan: Plan, values: dict[str, Values] | None = None) -> None:
         self.names = [*plan.sensitive, *([plan.person] if plan.person else [])]
-        self.values = {name: Values() for name in self.names} if values is None else values
+        if values is None:
+            values = {name: Values() for name in plan.sensitive}
+            if plan.person is not None:
+                values[plan.person] = Values(partial(same_key, declared=plan.domain.column(plan.person)))
+        self.values = values
         self._plan = plan
         self._tally = Tally()
 
@@ -234,6 +240,7 @@ class _Shown:
         self._others = list(dict.fromkeys([*plan.sensitive, *([plan.target] if plan.target else []), *plan.keep]))
         self._hashed = list(plan.identifiers) if handing.identifiers == "hash" else []
         self._key = handing.key
+        self._domain = plan.domain
         passed = [*self._others, *self._hashed]
         declared = [n for n in plan.domain.names if n in (*self._cells, *passed)]
         self._order = [*self._cells, *(n for n in declared if n in passed)] if handing.form == "bounds" else declared
@@ -246,7 +253,7 @@ class _Shown:
         columns: dict[str, Any] = {name: values.take(cell) for name, values in self._cells.items()}
         columns |= {name: raw[name].take(picked) for name in self._others}
         if self._hashed:
-            columns |= _hashed(pa.table({name: raw[name] for name in self._hashed}), rows, self._key)
+            columns |= _hashed(pa.table({name: raw[name] for name in self._hashed}), rows, self._key, self._domain)
         return pa.table({name: columns[name] for name in self._order})
 
 

@@ -22,8 +22,9 @@ from discreet import engines
 from discreet._dates import day_number
 from discreet.anonymity._grid import NO_BIN, Grid, make_grid
 from discreet.anonymity._persons import person_codes
-from discreet.domain import Categorical, Date, Domain, Numeric
+from discreet.domain import Categorical, Date, Domain, Numeric, category_text
 from discreet.engines.columns import read_columns
+from discreet.engines.same import same_key
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 Bins = npt.NDArray[np.uint16]
@@ -177,7 +178,8 @@ class Table:
     @cached_property
     def persons(self) -> npt.NDArray[np.int64] | None:
         """Whose row each is, as numbers; None if no column says so."""
-        return None if self.plan.person is None else person_codes(self.identifiers[self.plan.person])
+        name = self.plan.person
+        return None if name is None else person_codes(self.identifiers[name], self.plan.domain.column(name))
 
     @cached_property
     def n_bins(self) -> npt.NDArray[np.int64]:
@@ -217,8 +219,8 @@ def read_table(data: Any, plan: Plan) -> Table:
 def code_column(domain: Domain | None, name: str, values: pa.ChunkedArray) -> Coded:
     """Number the values of a column. Declared categories come first, in their order; numbers in rising order.
 
-    What a reader takes for the same is one value, or it would make a class look diverse: ``1`` and ``1.0`` in a column
-    of numbers, a category with blanks around it, and all that is missing.
+    What a reader takes for the same (`discreet.engines.same`) is one value, or it would make a class look diverse:
+    ``1`` and ``1.0``, a category with blanks around it, and all that is missing.
     """
     column = domain.column(name) if domain is not None else None
     values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
@@ -228,15 +230,16 @@ def code_column(domain: Domain | None, name: str, values: pa.ChunkedArray) -> Co
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
     found = encoded.dictionary.to_pylist()
+    alike = same_key(encoded.dictionary, column).to_pylist()
     numbers = isinstance(column, Numeric) or (column is None and all(_is_number(v) for v in found if v is not None))
     keys: list[float | None] = []
     if numbers:
         keys = [day_number(v) if isinstance(column, Date) else _number(v) for v in found]
         order = sorted(range(len(found)), key=lambda i: (keys[i] is None, keys[i] or 0.0))
     elif isinstance(column, Categorical):
-        place = {str(c): i for i, c in enumerate(column.categories)}
-        texts = [str(_bare(v)) for v in found]
-        order = sorted(range(len(found)), key=lambda i: (place.get(texts[i], len(place)), texts[i]))
+        declared = pa.array([category_text(c) for c in column.categories])
+        place = {key: i for i, key in enumerate(same_key(declared, column).to_pylist())}
+        order = sorted(range(len(found)), key=lambda i: (place.get(alike[i], len(place)), str(alike[i])))
     else:
         order = sorted(range(len(found)), key=lambda i: (found[i] is None, str(found[i])))
     rank = np.empty(len(found) or 1, np.int32)
@@ -244,7 +247,7 @@ def code_column(domain: Domain | None, name: str, values: pa.ChunkedArray) -> Co
     labels: list[Any] = []
     for i in order:
         known = keys[i] if numbers and keys[i] is not None else None
-        same = ("number", known) if known is not None else ("text", _bare(found[i]) if column else found[i])
+        same = ("number", known) if known is not None else ("text", alike[i])
         if same not in first:
             first[same] = len(labels)
             labels.append(found[i])
@@ -253,12 +256,6 @@ def code_column(domain: Domain | None, name: str, values: pa.ChunkedArray) -> Co
         rank[encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)] if len(values) else np.empty(0, np.int32)
     )
     return Coded(name, codes.astype(np.int32), labels, numbers)
-
-
-def _bare(value: Any) -> Any:
-    """Return a text without blanks around it, None if nothing is left or it says that there is no number."""
-    text = value.strip() if isinstance(value, str) else value
-    return None if isinstance(text, str) and text.lower() in ("", "nan") else text
 
 
 def _is_number(value: Any) -> bool:

@@ -22,7 +22,8 @@ from discreet._output import check_place, promise_place, write_with_promise
 from discreet.anonymity._cells import Cells
 from discreet.anonymity._grid import Grid
 from discreet.anonymity._table import Coded, Plan, Table
-from discreet.domain import Date
+from discreet.domain import Date, Domain
+from discreet.engines.same import same_key
 from discreet.errors import InvalidArgument
 from discreet.guarantee import Guarantee
 
@@ -193,7 +194,7 @@ def publish(
         shown = _intervals(cells, own) if output == "interval" else _centers(cells, own)
         columns = {**shown, **_others(table, rows)}
         if identifiers == "hash":
-            columns = {**_hashed(table.identifiers, rows, key), **columns}
+            columns = {**_hashed(table.identifiers, rows, key, table.plan.domain), **columns}
     names = _order_of(table, columns)
     figures = {
         "reached": reached,
@@ -353,12 +354,13 @@ def check_key(key: Any) -> None:
         )
 
 
-def _hashed(identifiers: pa.Table, rows: IntArray, key: bytes | None) -> dict[str, pa.Array]:
+def _hashed(identifiers: pa.Table, rows: IntArray, key: bytes | None, domain: Domain) -> dict[str, pa.Array]:
+    """Hash what is compared, not what is spelled: one mark per person."""
     if identifiers.num_columns:
         check_key(key)
     shown_columns = {}
     for name in identifiers.column_names:
-        encoded = identifiers[name].combine_chunks().dictionary_encode()
+        encoded = same_key(identifiers[name], domain.column(name)).dictionary_encode()
         marks = [_mark(key or b"", name, value) for value in encoded.dictionary.to_pylist()]
         hashed = pa.DictionaryArray.from_arrays(encoded.indices, pa.array(marks, pa.string())).dictionary_decode()
         shown_columns[name] = hashed.take(pa.array(rows))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,8 @@ def column_batches(
 ) -> Iterator[tuple[list[FloatArray], dict[str, pa.Array]]]:
     """Yield some rows at a time: the coordinates of the columns of a domain, and the named columns as they are.
 
-    A column has one type in all batches; where files disagree on it, it is text.
+    A column has one type in all batches. Where files disagree on it, whole numbers of several sizes are those of the
+    largest, and all else is text.
 
     Examples
     --------
@@ -101,12 +103,23 @@ def _places(source: Source, part: Part, names: Sequence[str]) -> list[int]:
     return [known.index(name) for name in names]
 
 
-def _shared_kinds(placed: Sequence[tuple[Part, Sequence[int]]], names: Sequence[str]) -> dict[str, pa.DataType]:
+@dataclass(frozen=True)
+class _Rounded:
+    """Text, of numbers that some files keep no more precisely than in a floating-point type."""
+
+    kind: pa.DataType
+
+
+def _shared_kinds(
+    placed: Sequence[tuple[Part, Sequence[int]]], names: Sequence[str]
+) -> dict[str, pa.DataType | _Rounded]:
     """Return the columns whose type differs from file to file, and the one to give them all: text, if need be.
 
-    What has a single part has a single type. A file that says of a column no more than that it is empty has none.
+    What has a single part has a single type. A file that says of a column no more than that it is empty has none. Where
+    a file keeps whole numbers as floating-point ones, it has rounded them: then they are rounded alike everywhere, or
+    one number would be two (`_Rounded`).
     """
-    found: dict[str, pa.DataType] = {}
+    found: dict[str, pa.DataType | _Rounded] = {}
     for i, name in enumerate(names if len(placed) > 1 else ()):
         kinds = set()
         for part, places in placed:
@@ -115,12 +128,26 @@ def _shared_kinds(placed: Sequence[tuple[Part, Sequence[int]]], names: Sequence[
             kinds.add(None if pa.types.is_null(kind) else _as_arrow(pa.array([], kind)).type)
         if len(kinds) > 1:
             typed = kinds - {None}
-            found[name] = typed.pop() if len(typed) == 1 else pa.large_string()
+            found[name] = typed.pop() if len(typed) == 1 else _common(typed)
     return found
 
 
-def _of_kind(column: pa.Array, kind: pa.DataType) -> pa.Array:
+def _common(kinds: set[pa.DataType]) -> pa.DataType | _Rounded:
+    """Return the one type for columns of several: the larger of whole numbers, else text."""
+    if all(pa.types.is_integer(kind) for kind in kinds):
+        wide = {kind for kind in kinds if pa.types.is_unsigned_integer(kind) and kind.bit_width == 64}
+        return pa.large_string() if wide and len(kinds) > 1 else pa.int64()
+    floats = [kind for kind in kinds if pa.types.is_floating(kind)]
+    whole = any(pa.types.is_integer(kind) for kind in kinds)
+    return _Rounded(min(floats, key=lambda kind: kind.bit_width)) if floats and whole else pa.large_string()
+
+
+def _of_kind(column: pa.Array, kind: pa.DataType | _Rounded) -> pa.Array:
     """Give a column the type of its fellows: it has it, or is to be text, or is all missing."""
+    if isinstance(kind, _Rounded):
+        return as_text(column.cast(kind.kind, safe=False) if pa.types.is_integer(column.type) else column)
+    if pa.types.is_integer(kind) and pa.types.is_integer(column.type):
+        return column.cast(kind)
     if pa.types.is_large_string(kind):
         return as_text(column)
     return column if column.type == kind else pa.nulls(len(column), kind)

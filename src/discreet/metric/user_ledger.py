@@ -20,6 +20,7 @@ import numpy.typing as npt
 from discreet import _checks
 from discreet._checks import Exact
 from discreet._output import write_whole
+from discreet.engines.same import same_text
 from discreet.errors import BudgetExceeded, DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.guarantee import Guarantee
 
@@ -264,10 +265,14 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
             small = max(ledger._lifetime, ledger._per_period or 0) * ledger._denominator <= _LARGEST
             for name, (users, amounts) in facts["spent"].items():
                 tally = _Tally()
-                names, units = read_names(users), np.array([_units(x) for x in amounts], object)
+                names, units = _given_names(users), np.array([_units(x) for x in amounts], object)
                 if len(names) != len(units) or (names[1:] <= names[:-1]).any():
                     raise FormatError("users and amounts do not fit together")
-                tally.users, tally.units = names, units.astype(np.int64) if small else units
+                # Older files may spell one user in several ways: what was spent under all of them is his.
+                tally.users, own = np.unique(_one_spelling(names), return_inverse=True)
+                together = np.zeros(len(tally.users), object)
+                np.add.at(together, own.ravel(), units)
+                tally.units = together.astype(np.int64) if small else together
                 if name == "":
                     ledger._life = tally
                 else:
@@ -316,7 +321,18 @@ def metric_of(guarantee: Guarantee) -> str:
 
 
 def read_names(users: Any) -> npt.NDArray[Any]:
-    """Read user names: whole numbers as int64, text as text."""
+    """Read user names: whole numbers as int64, text as text, spelled in one way (`discreet.engines.same`).
+
+    Otherwise ``ann`` and ``" ann"`` would each have a budget, and one person both.
+    """
+    return _one_spelling(_given_names(users))
+
+
+def _one_spelling(names: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return same_text(names) if names.dtype.kind == "U" else names
+
+
+def _given_names(users: Any) -> npt.NDArray[Any]:
     fix = "users=table['user']"
     if users is None or isinstance(users, (str, bytes, dict)):
         raise InvalidType("users", type(users).__name__, "an array of whole numbers or of text, one a row", fix)
