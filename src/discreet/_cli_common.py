@@ -84,7 +84,12 @@ def show_promise(guarantee: Any) -> None:
     """Show what is promised, in red if it does not hold."""
     from rich.panel import Panel
 
-    colour = "red" if guarantee.seeded else "green"
+    kept = guarantee.parameters.get("kept")
+    if kept:
+        from discreet.guarantee import kept_text
+
+        console.print(f"[bold yellow]What it costs.[/] {escape(kept_text(kept))}")
+    colour = "red" if guarantee.seeded else "yellow" if kept else "green"
     console.print(Panel(escape(str(guarantee)), title="What is promised", border_style=colour))
 
 

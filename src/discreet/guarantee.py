@@ -288,7 +288,15 @@ class Guarantee:
             stated = ", ".join(f"{k} = {_rule_text(v)}" for k, v in kept.items() if v is not None)
             sampled = self.parameters.get("output") == "sample"
             head = "The rows were drawn from a table that satisfies" if sampled else "This table satisfies"
-            return f"{head} {stated or 'no stated property'}; it promises no differential privacy."
+            kept_columns = self.parameters.get("kept")
+            if not kept_columns:
+                return f"{head} {stated or 'no stated property'}; it promises no differential privacy."
+            known = ", ".join(map(str, self.parameters.get("quasi_identifiers", ())))
+            where = f" in the columns that were generalised ({known}) only" if stated and known else ""
+            return (
+                f"{head} {stated or 'no stated property'}{where}; it promises no differential privacy. "
+                f"{kept_text(kept_columns)}"
+            )
         if math.isinf(epsilon):
             return "This release carries NO privacy guarantee (epsilon is infinite)."
         if epsilon == 0:
@@ -302,6 +310,30 @@ class Guarantee:
             f"This release satisfies {name} in the {self.model} model (neighbours: {self.neighbours}): no outcome is "
             f"more than e^{_up(epsilon)} = {factor} times as likely for one neighbour as for the other{slack}."
         )
+
+
+def kept_text(kept: Mapping[str, Any]) -> str:
+    """Say which columns an anonymous table passes on as they are, and what that costs.
+
+    Examples
+    --------
+    >>> kept_text({"columns": ["hours", "weight"], "k": 1, "unique": 0.995})
+    'Columns hours, weight were passed on as they are: if they are known too, the smallest group is 1 and 99.5 % of \
+the rows are unique.'
+    """
+    names = [str(name) for name in kept["columns"]]
+    were = f"Column {names[0]} was" if len(names) == 1 else f"Columns {', '.join(names)} were"
+    told = "it is" if len(names) == 1 else "they are"
+    if "k" not in kept:
+        return f"{were} passed on as {told}."
+    share = 100 * float(kept["unique"])
+    # Rounded up, and never to all or to none where it is not so.
+    shown = "no row is" if not share else "all rows are" if share == 100 else f"{_share_text(share)} % of the rows are"
+    return f"{were} passed on as {told}: if {told} known too, the smallest group is {kept['k']} and {shown} unique."
+
+
+def _share_text(share: float) -> str:
+    return "more than 99.9" if share > 99.9 else "less than 0.1" if share < 0.1 else f"{math.ceil(share * 10) / 10:g}"
 
 
 def _rule_text(value: Any) -> str:

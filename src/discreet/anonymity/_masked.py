@@ -15,7 +15,7 @@ from discreet._dates import date_array
 from discreet.anonymity._cells import Cells
 from discreet.anonymity._grid import Grid
 from discreet.anonymity._table import Table
-from discreet.anonymity.release import Release, _hashed, _order_of, _others
+from discreet.anonymity.release import Release, _hashed, _kept_by, _order_of, _others, unknown_columns
 from discreet.domain import Date
 from discreet.errors import InvalidArgument
 from discreet.guarantee import Guarantee
@@ -84,6 +84,9 @@ def masked_release(
     columns |= _others(table, rows)
     if handing.identifiers == "hash":
         columns = {**_hashed(table.identifiers, rows, handing.key, table.plan.domain), **columns}
+    kept = _kept_by(table, cells.of[rows], rows)
+    if kept and facts.get("reached", {}).get("k") is None:  # no groups are promised, so none become smaller
+        kept = {"kept": {"columns": kept["kept"]["columns"]}}
     guarantee = Guarantee(
         "syntactic",
         unit="one row",
@@ -94,9 +97,10 @@ def masked_release(
             "dropped_for_missing_values": table.dropped,
             "identifiers": handing.identifiers if table.identifiers.num_columns else "none",
             **({"disclosure": dict(disclosure)} if disclosure else {}),
+            **kept,
         },
         domain=table.plan.domain,
-        assumptions=tuple(notes),
+        assumptions=(*unknown_columns(kept), *notes),
         seeded=random and stream.seeded,
     )
     made = pa.table({name: columns[name] for name in _order_of(table, columns)})

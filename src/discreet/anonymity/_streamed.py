@@ -24,6 +24,7 @@ from discreet.anonymity._cells import Cells
 from discreet.anonymity._counted import Tally, Values
 from discreet.anonymity._frontier import enforce
 from discreet.anonymity._grid import NO_BIN
+from discreet.anonymity._kept import KeptCounter
 from discreet.anonymity._shuffled import Shuffler
 from discreet.anonymity._table import Coded, Plan
 from discreet.anonymity.release import _bounds, _centers, _flat, _hashed, _intervals, check_key, promise
@@ -154,18 +155,21 @@ def release_file(
     source = engines.open(data, plan.domain)
     check_target(target, promised=True, source=source)
     stream = noise.generator(handing.random_state)
-    counter, total = Counter(plan), 0
-    for bins, kept, raw in _batches(source, plan, counter.names):
+    counter, passed, total = Counter(plan), KeptCounter(plan), 0
+    for bins, kept, raw in _batches(source, plan, list(dict.fromkeys([*counter.names, *passed.names]))):
         total += len(kept)
-        counter.add(putting.route(bins), raw)
+        place = putting.route(bins)
+        counter.add(place, raw)
+        passed.add(place, raw)
     counts = counter.result()
     decided = putting.decide(counts)
     figures, _ = _figures(rules, counts, decided.of_place[counts.place], total)
+    figures |= passed.result(decided.of_place)
     guarantee = promise(
         plan, rules, figures, handing.output, handing.identifiers, method=method, settings=decided.settings,
         notes=notes, stream=stream,
     )  # fmt: skip
-    again, seen = Counter(plan, counter.values), 0
+    again, passed_again, seen = Counter(plan, counter.values), KeptCounter(plan), 0
     shown = _Shown(plan, decided, handing, flat=Path(target).suffix.lower() not in PARQUET)
     cell_of = np.append(decided.of_place, -1)  # the last is for a place that the first pass did not meet
     with ExitStack() as stack:
@@ -178,6 +182,7 @@ def release_file(
             seen += len(kept)
             own = cell_of[np.minimum(putting.route(bins), len(cell_of) - 1)]
             again.add(own, raw)
+            passed_again.add(own, raw)
             (out.write if mixed is None else mixed.add)(shown.table(own, raw))
         if mixed is not None:
             for table in mixed.tables():
@@ -185,6 +190,7 @@ def release_file(
         # What was written is counted as a table of its own: cells in place of places.
         written = again.result()
         recounted, good = _figures(rules, written, written.place, seen)
+        recounted |= passed_again.result()
         if not good or recounted != figures:
             raise DataSourceError(
                 "data: the table changed while it was read, or gives other rows each time; write it out first"
@@ -308,7 +314,8 @@ class ToFile:
         The same rows, cells and guarantee as `transform`, in two passes over batches: one counts rows by cell,
         sensitive value and person and finds the cells, one writes the rows and counts them again. The file appears,
         with its promise beside it, only if the second count keeps what is promised. What is held are counts and one
-        batch; the counts grow with the different sensitive values, and with the persons if k counts persons.
+        batch; the counts grow with the different sensitive values, with the persons if k counts persons, and with the
+        combinations of kept columns.
 
         Parameters
         ----------

@@ -21,6 +21,7 @@ from discreet._dates import date_array
 from discreet._output import check_place, promise_place, write_with_promise
 from discreet.anonymity._cells import Cells
 from discreet.anonymity._grid import Grid
+from discreet.anonymity._kept import KeptCounter
 from discreet.anonymity._table import Coded, Plan, Table
 from discreet.domain import Date, Domain
 from discreet.engines.same import same_key
@@ -186,6 +187,7 @@ def publish(
     if output == "sample":
         drawn, own, donors = _sample(table, cells, stream)
         columns = {**drawn, **_others(table, donors)}
+        kept = _kept_by(table, own, donors, persons=False)  # a drawn row is nobody's
         rows = np.empty(0, np.int64)
     else:
         if order == "shuffled":
@@ -193,6 +195,7 @@ def publish(
         own = cells.of[rows]
         shown = _intervals(cells, own) if output == "interval" else _centers(cells, own)
         columns = {**shown, **_others(table, rows)}
+        kept = _kept_by(table, own, rows)
         if identifiers == "hash":
             columns = {**_hashed(table.identifiers, rows, key, table.plan.domain), **columns}
     names = _order_of(table, columns)
@@ -202,6 +205,7 @@ def publish(
         "cells": len(np.unique(own)),
         "suppressed": suppressed,
         "dropped_for_missing_values": table.dropped,
+        **kept,
     }
     guarantee = promise(
         table.plan, rules, figures, output, identifiers, method=method, settings=settings, notes=notes, stream=stream
@@ -241,9 +245,29 @@ def promise(
         unit="one row" if plan.person is None else "one person",
         parameters=facts,
         domain=plan.domain,
-        assumptions=(_SAMPLE if output == "sample" else _CLASSES, *linked, *notes),
+        assumptions=(_SAMPLE if output == "sample" else _CLASSES, *unknown_columns(facts), *linked, *notes),
         seeded=output == "sample" and stream.seeded,
     )
+
+
+def unknown_columns(facts: Mapping[str, Any]) -> tuple[str, ...]:
+    """Say what a promise of k assumes of the columns that are passed on as they are."""
+    columns = facts.get("kept", {}).get("columns", ())
+    return (f"an attacker knows nothing of a person from {_listed(columns)}, passed on unchanged",) if columns else ()
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"column {names[0]}" if len(names) == 1 else f"the columns {', '.join(names)}"
+
+
+def _kept_by(table: Table, own: IntArray, rows: IntArray, persons: bool = True) -> dict[str, Any]:
+    """Measure what the kept columns of released rows cost, given their cells."""
+    counter = KeptCounter(table.plan, persons)
+    if counter.columns:
+        picked = pa.array(rows)
+        sources = {name: table.identifiers if name == counter.person else table.others for name in counter.names}
+        counter.add(own, {name: held[name].take(picked).combine_chunks() for name, held in sources.items()})
+    return counter.result()
 
 
 def _order_of(table: Table, columns: Mapping[str, Any]) -> list[str]:

@@ -95,6 +95,9 @@ def recount(
             failures.append(f"k is {found['k']}, required {required['k']}")
         elif found["k"] < reached.get("k", 0):
             failures.append(f"k is {found['k']}, stated as reached {reached['k']}")
+    passed = [name for name in facts.get("kept", {}).get("columns", ()) if name in table.column_names]
+    if passed and "k_counts" not in facts:
+        _kept(table, [*shown, *passed], facts["kept"], found, failures)
     for name in secret:
         if name in table.column_names:
             _sensitive(table[name].to_pylist(), classes, name, required, reached, found, failures, notes)
@@ -107,6 +110,19 @@ def _classes(table: pa.Table, columns: Sequence[str]) -> list[list[int]]:
     for place, row in enumerate(zip(*(table[c].to_pylist() for c in columns), strict=True)):
         groups[repr(row)].append(place)
     return list(groups.values())
+
+
+def _kept(
+    table: pa.Table, columns: Sequence[str], stated: dict[str, Any], found: dict[str, Any], failures: list[str]
+) -> None:
+    """Count the groups that somebody sees who also knows the columns that were passed on."""
+    sizes = [len(rows) for rows in _classes(table, columns)]
+    found["k_with_kept"], unique = min(sizes, default=0), sizes.count(1) / max(table.num_rows, 1)
+    if found["k_with_kept"] < stated.get("k", 0) or unique > stated.get("unique", 1.0) + _SLACK:
+        failures.append(
+            f"with the kept columns k is {found['k_with_kept']} and {unique:.4g} of the rows are unique, "
+            f"stated {stated.get('k')} and {stated.get('unique')}"
+        )
 
 
 def _sensitive(

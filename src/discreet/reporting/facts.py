@@ -200,6 +200,9 @@ def _anonymous(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
     if quasi and table.num_rows:
         found = anonymity.risk(table, quasi, sensitive or None)
         out["risk"] = found.to_dict()
+        kept = [n for n in guarantee.parameters.get("kept", {}).get("columns", ()) if n in names]
+        if kept:
+            out["risk_with_kept"] = anonymity.risk(table, [*quasi, *kept]).to_dict()
         sizes = table.group_by(quasi).aggregate([([], "count_all")]).column("count_all").to_numpy()
         edges = np.unique(np.quantile(sizes, np.linspace(0, 1, 13)).astype(int))
         edges = np.append(edges, edges[-1] + 1) if len(edges) > 1 else np.array([edges[0], edges[0] + 1])

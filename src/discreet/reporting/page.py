@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from discreet.guarantee import kept_text
 from discreet.reporting import svg
 
 #: The browser itself keeps the page from asking for anything.
@@ -30,6 +31,7 @@ p, li { max-width: 46rem; }
 .card b { display: block; font-size: 1.25rem; overflow-wrap: anywhere; }
 .card span { color: var(--soft); font-size: .85rem; }
 .alarm { border: 2px solid var(--mark); border-radius: .5rem; padding: .6rem .9rem; margin: 1rem 0; }
+.cost { border: 2px solid var(--sand); border-radius: .5rem; padding: .6rem .9rem; margin: 1rem 0; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; margin: .4rem 0; font-size: .92rem; }
 caption { text-align: left; color: var(--soft); }
@@ -87,7 +89,11 @@ def _head(facts: dict[str, Any]) -> str:
             cards.append(("δ", f"{promise['delta']:.2g}"))
     reached = facts["parameters"].get("reached", {})
     if "k" in reached:
-        cards.append(("everyone hides among", f"{int(reached['k']):,}"))
+        kept = facts["parameters"].get("kept")
+        only = ", in the generalised columns" if kept else ""
+        cards.append((f"everyone hides among{only}", f"{int(reached['k']):,}"))
+        if kept and "k" in kept:
+            cards.append(("with the kept columns known", f"{int(kept['k']):,}"))
     rows = release.get("rows", release.get("reports"))
     if rows is not None:
         cards.append(("rows" if "rows" in release else "reports", f"{rows:,.0f}"))
@@ -111,7 +117,9 @@ def _alarms(facts: dict[str, Any]) -> str:
         alarms.append("The seal is broken: the file or its promise was changed after it was made. Believe neither.")
     if facts["promise"]["epsilon"] is not None and math.isinf(facts["promise"]["epsilon"]):
         alarms.append("There is no privacy: ε is infinite.")
-    return "".join(f'<div class="alarm mark">{escape(text)}</div>' for text in alarms)
+    kept = facts["parameters"].get("kept")
+    costs = f'<div class="cost">{escape(kept_text(kept))}</div>' if kept else ""
+    return costs + "".join(f'<div class="alarm mark">{escape(text)}</div>' for text in alarms)
 
 
 def _promise(facts: dict[str, Any]) -> str:
@@ -189,6 +197,8 @@ def _released(facts: dict[str, Any]) -> str:
         parts.append(f"<p>{escape(release['note'])}</p>")
     if "risk" in release:
         parts.append(_risk(release["risk"]))
+    if "risk_with_kept" in release:
+        parts.append("<h3>If the columns that were passed on are known too</h3>" + _risk(release["risk_with_kept"]))
     if release.get("first_rows"):
         names = list(release["first_rows"][0])
         rows = [tuple(row[n] for n in names) for row in release["first_rows"]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from discreet.guarantee import Guarantee
+from discreet.guarantee import Guarantee, kept_text
 
 
 def for_lawyers(guarantee: Guarantee) -> list[str]:
@@ -96,11 +96,17 @@ def _of_tables(guarantee: Guarantee) -> list[str]:
     k = reached.get("k")
     lines = []
     if k is not None:
-        person = guarantee.parameters.get("person")
-        lines.append(
-            f"Every {'person' if person else 'row'} of the table looks exactly like at least {int(k) - 1:,} others in "
-            "all the columns by which somebody could be recognised."
-        )
+        each = "person" if guarantee.unit == "one person" else "row"
+        kept = guarantee.parameters.get("kept")
+        known = ", ".join(map(str, guarantee.parameters.get("quasi_identifiers", ())))
+        where = "all the columns by which somebody could be recognised"
+        if kept:
+            where = "the columns that were generalised" + (f" ({known})" if known else "") + ", and only in those"
+        drawn = guarantee.parameters.get("output") == "sample"
+        table = "of the table from which these rows were drawn" if drawn else "of the table"
+        lines.append(f"Every {each} {table} looks exactly like at least {int(k) - 1:,} others in {where}.")
+        if kept:
+            lines.append(kept_text(kept))
     lines.append(
         "This hides who is who. It does not hide that a person is in the table, nor what all the rows of a group have "
         "in common, and it makes no promise against somebody who knows more than those columns."
@@ -132,6 +138,9 @@ def for_experts(guarantee: Guarantee) -> list[str]:
         required = guarantee.parameters.get("required", {})
         lines = ["for all rows r: |{s : QI(s) = QI(r)}| >= k"]
         lines += [f"required: {name} = {value}" for name, value in dict(required).items()]
+        kept = guarantee.parameters.get("kept")
+        if kept and "k" in kept:
+            lines.append(f"QI without {', '.join(map(str, kept['columns']))}; with them: k = {kept['k']}")
         return lines
     loss = "rate · d(x, x′)" if guarantee.model == "metric" else "ε"
     slack = f" + {guarantee.delta:g}" if guarantee.delta else ""
