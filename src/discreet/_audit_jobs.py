@@ -14,8 +14,9 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from discreet import _dates
 from discreet._output import promise_place
-from discreet.domain import Categorical, Domain
+from discreet.domain import Categorical, Domain, category_text
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument
 from discreet.evaluation.audited import AuditedMechanism, audited_mechanism, audited_mechanisms, audited_tables
 from discreet.evaluation.recount import recount
@@ -121,8 +122,15 @@ def _synopsis(path: Path, found: Examined) -> None:
     found.add("checksum", True, "the file is, byte for byte, the one that was written")
     found.add("seal", True, f"promise and content are those that were sealed: {made.digest}")
     _ledger(made.guarantee, found)
-    inside = (made.lower >= made.domain.low).all() and (made.upper <= made.domain.high).all()
-    found.add("domain", bool(inside), f"{made.n_leaves:,} boxes within the bounds of {', '.join(made.domain.names)}")
+    inside = (made.lower >= made.domain.low) & (made.upper <= made.domain.high)
+    # A leaf of missing values has no place on the axis, and NaN for both of its ends.
+    own = np.array([c.missing == "own" for c in made.domain])
+    missing = np.isnan(made.lower) & np.isnan(made.upper) & own
+    found.add(
+        "domain",
+        bool((inside | missing).all()),
+        f"{made.n_leaves:,} boxes within the bounds of {', '.join(made.domain.names)}",
+    )
     finite = np.isfinite(made.weights).all() and (made.variances >= 0).all()
     found.add("weights", bool(finite), "all weights and variances are numbers")
 
@@ -160,7 +168,7 @@ def _table(path: Path, data: bytes, promise_data: bytes, found: Examined) -> Non
         whole = promise.verify(data)
         said = f"the table is the one that was sealed: {promise.digest}"
         found.add("seal", whole, said if whole else "table or promise was changed after they were written")
-    table = _read(path, data)
+    table = _read(path, data, promise.domain)
     if promise.domain is not None:
         _columns(table, promise, promise.domain, found)
     if promise.model == "syntactic":
@@ -177,10 +185,15 @@ def _table(path: Path, data: bytes, promise_data: bytes, found: Examined) -> Non
             found.add("recount", None, text)
 
 
-def _read(path: Path, data: bytes) -> pa.Table:
+def _read(path: Path, data: bytes, domain: Domain | None) -> pa.Table:
     if path.suffix.lower() in (".parquet", ".pq"):
         return pq.read_table(io.BytesIO(data))
-    return pa_csv.read_csv(io.BytesIO(data))
+    # Categories are texts: read as numbers, 01234 would be another one than was declared.
+    texts = {c.name: pa.string() for c in domain or () if isinstance(c, Categorical)}
+    options = pa_csv.ConvertOptions(
+        column_types=texts, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+    )
+    return pa_csv.read_csv(io.BytesIO(data), convert_options=options)
 
 
 def _short(value: Any) -> str:
@@ -200,18 +213,23 @@ def _columns(table: pa.Table, promise: Guarantee, domain: Domain, found: Examine
             wrong.append(f"column {column.name!r} names people")
         values = table[column.name].to_pylist()
         if promise.model != "syntactic" and isinstance(column, Categorical):
-            known = {str(c) for c in column.categories}
+            known = {category_text(c) for c in column.categories}
             wrong += [f"column {column.name!r} holds a value that is not declared"] * any(
-                v is not None and str(v) not in known for v in values
+                v is not None and category_text(v) not in known for v in values
             )
         elif promise.model != "syntactic" and promise.parameters.get("remap") in _BOUNDED:
-            numbers = [v for v in values if isinstance(v, (int, float))]
+            numbers = [v for v in map(_number, values) if v is not None]
             if any(not column.low <= v <= column.high for v in numbers):
                 wrong.append(f"column {column.name!r} leaves its bounds")
     for text in wrong:
         found.add("domain", False, text)
     if not wrong:
         found.add("domain", True, f"{table.num_rows:,} rows; all {table.num_columns} columns are declared")
+
+
+def _number(value: Any) -> float | None:
+    """Return a number, or a date as one; None for what is neither, such as an interval."""
+    return float(value) if isinstance(value, (int, float)) else _dates.day_number(value)
 
 
 def _local(data: bytes, found: Examined) -> None:

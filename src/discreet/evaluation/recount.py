@@ -100,8 +100,24 @@ def recount(
         _kept(table, [*shown, *passed], facts["kept"], found, failures)
     for name in secret:
         if name in table.column_names:
-            _sensitive(table[name].to_pylist(), classes, name, required, reached, found, failures, notes)
+            _sensitive(_values(table, name, guarantee), classes, name, required, reached, found, failures, notes)
     return Recount(found, tuple(failures), tuple(notes))
+
+
+def _values(table: pa.Table, name: str, guarantee: Guarantee) -> list[Any]:
+    """Return a column's values: numbers by value, also where the table keeps them as texts."""
+    values: list[Any] = table[name].to_pylist()
+    domain = guarantee.domain
+    if domain is None or name not in domain.names or domain.column(name).kind != "numeric":
+        return values
+    return [_number(value) if isinstance(value, str) else value for value in values]
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _classes(table: pa.Table, columns: Sequence[str]) -> list[list[int]]:

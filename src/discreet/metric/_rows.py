@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from discreet import engines
 from discreet._people import released_columns
-from discreet.domain import Domain, FloatArray, as_domain
+from discreet.domain import Domain, FloatArray, as_domain, category_text
 from discreet.errors import InvalidArgument
 
 #: Rows that get their noise together. A seeded run depends on it: noise is drawn chunk by chunk, in this size, whether
@@ -124,4 +124,4 @@ def _arrow(column: Any) -> pa.Array:
     """Return a column with a type of its own, also where there are no rows or categories are of several kinds."""
     if column.dtype.kind != "O":
         return pa.array(column)
-    return pa.array([str(value) for value in column], pa.string())
+    return pa.array([category_text(value) for value in column], pa.string())
