@@ -19,6 +19,7 @@ _CODES_CHECKED = "Exit codes: 0 done, 1 {failed}, 2 bad usage or input."
 CHOICES = {
     "synopsis": ("grid", "tree"),
     "rule": ("rugnik", "eugkm", "adaptive"),
+    "refine": ("auto", "consistent", "project", "threshold", "mixture", "none"),
     "partitioner": ("binary", "median", "quantile", "uniform", "privtree", "density"),
     "anonymize": ("density-tree", "mondrian", "microaggregation", "generalization"),
     "form": ("interval", "center", "sample"),

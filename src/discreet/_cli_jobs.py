@@ -84,12 +84,15 @@ def ledger_rows(guarantee: Guarantee) -> list[tuple[str, str, str]]:
     return [*body, ("spent", "", f"{float(guarantee.spent):.6g}")]
 
 
-def cluster(file: Path, n_clusters: int, output: Path | None) -> tuple[Synopsis, ClusterResult, pa.Table]:
-    """Find centres in a saved synopsis, and write them if a place is named."""
+def cluster(
+    file: Path, n_clusters: int, output: Path | None, settings: dict[str, Any]
+) -> tuple[Synopsis, ClusterResult, pa.Table]:
+    """Find centres in a saved synopsis, and write them if a place is named. Settings that are None are left out."""
     if output is not None:
         check_place(output)
+    given = {name: value for name, value in settings.items() if value is not None}
     made = Synopsis.load(file)
-    found = cluster_synopsis(made, n_clusters)
+    found = cluster_synopsis(made, n_clusters, **given)
     return made, found, _write_centers(made, found, output)
 
 

@@ -37,6 +37,8 @@ class Key:
     choices: tuple[str, ...] = ()
 
 
+#: What may be done to the counts of a synopsis before it is clustered: `discreet.clustering.cluster.NAMES`.
+REFINE = ("auto", "consistent", "project", "threshold", "mixture", "none")
 _SEED = Key(("whole",), "repeat a run; its result must not be published", 1)
 _UNIT = Key(("text",), "one row is what is hidden; needed where the schema names a person", "row", choices=("row",))
 _EPSILON = Key(("number",), "privacy budget: smaller is more private, and coarser", 1.0, True)
@@ -61,6 +63,7 @@ PARAMETERS: dict[str, dict[str, Key]] = {
         "n_clusters": Key(("whole",), "number of centres", 8, True),
         "epsilon": Key(("number",), "privacy budget; leave it and [schema] out if the data are a synopsis", 1.0),
         "method": Key(("text",), "the synopsis under the clusters", "auto", choices=("auto", "grid", "tree")),
+        "refine": Key(("text",), "what is done to its counts before; auto takes what suits it", "auto", choices=REFINE),
         "rows": _ROWS,
         "unit": _UNIT,
         "seed": _SEED,

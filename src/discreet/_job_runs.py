@@ -59,7 +59,7 @@ def _synopsis(job: Job, data: str, places: Places) -> Done:
     made = _cli_jobs.synopsis(data, _schema(job), epsilon, places["release"], method, given, seed, unit)
     figures, files = _cli_jobs.figures(made, places["release"]), {"release": places["release"]}
     if "centers" in places:
-        _cli_jobs.cluster(places["release"], job.parameters["n_clusters"], places["centers"])
+        _cli_jobs.cluster(places["release"], job.parameters["n_clusters"], places["centers"], {})
         files["centers"] = places["centers"]
     return made.guarantee, files, figures, made
 
@@ -67,9 +67,10 @@ def _synopsis(job: Job, data: str, places: Places) -> Done:
 def _cluster(job: Job, data: str, places: Places) -> Done:
     given, files = job.parameters, {"centers": places["centers"]}
     if job.schema is None:
-        made, found, _ = _cli_jobs.cluster(Path(data), given["n_clusters"], places["centers"])
+        settings = {"refine": given.get("refine")}
+        made, found, _ = _cli_jobs.cluster(Path(data), given["n_clusters"], places["centers"], settings)
     else:
-        settings = {"synopsis": given.get("method"), "n_rows": given.get("rows")}
+        settings = {"synopsis": given.get("method"), "n_rows": given.get("rows"), "refine": given.get("refine")}
         release = places.get("release")
         made, found = _cli_jobs.private_centers(
             data,

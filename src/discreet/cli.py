@@ -232,13 +232,21 @@ def cluster(
     file: Annotated[Path, typer.Argument(help="A synopsis, as 'discreet synopsis' writes it.")],
     n_clusters: Annotated[int, typer.Option("--n-clusters", "-k", help="Number of centres.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="CSV file for the centres.")] = None,
+    refine: Annotated[
+        str,
+        typer.Option(
+            help="What is done to the counts before: auto (what suits them), consistent, project, threshold, mixture "
+            "or none.",
+            autocompletion=complete("refine"),
+        ),
+    ] = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print centres and weights as JSON instead.")] = False,
 ) -> None:
     """Find cluster centres in a synopsis. This costs no privacy: the rows are not needed any more."""
     with working("Clustering ..."):
         from discreet import _cli_jobs
 
-        made, found, table = _cli_jobs.cluster(file, n_clusters, output)
+        made, found, table = _cli_jobs.cluster(file, n_clusters, output, {"refine": refine})
     if as_json:
         typer.echo(json.dumps(_cli_jobs.cluster_figures(made, found, output)))
         return

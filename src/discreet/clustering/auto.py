@@ -21,6 +21,9 @@ The constants were chosen on generated tables by ``benchmarks/tune_auto.py``, wh
 not settled by it: TIGHT_FACTOR, where the generated tables cannot tell 0.7 to 1.6 apart. The argument above asks for
 more than 1.6, and that 1.6 does well on the public set Birch2 was known when it was taken. COARSE comes from the study
 optimal-grid. MIXTURE_WORK, PROBE_CELLS and DEEPEST bound time and memory.
+
+The refinement follows one rule, `refinement`, whether the synopsis is about to be made (`choose`) or is there already,
+made by whomever (`refinement_for`).
 """
 
 from __future__ import annotations
@@ -31,12 +34,16 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from discreet import noise
 from discreet.domain import Categorical, Domain
 from discreet.engines import GridMap, Source
 from discreet.guarantee import Ledger
 from discreet.noise import Generator
+from discreet.synopses import Synopsis
 from discreet.synopses._axes import tie_order
+from discreet.synopses._consistency import rate_of
 from discreet.synopses._publish import TYPICAL_OFFSET, noise_scale
 from discreet.synopses.grid_rules import least_parts, rugnik_root
 
@@ -53,9 +60,9 @@ PROBE_FROM, PROBE_SHARE = 90.0, Fraction(1, 10)
 PROBE_CELLS, PROBE_ROWS, PROBE_CELLS_PER_CLUSTER = 144, 1.0, 16
 #: Clusters are tight if cells above the noise hold at least this share of the rows on at most this share of the domain.
 TIGHT_ROWS, TIGHT_DOMAIN = 0.95, 0.15
-#: For tight clusters: the parts per axis times so many, and the refinement. The argument for an occupied share ρ asks
+#: For tight clusters: the parts per axis times so many. The argument for an occupied share ρ asks
 #: for ρ^(-2/(4+d)) as many parts: 1.7 or more for ρ up to `TIGHT_DOMAIN` and three axes.
-TIGHT_FACTOR, TIGHT_REFINE = 1.6, "threshold"
+TIGHT_FACTOR = 1.6
 #: Above so many cells times clusters a mixture takes too long to fit.
 MIXTURE_WORK = 400_000
 #: Many axes: up to this z a coarse grid with means, of so many cells for each cluster; a tree from there on.
@@ -113,21 +120,86 @@ def choose(n_rows: float, domain: Domain, n_clusters: int, epsilon: float, tight
         whole = plain and not any(c.missing == "own" for c in domain)
         if whole and x < RICH * rows_for_a_mean(d):
             parts = coarse_parts(domain, CELLS_PER_CLUSTER * n_clusters)
-            return Choice("grid", {"rule": parts, "n_clusters": n_clusters, "leaf_means": True}, ("project",))
+            steps = refinement(x, n_axes=d, parts=min(parts), work=math.prod(parts) * n_clusters, means=True)
+            return Choice("grid", {"rule": parts, "n_clusters": n_clusters, "leaf_means": True}, steps)
         share = SOME_AXES_SHARE if d <= SOME_AXES else TREE_SHARE
         shares = (share, 0, 1 - share)
         settings = {"partitioner": "privtree", "max_depth": DEEPEST, "leaf_means": True, "shares": shares}
-        return Choice("tree", {**settings, "n_clusters": n_clusters}, ("threshold",))
+        # With means the rule needs no more than that it is a tree.
+        steps = refinement(x, n_axes=d, parts=COARSE, work=0, means=True, tree=True)
+        return Choice("tree", {**settings, "n_clusters": n_clusters}, steps)
     if math.isinf(epsilon) or not plain:
-        return Choice("grid", {"rule": "rugnik", "n_clusters": n_clusters}, ("mixture",))
+        steps = ("mixture",) if math.isinf(epsilon) else "auto"  # by what becomes of it
+        return Choice("grid", {"rule": "rugnik", "n_clusters": n_clusters}, steps)
     wanted = round((TIGHT_FACTOR if tight else 1.0) * rugnik_root(n_rows, epsilon, d, n_clusters))
     each = max(least_parts(n_clusters, d), min(wanted, int((2**20) ** (1 / d))))
     settings = {"rule": each, "n_clusters": n_clusters, **({"leaf_means": True} if tight else {})}
-    if x < FAINT or (each < COARSE and not tight):
-        return Choice("grid", settings, ("project",))
-    if tight or each**d * n_clusters > MIXTURE_WORK:
-        return Choice("grid", settings, (TIGHT_REFINE,))
-    return Choice("grid", settings, ("mixture",))
+    steps = refinement(x, n_axes=d, parts=each, work=each**d * n_clusters, means=tight)
+    return Choice("grid", settings, steps)
+
+
+def refinement(
+    x: float, *, n_axes: int, parts: int, work: int, means: bool = False, tree: bool = False
+) -> tuple[str, ...]:
+    """Return the steps that suit a synopsis: the one rule for all of them.
+
+    Parameters
+    ----------
+    x : float
+        Rows times ε for each cluster.
+    n_axes : int
+        Number of axes to cluster on.
+    parts : int
+        The fewest parts into which one of them is cut; axes that are not cut do not count.
+    work : int
+        Leaves times clusters.
+    means : bool, default False
+        Whether leaves publish means.
+    tree : bool, default False
+        Whether there are counts above the leaves.
+
+    Examples
+    --------
+    >>> refinement(400, n_axes=2, parts=16, work=4000), refinement(400, n_axes=2, parts=3, work=135)
+    (('mixture',), ('project',))
+    """
+    if means:  # the place of a leaf is measured: a model of its shape has nothing to add
+        return ("project",) if not tree and (n_axes > FEW_AXES or x < FAINT) else ("threshold",)
+    first = ("consistent",) if tree else ()
+    if math.isinf(x):
+        return (*first, "mixture")  # which takes counts without noise as they are
+    if x < FAINT or parts < COARSE:
+        return (*first, "project")
+    return (*first, "threshold" if work > MIXTURE_WORK else "mixture")
+
+
+def refinement_for(synopsis: Synopsis, n_clusters: int) -> tuple[str, ...]:
+    """Return the steps that suit a released synopsis, by what it says of itself.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> data = dc.datasets.mixture(5000, 2, 3, random_state=0)
+    >>> made = [dc.GridSynopsis(1.0, data.domain, parts).fit(data.X).synopsis_ for parts in (3, 20)]
+    >>> [refinement_for(synopsis, 3) for synopsis in made]
+    [('project',), ('mixture',)]
+    """
+    if synopsis.hidden is not None or not synopsis.n_leaves:
+        return ("threshold",)  # what is not listed can be neither fitted nor made to add up
+    rate = rate_of(float(np.median(synopsis.variances)))
+    cells = [
+        len(np.unique(np.column_stack([a, b])[~np.isnan(a)], axis=0))
+        for a, b in zip(synopsis.lower.T, synopsis.upper.T, strict=True)
+    ]
+    middles = (synopsis.upper - synopsis.lower) / 2 + synopsis.lower
+    return refinement(
+        synopsis.total * rate / n_clusters if synopsis.total > 0 else 0.0,
+        n_axes=len(cells),
+        parts=min((c for c in cells if c > 1), default=1),
+        work=synopsis.n_leaves * n_clusters,
+        means=not np.array_equal(synopsis.points, middles, equal_nan=True),
+        tree=synopsis.tree is not None,
+    )
 
 
 def rows_for_a_mean(n_axes: int) -> float:

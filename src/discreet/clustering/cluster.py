@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet import _checks
+from discreet.clustering import auto
 from discreet.clustering._mixture import mixture
 from discreet.clustering.kmeans import weighted_kmeans
 from discreet.domain import Domain
@@ -17,7 +18,8 @@ from discreet.errors import InvalidType
 from discreet.synopses import Synopsis, refine
 
 FloatArray = npt.NDArray[np.float64]
-#: What may be passed as ``refine``: "auto", None, a name, a function of a synopsis, or a sequence of the latter two.
+#: What may be passed as ``refine``: "auto", None (or "none"), a name, a function of a synopsis, or a sequence of names and
+#: functions.
 Refine: TypeAlias = str | Callable[[Synopsis], Synopsis] | Sequence[Any] | None
 
 _STEPS: dict[str, Callable[[Synopsis], Synopsis]] = {
@@ -26,7 +28,7 @@ _STEPS: dict[str, Callable[[Synopsis], Synopsis]] = {
     "threshold": refine.threshold,
 }
 #: Names that ``refine`` understands.
-NAMES = ("auto", *_STEPS, "mixture")
+NAMES = ("auto", *_STEPS, "mixture", "none")
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +85,10 @@ def cluster_synopsis(
         Number of centres. If fewer leaves have positive weight, those leaves are the centres, and the note says so.
     refine : str, callable, sequence of them, or None
         Steps to take before, in order: "consistent", "project", "threshold", "mixture", or functions from synopsis to
-        synopsis. "auto" is "consistent" where there is a tree, then "mixture". None takes the leaves of positive
-        weight as they are.
+        synopsis. "auto" takes the steps that suit the synopsis, by the rule that `PrivateKMeans` follows
+        (`discreet.clustering.auto.refinement`): "consistent" where counts above the leaves are there, then "mixture",
+        or "project" where cells are too coarse or noise too strong for a model, or "threshold" where leaves have
+        means or are too many. None, or "none", takes the leaves of positive weight as they are.
     n_init : int, default 10
         Starts of k-means; see `weighted_kmeans`.
     scale : {"none", "domain"}
@@ -133,7 +137,7 @@ def refined_synopsis(
     synopsis: Synopsis, n_clusters: int, steps: Refine, *, n_init: int = 10, scale: str = "none", random_state: int = 0
 ) -> Synopsis:
     """Take the refinement steps that ``steps`` names, in order."""
-    for step in _listed(synopsis, steps):
+    for step in _listed(synopsis, n_clusters, steps):
         if callable(step):
             synopsis = step(synopsis)
         elif step == "mixture":
@@ -152,22 +156,23 @@ def distance_units(domain: Domain, scale: str) -> FloatArray:
 
 def check_refine(steps: Refine) -> None:
     """Refuse what is no refinement."""
-    if isinstance(steps, str) and steps == "auto":
+    if isinstance(steps, str):
+        _checks.choice("refine", steps, NAMES)
         return
     for step in _as_list(steps):
         if not callable(step):
-            _checks.choice("refine", step, NAMES[1:])
+            _checks.choice("refine", step, NAMES[1:-1])
 
 
-def _listed(synopsis: Synopsis, steps: Refine) -> list[Any]:
+def _listed(synopsis: Synopsis, n_clusters: int, steps: Refine) -> list[Any]:
     if isinstance(steps, str) and steps == "auto":
-        return [*(["consistent"] if synopsis.tree is not None else []), "mixture"]
+        return list(auto.refinement_for(synopsis, n_clusters))
     check_refine(steps)
     return _as_list(steps)
 
 
 def _as_list(steps: Refine) -> list[Any]:
-    if steps is None:
+    if steps is None or (isinstance(steps, str) and steps == "none"):
         return []
     if isinstance(steps, str) or callable(steps):
         return [steps]
