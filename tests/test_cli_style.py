@@ -32,6 +32,7 @@ VERBS = {
 COMPLETED = {
     "synopsis": ("synopsis", "method"),
     "rule": ("synopsis", "rule"),
+    "refine": ("cluster", "refine"),
     "partitioner": ("synopsis", "partitioner"),
     "anonymize": ("anonymize", "method"),
     "form": ("anonymize", "form"),

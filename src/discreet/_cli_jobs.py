@@ -59,6 +59,7 @@ def figures(made: Synopsis, output: Path) -> dict[str, Any]:
         "cells": None if made.hidden is None else made.hidden.n_cells,
         "rows": made.total,
         "rows_std_error": float(np.sqrt(made.total_variance)),
+        "rows_unlisted": None if made.unlisted is None else made.unlisted.to_dict(),
         "uncut": list(made.uncut),
         "epsilon": made.guarantee.to_dict()["epsilon"],
         "seeded": made.guarantee.seeded,
@@ -74,7 +75,22 @@ def summary(made: Synopsis) -> str:
         text += f" that survived out of {made.hidden.n_cells:,} (noisy count above {made.hidden.cutoff:,})"
     error = float(np.sqrt(made.total_variance))
     text += f" over {len(made.domain)} columns" if len(made.domain) > 8 else f" over {', '.join(made.domain.names)}"
-    return f"{text}; about {made.total:,.0f} rows (standard error {error:,.1f})."
+    text = f"{text}; about {made.total:,.0f} rows (standard error {error:,.1f})."
+    return f"{text} {unlisted_rows(made)}".rstrip()
+
+
+def unlisted_rows(made: Synopsis) -> str:
+    """Return what there is to know about rows in cells that are not listed; nothing if all cells are."""
+    elsewhere = made.unlisted
+    if made.hidden is None or elsewhere is None:
+        return ""
+    text = (
+        f"About {elsewhere.value:,.0f} of them (standard error {elsewhere.std_error:,.1f}) are in cells that are not "
+        f"listed, because their noisy counts are {made.hidden.cutoff:,} or less; the boxes hold the rest."
+    )
+    if (empty := made.hidden.noise_alone) >= 1:
+        text += f" Up to about {empty:,.0f} of the boxes may be noise alone."
+    return text
 
 
 def ledger_rows(guarantee: Guarantee) -> list[tuple[str, str, str]]:

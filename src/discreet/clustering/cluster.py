@@ -18,8 +18,8 @@ from discreet.errors import InvalidType
 from discreet.synopses import Synopsis, refine
 
 FloatArray = npt.NDArray[np.float64]
-#: What may be passed as ``refine``: "auto", None (or "none"), a name, a function of a synopsis, or a sequence of names and
-#: functions.
+#: What may be passed as ``refine``: "auto", None (or "none"), a name, a function of a synopsis, or a sequence of
+#: names and functions.
 Refine: TypeAlias = str | Callable[[Synopsis], Synopsis] | Sequence[Any] | None
 
 _STEPS: dict[str, Callable[[Synopsis], Synopsis]] = {

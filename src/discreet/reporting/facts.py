@@ -21,11 +21,11 @@ import pyarrow.parquet as pq
 from discreet import anonymity, local
 from discreet._output import promise_place
 from discreet._version import __version__
-from discreet.domain import Categorical, Domain
+from discreet.domain import Categorical, Column, Domain
 from discreet.engines import open as open_table
 from discreet.errors import DataSourceError, DiscreetError, FormatError
 from discreet.guarantee import Guarantee
-from discreet.reporting import words
+from discreet.reporting import views, words
 from discreet.synopses import Synopsis
 
 _BINS = 24
@@ -150,40 +150,25 @@ def _columns(domain: Domain | None) -> list[dict[str, Any]]:
 
 
 def _synopsis(synopsis: Synopsis) -> dict[str, Any]:
-    marginals = []
-    for column in synopsis.domain:
-        found = synopsis.marginal(column.name, None if isinstance(column, Categorical) else _BINS)
-        edges = None if found.edges is None else found.edges.tolist()
-        labels = [str(c) for c in found.categories] if found.categories else _intervals(edges or [])
-        marginals.append(
-            {
-                "column": column.name,
-                "edges": edges,
-                "labels": labels,
-                "counts": found.counts.tolist(),
-                "std_errors": found.std_errors.tolist(),
-            }
-        )
-    plane = None
-    if len(synopsis.domain) >= 2:
-        volume = np.prod(synopsis.upper[:, :2] - synopsis.lower[:, :2], axis=1)
-        with np.errstate(all="ignore"):
-            density = synopsis.weights / np.where(volume > 0, volume, np.nan)
-        plane = {
-            "columns": list(synopsis.domain.names[:2]),
-            "lower": synopsis.lower[:, :2].tolist(),
-            "upper": synopsis.upper[:, :2].tolist(),
-            "density": density.tolist(),
-            "low": synopsis.domain.low[:2].tolist(),
-            "high": synopsis.domain.high[:2].tolist(),
-        }
-    return {
+    elsewhere = synopsis.unlisted
+    facts = {
         "leaves": synopsis.n_leaves,
         "rows": synopsis.total,
         "rows_std_error": float(np.sqrt(synopsis.total_variance)),
-        "marginals": marginals,
-        "plane": plane,
+        "uncut": list(synopsis.uncut),
+        "marginals": views.marginals(synopsis),
+        "plane": views.plane(synopsis),
     }
+    if synopsis.hidden is not None and elsewhere is not None:
+        facts["unlisted"] = {
+            "rows": elsewhere.value,
+            "std_error": elsewhere.std_error,
+            "listed_rows": float(synopsis.weights.sum()),
+            "cells": synopsis.hidden.n_cells,
+            "cutoff": synopsis.hidden.cutoff,
+            "noise_alone": synopsis.hidden.noise_alone,
+        }
+    return facts
 
 
 def _anonymous(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
@@ -216,13 +201,14 @@ def _anonymous(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
 
 
 def _perturbed(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
-    marginals = []
+    marginals, left_out = [], []
     for name in table.column_names:
         column = table.column(name)
         if pa.types.is_floating(column.type) or pa.types.is_integer(column.type):
             values = column.to_numpy().astype(np.float64)
             values = values[np.isfinite(values)]
             if not len(values):
+                left_out.append({"column": name, "reason": "has no value that is a number"})
                 continue
             counts, edges = np.histogram(values, _BINS)
             labels = _intervals(edges.tolist())
@@ -241,7 +227,7 @@ def _perturbed(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
                 "std_errors": None,
             }
         )
-    return {"rows": table.num_rows, "marginals": marginals}
+    return {"rows": table.num_rows, "marginals": marginals, "left_out": left_out}
 
 
 def _frequencies(counts: local.Counts, candidates: Sequence[Any] | None) -> dict[str, Any]:
@@ -268,10 +254,13 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any) -> dict[str, Any
     domain = guarantee.domain
     if domain is None:
         raise FormatError("the artifact declares no columns, so there is nothing to compare by")
-    columns = []
+    columns: list[dict[str, Any]] = []
+    left_out: list[dict[str, str]] = []
     source = open_table(against)
     for column in domain:
-        if column.role in ("identifier", "person") or column.name not in source.names:
+        reason = _not_compared(thing, column, source.names)
+        if reason:
+            left_out.append({"column": column.name, "reason": reason})
             continue
         raw = np.concatenate([b[0] for b in open_table(against)._batches(domain.select([column.name]))])
         n_bins = len(column.categories) if isinstance(column, Categorical) else _BINS
@@ -279,6 +268,9 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any) -> dict[str, Any
         before = np.histogram(np.clip(raw[~np.isnan(raw)], column.low, column.high), edges)[0].astype(float)
         after = _released(thing, column, edges, domain)
         if after is None or not before.sum() or not np.abs(after).sum():
+            empty = "the release" if after is not None and before.sum() else "the raw table"
+            reason = "published as intervals or sets" if after is None else f"{empty} has no value of it"
+            left_out.append({"column": column.name, "reason": reason})
             continue
         shares = before / before.sum(), np.maximum(after, 0) / max(np.maximum(after, 0).sum(), 1e-12)
         labels = [str(c) for c in column.categories] if isinstance(column, Categorical) else _intervals(edges.tolist())
@@ -286,7 +278,20 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any) -> dict[str, Any
             {"column": column.name, "labels": labels, "raw": shares[0].tolist(), "released": shares[1].tolist(),
              "total_variation": float(np.abs(shares[0] - shares[1]).sum() / 2)}
         )  # fmt: skip
-    return {"private": False, "columns": columns}
+    return {"private": False, "columns": columns, "left_out": left_out}
+
+
+def _not_compared(thing: Any, column: Column, names: Sequence[str]) -> str:
+    """Return why a column cannot be compared, before any row is read; empty if it can."""
+    if column.role in ("identifier", "person"):
+        return f"has the role {column.role}"
+    if column.name not in names:
+        return "is not in the raw table"
+    if isinstance(thing, Synopsis) and column.name in thing.uncut:
+        return views.NOT_DIVIDED
+    if isinstance(thing, pa.Table) and column.name not in thing.column_names:
+        return "is not in the release under this name"
+    return ""
 
 
 def _released(thing: Any, column: Any, edges: Any, domain: Domain) -> Any:

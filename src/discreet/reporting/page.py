@@ -9,8 +9,10 @@ from html import escape
 from typing import Any
 
 from discreet.guarantee import kept_text
-from discreet.reporting import svg
+from discreet.reporting import svg, views
 
+#: Charts of columns on one page; the others are named.
+_MOST_CHARTS = 12
 #: The browser itself keeps the page from asking for anything.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _STYLE = """
@@ -32,6 +34,7 @@ p, li { max-width: 46rem; }
 .card span { color: var(--soft); font-size: .85rem; }
 .alarm { border: 2px solid var(--mark); border-radius: .5rem; padding: .6rem .9rem; margin: 1rem 0; }
 .cost { border: 2px solid var(--sand); border-radius: .5rem; padding: .6rem .9rem; margin: 1rem 0; }
+.caution { border-left: 3px solid var(--sand); padding-left: .8rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; margin: .4rem 0; font-size: .92rem; }
 caption { text-align: left; color: var(--soft); }
@@ -43,6 +46,9 @@ code, pre { font: .86rem/1.5 ui-monospace, monospace; } pre { background: var(--
 figure { margin: 0; } figcaption { font-size: .88rem; color: var(--soft); }
 svg { width: 100%; height: auto; } svg .bar, svg .people { fill: var(--teal); } svg .below { fill: var(--sand); }
 svg .axis { stroke: var(--soft); fill: none; } svg .grid { stroke: var(--line); } svg .whisker { stroke: var(--ink); }
+svg .paper { fill: var(--paper); } svg .unknown { fill: none; stroke: var(--soft); stroke-dasharray: 3 3; }
+svg .hatch { fill: none; stroke: var(--soft); stroke-opacity: .55; }
+svg text.words { fill: var(--ink); font-size: 13px; }
 svg .raw { stroke: var(--sand); stroke-width: 2.5; } svg text { fill: var(--soft); font-size: 11px; }
 svg .end { text-anchor: end; } svg .mid, svg .label { text-anchor: middle; }
 @media print { :root { --ink: #000; --soft: #444; --paper: #fff; --line: #bbb; --panel: #fff; --teal: #1f8a7d;
@@ -166,20 +172,18 @@ def _released(facts: dict[str, Any]) -> str:
             f"<p>{release['leaves']:,} boxes with a noisy count each; about {release['rows']:,.0f} rows "
             f"(standard error {release['rows_std_error']:,.1f}).</p>"
         )
+    parts.append(_not_known(release))
     pictures = []
     plane = release.get("plane")
     if plane:
         x, y = plane["columns"]
         picture = svg.boxes(
             plane["lower"], plane["upper"], plane["density"], title=f"{x} and {y}", x=x, y=y, low=plane["low"],
-            high=plane["high"],
+            high=plane["high"], ends=plane["ends"], gaps=plane["gaps"],
         )  # fmt: skip
-        pictures.append((picture, f"{x} and {y}: rows per area, by the noisy counts; sand is below zero"))
-    for marginal in release.get("marginals", [])[:12]:
-        picture = svg.bars(
-            marginal["labels"], marginal["counts"], marginal["std_errors"], title=marginal["column"], axis="rows"
-        )
-        pictures.append((picture, marginal["column"] + (", with standard errors" if marginal["std_errors"] else "")))
+        hatched = "; hatched: no box is listed there" if plane["gaps"] else ""
+        pictures.append((picture, f"{x} and {y}: rows per area, by the noisy counts; sand is below zero{hatched}"))
+    pictures += [_marginal(found) for found in release.get("marginals", [])[:_MOST_CHARTS]]
     if "classes" in release:
         found = release["classes"]
         picture = svg.bars(found["labels"], found["counts"], title="groups", axis="groups")
@@ -193,6 +197,7 @@ def _released(facts: dict[str, Any]) -> str:
     if pictures:
         figures = "".join(f"<figure>{p}<figcaption>{escape(text)}</figcaption></figure>" for p, text in pictures)
         parts.append(f'<div class="pictures">{figures}</div>')
+    parts.append(_left_out([*release.get("left_out", []), *_beyond(release.get("marginals", []))]))
     if release.get("note"):
         parts.append(f"<p>{escape(release['note'])}</p>")
     if "risk" in release:
@@ -204,6 +209,62 @@ def _released(facts: dict[str, Any]) -> str:
         rows = [tuple(row[n] for n in names) for row in release["first_rows"]]
         parts.append(_table(names, rows, "The first rows, as released"))
     return f"<section><h2>What was released</h2>{''.join(parts)}</section>"
+
+
+def _not_known(release: dict[str, Any]) -> str:
+    """Say what the boxes do not tell, before any of them is shown."""
+    parts = []
+    elsewhere = release.get("unlisted")
+    if elsewhere:
+        listed, other, error = (f"{elsewhere[key]:,.0f}" for key in ("listed_rows", "rows", "std_error"))
+        text = (
+            f"The boxes hold about {listed} of these rows. The other {other} (standard error {error}) are in cells "
+            f"that are not listed: of {elsewhere['cells']:,} cells only those with a noisy count above "
+            f"{elsewhere['cutoff']:,} are. Where in the table those rows lie is not known, and no chart below shows "
+            "them."
+        )
+        if elsewhere["noise_alone"] >= 1:
+            text += f" Up to about {elsewhere['noise_alone']:,.0f} of the boxes may be noise alone."
+        parts.append(text)
+    if release.get("uncut"):
+        parts.append(
+            "These columns were never divided, so nothing is known of how they are distributed: "
+            f"{', '.join(release['uncut'])}."
+        )
+    return "".join(f'<p class="caution">{escape(text)}</p>' for text in parts)
+
+
+def _marginal(found: dict[str, Any]) -> tuple[str, str]:
+    """Return the chart of one column and its caption."""
+    if not found.get("divided", True):
+        return svg.unknown(views.NOT_DIVIDED, title=found["column"], ends=found["ends"]), found["column"]
+    assumed = found.get("assumed")
+    # Of a perturbed table the edges are equal steps: bars in their order say the same.
+    picture = svg.bars(
+        found["labels"], found["counts"], found["std_errors"], title=found["column"], axis="rows", assumed=assumed,
+        edges=found["edges"] if assumed is not None else None,
+    )  # fmt: skip
+    text = found["column"] + (", with standard errors" if found["std_errors"] else "")
+    if assumed is not None and any(abs(a) > 0 for a in assumed):
+        text += "; hatched: boxes that reach beyond the bar, taken to be evenly filled"
+    if "missing" in found:
+        text += f"; missing: {found['missing']['value']:,.0f} ± {found['missing']['std_error']:,.1f} rows"
+    return picture, text
+
+
+def _beyond(marginals: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
+    """Return the columns for which there is no room, and why."""
+    reasons = {True: f"no room: charts are shown for {_MOST_CHARTS} columns", False: views.NOT_DIVIDED}
+    return [{"column": m["column"], "reason": reasons[m.get("divided", True)]} for m in marginals[_MOST_CHARTS:]]
+
+
+def _left_out(columns: Sequence[dict[str, str]]) -> str:
+    """List the columns without a chart by name, with the reason."""
+    reasons: dict[str, list[str]] = {}
+    for left in columns:
+        reasons.setdefault(left["reason"], []).append(left["column"])
+    items = "".join(f"<li>{escape(', '.join(names))}: {escape(reason)}</li>" for reason, names in reasons.items())
+    return f"<p>Columns without a chart:</p><ul>{items}</ul>" if items else ""
 
 
 def _risk(risk: dict[str, Any]) -> str:
@@ -234,7 +295,7 @@ def _comparison(facts: dict[str, Any]) -> str:
     return (
         "<section><h2>What it costs in accuracy</h2>"
         '<div class="alarm mark">This section looks at the raw table. It is not private and must not be published with '
-        f'the release.</div><div class="pictures">{figures}</div></section>'
+        f'the release.</div><div class="pictures">{figures}</div>{_left_out(found.get("left_out", []))}</section>'
     )
 
 

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 SCALE = [[0.0, "#e9c46a"], [0.2, "#ffffff"], [1.0, "#1f8a7d"]]
 INK, MARK = "#57606a", "#d1242f"
+#: What is not known to be there.
+_HATCHED = {
+    "color": "#ffffff",
+    "pattern": {"shape": "/", "fgcolor": INK, "bgcolor": "#ffffff", "size": 6},
+    "line": {"color": INK, "width": 0.5},
+}
 #: Beyond these, pictures grow heavy and marks too small to see.
 _MOST_EDGES, _MOST_OUTLINES, _MOST_POINTS = 400, 4000, 2000
 
@@ -56,6 +62,10 @@ def _title(synopsis: Synopsis, axes: list[int]) -> str:
         text += f", ε = {epsilon:.4g}"
     if any(synopsis.domain.columns[a].missing == "own" for a in axes):
         text += " (missing values not shown)"
+    if (elsewhere := synopsis.unlisted) is not None:
+        text += f"<br>{elsewhere.value:,.0f} ± {elsewhere.std_error:,.0f} of the rows are in cells that are not listed"
+    if unknown := [name for name in synopsis.uncut if synopsis.domain.position(name) in axes]:
+        text += f"<br>not known: {' and '.join(unknown)} {'was' if len(unknown) == 1 else 'were'} not divided"
     if synopsis.guarantee.seeded:
         text += f"<br><span style='color:{MARK}'>seeded: not to be published</span>"
     return text
@@ -66,19 +76,36 @@ def _bars(go: Any, figure: Any, synopsis: Synopsis, axis: int) -> None:
     found = marginal(synopsis, column.name, None)
     edges = np.arange(len(found.counts) + 1.0) if found.edges is None else found.edges
     widths = np.diff(edges)
+    assumed = found.counts if not found.divided or found.assumed is None else found.assumed
+    known = found.counts - assumed
+    doubtful = bool(np.abs(assumed).any())
     figure.add_trace(
         go.Bar(
             x=edges[:-1] + widths / 2,
             y=found.counts / widths,
             width=widths,
             error_y={"array": found.std_errors / widths, "color": INK, "thickness": 1},
-            marker={"color": "#1f8a7d", "line": {"color": "#ffffff", "width": 0.5}},
+            marker=_HATCHED if doubtful else {"color": "#1f8a7d", "line": {"color": "#ffffff", "width": 0.5}},
+            name="with rows of leaves that reach beyond the bar" if doubtful else "known",
             customdata=np.column_stack([edges[:-1], edges[1:], found.counts, found.std_errors]),
             hovertemplate="%{customdata[0]:.4g} to %{customdata[1]:.4g}: %{customdata[2]:.4g} ± %{customdata[3]:.3g}"
             "<extra></extra>",
             showlegend=False,
         )
     )
+    if doubtful:  # in front of the whole
+        figure.add_trace(
+            go.Bar(
+                x=edges[:-1] + widths / 2,
+                y=known / widths,
+                width=widths,
+                marker={"color": "#1f8a7d", "line": {"color": "#ffffff", "width": 0.5}},
+                hoverinfo="skip",
+                name="known",
+                showlegend=False,
+            )
+        )
+        figure.update_layout(barmode="overlay")
     figure.update_xaxes(**_axis(column))
     figure.update_yaxes(title="rows" if isinstance(column, Categorical) else f"rows per unit of {column.name}")
 

@@ -7,6 +7,7 @@ restricted. The share of a leaf inside is the product over the axes, as if its r
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -104,8 +105,24 @@ def shares(synopsis: Synopsis, query: Query) -> FloatArray:
 
 
 def count(synopsis: Synopsis, query: Query) -> Count:
-    """Answer a query."""
-    return _count(shares(synopsis, query), synopsis.weights, synopsis.variances)
+    """Answer a query; what restricts nothing is answered by the total, which is the best estimate of that."""
+    query = {axis: intervals for axis, intervals in query.items() if not _covers(synopsis.domain, axis, intervals)}
+    if not query:
+        return Count(synopsis.total, float(np.sqrt(synopsis.total_variance)))
+    listed = _count(shares(synopsis, query), synopsis.weights, synopsis.variances)
+    elsewhere = synopsis.unlisted
+    # A column that no row can be in asks nothing of the cells that are not listed.
+    somewhere = all(any(b > a for a, b in intervals) for intervals in query.values())
+    return replace(listed, unlisted=max(elsewhere.value, 0.0)) if elsewhere is not None and somewhere else listed
+
+
+def _covers(domain: Domain, axis: int, intervals: Intervals) -> bool:
+    """Tell whether intervals leave out no row: all of the axis is in them, and no missing value has its own cell."""
+    column = domain.columns[axis]
+    if column.missing == "own":
+        return False
+    inside = sum(max(0.0, min(b, column.high) - max(a, column.low)) for a, b in intervals)
+    return inside >= column.high - column.low
 
 
 def _count(covered: FloatArray, weights: Any, variances: FloatArray) -> Count:
@@ -123,11 +140,12 @@ def marginal(synopsis: Synopsis, name: str, bins: Any) -> Marginal:
     else:
         edges = _edges(synopsis, axis, column, bins)
     lower, upper = np.ascontiguousarray(synopsis.lower[:, axis]), np.ascontiguousarray(synopsis.upper[:, axis])
-    answers = []
+    answers, assumed = [], []
     for a, b in pairwise(edges.tolist()):  # bin by bin: a table of leaves by bins may not fit into memory
         met = np.flatnonzero((upper >= a) & (lower <= b))
         covered = axis_share(lower[met], upper[met], [(a, b)], column.high)
         answers.append(_count(covered, synopsis.weights[met], synopsis.variances[met]))
+        assumed.append(float((covered * (covered < 1)) @ synopsis.weights[met]))
     absent = None
     if column.missing == "own":
         absent = _count(np.isnan(lower).astype(np.float64), synopsis.weights, synopsis.variances)
@@ -138,6 +156,9 @@ def marginal(synopsis: Synopsis, name: str, bins: Any) -> Marginal:
         counts=np.array([a.value for a in answers]),
         std_errors=np.array([a.std_error for a in answers]),
         missing=absent,
+        assumed=np.array(assumed),
+        divided=name not in synopsis.uncut,
+        unlisted=synopsis.unlisted,
     )
 
 

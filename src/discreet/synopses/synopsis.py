@@ -204,6 +204,19 @@ class Synopsis:
         return self._hidden
 
     @property
+    def unlisted(self) -> Count | None:
+        """Estimated number of rows in the cells that are not listed: `total` less what is listed; None if all are.
+
+        Both parts are noisy, and their noise is independent: the total was bought or declared, or is a sum of such.
+        Noise may make the difference negative. About `HiddenCells.noise_alone` of the listed cells may be empty, so
+        there may be somewhat more unlisted rows than this.
+        """
+        if self._hidden is None:
+            return None
+        spread = math.sqrt(self._total_variance + float(self._variances.sum()))
+        return Count(self._total - float(self._weights.sum()), spread)
+
+    @property
     def uncut(self) -> tuple[str, ...]:
         """Columns that were never cut: nothing is known of how they are distributed."""
         return self._uncut
@@ -273,8 +286,11 @@ class Synopsis:
         Count
             ``value`` and ``std_error`` = sqrt(Σ f² v) over leaves with covered share f and noise variance v. It covers
             noise only: where the query cuts a leaf, the error of assuming even density comes on top, and after a
-            refinement that ties leaves together correlations between them are left out. In a grid that lists survivors
-            only (`hidden`), the value is the sum over those: cells below the cutoff are missing from it.
+            refinement that ties leaves together correlations between them are left out. Without any restriction the
+            answer is `total`, the best estimate of just that. In a grid that lists survivors only (`hidden`), a
+            restricted value is the sum over those. Rows in cells below the cutoff are missing from it, and
+            ``unlisted`` says how many there are in all: nothing is known of where they lie, so they are not spread over
+            the domain.
 
         Examples
         --------
@@ -310,7 +326,8 @@ class Synopsis:
         """Draw invented records that follow the synopsis.
 
         Weights are first moved to the nearest non-negative ones with the same total. A leaf is drawn in proportion to
-        them, then a place in it, evenly. Categories are given by name, missing values as null.
+        them, then a place in it, evenly: values of a column that was never cut (`uncut`) are evenly spread, which says
+        nothing of the table. Categories are given by name, missing values as null.
 
         Parameters
         ----------
@@ -426,6 +443,8 @@ class Synopsis:
             what = "survivors" if self._hidden.only_above else "survivors and others"
             facts[0] += f" ({what} of {self._hidden.n_cells:,} cells)"
         facts.append(f"about {self._total:,.0f} rows")
+        if (elsewhere := self.unlisted) is not None:
+            facts[-1] += f" of which {elsewhere.value:,.0f} ± {elsewhere.std_error:,.0f} in cells that are not listed"
         if epsilon is not None:
             facts.append("NO privacy" if math.isinf(epsilon) else f"epsilon {epsilon:.6g}")
         if self._guarantee.seeded:

@@ -187,6 +187,14 @@ class HiddenCells:
             raise InvalidArgument("variance", variance, "zero or more", "variance=2.0")
         object.__setattr__(self, "variance", variance)
 
+    @property
+    def noise_alone(self) -> float:
+        """How many cells, at most, are expected to be listed although they are empty: noise alone above the cutoff."""
+        if self.variance == 0:
+            return 0.0
+        decay = math.exp(-2 * math.asinh(1 / math.sqrt(2 * self.variance)))  # the discrete Laplace of this variance
+        return float(self.n_cells * decay ** max(self.cutoff + 1, 0) / (1 + decay))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as plain data."""
         facts = {"n_cells": self.n_cells, "cutoff": self.cutoff, "variance": self.variance}
@@ -204,26 +212,32 @@ class Count:
     std_error : float
         Standard deviation of the noise in it. It does not cover the error of assuming that rows lie evenly inside a
         leaf that the query cuts.
+    unlisted : float, default 0
+        Estimated number of rows in cells that the synopsis does not list. Any of them may lie in the box that was asked
+        about: they are not in the value, because nothing tells where they are.
 
     Examples
     --------
     >>> answer = Count(41.5, 2.0)
-    >>> float(answer), answer
-    (41.5, Count(41.5 ± 2))
+    >>> float(answer), answer, Count(41.5, 2.0, unlisted=30)
+    (41.5, Count(41.5 ± 2), Count(41.5 ± 2, and up to 30 more in cells that are not listed))
     """
 
     value: float
     std_error: float
+    unlisted: float = 0.0
 
     def __float__(self) -> float:
         return self.value
 
     def to_dict(self) -> dict[str, float]:
-        """Return the figures as plain data."""
-        return {"value": self.value, "std_error": self.std_error}
+        """Return the figures as plain data; ``unlisted`` only where there may be such rows."""
+        facts = {"value": self.value, "std_error": self.std_error}
+        return {**facts, "unlisted": self.unlisted} if self.unlisted > 0 else facts
 
     def __repr__(self) -> str:
-        return f"Count({self.value:.6g} ± {self.std_error:.3g})"
+        more = f", and up to {self.unlisted:,.6g} more in cells that are not listed" if self.unlisted > 0 else ""
+        return f"Count({self.value:.6g} ± {self.std_error:.3g}{more})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,6 +256,13 @@ class Marginal:
         Estimates and the standard deviations of their noise; see `Count` for what the latter do not cover.
     missing : Count or None
         Rows whose value is missing, if the domain gives them a cell of their own.
+    assumed : array of float or None
+        The part of each count that is not known to lie there: it comes from leaves that reach beyond the bin, whose
+        rows are taken to lie evenly. None means nothing.
+    divided : bool, default True
+        False if the column was never cut: then all counts are assumed, and the distribution is not known.
+    unlisted : Count or None
+        Rows in cells that the synopsis does not list; they are in none of the counts.
 
     Examples
     --------
@@ -255,9 +276,12 @@ class Marginal:
     counts: FloatArray
     std_errors: FloatArray
     missing: Count | None
+    assumed: FloatArray | None = None
+    divided: bool = True
+    unlisted: Count | None = None
 
     def __post_init__(self) -> None:
-        for array in (self.edges, self.counts, self.std_errors):
+        for array in (self.edges, self.counts, self.std_errors, self.assumed):
             if array is not None:
                 array.setflags(write=False)
 
@@ -270,11 +294,19 @@ class Marginal:
             "counts": _list(self.counts),
             "std_errors": _list(self.std_errors),
             "missing": None if self.missing is None else self.missing.to_dict(),
+            "assumed": [0.0] * len(self.counts) if self.assumed is None else _list(self.assumed),
+            "divided": self.divided,
+            "unlisted": None if self.unlisted is None else self.unlisted.to_dict(),
         }
 
     def __repr__(self) -> str:
         kind = "bins" if self.categories is None else "categories"
-        return f"<Marginal of {self.column!r}: {len(self.counts)} {kind}, {self.counts.sum():.6g} rows>"
+        text = f"{len(self.counts)} {kind}, {self.counts.sum():.6g} rows"
+        if self.unlisted is not None:
+            text += f" and about {self.unlisted.value:,.6g} in cells that are not listed"
+        if not self.divided:
+            text += "; not known: this column was not divided"
+        return f"<Marginal of {self.column!r}: {text}>"
 
 
 def _list(array: FloatArray | None) -> list[float]:

@@ -1,0 +1,129 @@
+"""What a synopsis knows, prepared for charts: distributions of columns and one plane, with what is not known marked.
+
+A chart must not show more than the cuts know. Bins end where leaves end. The part of a bin that comes from leaves which
+reach beyond it is told apart ("assumed"), and a column that was never cut has no distribution at all.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from discreet._dates import date_text
+from discreet.domain import Categorical, Column, Date, FloatArray
+from discreet.synopses import Synopsis
+
+NOT_DIVIDED = "not known: this column was not divided"
+#: More bins than this are thinned out, to about as many as the second number; the third where leaves overlap.
+_MOST_BINS, _BINS, _FEW_BINS = 40, 24, 8
+
+
+def marginals(synopsis: Synopsis) -> list[dict[str, Any]]:
+    """Return the distribution of every column: those that were cut first, in their order.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> domain = dc.Domain({"age": (0, 100), "cost": (0, 9)})
+    >>> s = Synopsis(domain, lower=[[0, 0], [50, 0]], upper=[[50, 9], [100, 9]], weights=[60, 40], uncut=["cost"],
+    ...              variances=[4.0, 4.0], guarantee=dc.Guarantee("central"))
+    >>> [(m["column"], m["divided"], m["counts"], m["assumed"]) for m in marginals(s)]
+    [('age', True, [60.0, 40.0], [0.0, 0.0]), ('cost', False, [100.0], [100.0])]
+    """
+    out = []
+    for axis, column in enumerate(synopsis.domain):
+        divided = column.name not in synopsis.uncut
+        found = synopsis.marginal(column.name, None if isinstance(column, Categorical) else _edges(synopsis, axis))
+        edges = None if found.edges is None else found.edges.tolist()
+        counts = np.asarray(found.counts)
+        facts: dict[str, Any] = {
+            "column": column.name,
+            "divided": divided,
+            "edges": edges,
+            "labels": [str(c) for c in found.categories or ()] or [_mark(column, a) for a in (edges or [])[:-1]],
+            "ends": list(_ends(column)),
+            "counts": counts.tolist(),
+            "std_errors": found.std_errors.tolist(),
+            "assumed": (counts if not divided or found.assumed is None else found.assumed).tolist(),
+        }
+        if found.missing is not None:
+            facts["missing"] = found.missing.to_dict()
+        out.append(facts)
+    return sorted(out, key=lambda facts: not facts["divided"])
+
+
+def plane(synopsis: Synopsis) -> dict[str, Any] | None:
+    """Return two columns that were cut, numbers before categories, as boxes with densities; None where there are none.
+
+    Leaves that cover the same part of the plane add up.
+    """
+    columns = synopsis.domain.columns
+    cut = [j for j, c in enumerate(columns) if c.name not in synopsis.uncut]
+    pair = sorted(sorted(cut, key=lambda j: isinstance(columns[j], Categorical))[:2])
+    if len(pair) < 2:
+        return None
+    corners = np.hstack([synopsis.lower[:, pair], synopsis.upper[:, pair]])
+    placed = ~np.isnan(corners).any(axis=1)
+    boxes, which = np.unique(corners[placed], axis=0, return_inverse=True)
+    weights = np.bincount(which.ravel(), synopsis.weights[placed], minlength=len(boxes))
+    areas = np.prod(boxes[:, 2:] - boxes[:, :2], axis=1)
+    density = np.divide(weights, areas, out=np.zeros(len(boxes)), where=areas > 0)
+    return {
+        "columns": [columns[j].name for j in pair],
+        "lower": boxes[:, :2].tolist(),
+        "upper": boxes[:, 2:].tolist(),
+        "density": density.tolist(),
+        "low": [columns[j].low for j in pair],
+        "high": [columns[j].high for j in pair],
+        "ends": [list(_ends(columns[j])) for j in pair],
+        "gaps": synopsis.hidden is not None,
+    }
+
+
+def _edges(synopsis: Synopsis, axis: int) -> FloatArray:
+    """Return ends of leaves, so that bins of a grid need no assumption: all of them, or those nearest to equal steps.
+
+    In a tree an end of one leaf lies inside others. There the bins are few and about equally full, and of the edges
+    that would do each time the one inside the fewest rows is taken.
+    """
+    column = synopsis.domain.columns[axis]
+    placed = ~np.isnan(synopsis.lower[:, axis])
+    lower, upper = synopsis.lower[placed, axis], synopsis.upper[placed, axis]
+    weights = np.abs(synopsis.weights[placed].astype(np.float64))
+    edges: FloatArray = np.unique(np.concatenate([lower, upper, [column.low, column.high]]))
+    n_bins = len(edges) - 1
+    starts, stops = (
+        np.bincount(np.clip(k, 0, n_bins - 1), weights, minlength=n_bins)
+        for k in (np.searchsorted(edges, lower), np.searchsorted(edges, upper) - 1)
+    )
+    crossing = (np.cumsum(starts) - np.cumsum(stops))[:-1]  # rows in leaves that an inner edge cuts
+    if n_bins > 1 and float(crossing.max()) > 1e-9 * float(weights.sum()):
+        order = np.argsort(lower + upper, kind="stable")
+        filled = np.cumsum(weights[order])
+        marks = np.interp(
+            np.arange(1, 2 * _FEW_BINS, 2) / (2 * _FEW_BINS) * filled[-1], filled, (lower + upper)[order] / 2
+        )
+        windows = np.searchsorted(edges[1:-1], marks)
+        chosen = [a + int(np.argmin(crossing[a:b])) for a, b in pairwise(windows.tolist()) if b > a]
+        return edges[[0, *(1 + c for c in chosen), n_bins]]
+    if n_bins > _MOST_BINS:
+        steps = np.linspace(column.low, column.high, _BINS + 1)
+        after = np.clip(np.searchsorted(edges, steps), 1, n_bins)
+        nearer = steps - edges[after - 1] < edges[after] - steps
+        edges = np.unique(edges[np.where(nearer, after - 1, after)])
+    return edges
+
+
+def _mark(column: Column, place: float) -> str:
+    if isinstance(column, Date):
+        return date_text(place)
+    return f"{place:,.0f}" if abs(place) >= 1000 else f"{place:.4g}"
+
+
+def _ends(column: Column) -> tuple[str, str]:
+    """Return what stands at the ends of an axis."""
+    if isinstance(column, Categorical):
+        return str(column.categories[0]), str(column.categories[-1])
+    return _mark(column, column.low), _mark(column, column.high)
