@@ -70,7 +70,9 @@ def test_the_guarantee_says_what_was_promised():
     promise = m.guarantee_
     assert (promise.epsilon, promise.model, promise.seeded) == (2.0, "metric", True)
     assert promise.parameters["rate"] == 20.0
-    assert promise.parameters["epsilon_at_diameter"] == pytest.approx(20 * math.sqrt(2))
+    assert promise.parameters["epsilon_at_diameter"] == pytest.approx(
+        20 * math.sqrt(2), rel=1e-4
+    )  # less by the lattice
     assert "distance 0.1" in promise.neighbours
     assert dc.Guarantee.from_json(promise.to_json()) == promise
     assert not NDLaplace(2, 0.1, DOMAIN).fit().guarantee_.seeded
@@ -81,7 +83,8 @@ def test_resampling_states_twice_the_level_and_stays_in_the_box():
     m = NDLaplace(0.5, 0.5, DOMAIN, remap="resample", random_state=3)
     Z = m.transform(X)
     assert m.guarantee_.epsilon == 1.0
-    assert m.guarantee_.parameters["noise_rate"] == 1.0
+    assert m.guarantee_.parameters["noise_rate"] == pytest.approx(1, rel=1e-4)
+    assert m.guarantee_.parameters["noise_rate"] < 1
     assert m.guarantee_.parameters["rate"] == 2.0
     assert ((Z >= [0, -1]) & (Z <= [10, 1])).all()
     assert any("how long" in a for a in m.guarantee_.assumptions)

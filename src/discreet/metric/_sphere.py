@@ -6,6 +6,7 @@ Rows here are (latitude, longitude) in degrees. Nothing in this file draws anyth
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,8 @@ def cleaned(rows: FloatArray, box: Box) -> FloatArray:
     lat, lon = rows[:, 0], rows[:, 1]
     lat = np.where(np.isnan(lat), middle[0], lat)
     with np.errstate(invalid="ignore"):
-        turned = np.mod(lon + 180, 360) - 180
+        turned = np.fmod(lon, 360)  # exact, and so is taking 360 off what is between 180 and 360
+        turned = np.where(np.abs(turned) > 180, turned - np.copysign(360, turned), turned)
         lon = np.where(np.abs(lon) > 180, turned, lon)
     lon = np.where(np.isfinite(lon), lon, middle[1])
     return np.clip(np.stack([lat, lon], axis=1), box.lower, box.upper)
@@ -84,6 +86,25 @@ def to_places(rows: FloatArray, quarter: int) -> IntArray:
     places[places[:, 1] >= 2 * quarter, 1] -= 4 * quarter
     places[np.abs(places[:, 0]) == quarter, 1] = 0
     return places
+
+
+def rounding_of(quarter: int) -> Fraction:
+    """Return c: by how many metres more than two places their lattice places can lie apart.
+
+    Latitude and longitude are each rounded by half a step, and worked out in doubles with an error of at most 180·2^-51
+    degrees: by h together. The angle θ between a place and its lattice place has sin²(θ/2) = sin²(Δφ/2) + cos φ cos φ'
+    sin²(Δλ/2) <= 2 sin²(h/2), everywhere; for what is rounded to a pole it is Δφ, and across the date line Δλ is the
+    short way round. Two places are moved apart by at most twice that, √2 steps but for the curve: c = 4 R arcsin(√2
+    sin(h/2)), rounded up.
+
+    Examples
+    --------
+    >>> round(float(rounding_of(90 * 10**7)), 6), round(float(rounding_of(1)) / EARTH, 4)
+    (0.015725, 2.2874)
+    """
+    half = math.radians(45 / quarter + 180 * 2.0**-51)
+    angle = 4 * math.asin(min(math.sqrt(2) * math.sin(half / 2), 1.0))
+    return Fraction(math.ceil(EARTH * angle * (1 + 2.0**-40) * 2.0**40), 1 << 40)
 
 
 def to_rows(places: IntArray, quarter: int) -> FloatArray:

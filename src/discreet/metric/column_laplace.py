@@ -14,13 +14,15 @@ from discreet._checks import Exact
 from discreet.domain import Box, FloatArray
 from discreet.errors import InvalidArgument
 from discreet.metric._columns import local_epsilon
-from discreet.metric._lattice import lattice_assumption, to_places, to_rows
+from discreet.metric._lattice import OTHER_DISTANCES, lattice_assumption, rounding_of, to_places, to_rows
 from discreet.metric._perturber import Perturber, Spending, numeric_box
 from discreet.metric.scaling import Scaling, declared_scaling
 from discreet.noise._laplace import LARGEST_SCALE
 
 #: Lattice steps in the noise's scale: rounding then adds less than a millionth to its variance.
 _FINENESS = 2**10
+#: Rounding to the default lattice moves two rows apart by at most this part of the radius: noise grows by as little.
+_SLACK = 2**14
 _MOST_STEPS = 2**50
 #: A noise's scale beyond this would not fit into doubles.
 _LARGEST = Fraction(2) ** 400
@@ -45,7 +47,8 @@ class ColumnLaplace(Perturber):
         Budget of every categorical column, by randomised response; comes on top of ``epsilon``.
     step : float, optional
         Distance of neighbouring lattice points. By default a power of 2 near 1/1024 of the noise's scale, or of the
-        narrowest column if that is less.
+        narrowest column if that is less; and so small that rounding moves two rows apart by at most 1/16,384 of the
+        radius. A coarse step is paid for with more noise.
     random_state : None, int or Generator
         None is secure; anything else marks the guarantee as seeded.
 
@@ -59,8 +62,9 @@ class ColumnLaplace(Perturber):
     Neighbours: two values of one row. A row is clamped to the box and rounded to a public lattice. Exact discrete
     Laplace noise of one scale b, in steps, tells two lattice points that are D steps apart, summed over the columns, by
     at most e^(D/b). Without a radius D is at most the sum L of the columns' widths in steps and b = L/ε: any two rows
-    are within e^ε. With one, b = radius/(ε step): ε at distance radius, in proportion at others, where rounding moves
-    raw points apart by at most d steps. Cost: ε a row, and the categories' own.
+    are within e^ε. With one, b = (radius + c)/(ε step), where c, a little more than d steps, is how far apart rounding
+    can move two rows (`discreet.metric._lattice`): rows at distance r are within e^(ε (r + c)/(radius + c)), which is ε
+    at distance radius and at most in proportion beyond it. Cost: ε a row, and the categories' own.
 
     Examples
     --------
@@ -98,9 +102,8 @@ class ColumnLaplace(Perturber):
 
     @property
     def rate(self) -> float:
-        """ε per unit of distance; the domain must be declared with its columns."""
-        found = self._numbers(numeric_box(self))
-        return math.inf if found.scale == 0 else float(1 / (found.scale * found.step))
+        """Promised ε per unit of distance; the domain must be declared with its columns."""
+        return self._numbers(numeric_box(self)).rate
 
     def _numbers(self, box: Box) -> ColumnNoise:
         scaling = declared_scaling(self.scaling, box)
@@ -116,23 +119,27 @@ class ColumnLaplace(Perturber):
             expected_scale = radius / level if level != math.inf else Fraction(0)
             if expected_scale > _LARGEST:
                 raise InvalidArgument("epsilon", self.epsilon, "of a size that compares with radius", "epsilon=1.0")
-        step = self._step(float(widths.min()), span, float(expected_scale))
+        step = self._step(float(widths.min()), span, float(expected_scale), radius, len(widths))
         tops = to_places(box.upper[None], scaling, float(step))
         if (tops == 0).any():
             raise InvalidArgument("step", self.step, "smaller than every column's width", "step=0.001")
+        rounding = rounding_of(step, len(widths), span, summed=True)
         if level == math.inf:
             scale = Fraction(0)
         else:
-            scale = (Fraction(int(tops.sum())) if radius is None else radius / step) / Fraction(level)
-        return ColumnNoise(level, radius, scaling, step, scale, span)
+            scale = (Fraction(int(tops.sum())) if radius is None else (radius + rounding) / step) / Fraction(level)
+        return ColumnNoise(level, radius, scaling, step, scale, span, rounding)
 
-    def _step(self, narrowest: float, span: float, scale: float) -> Fraction:
+    def _step(self, narrowest: float, span: float, scale: float, radius: Fraction | None, columns: int) -> Fraction:
         if self.step is not None:
             step = _checks.positive("step", self.step, fix="step=0.001")
         elif scale == 0:
             step = Fraction(2) ** (math.floor(math.log2(narrowest)) - 40)
         else:
-            step = Fraction(2) ** math.floor(math.log2(min(scale, narrowest) / _FINENESS))
+            fine = min(scale, narrowest) / _FINENESS
+            if radius is not None:
+                fine = min(fine, float(radius) / (_SLACK * columns))
+            step = Fraction(2) ** math.floor(math.log2(fine))
         if span / float(step) > _MOST_STEPS or scale / float(step) > LARGEST_SCALE:
             name = "step" if self.step is not None else "scaling" if self.radius is None else "radius"
             expected = f"of a size that compares with the box and the noise ({span:g} and {scale:g} in the metric)"
@@ -142,7 +149,10 @@ class ColumnLaplace(Perturber):
 
 @dataclass(frozen=True)
 class ColumnNoise:
-    """The mechanism with all its arguments checked; ``scale`` is the noise's, in steps."""
+    """The mechanism with all its arguments checked.
+
+    ``scale`` is the noise's, in steps; ``rounding`` is how far apart the lattice can move two rows.
+    """
 
     level: Exact
     radius: Fraction | None
@@ -150,29 +160,45 @@ class ColumnNoise:
     step: Fraction
     scale: Fraction
     span: float
+    rounding: Fraction
+
+    @property
+    def rate(self) -> float:
+        """Promised ε per unit of distance."""
+        if not self.scale:
+            return math.inf
+        return self.noise_rate if self.radius is None else float(Fraction(self.level) / self.radius)
+
+    @property
+    def noise_rate(self) -> float:
+        """ε per unit of distance between lattice places."""
+        return float(1 / (self.scale * self.step)) if self.scale else math.inf
 
     @property
     def spending(self) -> Spending:
         """What it costs between any two rows, or at distance ``radius``."""
-        rate: Any = float(1 / (self.scale * self.step)) if self.scale else "inf"
-        parameters = {
+        parameters: dict[str, Any] = {
             "dimension": self.scaling.dimension,
-            "rate": rate,
+            "rate": self.rate if self.scale else "inf",
             "scaling": self.scaling.to_dict(),
             "step": float(self.step),
             "diameter": self.span,
-            "epsilon_at_diameter": rate * self.span if self.scale else "inf",
+            "epsilon_at_diameter": float(self.level) if self.scale else "inf",
         }
         if self.radius is None:
             neighbours = "any two values of every number"
             return Spending("all numbers, between any two rows", self.level, neighbours, parameters)
-        distance = f"distance {float(self.radius):g}"
+        radius, rounding = float(self.radius), float(self.rounding)
+        parameters |= {"radius": radius, "noise_rate": self.noise_rate if self.scale else "inf", "rounding": rounding}
+        if self.scale:
+            parameters["epsilon_at_diameter"] = self.noise_rate * (self.span + rounding)
+        distance = f"distance {radius:g}"
         return Spending(
             label=f"all numbers, at {distance}",
             amount=self.level,
-            neighbours=f"rows at {distance}, summed over the columns in the declared units (in proportion at others)",
-            parameters={**parameters, "radius": float(self.radius)},
-            assumptions=(lattice_assumption(float(self.step), rate, self.scaling.dimension),),
+            neighbours=f"rows at {distance}, summed over the columns in the declared units ({OTHER_DISTANCES})",
+            parameters=parameters,
+            assumptions=(lattice_assumption(f"{float(self.step):.3g}", rounding, radius, self.level),),
         )
 
     def perturb(self, rows: FloatArray, stream: noise.Generator) -> FloatArray:

@@ -19,7 +19,14 @@ from discreet._checks import Exact
 from discreet.domain import Box, FloatArray
 from discreet.errors import InvalidArgument
 from discreet.metric import remap as remaps
-from discreet.metric._lattice import WITHIN_BOUNDS, lattice_assumption, to_places, to_rows
+from discreet.metric._lattice import (
+    OTHER_DISTANCES,
+    WITHIN_BOUNDS,
+    lattice_assumption,
+    rounding_of,
+    to_places,
+    to_rows,
+)
 from discreet.metric._perturber import Perturber, Spending, numeric_box, numeric_names
 from discreet.metric._prior import Prior, read_prior
 from discreet.metric._rows import read_rows
@@ -31,8 +38,8 @@ from discreet.noise._isotropic import IsotropicNoise
 REMAPS = ("none", "clip", "grid", "bayes", "resample")
 #: Lattice steps in one standard deviation of a coordinate: rounding then adds nothing that could be seen.
 _FINENESS = 2**14
-#: Rounding to the lattice adds at most 1/1024 of ε at distance ``radius``.
-_SLACK = 1024
+#: Rounding to the default lattice moves two points apart by at most this part of the radius: noise grows by as little.
+_SLACK = 2**14
 #: Beyond so many steps from end to end a double no longer tells neighbouring lattice points apart.
 _MOST_STEPS = 2**50
 #: Noise of a larger scale in steps would be settled digit by digit in most rows, and end beyond the whole numbers.
@@ -49,7 +56,8 @@ class NDLaplace(Perturber):
     epsilon : float
         Level of indistinguishability at distance ``radius``. ``math.inf`` adds no noise.
     radius : float
-        That distance, in the declared metric. The *rate*, ε per unit of distance, is epsilon/radius.
+        That distance, in the declared metric. The *rate*, ε per unit of distance, is epsilon/radius; that of the noise
+        is a little less, which makes up for rounding.
     domain : Domain, mapping or (low, high)
         The declared columns. Numeric ones are perturbed together, as a point; categorical ones need
         ``category_epsilon``.
@@ -70,26 +78,28 @@ class NDLaplace(Perturber):
         Budget of every categorical column, by randomised response.
     step : float, optional
         Distance of neighbouring lattice points. By default a power of 2: at most 1/16,384 of the noise along one axis,
-        and so small that rounding adds at most 1/1024 of ε at distance ``radius``.
+        and so small that rounding moves two points apart by at most 1/16,384 of the radius. A coarse step is paid for
+        with more noise.
     random_state : None, int or Generator
         None is secure; anything else marks the guarantee as seeded.
 
     Attributes
     ----------
     guarantee_ : Guarantee
-        After `fit` or `transform`. Its ε is the level at distance ``radius``; its parameters name the rate and, for
-        comparison with local privacy, the level between the two farthest points of the box.
+        After `fit` or `transform`. Its ε is the level at distance ``radius``; its parameters name the rate, that of the
+        noise, how far apart rounding can move two points (``rounding``) and, for comparison with local privacy, the
+        level between the two farthest points of the box.
 
     Privacy
     -------
     Neighbours: two values of one row, at distance D. A point is clamped to the box and rounded to a public lattice, a
     function of that point alone. Isotropic Laplace noise, rounded to the lattice, is added: two lattice points at
-    distance D give every result with chances within e^(rate D) of each other (`discreet.noise._isotropic`). Rounding
-    moves two points apart by at most step·√n, so raw points at distance D are within e^(rate (D + step √n)). Clamping
-    moves no two points apart, except where a matrix turns the box: D is then the distance of the clamped points. Cost:
-    epsilon at distance ``radius``, in proportion at others; each category its own ε. With "resample", P(z|x) is
-    divided by the chance A(x) to end in the box, and A(x) <= e^(rate D) A(x'): the rate is at most doubled, and in one
-    dimension it is.
+    distance p give every result with chances within e^(p · noise rate) of each other (`discreet.noise._isotropic`).
+    Rounding moves two points apart by at most c, a little more than step·√n (`discreet.metric._lattice`), and the noise
+    rate is epsilon/(radius + c). Clamping moves no two points apart, except where a matrix turns the box: D is then the
+    distance of the clamped points. Cost: epsilon (D + c)/(radius + c), which is epsilon at distance ``radius`` and at
+    most in proportion beyond it; each category its own ε. With "resample", P(z|x) is divided by the chance A(x) to end
+    in the box, and A(x) <= e^(p · noise rate) A(x'): the rate is at most doubled, and in one dimension it is.
 
     Examples
     --------
@@ -131,13 +141,14 @@ class NDLaplace(Perturber):
 
     @property
     def rate(self) -> float:
-        """ε per unit of distance."""
+        """Promised ε per unit of distance, epsilon/radius. That of the noise is ``law.rate``, a little less."""
         return float(self._rate())
 
     @property
     def law(self) -> IsotropicLaw:
         """The law of the noise, in the declared metric; the domain must be declared with its columns."""
-        return IsotropicLaw(len(numeric_box(self).lower), self.rate)
+        box = numeric_box(self)
+        return IsotropicLaw(len(box.lower), float(self._numbers(box).rate))
 
     def scale(self, X: Any) -> FloatArray:
         """Return the numeric columns of any table in the space in which distances are measured.
@@ -188,17 +199,26 @@ class NDLaplace(Perturber):
         if method == "resample" and scaling.kind == "matrix":
             raise InvalidArgument("remap", "resample", "another one: a matrix turns the box", 'remap="clip"')
         step = _step(self.step, scaling, rate, float(self.radius))
+        rounding = rounding_of(step, scaling.dimension, scaling.diameter)
+        level = _checks.budget("epsilon", self.epsilon)
+        if level != math.inf:
+            rate = Fraction(level) / (_checks.positive("radius", self.radius) + rounding)
         prior = read_prior(self.prior, box) if method == "bayes" else None
         grid = _grid(self.grid, box) if method == "grid" else None
-        return PointNoise(float(self.radius), rate, scaling, step, method, grid, prior, loss)
+        return PointNoise(level, float(self.radius), rate, rounding, scaling, step, method, grid, prior, loss)
 
 
 @dataclass(frozen=True)
 class PointNoise:
-    """The mechanism with all its arguments checked."""
+    """The mechanism with all its arguments checked.
 
+    ``rate`` is that of the noise, ``rounding`` how far apart the lattice can move two points.
+    """
+
+    level: Exact
     radius: float
     rate: Exact
+    rounding: Fraction
     scaling: Scaling
     step: Fraction
     remap: str
@@ -211,19 +231,20 @@ class PointNoise:
         """What it costs at distance ``radius``."""
         n, rate = self.scaling.dimension, float(self.rate)
         times = 2 if self.remap == "resample" else 1
-        amount = self.rate if self.rate == math.inf else Fraction(self.rate) * Fraction(repr(self.radius)) * times
+        rounding, diameter = float(self.rounding), self.scaling.diameter
         parameters = {
             "dimension": n,
             "radius": self.radius,
-            "rate": rate * times if rate < math.inf else "inf",
+            "rate": float(self.level * times) / self.radius if rate < math.inf else "inf",
             "noise_rate": rate if rate < math.inf else "inf",
+            "rounding": rounding,
             "scaling": self.scaling.to_dict(),
             "step": float(self.step),
-            "diameter": self.scaling.diameter,
-            "epsilon_at_diameter": rate * times * self.scaling.diameter if rate < math.inf else "inf",
+            "diameter": diameter,
+            "epsilon_at_diameter": rate * times * (diameter + rounding) if rate < math.inf else "inf",
             "remap": self.remap,
         }
-        assumptions = [lattice_assumption(float(self.step), parameters["rate"], math.sqrt(n))]
+        assumptions = [lattice_assumption(f"{float(self.step):.3g}", rounding, self.radius, self.level)]
         if self.scaling.kind == "matrix":
             assumptions.append(WITHIN_BOUNDS)
         if self.prior is not None:
@@ -233,8 +254,8 @@ class PointNoise:
             assumptions.append("how long the drawing took is not seen: it depends on the point")
         return Spending(
             label=f"point, at distance {self.radius:g}",
-            amount=amount,
-            neighbours=f"points at distance {self.radius:g} in the declared metric (in proportion at others)",
+            amount=self.level * times,
+            neighbours=f"points at distance {self.radius:g} in the declared metric ({OTHER_DISTANCES})",
             parameters=parameters,
             assumptions=tuple(assumptions),
         )
@@ -276,7 +297,7 @@ def _step(given: Any, scaling: Scaling, rate: Exact, radius: float) -> Fraction:
         step = Fraction(2) ** (math.floor(math.log2(scaling.diameter)) - 40)
     else:
         n = scaling.dimension
-        # Small beside the noise, so that rounding is not seen, and beside the radius, so that it costs little of ε.
+        # Small beside the noise, so that rounding is not seen, and beside the radius, so that it costs little noise.
         fine = min(math.sqrt(n + 1) / float(rate) / _FINENESS, radius / (_SLACK * math.sqrt(n)))
         step = Fraction(2) ** math.floor(math.log2(fine))
     if given is not None and rate != math.inf and rate * step * _LARGEST_SCALE < 1:

@@ -19,7 +19,7 @@ from discreet._checks import Exact
 from discreet.domain import Box, Domain, FloatArray
 from discreet.errors import InvalidArgument, SchemaError
 from discreet.metric import _sphere
-from discreet.metric._lattice import WITHIN_BOUNDS, lattice_assumption
+from discreet.metric._lattice import OTHER_DISTANCES, WITHIN_BOUNDS, lattice_assumption
 from discreet.metric._perturber import Perturber, Spending, numeric_names
 from discreet.metric._prior import Prior, read_prior
 from discreet.noise._spherical import SphericalNoise
@@ -30,6 +30,8 @@ _LATITUDES, _LONGITUDES = ("latitude", "lat"), ("longitude", "lon", "lng", "long
 #: The radius as an exact number: it is part of the rate.
 _EARTH = Fraction("6371008.8")
 _FINENESS = 2**14
+#: Rounding to the default lattice moves two places apart by at most this part of the radius, if a step can be so fine.
+_SLACK = 2**10
 #: Steps of 10^-3 to 10^-11 degrees, 100 m to a micrometre, are chosen by default; finer ones are refused.
 _DIGITS = (3, 11)
 #: Below this rate·radius of the earth the noise would cover the globe evenly, and most tries would be in vain.
@@ -62,7 +64,8 @@ class SphericalLaplace(Perturber):
         Budget of every categorical column, by randomised response.
     step : float, optional
         Distance of neighbouring lattice points in degrees; 90 must be a multiple of it. By default the power of ten at
-        or below 1/16,384 of the noise along one axis, from 10^-11 to 0.001.
+        or below 1/16,384 of the noise along one axis, and so small that rounding moves two places apart by at most
+        1/1024 of the radius; from 10^-11 to 0.001. A coarse step is paid for with more noise.
     random_state : None, int or Generator
         None is secure; anything else marks the guarantee as seeded.
 
@@ -76,10 +79,11 @@ class SphericalLaplace(Perturber):
     Neighbours: two places of one row, at great-circle distance D. A place is put into the declared box and rounded to a
     public lattice of latitudes and longitudes, a function of that place alone. The noisy place has density proportional
     to e^(-rate·distance) on the sphere, with one constant for all places, and is rounded to the lattice: two lattice
-    places at distance D give every result with chances within e^(rate D) of each other, exactly
-    (`discreet.noise._spherical`). Rounding moves two places apart by at most √2 steps. Moving places into a box that is
-    not the whole world may do so by more, across the date line or near a pole: D is then the distance in the box. Cost:
-    epsilon at distance ``radius``, in proportion at others.
+    places at distance p give every result with chances within e^(p · noise rate) of each other, exactly
+    (`discreet.noise._spherical`). Rounding moves two places apart by at most c, a little more than √2 steps
+    (`discreet.metric._sphere.rounding_of`), and the noise rate is epsilon/(radius + c). Moving places into a box that
+    is not the whole world may move them by more, across the date line or near a pole: D is then the distance in the
+    box. Cost: epsilon (D + c)/(radius + c), which is epsilon at distance ``radius``, at most in proportion beyond it.
 
     Examples
     --------
@@ -87,7 +91,7 @@ class SphericalLaplace(Perturber):
     >>> towns = np.array([[48.8583, 2.2945], [-16.8, 179.99], [89.999, 0.0]])
     >>> mechanism = dc.metric.SphericalLaplace(epsilon=1.4, radius=200, random_state=4)
     >>> mechanism.transform(towns).round(4).tolist()
-    [[48.8603, 2.2982], [-16.7983, 179.9955], [89.9972, -5.5582]]
+    [[48.8603, 2.2982], [-16.7983, 179.9956], [89.9972, -5.5584]]
     >>> mechanism.guarantee_.epsilon, round(mechanism.expected_error)
     (1.4, 286)
     """
@@ -121,13 +125,13 @@ class SphericalLaplace(Perturber):
 
     @property
     def rate(self) -> float:
-        """ε per metre."""
+        """Promised ε per metre, epsilon/radius; that of the noise is a little less, which makes up for rounding."""
         return float(self._rate())
 
     @property
     def expected_error(self) -> float:
         """Mean distance in metres between a place and its noisy one; 2/rate but for the curve of the earth."""
-        rate = self._rate()
+        rate = self._noise()[0]
         if rate == math.inf:
             return 0.0
         a = float(rate * _EARTH)
@@ -144,6 +148,19 @@ class SphericalLaplace(Perturber):
             most = float(level * _EARTH / _LEAST)
             raise InvalidArgument("radius", self.radius, f"at most {most:,.0f} metres at this epsilon", "radius=200")
         return rate
+
+    def _noise(self) -> tuple[Exact, int, Fraction]:
+        """Return the noise's ε per metre, the lattice steps in 90 degrees, and how far these move two places apart."""
+        rate = self._rate()
+        quarter = _quarter(self.step, rate, float(self.radius))
+        rounding = _sphere.rounding_of(quarter)
+        if rate == math.inf:
+            return rate, quarter, rounding
+        rate = Fraction(_checks.budget("epsilon", self.epsilon)) / (_checks.positive("radius", self.radius) + rounding)
+        if rate * _EARTH < _LEAST:
+            expected = f"finer at this radius: noise that hides {float(rounding):,.0f} metres more covers the globe"
+            raise InvalidArgument("step", self.step, expected, "step=None")
+        return rate, quarter, rounding
 
     def _declared(self, X: Any = None) -> Any:
         """Return the domain, the whole world if none was given."""
@@ -197,20 +214,25 @@ class SphericalLaplace(Perturber):
         return found[0]
 
     def _numbers(self, box: Box) -> PlaceNoise:
-        rate = self._rate()
+        rate, quarter, rounding = self._noise()
         method = _checks.choice("remap", self.remap, REMAPS)
         prior = read_prior(self.prior, box) if method == "bayes" else None
         grid = _grid(self.grid) if method == "grid" else None
-        return PlaceNoise(self.epsilon, float(self.radius), rate, _quarter(self.step, rate), box, method, grid, prior)
+        return PlaceNoise(self.epsilon, float(self.radius), rate, rounding, quarter, box, method, grid, prior)
 
 
 @dataclass(frozen=True)
 class PlaceNoise:
-    """The mechanism with all its arguments checked. ``turned``: longitude is declared before latitude."""
+    """The mechanism with all its arguments checked.
+
+    ``rate`` is that of the noise, ``rounding`` how far apart the lattice can move two places in metres; ``turned``:
+    longitude is declared before latitude.
+    """
 
     level: Any
     radius: float
     rate: Exact
+    rounding: Fraction
     quarter: int
     box: Box
     remap: str
@@ -251,17 +273,17 @@ class PlaceNoise:
         rate = float(self.rate)
         parameters: dict[str, Any] = {
             "radius": self.radius,
-            "rate": rate if rate < math.inf else "inf",
+            "rate": float(_checks.budget("epsilon", self.level)) / self.radius if rate < math.inf else "inf",
             "noise_rate": rate if rate < math.inf else "inf",
+            "rounding": float(self.rounding),
             "scaling": {"kind": "sphere", "radius": _sphere.EARTH, "unit": "metre"},
             "step": self.step,
             "diameter": self.diameter,
-            "epsilon_at_diameter": rate * self.diameter if rate < math.inf else "inf",
+            "epsilon_at_diameter": rate * (self.diameter + float(self.rounding)) if rate < math.inf else "inf",
             "remap": self.remap,
         }
-        metres = math.radians(self.step) * _sphere.EARTH
         assumptions = [
-            lattice_assumption(metres, parameters["rate"], math.sqrt(2), f"{self.step:g} degrees"),
+            lattice_assumption(f"{self.step:g} degrees", float(self.rounding), self.radius, self.level, " m"),
             "the earth is a sphere: true distances differ by up to 0.56 %",
         ]
         if self.box_is_part:
@@ -272,7 +294,7 @@ class PlaceNoise:
         return Spending(
             label=f"place, at distance {self.radius:g} m",
             amount=_checks.budget("epsilon", self.level),
-            neighbours=f"places {self.radius:g} metres apart (in proportion at other distances)",
+            neighbours=f"places {self.radius:g} metres apart ({OTHER_DISTANCES})",
             parameters=parameters,
             assumptions=tuple(assumptions),
         )
@@ -302,13 +324,14 @@ class PlaceNoise:
         return rows if self.grid is None else _sphere.nearest(rows, self.grid)
 
 
-def _quarter(given: Any, rate: Exact) -> int:
+def _quarter(given: Any, rate: Exact, radius: float) -> int:
     """Return the number of lattice steps in 90 degrees."""
     if given is None:
         least, most = _DIGITS
         digits = most
         if rate != math.inf:
-            degrees = math.degrees(math.sqrt(3) / float(rate) / _sphere.EARTH / _FINENESS)
+            metres = min(math.sqrt(3) / float(rate) / _FINENESS, radius / (_SLACK * math.sqrt(2)))
+            degrees = math.degrees(metres / _sphere.EARTH)
             digits = min(max(math.ceil(-math.log10(degrees)), least), most)
         steps: int = 90 * 10**digits
         return steps

@@ -16,7 +16,9 @@ The test. d is the distance between the true place and the last report; it chang
 by D. It is counted in whole steps of g: the count changes by at most D/g + 1, and by D/g + 2 with room for the rounding
 of doubles (counts beyond the threshold by 2^20 steps are cut off there, so the rounding stays far below a step).
 Discrete Laplace noise of scale (radius/g + 2)/test_epsilon is added, exactly. The answer costs test_epsilon·(D + 2g)/
-(radius + 2g): test_epsilon at distance ``radius``, at most in proportion beyond it.
+(radius + 2g): test_epsilon at distance ``radius``, at most in proportion beyond it. A fresh place costs
+epsilon·(D + c)/(radius + c), where c is the rounding of its lattice. So below the radius a transcript costs at most
+budget·(D + c')/(radius + c'), where c' is the larger of c and 2g.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from discreet._people import persons
 from discreet.domain import Domain, FloatArray
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.guarantee import Guarantee, Ledger
+from discreet.metric._lattice import lattice_assumption
 from discreet.metric._perturber import PUBLIC_DOMAIN, numeric_names
 from discreet.metric._rows import like, read_rows, rows_of
 from discreet.metric.nd_laplace import NDLaplace, PointNoise
@@ -220,7 +223,9 @@ class Trajectory:
         facts = dict(spending.parameters)
         # What one place tells is not what all of them tell: the farther, the more, in proportion beyond the radius.
         facts["point_rate"] = facts.pop("rate")
+        facts["rounding"] = max(facts["rounding"], float(2 * self._step))
         facts["epsilon_at_diameter"] = float(self.budget) * max(facts["diameter"] / float(self._radius), 1.0)
+        unit, degrees = (" m", " degrees") if isinstance(numbers, PlaceNoise) else ("", "")
         spent = Ledger(self.budget)
         spent.spend("tests and fresh places of one user, together at most", self.budget)
         return Guarantee.from_ledger(
@@ -241,7 +246,14 @@ class Trajectory:
                 PUBLIC_DOMAIN,
                 "how many places a user reports, and when, is public",
                 "every user has one trajectory, reported once; further ones add up",
-                *spending.assumptions,
+                lattice_assumption(
+                    f"{facts['step']:.3g}{degrees} and distances tested in steps of {float(self._step):.3g}{unit}",
+                    facts["rounding"],
+                    float(self._radius),
+                    self.budget,
+                    unit,
+                ),
+                *(line for line in spending.assumptions if "rounded to a lattice" not in line),
             ),
             seeded=seeded,
         )

@@ -221,7 +221,7 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
         return found
 
     def _check_metric(self, metric: str | None) -> None:
-        if self._metric is not None and metric is not None and metric != self._metric:
+        if self._metric is not None and metric is not None and _bare(metric) != _bare(self._metric):
             raise InvalidArgument(
                 "ledger", self._metric, f"one for {metric}: amounts at other distances do not add up",
                 "a UserLedger of its own for this mechanism",
@@ -318,6 +318,11 @@ def metric_of(guarantee: Guarantee) -> str:
     facts = {name: guarantee.parameters[name] for name in ("scaling", "radius") if name in guarantee.parameters}
     words = guarantee.neighbours
     return f"{words}; {json.dumps(facts, sort_keys=True)}" if facts else words
+
+
+def _bare(metric: str) -> str:
+    """Leave out what a metric's words say of *other* distances: a ledger counts at one."""
+    return re.sub(r" \([^()]*in proportion[^()]*\)", "", metric)
 
 
 def read_names(users: Any) -> npt.NDArray[Any]:

@@ -142,7 +142,7 @@ def for_experts(guarantee: Guarantee) -> list[str]:
         if kept and "k" in kept:
             lines.append(f"QI without {', '.join(map(str, kept['columns']))}; with them: k = {kept['k']}")
         return lines
-    loss = "rate · d(x, x′)" if guarantee.model == "metric" else "ε"
+    loss = _loss(guarantee) if guarantee.model == "metric" else "ε"
     slack = f" + {guarantee.delta:g}" if guarantee.delta else ""
     lines = [f"for all neighbours x, x′ and all sets S:  P[M(x) ∈ S] <= exp({loss}) · P[M(x′) ∈ S]{slack}"]
     lines.append(f"neighbours: {guarantee.neighbours}")
@@ -150,7 +150,18 @@ def for_experts(guarantee: Guarantee) -> list[str]:
     lines.append(f"spent, exactly: {exact}" + (" (zCDP, ρ)" if guarantee.accounting == "rho" else " (pure ε)"))
     if guarantee.accounting == "rho":
         lines.append(f"ε at δ = {guarantee.delta:g}: {epsilon:.6g}")
-    for name in ("rate", "noise_rate", "radius", "diameter", "epsilon_at_diameter", "step"):
+    for name in ("rate", "noise_rate", "radius", "rounding", "diameter", "epsilon_at_diameter", "step"):
         if name in guarantee.parameters:
             lines.append(f"{name}: {guarantee.parameters[name]}")
     return lines
+
+
+def _loss(guarantee: Guarantee) -> str:
+    """Say what is promised at a distance: rounding to the lattice counts as distance."""
+    facts = guarantee.parameters
+    if "rounding" not in facts:  # a release of before rounding was part of the noise
+        return "rate · d(x, x′)"
+    if "rate" not in facts:  # a trajectory: several roundings, the largest of which holds below the radius
+        return "ε · max((d(x, x′) + rounding)/(radius + rounding), d(x, x′)/radius)"
+    more = " + Σ category_epsilon" if "category_epsilon" in facts else ""
+    return f"rate · radius · (d(x, x′) + rounding)/(radius + rounding){more}"
