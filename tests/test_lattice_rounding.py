@@ -56,9 +56,8 @@ def _differences(numbers: Any, a: Any, b: Any) -> list[Fraction]:
 
 def _allowed(epsilon: Any, distance: Fraction, facts: Any) -> Fraction:
     c, radius = Fraction(facts["rounding"]), Fraction(str(facts["radius"]))
-    return (
-        Fraction(str(epsilon)) * (distance + c) / (radius + c) * (1 + Fraction(1, 10**12))
-    )  # the printed c is a double
+    slack = 1 + Fraction(1, 10**12)  # the stated c is a double
+    return Fraction(str(epsilon)) * (distance + c) / (radius + c) * slack
 
 
 def _check(found: list[tuple[Fraction, Fraction]], epsilon: float, facts: Any) -> None:
@@ -258,7 +257,7 @@ def test_the_guarantee_says_what_a_lattice_allows_at_small_distances() -> None:
     assert facts["rounding"] > 0.1
     assert facts["noise_rate"] == pytest.approx(1 / (0.1 + facts["rounding"]))
     [line] = [x for x in m.guarantee_.assumptions if "lattice" in x]
-    stated = float(line.partition("c = ")[2].partition(";")[0])
+    stated = float(line.partition("c = ")[2].partition(":")[0])
     assert facts["rounding"] <= stated < facts["rounding"] * 1.02
     assert "(r + c)/(0.1 + c)" in line
     assert "(in proportion at others)" not in m.guarantee_.neighbours
