@@ -30,6 +30,7 @@ from discreet._cli_common import (
     warn_if_seeded,
     working,
 )
+from discreet._cli_look import looking_first
 from discreet._cli_perturb import register as register_perturb
 from discreet._cli_plan import register as register_plan
 from discreet._cli_report import register as register_report
@@ -285,6 +286,19 @@ def _arrange() -> None:
 
 
 _arrange()
+
+
+def _look_first(verbs: typer.Typer) -> None:
+    """Let every verb look for its files before it imports anything."""
+    for command in verbs.registered_commands:
+        if command.callback is not None:
+            command.callback = looking_first(command.callback)
+    for group in verbs.registered_groups:
+        if group.typer_instance is not None:
+            _look_first(group.typer_instance)
+
+
+_look_first(app)
 
 
 @cache
