@@ -59,6 +59,8 @@ def encode(
         f"[bold]The reports.[/] {figures['reports']:,} of {figures['bits']} bits each, made by "
         f"[cyan]{escape(str(made.NAME))}[/], in [cyan]{escape(str(output))}[/]"
     )
+    if said := jobs.spelling(made):
+        console.print(escape(f"{said}."), highlight=False)
     if figures["seeded"]:
         console.print("[bold red]Seeded: these reports can be undone. Do not collect them.[/]")
 
@@ -121,7 +123,7 @@ def estimate(
         if plot is not None and hasattr(found, "plot"):
             write_whole(plot, (found.plot(top) if listed else found.plot()).to_html())
     if as_json:
-        typer.echo(json.dumps(jobs.estimate_figures(found, output)))
+        typer.echo(json.dumps(jobs.estimate_figures(found, output, jobs.read_parameters(counts))))
         return
     if not listed:
         _tell_numbers(found, output, plot)
@@ -131,13 +133,17 @@ def estimate(
     shown = found.top(top)
     low, high = shown.interval(0.95)
     table = Table(title=f"{len(shown)} of {len(found)} values, {found.n:,} reports", title_justify="left")
-    for name in ("value", "count", "std. error", "share", "95 % interval"):
-        table.add_column(name, justify="left" if name == "value" else "right")
+    marks = shown.may_be_noise()
+    for name in ("value", "count", "std. error", "share", "95 % interval", ""):
+        table.add_column(name, justify="left" if name in ("value", "") else "right")
     for i, value in enumerate(shown.candidates):
         interval = f"{low[i]:,.0f} to {high[i]:,.0f}"
         share = f"{100 * shown.frequency[i]:.2f} %"
-        table.add_row(escape(str(value)), f"{shown.count[i]:,.0f}", f"{shown.std_error[i]:,.0f}", share, interval)
+        count, error = f"{shown.count[i]:,.0f}", f"{shown.std_error[i]:,.0f}"
+        table.add_row(escape(str(value)), count, error, share, interval, "may be noise" if marks[i] else "")
     console.print(table)
+    for line in jobs.caveats(found, jobs.read_parameters(counts)):
+        console.print(escape(line), highlight=False)
     show_files(output, plot)
     _promise(found.guarantee, seeded=found.guarantee.seeded)
 

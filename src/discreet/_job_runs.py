@@ -151,7 +151,7 @@ def _sketch(job: Job, data: str, places: Places) -> Done:
         consistency = given.get("consistency")
         artifact = _sketch_jobs.estimate(places["counts"], _asked(job), consistency, places["estimates"])
         files["estimates"] = places["estimates"]
-        figures = {**figures, **_sketch_jobs.estimate_figures(artifact, places["estimates"])}
+        figures = {**figures, **_sketch_jobs.estimate_figures(artifact, places["estimates"], mechanism)}
     return replace(mechanism.guarantee, seeded=figures["seeded"]), files, figures, artifact
 
 

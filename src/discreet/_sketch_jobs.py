@@ -55,6 +55,9 @@ def build(
             options = ", ".join(n for n in wanted if n not in _OWN)
             raise InvalidArgument("set", text, f"name=value with a name of {name}: {options}", "--set width=1024")
         given[setting] = _setting(value, str(wanted[setting].type))
+    if "alphabet" in wanted and given.get("bits") is None:
+        # What a file holds is not looked at, and digits are no rarer in files than letters.
+        given.setdefault("alphabet", "alphanumeric")
     for setting in given:
         if setting not in wanted:
             expected = f"left out: {name} has no such parameter"
@@ -229,7 +232,7 @@ def estimate(file: Path, candidates: Path | Sequence[Any] | None, consistency: s
     return found
 
 
-def estimate_figures(found: Any, output: Path | None) -> dict[str, Any]:
+def estimate_figures(found: Any, output: Path | None, mechanism: Mechanism | None = None) -> dict[str, Any]:
     """Return estimates as plain data; a number that is not finite, which JSON cannot write, is None."""
     promised = {"epsilon": found.guarantee.to_dict()["epsilon"], "seeded": found.guarantee.seeded}
     file = None if output is None else str(output)
@@ -241,9 +244,49 @@ def estimate_figures(found: Any, output: Path | None) -> dict[str, Any]:
         return {"reports": found.n, "mean": found.mean, "distribution": rows, **promised, "file": file}
     low, high = found.interval(0.95)
     columns = (found.count.tolist(), found.std_error.tolist(), low.tolist(), high.tolist())
-    names = ("candidate", "count", "std_error", "lower", "upper")
-    rows = [dict(zip(names, row, strict=True)) for row in zip(found.candidates, *map(_finite, columns), strict=True)]
-    return {"reports": found.n, "estimates": rows, **promised, "file": file}
+    names = ("candidate", "count", "std_error", "lower", "upper", "may_be_noise")
+    marks = found.may_be_noise().tolist()
+    rows = [
+        dict(zip(names, row, strict=True)) for row in zip(found.candidates, *map(_finite, columns), marks, strict=True)
+    ]
+    return {"reports": found.n, "estimates": rows, "caveats": caveats(found, mechanism), **promised, "file": file}
+
+
+def caveats(found: local.Estimate, mechanism: Mechanism | None) -> list[str]:
+    """Say in plain words what of some estimates may be noise, and what their values stand for."""
+    marks, z = found.may_be_noise(), found.noise_cut()
+    least = z * float(np.median(found.std_error)) if len(found) else 0.0
+    looked = f"{found.tried:,} values that the search tried" if found.tried else f"{len(found):,} values asked for"
+    lines = []
+    if np.isfinite(least) and least > 0:
+        lines.append(
+            f"Every count is an estimate. Of the {looked}, with a chance of about 5 % one that nobody holds gets more "
+            f"than {z:.1f} standard errors (about {least:,.0f}): 0.05 false hits are expected above that, any number "
+            "below."
+        )
+    if marks.any():
+        lines.append(
+            f"{int(marks.sum()):,} of {len(found):,} lie below it and may be noise: perhaps nobody holds them."
+        )
+    other, alphabet = getattr(mechanism, "other", None), getattr(mechanism, "alphabet", None)
+    if other is not None and other not in (alphabet or "") and any(other in str(c) for c in found.candidates):
+        lines.append(
+            f"{other!r} stands for every character that was not declared; what it was is not in the reports. Declare "
+            "it when they are made: --set alphabet=alphanumeric, digits, or the characters themselves."
+        )
+    return lines
+
+
+def spelling(mechanism: Mechanism) -> str:
+    """Say how a mechanism that finds values spells them; empty for others. Nothing of this depends on the values."""
+    alphabet = getattr(mechanism, "alphabet", None)
+    if alphabet is None:
+        return ""
+    shown = alphabet if len(alphabet) <= 60 else f"{alphabet[:60]}..."
+    return (
+        f"Values are spelled with {shown} (upper case counts as lower), up to {mechanism.length} characters; any other "  # type: ignore[attr-defined]
+        f"character counts as {mechanism.other}"  # type: ignore[attr-defined]
+    )
 
 
 def _means(found: local.MeanEstimate) -> dict[str, Any]:

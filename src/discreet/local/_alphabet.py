@@ -4,7 +4,7 @@ The rule, for a client in another language. A text is put into Unicode form NFC 
 points). Symbol 0 is the end: it fills what a shorter text leaves. Symbols 1, 2, ... are the characters of the alphabet
 in order. The upper-case form of a symbol counts as that symbol unless it is one itself. Every other character counts as
 ``other``, which is one more symbol, the last, unless it is in the alphabet. A missing value, or one that is no text,
-counts as the empty text.
+counts as the empty text. Where the alphabet has digits, a number counts as its text: 7, 7.0 and "7" are one value.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ Symbols: TypeAlias = npt.NDArray[np.uint16]
 Bits: TypeAlias = npt.NDArray[np.uint8]
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
+#: Alphabets by name. No name is itself an alphabet: each has a letter twice.
+NAMED = {"letters": LETTERS, "digits": "0123456789.-", "alphanumeric": LETTERS + "0123456789.-"}
 LONGEST = 256
 #: Bits that a search tries at once: of a text, and of a number at first and then.
 _TEXT_STEP, _FIRST_STEP, _NEXT_STEP = 12, 10, 8
@@ -62,6 +64,7 @@ class Alphabet:
         fix = f"alphabet={LETTERS!r}"
         if not isinstance(alphabet, str):
             raise InvalidType("alphabet", alphabet, "the characters in one text", fix)
+        alphabet = NAMED.get(alphabet, alphabet)
         if not 1 <= len(alphabet) <= _MOST_CHARACTERS:
             raise InvalidArgument("alphabet", f"{len(alphabet)} characters", f"1 to {_MOST_CHARACTERS} characters", fix)
         if len(set(alphabet)) < len(alphabet):
@@ -99,7 +102,7 @@ class Alphabet:
 
     def symbols(self, values: Any) -> Symbols:
         """Return the symbols of every text, one row each. No row causes an error."""
-        column = _text(values)
+        column = _text(_spelled(values) if "0" in self.characters else values)
         out = np.empty((len(column), self.length), np.uint16)
         for start in range(0, len(column), _AT_ONCE):
             part = pc.utf8_slice_codeunits(column.slice(start, _AT_ONCE), 0, self.length)
@@ -236,6 +239,26 @@ class WholeCode:
     def values(self, whole: Bits) -> list[int]:
         """Return the numbers that the bits spell."""
         return [int(v) for v in whole @ (1 << np.arange(self.bits - 1, -1, -1, dtype=np.int64))]
+
+
+def _spelled(values: Any) -> Any:
+    """Return numbers as text, each by itself: whole ones without a point. What is no number stays as it is."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iuf" and values.ndim == 1:
+        return [_digits(v) for v in values.tolist()]
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        whole = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
+        return [_digits(v) for v in values.to_pylist()] if whole else values
+    if isinstance(values, (list, tuple)) and any(isinstance(v, (int, float, np.number)) for v in values):
+        return [_digits(v) for v in values]
+    return values
+
+
+def _digits(value: Any) -> Any:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number)):
+        return value
+    if value != value:  # not a number: missing
+        return None
+    return str(int(value)) if value == value // 1 and abs(value) < 2**53 else str(value)
 
 
 def _text(values: Any) -> pa.Array:

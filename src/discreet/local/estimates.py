@@ -44,6 +44,8 @@ class Estimate:
         What every reporter was promised.
     consistency : str or None
         The post-processing, None for raw estimates.
+    tried : int or None
+        How many values were looked at to find these; None if all that were asked for are here.
 
     Examples
     --------
@@ -65,6 +67,7 @@ class Estimate:
     n: int
     guarantee: Guarantee
     consistency: str | None = None
+    tried: int | None = None
     _ends: Interval | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
@@ -113,6 +116,7 @@ class Estimate:
             candidates=[self.candidates[i] for i in places],
             count=self.count[places],
             std_error=self.std_error[places],
+            tried=max(len(self), self.tried or 0),
             _ends=None if ends is None else picked,
         )
 
@@ -121,9 +125,25 @@ class Estimate:
 
         The chance that any absent candidate gets as far is at most about ``level`` (Bonferroni, spec C.12).
         """
+        return self._pick(np.flatnonzero(~self.may_be_noise(level)))
+
+    def noise_cut(self, level: float = 0.05) -> float:
+        """Return z: an absent value exceeds so many standard errors with chance ``level``, all looked at together."""
         chance = float(_checks.probability("level", level))
-        z = float(ndtri(1 - chance / max(len(self), 1)))
-        return self._pick(np.flatnonzero(self.count > z * self.std_error))
+        return float(ndtri(1 - chance / max(len(self), self.tried or 0, 1)))
+
+    def may_be_noise(self, level: float = 0.05) -> npt.NDArray[np.bool_]:
+        """Tell which candidates nobody may hold: their estimates are no larger than what noise alone may give.
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> m = dc.local.DirectResponse(epsilon=2, domain=["cat", "dog", "emu"])
+        >>> found = m.estimate(m.aggregate(m.encode(["cat"] * 600 + ["dog"] * 300, rng=1)))
+        >>> found.may_be_noise().tolist()
+        [False, False, True]
+        """
+        return np.asarray(~(self.count > self.noise_cut(level) * self.std_error))
 
     def consistent(self, how: str) -> Estimate:
         """Return estimates made consistent with being counts: see `discreet.local.consistent`."""

@@ -50,7 +50,8 @@ class PrefixExtension(Mechanism):
     epsilon : float
         Budget of one report, all of it spent on one prefix.
     alphabet : str, default the letters a to z
-        The characters that texts are made of. Upper case counts as lower case unless it is declared.
+        The characters that texts are made of, or "letters", "digits" (with point and minus) or "alphanumeric" (both).
+        Upper case counts as lower case unless it is declared. With digits, numbers are spelled.
     length : int, default 10
         Characters of a text; longer ones are cut.
     other : str, default "?"
@@ -296,7 +297,9 @@ class PrefixExtension(Mechanism):
         least, sigma = (None, 0.0) if last is None else (float(z[last]), float(absent[last]))
         used = self.epsilon, counts.n, len(values), len(order)
         stages.append(search.stage("whole values", *used, z=least, sigma=sigma, capped=False))
-        estimate = Estimate(self.code.values(values[order]), count[order], error[order], counts.n, counts.guarantee)
+        estimate = Estimate(
+            self.code.values(values[order]), count[order], error[order], counts.n, counts.guarantee, tried=tried
+        )
         return HeavyHitters(estimate, tuple(stages), self, stopped)
 
     def _search(self, counts: Counts, most: int, z: float | None) -> tuple[Bits, int, list[Stage]]:

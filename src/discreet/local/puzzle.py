@@ -56,7 +56,8 @@ class FragmentPuzzle(Mechanism):
     fragment_hashes, fragment_width : int, default 2048 and 1024
         Rows and buckets of the sketches of fragments, one a position.
     alphabet : str, default the letters a to z
-        The characters that texts are made of. Upper case counts as lower case unless it is declared.
+        The characters that texts are made of, or "letters", "digits" (with point and minus) or "alphanumeric" (both).
+        Upper case counts as lower case unless it is declared. With digits, numbers are spelled.
     length : int, default 10
         Characters of a text, an even number; longer ones are cut.
     other : str, default "?"
@@ -116,6 +117,7 @@ class FragmentPuzzle(Mechanism):
         if words.size > _MOST_SYMBOLS:
             expected = f"at most {_MOST_SYMBOLS - 2} characters"
             raise InvalidArgument("alphabet", f"{len(words.characters)} characters", expected, "PrefixExtension(...)")
+        self._set(alphabet=words.characters)
         for name, low, high in _SHAPE:
             self._set(**{name: _checks.whole(name, getattr(self, name), low=low, high=high)})
 
@@ -287,7 +289,8 @@ class FragmentPuzzle(Mechanism):
         label = f"whole strings, {joined:,} put together and {len(symbols):,} with the right hash"
         stages.append(search.stage(label, *used, z=z, sigma=sigma, capped=fewer < limit))
         labels = self.words.texts(symbols[places])
-        estimate = Estimate(labels, count[places], error[places], counts.n, counts.guarantee)
+        tried = len(symbols)
+        estimate = Estimate(labels, count[places], error[places], counts.n, counts.guarantee, tried=tried)
         stopped = "" if labels else "no string is significant; more reports or a larger ε are needed"
         return HeavyHitters(estimate, tuple(stages), self, stopped)
 
