@@ -150,5 +150,5 @@ def test_without_noise_the_occupied_cells_are_listed():
 def test_more_cells_than_a_number_can_hold_are_refused():
     from discreet.errors import InvalidArgument
 
-    with pytest.raises(InvalidArgument, match=r"parts must be a grid of fewer than 2\*\*63 cells"):
+    with pytest.raises(InvalidArgument, match=r"rule must be a grid of fewer than 2\*\*63 cells"):
         GridSynopsis(1.0, (0, 1), 100).fit(np.zeros((2, 10)))

@@ -27,6 +27,8 @@ from discreet.engines.nearest import NearestMap
 from discreet.guarantee import Guarantee, Ledger, Scope
 from discreet.synopses import grid
 from discreet.synopses._common import Opening, note_columns, open_release
+from discreet.synopses._grid_settings import Settings as GridSettings
+from discreet.synopses._grid_size import check_size
 from discreet.synopses._publish import FIXED_POINT, publish
 
 FloatArray = npt.NDArray[np.float64]
@@ -143,7 +145,16 @@ class DPLloyd(Centers):
         hybrid = _checks.choice("init", self.init, ("packing", "synopsis")) == "synopsis"
         asked = None if self.n_iter == "auto" else _checks.whole("n_iter", self.n_iter, low=1, high=1000)
         _checks.choice("scale", self.scale, ("none", "domain"))
-        opening = open_release(X, self.domain, self.epsilon, self.random_state, self.n_rows, self.size_share)
+        grids = GridSettings.read(n_clusters=k)
+        opening = open_release(
+            X,
+            self.domain,
+            self.epsilon,
+            self.random_state,
+            self.n_rows,
+            self.size_share,
+            check=lambda domain: check_size(domain, grids, self.epsilon, self.n_rows) if hybrid else None,
+        )
         domain, ledger = opening.domain, opening.ledger
         units, needed = distance_units(domain, self.scale), one_iteration(k, len(domain), opening.n_rows)
         if hybrid:

@@ -14,6 +14,7 @@ from discreet.errors import InvalidType
 from discreet.synopses import Synopsis, grid, tree
 from discreet.synopses._common import Opening, note_columns, open_release
 from discreet.synopses._grid_settings import Settings as GridSettings
+from discreet.synopses._grid_size import check_size
 from discreet.synopses._tree_settings import Settings
 from discreet.synopses.grid import GridSynopsis
 from discreet.synopses.tree import TreeSynopsis
@@ -131,6 +132,7 @@ class PrivateKMeans(Centers):
             self.random_state,
             self.n_rows,
             self.size_share,
+            check=lambda domain: _check_size(domain, named, self.epsilon, self.n_rows),
             grid=lambda domain: _known_grid(domain, named),
         )
         choice = named or choice_for(opening, k)
@@ -173,6 +175,18 @@ def _method(synopsis: Any, n_clusters: int) -> auto.Choice | None:
     if isinstance(synopsis, TreeSynopsis):
         Settings.read(**settings)  # before any row is read
     return auto.Choice("grid" if isinstance(synopsis, GridSynopsis) else "tree", settings)
+
+
+def _check_size(domain: Domain, choice: auto.Choice | None, epsilon: Any, n_rows: Any) -> None:
+    """Refuse a method that does not fit its memory, before rows are read; "auto" takes a grid for few axes."""
+    if choice is None:
+        if len(domain) > auto.FEW_AXES:
+            return
+        choice = auto.Choice("grid")
+    if choice.method == "tree":
+        Settings.read(**choice.settings).check_size(len(domain))
+    else:
+        check_size(domain, GridSettings.read(**choice.settings), epsilon, n_rows)
 
 
 def _known_grid(domain: Domain, choice: auto.Choice | None) -> GridMap | None:

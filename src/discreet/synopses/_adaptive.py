@@ -69,7 +69,8 @@ def two_levels(
     price = ledger.spend("first level", share, "parallel")
     coarse = publish(source.count(grid).dense(), None, epsilon=price, stream=stream)
     rest = ledger.spend("second level", ledger.remaining, "parallel")
-    nested = NestedMap(grid, _inner_parts(grid, coarse.weights, rest, settings.adaptive.c2, settings.max_cells))
+    most = min(settings.max_cells, settings.most_nested(len(grid.domain)) - grid.n_cells)
+    nested = NestedMap(grid, _inner_parts(grid, coarse.weights, rest, settings.adaptive.c2, most))
     if settings.wants_means(n_rows, nested.n_cells, rest, len(grid.domain)):
         counts, sums = source.sums(nested).dense()
         fine = publish(counts, sums, epsilon=rest, stream=stream)

@@ -13,6 +13,7 @@ import numpy as np
 from discreet import _checks
 from discreet._checks import Exact
 from discreet.errors import InvalidArgument, InvalidType
+from discreet.synopses._memory import MOST_MEMORY, cell_bytes, nested_bytes, read_memory
 from discreet.synopses._publish import TYPICAL_OFFSET
 from discreet.synopses.grid_rules import ROUNDINGS, Rounding
 
@@ -69,6 +70,7 @@ class Settings:
     expected_survivors: float
     leaf_means: Any
     adaptive: Adaptive
+    memory: int
 
     @classmethod
     def read(
@@ -81,6 +83,7 @@ class Settings:
         expected_survivors: Any = 100,
         leaf_means: Any = False,
         adaptive: Any = None,
+        max_memory: Any = MOST_MEMORY,
     ) -> Settings:
         """Check every setting."""
         if isinstance(rule, str):
@@ -103,12 +106,21 @@ class Settings:
             _survivors(expected_survivors),
             leaf_means,
             Adaptive.read(adaptive),
+            read_memory(max_memory),
         )
 
     @property
     def two_levels(self) -> bool:
         """Whether cells are divided by their own noisy counts."""
         return self.rule in ("adaptive", "dpkfm")
+
+    def most_listed(self, n_columns: int) -> int:
+        """Return how many cells a grid of one level lists at most: ``max_cells``, or as many as fit the memory."""
+        return max(1, min(self.max_cells, self.memory // cell_bytes(n_columns, means=self.leaf_means is not False)))
+
+    def most_nested(self, n_columns: int) -> int:
+        """Return how many cells both levels of an adaptive grid may have together."""
+        return max(1, self.memory // nested_bytes(n_columns, means=self.leaf_means is not False))
 
     def wants_means(self, n_rows: float, n_cells: int, epsilon: Exact, d: int) -> bool:
         """Tell whether cells get means: they pay when a cell's rows times ε exceed √((d+2)(d+3)/3)/β (spec 9.9)."""

@@ -3,6 +3,10 @@
 Accounting. Nodes of one level hold disjoint rows, so a level costs its price once; levels add up. A leaf is published
 with what its path has left, so every path spends exactly ε. In the ledger a level at which paths end is a parallel
 group: the leaves there, and the deeper nodes (spec partition-synopsis 9.5).
+
+Memory. A level whose children would make more nodes than fit is not cut, and its nodes are leaves. How many nodes there
+are and how many passed their test is part of what is published, so this decides on released values: given the tree so
+far it is the same for neighbours, and a path that ends earlier spends what it has left on its leaf.
 """
 
 from __future__ import annotations
@@ -32,6 +36,8 @@ class Leaves:
     """Groups of leaves with the budget each is published with, in the order in which they ended."""
 
     groups: list[tuple[IntArray, Exact]] = field(default_factory=list)
+    #: The depth at which growth ended for want of memory, if it did.
+    stopped_at: int | None = None
 
     def add(self, scope: Scope, nodes: IntArray, depth: int, epsilon: Exact, *, last: bool) -> Scope:
         """Take in leaves and charge their publication; return where deeper nodes are charged."""
@@ -48,7 +54,12 @@ class Leaves:
 
 
 def grow(
-    partitioner: Partitioner, plan: Plan, threshold: float | None, scope: Scope, stream: noise.Generator
+    partitioner: Partitioner,
+    plan: Plan,
+    threshold: float | None,
+    scope: Scope,
+    stream: noise.Generator,
+    most_nodes: int,
 ) -> Leaves:
     """Grow a tree with noisy stop tests. ``threshold`` None is tied to the noise."""
     tree, leaves, nodes = partitioner.tree, Leaves(), np.array([0])
@@ -66,6 +77,8 @@ def grow(
         if price:
             least = partitioner.least_count()
             kept = _test(tree, nodes, counts, price, partitioner.fan_out, threshold, least, stream)
+            if len(tree.axis) + partitioner.most_children(int(kept.sum())) > most_nodes:
+                leaves.stopped_at, kept = level, np.zeros_like(kept)
             scope = leaves.add(scope, nodes[~kept], level, plan.left(level, tested=True), last=not kept.any())
             if not kept.any():
                 return leaves
@@ -102,10 +115,12 @@ def grow_privtree(
     rest: Exact,
     scope: Scope,
     stream: noise.Generator,
+    most_nodes: int,
 ) -> Leaves:
     """Grow a PrivTree: two lines in the ledger, whatever the depth. Its tests are no estimates of counts."""
     scope.spend("structure of the tree", structure, "parallel")
     tree, nodes, ends = partitioner.tree, np.array([0]), []
+    stopped_at: int | None = None
     for depth in range(max_depth):
         wide = (tree.widths(nodes) > 1).any(axis=1)
         ends.append(nodes[~wide])
@@ -114,10 +129,12 @@ def grow_privtree(
             break
         biased = rule.biased(partitioner.look(nodes), depth)
         kept = biased + noise.discrete_laplace(rule.scale, len(nodes), stream) > 0
+        if len(tree.axis) + partitioner.most_children(int(kept.sum())) > most_nodes:
+            stopped_at, kept = depth, np.zeros_like(kept)
         ends.append(nodes[~kept])
         nodes = partitioner.split(kept, math.inf) if kept.any() else nodes[:0]
     scope.spend("counts of the leaves", rest, "parallel")
-    return Leaves([(np.sort(np.concatenate([*ends, nodes])), rest)])
+    return Leaves([(np.sort(np.concatenate([*ends, nodes])), rest)], stopped_at)
 
 
 def publish_leaves(

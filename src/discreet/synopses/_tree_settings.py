@@ -10,6 +10,7 @@ from typing import Any
 from discreet import _checks
 from discreet._checks import Exact
 from discreet.errors import InvalidArgument
+from discreet.synopses._memory import GIB, MOST_MEMORY, node_bytes, read_memory
 from discreet.synopses.budgets import BUDGETS, read_shares
 from discreet.synopses.grid_rules import rugnik
 from discreet.synopses.partitioners import ROWS_PER_PART
@@ -24,6 +25,8 @@ HALVES = {
 }
 #: Leaves that a tree may have if nothing but its depth bounds them.
 MOST_LEAVES = 2**22
+#: While the number of columns is not known, what is suggested should do for so many.
+WIDE = 1000
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,7 @@ class Settings:
     bits: int
     n_clusters: int | None
     axis: str
+    memory: int
 
     @classmethod
     def read(
@@ -57,6 +61,7 @@ class Settings:
         bits: Any = 20,
         n_clusters: Any = None,
         axis: Any = "auto",
+        max_memory: Any = MOST_MEMORY,
     ) -> Settings:
         """Check them, before any row is read."""
         kind = _checks.choice("partitioner", partitioner, PARTITIONERS)
@@ -81,11 +86,7 @@ class Settings:
         bought = kind in ("median", "quantile", "density") or (kind == "binary" and chosen == "spread")
         if bought and not divided[1]:
             raise InvalidArgument("shares", shares, "something for the cuts of the tree", "shares=(0.15, 0.25, 0.6)")
-        free = depth if limit is not None or not divided[0] else first or 0
-        if kind not in ("privtree", "uniform") and (cuts + 1) ** free > MOST_LEAVES:
-            expected = f"small enough for {MOST_LEAVES} leaves, if no test with an automatic threshold bounds the tree"
-            raise InvalidArgument("max_depth", depth, expected, "max_depth=8")
-        return cls(
+        settings = cls(
             kind,
             depth,
             limit,
@@ -97,7 +98,37 @@ class Settings:
             _checks.whole("bits", bits, low=1, high=30),
             None if n_clusters is None else _checks.whole("n_clusters", n_clusters, low=1),
             chosen,
+            read_memory(max_memory),
         )
+        settings._check_leaves(MOST_LEAVES, f"small enough for {MOST_LEAVES} leaves", WIDE)
+        return settings
+
+    def check_size(self, n_axes: int) -> None:
+        """Refuse a tree whose untested levels alone have too many nodes: the depth, not the rows, decides on them."""
+        most = self.most_leaves(n_axes)
+        fits = f"small enough for the {most:,} leaves of {n_axes} columns that fit max_memory={self.memory / GIB:g}"
+        self._check_leaves(most, fits, n_axes)
+
+    def _check_leaves(self, most: int, expected: str, n_axes: int) -> None:
+        """Refuse levels that nothing but their number bounds; suggest what fits for so many axes."""
+        by_depth = self.threshold is not None or not self.shares[0]
+        free = self.max_depth if by_depth else self.test_from or 0
+        if self.partitioner in ("privtree", "uniform") or self.fan_out**free <= most:
+            return
+        fits = _levels_within(self.most_leaves(n_axes), self.fan_out)
+        expected += ", if no test with an automatic threshold bounds the tree"
+        if not by_depth:
+            raise InvalidArgument("test_from", self.test_from, expected, f"test_from={fits}")
+        also = f", test_from={fits}" if self.test_from is not None and self.test_from > fits else ""
+        raise InvalidArgument("max_depth", self.max_depth, expected, f"max_depth={fits}{also}")
+
+    def most_leaves(self, n_axes: int) -> int:
+        """Return how many leaves a tree may have by its depth alone."""
+        return max(1, min(MOST_LEAVES, self.most_nodes(n_axes) // 2))
+
+    def most_nodes(self, n_axes: int) -> int:
+        """Return how many nodes fit the memory."""
+        return self.memory // node_bytes(n_axes, self.partitioner, means=self.leaf_means)
 
     @property
     def fan_out(self) -> int:
@@ -124,16 +155,16 @@ class Settings:
             return 0  # its tests also set the size of the grids
         if self.test_from is not None:
             return self.test_from
+        most = self.most_leaves(n_axes)
         if isinstance(epsilon, float):
-            return min(self.max_depth, math.floor(math.log(MOST_LEAVES, self.fan_out) + 1e-9))
+            return min(self.max_depth, _levels_within(most, self.fan_out))
         whole = self.shares[2] + (self.shares[1] if self.pays_splits(axis) else 0)
         share = float(epsilon * self.shares[2] / whole)
         if self.n_clusters is None:
             cells = (share * max(1.0, n_rows) / ROWS_PER_PART) ** (2 * n_axes / (2 + n_axes))
         else:
             cells = float(rugnik(n_rows, share, n_axes, self.n_clusters)) ** n_axes
-        fits = math.floor(math.log(min(max(cells, 1.0), MOST_LEAVES), self.fan_out) + 1e-9)
-        return min(self.max_depth, fits)
+        return min(self.max_depth, _levels_within(min(max(cells, 1.0), most), self.fan_out))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data, for the guarantee."""
@@ -148,3 +179,8 @@ class Settings:
             "leaf_means": self.leaf_means,
             "bits": self.bits,
         }
+
+
+def _levels_within(n_leaves: float, fan_out: int) -> int:
+    """Return the largest s with F^s leaves at most."""
+    return max(0, math.floor(math.log(n_leaves, fan_out) + 1e-9))

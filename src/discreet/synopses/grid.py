@@ -19,12 +19,13 @@ from discreet._checks import Exact
 from discreet.domain import Categorical, Domain
 from discreet.engines import GridMap, Source
 from discreet.engines.counts import DENSE_LIMIT, CellCounts
-from discreet.errors import InvalidArgument
 from discreet.guarantee import Guarantee, Ledger
 from discreet.synopses import lazy
 from discreet.synopses._adaptive import Release, two_levels
 from discreet.synopses._common import note_columns, open_release
 from discreet.synopses._grid_settings import Settings
+from discreet.synopses._grid_size import check_large, check_size
+from discreet.synopses._memory import MOST_MEMORY
 from discreet.synopses._publish import Published, noise_scale, publish
 from discreet.synopses.grid_rules import axis_parts, eugkm, first_level, rugnik
 from discreet.synopses.synopsis import Synopsis
@@ -56,7 +57,8 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         "scaled" gives all numeric axes equally many parts; "units" says that they share one unit of length, and gives
         them parts in proportion to their declared widths.
     max_cells : int, default 2**20
-        Grids up to this size list all cells, larger ones those above a cutoff. The rules do not ask for more.
+        Grids up to this size list all cells, larger ones those above a cutoff. The rules do not ask for more. Where so
+        many cells of so many columns would exceed ``max_memory``, as many as fit it.
     expected_survivors : float, default 100
         How many empty cells a larger grid may list on average; sets the cutoff. Cells with fewer rows than that
         cutoff mostly vanish.
@@ -65,6 +67,9 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         per cell. Grids with a cutoff publish counts only.
     adaptive : mapping, optional
         Constants of the two-level grids: ``first_share`` (0.5), ``c`` (10) and ``c2`` (5).
+    max_memory : float, default 2.0
+        GiB that the cells may take. What would need more is refused, by public values and before rows are read; only
+        where nothing but the number of rows decides and a noisy one is bought, after that.
     random_state : None, int or Generator
         None draws secure noise. Anything else is for experiments and marks the guarantee.
 
@@ -113,6 +118,7 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         expected_survivors: float = 100,
         leaf_means: Any = False,
         adaptive: Any = None,
+        max_memory: float = MOST_MEMORY,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -127,6 +133,7 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         self.expected_survivors = expected_survivors
         self.leaf_means = leaf_means
         self.adaptive = adaptive
+        self.max_memory = max_memory
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> GridSynopsis:
@@ -151,7 +158,7 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             self.random_state,
             self.n_rows,
             self.size_share,
-            check=lambda domain: check_size(domain, chosen),
+            check=lambda domain: check_size(domain, chosen, self.epsilon, self.n_rows),
             grid=lambda domain: fixed_grid(domain, chosen),
         )
         self.synopsis_ = build(
@@ -184,6 +191,7 @@ _SETTINGS = (
     "expected_survivors",
     "leaf_means",
     "adaptive",
+    "max_memory",
 )
 
 
@@ -220,7 +228,8 @@ def build(
     counts : CellCounts, optional
         The raw counts of `fixed_grid`, if they were taken already.
     **settings
-        As in `GridSynopsis`: rule, n_clusters, rounding, axes, max_cells, expected_survivors, leaf_means, adaptive.
+        As in `GridSynopsis`: rule, n_clusters, rounding, axes, max_cells, expected_survivors, leaf_means, adaptive,
+        max_memory.
 
     Examples
     --------
@@ -236,8 +245,11 @@ def build(
     if chosen.two_levels:
         release = two_levels(source, grid, ledger=ledger, stream=stream, n_rows=n_rows, settings=chosen)
     else:
+        large = grid.n_cells > chosen.most_listed(len(domain))
+        if large:
+            check_large(grid, chosen, epsilon, n_rows)
         price = ledger.spend("cells", epsilon, "parallel")
-        make = _all_cells if grid.n_cells <= chosen.max_cells else _large_cells
+        make = _large_cells if large else _all_cells
         release = make(source, grid, counts, price, stream, n_rows, chosen)
     total, total_variance = _total(release, n_rows, n_rows_variance)
     lower, upper = release.lower, release.upper
@@ -277,16 +289,6 @@ def build(
     )
 
 
-def check_size(domain: Domain, settings: Settings) -> None:
-    """Refuse a grid that has too many cells however many rows there are, before anything is spent."""
-    named = isinstance(settings.rule, str)
-    grid = GridMap(domain, [None if isinstance(c, Categorical) else 1 for c in domain] if named else settings.rule)
-    if settings.two_levels and grid.n_cells > DENSE_LIMIT:
-        raise InvalidArgument(
-            "rule", settings.rule, f"another: the categories alone make more than {DENSE_LIMIT} cells", 'rule="rugnik"'
-        )
-
-
 def fixed_grid(domain: Domain, settings: Settings) -> GridMap | None:
     """Return the grid if it is known before the number of rows and only its counts are wanted."""
     known = not isinstance(settings.rule, str) and settings.leaf_means is False
@@ -299,9 +301,10 @@ def _parts(domain: Domain, n: float, epsilon: Exact, settings: Settings) -> Any:
     if not isinstance(rule, str):
         return rule
     n = max(1.0, n)
-    k, limit = settings.n_clusters, settings.max_cells
+    k, limit = settings.n_clusters, settings.most_listed(len(domain))
+    nested = min(DENSE_LIMIT, settings.most_nested(len(domain)) // 2)
     if settings.two_levels:
-        k, limit = 1, max(1, limit // 4)  # most cells are left to the second level
+        k, limit = 1, max(1, min(settings.max_cells // 4, nested // 2))  # most cells are left to the second level
 
     def parts(e: float, d: int, k: int) -> int:
         if rule == "rugnik":
@@ -311,7 +314,7 @@ def _parts(domain: Domain, n: float, epsilon: Exact, settings: Settings) -> Any:
         return first_level(n, e, d, settings.adaptive.c)
 
     units = settings.axes == "units"
-    most = DENSE_LIMIT if settings.two_levels else 2**63 - 1
+    most = nested if settings.two_levels else 2**63 - 1
     return axis_parts(parts, domain, n=n, epsilon=float(epsilon), k=k, max_cells=limit, units=units, most_cells=most)
 
 

@@ -61,6 +61,10 @@ class Partitioner:
         """Return the smallest noisy count that is worth a cut, besides the threshold of the tests."""
         return -np.inf
 
+    def most_children(self, n_nodes: int) -> int:
+        """Return how many nodes cutting so many may add to the tree at most."""
+        return self.fan_out * n_nodes
+
     def split(self, kept: BoolArray, epsilon: Exact) -> IntArray:
         """Cut those of the nodes looked at that are kept; return their children."""
         raise NotImplementedError
@@ -87,9 +91,11 @@ class Midpoints(Partitioner):
     One pass counts the nodes of many levels: those that would come if every node were cut. Splits cost nothing.
     """
 
-    def __init__(self, tree: Tree, rows: RowCells, stream: noise.Generator, axis: str, max_depth: int) -> None:
+    def __init__(
+        self, tree: Tree, rows: RowCells, stream: noise.Generator, axis: str, max_depth: int, most_nodes: int
+    ) -> None:
         super().__init__(tree, rows, stream, axis)
-        self._max_depth = max_depth
+        self._max_depth, self._most_nodes = max_depth, most_nodes
         self._ahead, self._ahead_rows = tree, np.empty(0, np.int64)
         self._place = np.array([-1])  # of a node of the tree, in the tree ahead; -1 if it is not there
         self._rows = np.zeros(1, np.int64)
@@ -117,7 +123,7 @@ class Midpoints(Partitioner):
         tree = self._ahead = copy.deepcopy(self.tree)
         ends, front = [], nodes
         for _ in range(int(tree.depth[nodes[0]]), self._max_depth):
-            if 2 * len(front) > max(MOST_AHEAD, AHEAD_EACH * len(nodes)):
+            if 2 * len(front) > min(max(MOST_AHEAD, AHEAD_EACH * len(nodes)), self._most_nodes // 4):
                 break
             wide = (tree.widths(front) > 1).any(axis=1)
             ends.append(front[~wide])
@@ -276,6 +282,10 @@ class Grids(Partitioner):
         while count > 0 and self.parts(np.array([count - 1]))[0] > 1:
             count -= 1
         return float(count)
+
+    def most_children(self, n_nodes: int) -> int:
+        # Axis by axis, with hidden nodes between: no more in all than the last ones and half as many before each.
+        return 2 * max(MOST_CHILDREN, 2 * n_nodes) if n_nodes else 0
 
     def split(self, kept: BoolArray, epsilon: Exact) -> IntArray:
         nodes = self._nodes[kept]

@@ -30,6 +30,7 @@ from discreet.guarantee import Guarantee, Ledger
 from discreet.synopses._common import note_columns, open_release
 from discreet.synopses._growth import Tree
 from discreet.synopses._levels import Leaves, grow, grow_privtree, publish_leaves
+from discreet.synopses._memory import MOST_MEMORY
 from discreet.synopses._tree_settings import Settings
 from discreet.synopses.budgets import Plan
 from discreet.synopses.partitioners import (
@@ -87,6 +88,10 @@ class TreeSynopsis(BaseEstimator):  # type: ignore[misc]
         How the axis of a cut is chosen: bought by private spread, or the widest by declared range. "auto" buys it if
         there are too few levels to cut every axis twice. "privtree" always takes the widest; "uniform" and "density"
         have no use for it. ("cyclic", in column order, is for reruns of published figures.)
+    max_memory : float, default 2.0
+        GiB that the nodes may take. Levels that are cut without a test and would need more are refused before rows are
+        read. A tree that its tests let grow beyond it is not cut further at that level, which is a function of the tree
+        published; the guarantee's parameters then name the depth as ``stopped_at``.
     random_state : None, int or Generator
         None is secure; anything else marks the guarantee as seeded.
 
@@ -129,6 +134,7 @@ class TreeSynopsis(BaseEstimator):  # type: ignore[misc]
         bits: int = 20,
         n_clusters: int | None = None,
         axis: str = "auto",
+        max_memory: float = MOST_MEMORY,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -146,6 +152,7 @@ class TreeSynopsis(BaseEstimator):  # type: ignore[misc]
         self.bits = bits
         self.n_clusters = n_clusters
         self.axis = axis
+        self.max_memory = max_memory
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> TreeSynopsis:
@@ -163,7 +170,15 @@ class TreeSynopsis(BaseEstimator):  # type: ignore[misc]
         """
         names = set(self.get_params()) - {"epsilon", "domain", "n_rows", "size_share", "random_state"}
         settings = Settings.read(**{name: getattr(self, name) for name in names})
-        opening = open_release(X, self.domain, self.epsilon, self.random_state, self.n_rows, self.size_share)
+        opening = open_release(
+            X,
+            self.domain,
+            self.epsilon,
+            self.random_state,
+            self.n_rows,
+            self.size_share,
+            check=lambda domain: settings.check_size(len(domain)),
+        )
         self.synopsis_ = _build(
             opening.source,
             opening.domain,
@@ -229,6 +244,7 @@ def _build(
 ) -> Synopsis:
     epsilon = ledger.remaining.exact
     ledger.check("tree", epsilon)  # that there is something left, before any row is read
+    settings.check_size(len(domain))
     tree = Tree(domain, settings.bits)
     rule = settings.axis_rule(len(domain))
     first_test = settings.first_test(epsilon, n_rows, len(domain), rule)
@@ -236,6 +252,7 @@ def _build(
     weights, variances, offsets = publish_leaves(
         source, partitioner, leaves, means=settings.leaf_means, n_rows=n_rows, stream=stream
     )
+    stopped = {} if leaves.stopped_at is None else {"stopped_at": leaves.stopped_at}
     del partitioner, leaves  # and with them the cells of all rows, half as large as the table
     table, uncut = tree.table(), tree.uncut()
     del tree
@@ -252,7 +269,7 @@ def _build(
         guarantee=Guarantee.from_ledger(
             ledger,
             model="central",
-            parameters={**settings.to_dict(), "axis": rule, "test_from": first_test},
+            parameters={**settings.to_dict(), "axis": rule, "test_from": first_test, **stopped},
             domain=domain,
             assumptions=tuple(assumptions),
             seeded=stream.seeded,
@@ -275,13 +292,14 @@ def _grow(
     """Make the partitioner and its plan, and grow the tree."""
     kind, depth, shares = settings.partitioner, settings.max_depth, settings.shares
     parts = tree, RowCells(source, tree.domain, tree.bits), stream, axis
+    most = settings.most_nodes(len(tree.domain))
     partitioner: Partitioner
     if kind == "privtree":
-        partitioner = Midpoints(*parts, depth)
+        partitioner = Midpoints(*parts, depth, most)
         structure = epsilon * (shares[0] + shares[1]) / sum(shares) if isinstance(epsilon, Fraction) else epsilon
         rest = epsilon - structure if isinstance(epsilon, Fraction) else epsilon
         rule = PrivTreeRule.for_budget(structure, partitioner.fan_out)
-        return partitioner, grow_privtree(partitioner, rule, depth, structure, rest, ledger, stream)
+        return partitioner, grow_privtree(partitioner, rule, depth, structure, rest, ledger, stream, most)
     if kind == "uniform":
         shares = (shares[0] + shares[1], Fraction(0), shares[2])
     plan = Plan.make(
@@ -295,7 +313,7 @@ def _grow(
     )
     threshold = settings.threshold
     if kind == "binary":
-        partitioner = SpreadMidpoints(*parts) if axis == "spread" else Midpoints(*parts, depth)
+        partitioner = SpreadMidpoints(*parts) if axis == "spread" else Midpoints(*parts, depth, most)
     elif kind == "density":
         partitioner = Density(*parts)
     elif kind == "uniform":
@@ -303,4 +321,4 @@ def _grow(
         threshold = 0.0 if threshold is None else threshold
     else:
         partitioner = Quantiles(*parts, settings.n_quantiles)
-    return partitioner, grow(partitioner, plan, threshold, ledger, stream)
+    return partitioner, grow(partitioner, plan, threshold, ledger, stream, most)
