@@ -45,7 +45,7 @@ def perturb(folder: Path, *extra: object, output: str = "noisy.csv") -> Result:
 
 
 def test_a_noisy_table_with_its_promise_beside_it(folder: Path) -> None:
-    result = perturb(folder, "--epsilon", 2, "--radius", 0.1)
+    result = perturb(folder, "--epsilon", 2, "--radius", 0.1, "--order", "input")
     assert result.exit_code == 0, result.output
     assert "What is promised" in result.output
     assert "within a factor 7.39" in " ".join(result.output.split())

@@ -37,6 +37,7 @@ COMPLETED = {
     "anonymize": ("anonymize", "method"),
     "form": ("anonymize", "form"),
     "perturb": ("perturb", "method"),
+    "order": ("perturb", "order"),
     "remap": ("perturb", "remap"),
     "attack": ("attack", "method"),
     "kind": ("attack", "kind"),
@@ -85,9 +86,11 @@ def test_the_names_to_complete_are_those_that_are_taken() -> None:
     from discreet._job_keys import KINDS
     from discreet._unit import UNITS
     from discreet.anonymity.risk import MISSING
+    from discreet.metric._perturber import ORDERS
 
     assert CHOICES["job"] == KINDS
     assert CHOICES["unit"] == UNITS
+    assert CHOICES["order"] == ORDERS
     assert CHOICES["anonymize"] == tuple(_table_jobs._OPTIONS)
     assert set(CHOICES["perturb"]) == set(_perturb_jobs._METHODS) - {"sphere"}
     assert CHOICES["attack"] == _attack_jobs.METHODS

@@ -226,11 +226,11 @@ def test_tables_with_users_of_many_lengths() -> None:
     mechanism = SphericalLaplace(1, 100, {"lat": (-90, 90), "lon": (-180, 180)}, random_state=3)
     ledger = UserLedger(lifetime=25)
     plan = Trajectory(mechanism, threshold=5000, test_epsilon=1, budget=20)
-    report = plan.report(frame, who, ledger=ledger)
+    report = plan.report(frame, who, ledger=ledger, order="input")
     assert report.users.tolist() == ["a", "b", "c"]
     assert report.fresh.tolist() == [True, True, False, True, False, False]
     assert report.tests.tolist() == [2, 1, 0]
-    assert report.places.index.tolist() == frame.index.tolist()
+    assert report.places.index.tolist() == list(range(6))  # the index was not declared
     assert report.places.iloc[2].tolist() == report.places.iloc[0].tolist()
     assert ledger.spent(["a", "b", "c"]).tolist() == [20, 20, 20]
     with pytest.raises(dc.errors.BudgetExceeded):

@@ -137,7 +137,7 @@ def test_rows_of_a_frame_go_to_files_on_the_driver(frame: Any, tmp_path: Path, m
     in_order = frame.coalesce(1)
     brought = read_columns(dc.engines.open(in_order), ["age", "income", "sex"])
     noisy = dc.metric.NDLaplace(1.0, 0.1, domain=DOMAIN, category_epsilon=1.0, random_state=3)
-    written = noisy.transform_file(in_order, tmp_path / "noisy.parquet")
+    written = noisy.transform_file(in_order, tmp_path / "noisy.parquet", order="input")
     assert pq.read_table(written.path).replace_schema_metadata(None).equals(noisy.transform(brought))
     roles = {"age": "quasi-identifier", "income": "quasi-identifier", "sex": "sensitive"}
     domain = dc.Domain({name: {**facts, "role": roles[name]} for name, facts in DOMAIN.to_dict().items()})

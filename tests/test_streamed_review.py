@@ -15,8 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.anonymity import _shuffled
-from discreet.engines import writer
+from discreet.engines import shuffled, writer
 from discreet.engines.columns import as_text, read_columns
 from discreet.engines.memory import ArrowTable
 from discreet.errors import DataSourceError, InvalidType
@@ -90,7 +89,7 @@ def test_a_column_of_labels_needs_a_name(tmp_path: Path) -> None:
 
 
 def test_a_column_of_any_name_is_shuffled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_shuffled, "_ROWS", 50)
+    monkeypatch.setattr(shuffled, "_ROWS", 50)
     release = tree().transform(people(), order="shuffled", random_state=2)
     written = tree().transform_file(people(), tmp_path / "rows.parquet", order="shuffled", random_state=2)
     assert pq.read_table(written.path).replace_schema_metadata(None).equals(release.table.combine_chunks())
@@ -120,9 +119,9 @@ def test_shuffled_rows_are_deleted_though_their_files_cannot_be_closed(tmp_path:
         def close(self) -> None:
             raise OSError(28, "No space left on device")
 
-    with _shuffled.Shuffler(tmp_path, 3, dc.noise.generator(1)) as rows:
+    with shuffled.Shuffler(tmp_path, dc.noise.RowOrder(1)) as rows:
         rows.add(pa.table({"age": [31, 32, 33]}))
-        rows._writers[0] = Broken()
+        rows._files.writers[0] = Broken()
         assert list(tmp_path.iterdir())
     assert not list(tmp_path.iterdir())
 
@@ -220,8 +219,8 @@ def test_numbers_of_any_precision_are_counted_and_released(kind: Any, tmp_path: 
     rows = np.column_stack([rng.integers(0, 100, 200), rng.integers(0, 3, 200)])
     domain = dc.Domain({"age": ROLES["age"], "pay": {"bounds": [0, 9], "role": "sensitive"}})
     model = dc.anonymity.DensityTree(k=10, domain=domain, l_diversity=2).fit(rows.astype(float))
-    expected = model.transform(rows.astype(float)).table["pay"].to_pylist()
-    written = model.transform_file(rows.astype(kind), tmp_path / "rows.parquet")
+    expected = model.transform(rows.astype(float), random_state=1).table["pay"].to_pylist()
+    written = model.transform_file(rows.astype(kind), tmp_path / "rows.parquet", random_state=1)
     assert pq.read_table(written.path)["pay"].to_pylist() == expected
     half = pa.table({"q": pa.array(np.array([1, 1, 2], np.float16))})
     assert dc.anonymity.risk(half, ["q"]).classes == 2

@@ -24,6 +24,7 @@ CHOICES = {
     "anonymize": ("density-tree", "mondrian", "microaggregation", "generalization"),
     "form": ("interval", "center", "sample"),
     "perturb": ("nd-laplace", "column-laplace", "piecewise", "hybrid", "duchi", "square-wave", "priv-unit"),
+    "order": ("shuffled", "input"),
     "remap": ("none", "clip", "grid", "bayes", "resample"),
     "attack": ("membership", "reconstruction", "attribute"),
     "kind": ("points", "synopsis", "centers"),

@@ -46,12 +46,19 @@ def perturb(
     category_epsilon: Annotated[float | None, typer.Option(help="Budget of every column of categories.")] = None,
     step: Annotated[float | None, typer.Option(help="Distance of neighbouring values that may be written.")] = None,
     unit: Unit = None,
+    order: Annotated[
+        str | None,
+        typer.Option(
+            help="Of the rows: shuffled, or input for a table that stays in the house. [default: shuffled]",
+            autocompletion=complete("order"),
+        ),
+    ] = None,
     seed: Seed = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print file, rows and promise as JSON instead.")] = False,
 ) -> None:
     """Move every row by noise and write the table: rows near each other can hardly be told apart afterwards.
 
-    Columns that are not declared, and identifiers, are left out.
+    Rows are shuffled. Columns that are not declared, and identifiers, are left out.
     """
     from discreet.errors import InvalidArgument
 
@@ -64,6 +71,7 @@ def perturb(
         "scaling": scaling,
         "category_epsilon": category_epsilon,
         "step": step,
+        "order": order,
     }
     with working("Perturbing the rows ..."):
         from discreet import _perturb_jobs as jobs

@@ -116,6 +116,12 @@ PARAMETERS: dict[str, dict[str, Key]] = {
         "category_epsilon": Key(("number",), "budget of every column of categories", 1.0),
         "step": Key(("number",), "distance of neighbouring values that may be written", 0.001),
         "unit": _UNIT,
+        "order": Key(
+            ("text",),
+            "of the rows; input is for a table that stays in the house",
+            "shuffled",
+            choices=("shuffled", "input"),
+        ),
         "seed": _SEED,
     },
     "sketch": {

@@ -55,6 +55,7 @@ def perturb(
         if name in given and method not in owners:
             ways = " or ".join(f"--method {owner}" if owner != "sphere" else "--sphere" for owner in owners)
             raise InvalidArgument(f"--{name}", given[name], f"used with {ways} only", ways)
+    order = _checks.choice("--order", given.pop("order", "shuffled"), ("shuffled", "input"))
     if method in _NEED_RADIUS and "radius" not in given:
         unit = "in metres" if method == "sphere" else "in the declared metric"
         raise InvalidArgument("--radius", None, f"the distance, {unit}, at which epsilon holds", "--radius 0.1")
@@ -73,7 +74,7 @@ def perturb(
             _checks.budget("category_epsilon", unused)
     mechanism = _METHODS[method](epsilon=epsilon, domain=declared, random_state=seed, **given)
     mechanism.fit()  # every argument is checked before the file is read
-    written: WrittenTable = mechanism.transform_file(data, output)
+    written: WrittenTable = mechanism.transform_file(data, output, order=order)
     assert written.guarantee is not None
     return written, written.guarantee
 

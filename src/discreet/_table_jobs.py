@@ -64,7 +64,7 @@ def anonymize(
     model = kind(domain=Domain.from_toml(schema), **_arguments(given))
     handing: dict[str, Any] = {} if means else {"output": form or "interval"}
     identifiers = "drop" if key is None else "hash"
-    release: Release = model.fit_transform(data, order="shuffled", identifiers=identifiers, key=key, **handing)
+    release: Release = model.fit_transform(data, identifiers=identifiers, key=key, **handing)
     release.save(output, form="bounds" if bounds else "text")
     return release
 

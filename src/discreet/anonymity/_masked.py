@@ -15,7 +15,16 @@ from discreet._dates import date_array
 from discreet.anonymity._cells import Cells
 from discreet.anonymity._grid import Grid
 from discreet.anonymity._table import Table
-from discreet.anonymity.release import Release, _hashed, _kept_by, _order_of, _others, unknown_columns
+from discreet.anonymity.release import (
+    ORDERS,
+    Release,
+    _hashed,
+    _kept_by,
+    _order_of,
+    _others,
+    in_order,
+    unknown_columns,
+)
 from discreet.domain import Date
 from discreet.errors import InvalidArgument
 from discreet.guarantee import Guarantee
@@ -52,12 +61,12 @@ class Handing:
     """How a release is handed out; see `discreet.anonymity.release.publish`."""
 
     random_state: object = None
-    order: str = "input"
+    order: str = "shuffled"
     identifiers: str = "drop"
     key: bytes | None = None
 
     def __post_init__(self) -> None:
-        _checks.choice("order", self.order, ("input", "shuffled"))
+        _checks.choice("order", self.order, ORDERS)
         _checks.choice("identifiers", self.identifiers, ("drop", "hash"))
 
 
@@ -79,7 +88,7 @@ def masked_release(
     """
     rows = np.arange(table.n)
     if handing.order == "shuffled":
-        rows = np.argsort(noise.below(2**62, size=table.n, rng=stream), kind="stable")
+        rows = noise.permutation(table.n, rng=stream)
     columns: dict[str, Any] = {name: column.take(pa.array(rows)) for name, column in values.items()}
     columns |= _others(table, rows)
     if handing.identifiers == "hash":
@@ -92,6 +101,7 @@ def masked_release(
         unit="one row",
         parameters={
             **facts,
+            "order": handing.order,
             "rows": table.n,
             "suppressed": 0,
             "dropped_for_missing_values": table.dropped,
@@ -100,8 +110,8 @@ def masked_release(
             **kept,
         },
         domain=table.plan.domain,
-        assumptions=(*unknown_columns(kept), *notes),
-        seeded=random and stream.seeded,
+        assumptions=(*unknown_columns(kept), *notes, *in_order(handing.order)),
+        seeded=(random or handing.order == "shuffled") and stream.seeded,
     )
     made = pa.table({name: columns[name] for name in _order_of(table, columns)})
     return MaskedRelease(made, guarantee, cells, rows, 0, table.dropped, disclosure=dict(disclosure or {}))

@@ -75,7 +75,7 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
         *,
         random_state: Any = None,
         previous: Any = None,
-        order: str = "input",
+        order: str = "shuffled",
         identifiers: str = "drop",
         key: bytes | None = None,
     ) -> Release:
@@ -114,7 +114,7 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
         output: str = "interval",
         *,
         random_state: Any = None,
-        order: str = "input",
+        order: str = "shuffled",
         identifiers: str = "drop",
         key: bytes | None = None,
     ) -> Release:

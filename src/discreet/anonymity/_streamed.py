@@ -25,13 +25,13 @@ from discreet.anonymity._counted import Tally, Values
 from discreet.anonymity._frontier import enforce
 from discreet.anonymity._grid import NO_BIN
 from discreet.anonymity._kept import KeptCounter
-from discreet.anonymity._shuffled import Shuffler
 from discreet.anonymity._table import Coded, Plan
-from discreet.anonymity.release import _bounds, _centers, _flat, _hashed, _intervals, check_key, promise
+from discreet.anonymity.release import ORDERS, _bounds, _centers, _flat, _hashed, _intervals, check_key, promise
 from discreet.anonymity.rules import Rules
 from discreet.anonymity.tree import Tree
 from discreet.engines.columns import column_batches
 from discreet.engines.same import same_key
+from discreet.engines.shuffled import Shuffler
 from discreet.engines.writer import PARQUET, RowWriter, WrittenTable, check_target
 from discreet.errors import DataSourceError, InvalidArgument
 
@@ -96,7 +96,7 @@ class Handing:
         if _checks.choice("output", self.output, ("interval", "center", "sample")) == "sample":
             raise InvalidArgument("output", "sample", "interval or center in a file", 'output="interval"')
         _checks.choice("form", self.form, ("text", "bounds"))
-        _checks.choice("order", self.order, ("input", "shuffled"))
+        _checks.choice("order", self.order, ORDERS)
         if _checks.choice("identifiers", self.identifiers, ("drop", "hash")) == "hash" and plan.identifiers:
             check_key(self.key)
 
@@ -166,8 +166,8 @@ def release_file(
     figures, _ = _figures(rules, counts, decided.of_place[counts.place], total)
     figures |= passed.result(decided.of_place)
     guarantee = promise(
-        plan, rules, figures, handing.output, handing.identifiers, method=method, settings=decided.settings,
-        notes=notes, stream=stream,
+        plan, rules, figures, handing.output, handing.order, handing.identifiers, method=method,
+        settings=decided.settings, notes=notes, stream=stream,
     )  # fmt: skip
     again, passed_again, seen = Counter(plan, counter.values), KeptCounter(plan), 0
     shown = _Shown(plan, decided, handing, flat=Path(target).suffix.lower() not in PARQUET)
@@ -177,7 +177,7 @@ def release_file(
         mixed = None
         if handing.order == "shuffled":
             folder = Path(target).expanduser().parent
-            mixed = stack.enter_context(Shuffler(folder, figures["rows"], stream))
+            mixed = stack.enter_context(Shuffler(folder, noise.RowOrder(stream)))
         for bins, kept, raw in _batches(source, plan, shown.names):
             seen += len(kept)
             own = cell_of[np.minimum(putting.route(bins), len(cell_of) - 1)]
@@ -305,7 +305,7 @@ class ToFile:
         *,
         form: str = "text",
         random_state: Any = None,
-        order: str = "input",
+        order: str = "shuffled",
         identifiers: str = "drop",
         key: bytes | None = None,
     ) -> WrittenTable:
@@ -329,7 +329,11 @@ class ToFile:
         form : {"text", "bounds"}
             As in `Release.save`.
         random_state, order, identifiers, key
-            As in `transform`. Shuffled rows lie in temporary files beside the target meanwhile.
+            As in `transform`, in the same order for the same seed. To shuffle more rows than fit into memory, every
+            row gets a random number when it comes and goes, as it is released, to one of 64 files by the first bits
+            of it; these lie beside the target meanwhile, only their owner can read them, and they are deleted. Then
+            one file after the other is sorted by the numbers. So the order of all rows is exactly uniform, as if all
+            had been shuffled at once (`discreet.noise.RowOrder`). Row groups of a Parquet file are of one size.
 
         Returns
         -------

@@ -106,7 +106,7 @@ class DensityTree(ToFile, Partitioner):
     >>> domain = dc.Domain({"age": (0, 120), "ill": ["no", "yes"]})
     >>> people = {"age": [31, 33, 36, 38, 61, 64, 66, 69], "ill": ["no", "no", "yes", "no", "yes", "no", "no", "yes"]}
     >>> release = DensityTree(k=4, domain=domain, sensitive="ill").fit_transform(pa.table(people))
-    >>> release.table.column("age").unique().to_pylist()
+    >>> sorted(set(release.table.column("age").to_pylist()))
     ['[0, 50)', '[50, 120]']
     """
 

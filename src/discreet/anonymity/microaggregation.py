@@ -82,8 +82,8 @@ class Microaggregation(Partitioner):
     >>> people = pa.table({"age": [31, 33, 35, 60, 64, 66, 69], "job": ["cook", "smith", "cook"] + ["smith"] * 4})
     >>> domain = dc.Domain({"age": (0, 120), "job": ["cook", "smith"]})
     >>> release = Microaggregation(k=3, domain=domain).fit_transform(people)
-    >>> release.table.to_pydict()
-    {'age': [33, 33, 33, 65, 65, 65, 65], 'job': ['*', '*', '*', 'smith', 'smith', 'smith', 'smith']}
+    >>> sorted((row["age"], row["job"]) for row in release.table.to_pylist())
+    [(33, '*'), (33, '*'), (33, '*'), (65, 'smith'), (65, 'smith'), (65, 'smith'), (65, 'smith')]
     >>> release.guarantee.parameters["reached"]["k"]
     3
     """
@@ -128,7 +128,7 @@ class Microaggregation(Partitioner):
         data: Any,
         *,
         random_state: Any = None,
-        order: str = "input",
+        order: str = "shuffled",
         identifiers: str = "drop",
         key: bytes | None = None,
     ) -> MaskedRelease:
@@ -155,7 +155,7 @@ class Microaggregation(Partitioner):
         y: Any = None,
         *,
         random_state: Any = None,
-        order: str = "input",
+        order: str = "shuffled",
         identifiers: str = "drop",
         key: bytes | None = None,
     ) -> MaskedRelease:

@@ -55,9 +55,9 @@ class Mondrian(ToFile, Partitioner):
     >>> import discreet as dc, pyarrow as pa
     >>> people = pa.table({"age": [31, 33, 36, 40, 40, 64, 66, 69]})
     >>> domain = dc.Domain({"age": (0, 120)})
-    >>> Mondrian(k=4, domain=domain).fit_transform(people).table["age"].unique().to_pylist()
+    >>> sorted(set(Mondrian(k=4, domain=domain).fit_transform(people).table["age"].to_pylist()))
     ['[0, 120]']
-    >>> Mondrian(k=4, domain=domain, mode="relaxed").fit_transform(people).table["age"].unique().to_pylist()
+    >>> sorted(set(Mondrian(k=4, domain=domain, mode="relaxed").fit_transform(people).table["age"].to_pylist()))
     ['[0, 41)', '[40, 120]']
     """
 

@@ -29,8 +29,13 @@ from discreet.errors import InvalidArgument
 from discreet.guarantee import Guarantee
 
 OUTPUTS = ("interval", "center", "sample")
+ORDERS = ("shuffled", "input")
 IntArray = npt.NDArray[np.int64]
 
+_IN_ORDER = (
+    "the table stays with whoever holds the data: its rows are in the order of the input, and whoever knows or guesses "
+    "how that was sorted can tell the rows of a group apart"
+)
 _CLASSES = (
     "an attacker knows nothing of a person but the quasi-identifiers; that a person is in the table, and what the "
     "group has in common, is not hidden"
@@ -81,7 +86,7 @@ class Release:
     >>> domain = dc.Domain({"age": (0, 120), "ill": ["no", "yes"]})
     >>> people = {"age": [31, 33, 36, 38, 61, 64, 66, 69], "ill": ["no", "no", "yes", "no", "yes", "no", "no", "yes"]}
     >>> release = dc.anonymity.DensityTree(k=4, domain=domain, sensitive="ill").fit_transform(pa.table(people))
-    >>> release.table.column("age").unique().to_pylist()
+    >>> sorted(set(release.table.column("age").to_pylist()))
     ['[0, 50)', '[50, 120]']
     >>> release.guarantee.parameters["reached"]["k"]
     4
@@ -156,7 +161,7 @@ def publish(
     settings: Mapping[str, Any] | None = None,
     notes: Sequence[str] = (),
     random_state: object = None,
-    order: str = "input",
+    order: str = "shuffled",
     identifiers: str = "drop",
     key: bytes | None = None,
 ) -> Release:
@@ -172,13 +177,14 @@ def publish(
         What is promised; checked here once more, on exactly what is released.
     output : {"interval", "center", "sample"}
         Bounds of the cell; its centre; or rows drawn from the cells (spec density-trees, 9.8).
-    order : {"input", "shuffled"}
-        Whether the rows stay in the order of the input. An order can tell people apart: shuffle what is handed out.
+    order : {"shuffled", "input"}
+        A random order; or that of the input, for a table that stays in the house. An order tells people apart: of rows
+        sorted by age, the last of a class is the oldest. Rows that are drawn ("sample") come cell by cell.
     identifiers : {"drop", "hash"}
         Columns declared identifiers are left out, or replaced by a keyed hash (HMAC-SHA256, 16 hexadecimal digits).
     """
     output = _checks.choice("output", output, OUTPUTS)
-    order = _checks.choice("order", order, ("input", "shuffled"))
+    order = _checks.choice("order", order, ORDERS)
     identifiers = _checks.choice("identifiers", identifiers, ("drop", "hash"))
     stream = noise.generator(random_state)
     rows = np.flatnonzero(cells.of >= 0)
@@ -191,7 +197,7 @@ def publish(
         rows = np.empty(0, np.int64)
     else:
         if order == "shuffled":
-            rows = rows[np.argsort(noise.below(2**62, size=len(rows), rng=stream), kind="stable")]
+            rows = rows[noise.permutation(len(rows), rng=stream)]
         own = cells.of[rows]
         shown = _intervals(cells, own) if output == "interval" else _centers(cells, own)
         columns = {**shown, **_others(table, rows)}
@@ -208,8 +214,9 @@ def publish(
         **kept,
     }
     guarantee = promise(
-        table.plan, rules, figures, output, identifiers, method=method, settings=settings, notes=notes, stream=stream
-    )
+        table.plan, rules, figures, output, order, identifiers, method=method, settings=settings, notes=notes,
+        stream=stream,
+    )  # fmt: skip
     made = pa.table({name: columns[name] for name in names})
     return Release(made, guarantee, cells, rows, suppressed, table.dropped)
 
@@ -219,6 +226,7 @@ def promise(
     rules: Requirement,
     figures: Mapping[str, Any],
     output: str,
+    order: str,
     identifiers: str,
     *,
     method: str,
@@ -231,6 +239,7 @@ def promise(
     facts = {
         "method": method,
         "output": output,
+        "order": "by cell" if output == "sample" else order,
         "quasi_identifiers": list(plan.quasi),
         "required": rules.to_dict(),
         "reached": counted.pop("reached"),
@@ -245,8 +254,14 @@ def promise(
         unit="one row" if plan.person is None else "one person",
         parameters=facts,
         domain=plan.domain,
-        assumptions=(_SAMPLE if output == "sample" else _CLASSES, *unknown_columns(facts), *linked, *notes),
-        seeded=output == "sample" and stream.seeded,
+        assumptions=(
+            _SAMPLE if output == "sample" else _CLASSES,
+            *in_order(facts["order"]),
+            *unknown_columns(facts),
+            *linked,
+            *notes,
+        ),
+        seeded=(output == "sample" or order == "shuffled") and stream.seeded,
     )
 
 
@@ -268,6 +283,11 @@ def _kept_by(table: Table, own: IntArray, rows: IntArray, persons: bool = True) 
         sources = {name: table.identifiers if name == counter.person else table.others for name in counter.names}
         counter.add(own, {name: held[name].take(picked).combine_chunks() for name, held in sources.items()})
     return counter.result()
+
+
+def in_order(order: str) -> tuple[str, ...]:
+    """Return what a guarantee says of rows that were not shuffled."""
+    return (_IN_ORDER,) if order == "input" else ()
 
 
 def _order_of(table: Table, columns: Mapping[str, Any]) -> list[str]:

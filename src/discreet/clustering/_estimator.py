@@ -49,7 +49,9 @@ class Centers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
     def predict_file(self, X: Any, target: str | Path, *, column: str = "cluster") -> WrittenTable:
         """Write the nearest centre of each row to a file as rows come: tables larger than memory, and Spark frames.
 
-        The numbers of `predict`, in the order of the rows, which are not written themselves. Not for publication.
+        The numbers of `predict`, in the order of the rows, which are not written themselves. Labels that stand where
+        their rows stand are facts about these rows: the file is for whoever holds them, not for publication, and so
+        it has no guarantee and is not shuffled.
 
         Parameters
         ----------

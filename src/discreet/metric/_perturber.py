@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from discreet import _checks, noise
 from discreet._checks import Exact
 from discreet._people import check_unit, released_columns, row_promise
 from discreet.domain import Box, Categorical, Date, Domain, FloatArray, Numeric
+from discreet.engines.shuffled import Shuffler
 from discreet.engines.writer import RowWriter, WrittenTable, check_target
 from discreet.errors import DataSourceError, InvalidArgument, InvalidType
 from discreet.guarantee import Guarantee, Ledger
@@ -29,6 +31,9 @@ from discreet.metric.user_ledger import UserLedger, charge_rows
 PUBLIC_DOMAIN = "the declared bounds, categories and metric are public"
 ONE_REPORT = "every person is in one row, perturbed once; further rows and further calls about a person add up"
 ONE_CALL = "every row is perturbed once; further calls about a row add up"
+IN_ORDER = "rows come out in the order they went in: the order itself is not protected"
+#: What a file may be written in; the first by default.
+ORDERS = ("shuffled", "input")
 
 
 @dataclass(frozen=True)
@@ -124,7 +129,10 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         table
-            Of the kind of ``X`` (an Arrow table for a path), with the declared columns and as many rows.
+            Of the kind of ``X`` (an Arrow table for a path), with the declared columns and as many rows, in the same
+            order: row i of the result is row i of ``X``, as scikit-learn expects. The guarantee says so, because where
+            a row stands may tell whose it is; shuffle rows that leave the house, or write them with `transform_file`.
+            Of a data frame no index is taken over.
         """
         assumed = self._about_rows(X, ledger)
         rows, domain = read_rows(X, self._declared(X))
@@ -144,13 +152,20 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return like(X, domain.names, columns)
 
     def transform_file(
-        self, X: Any, target: str | Path, *, users: Any = None, ledger: UserLedger | None = None, period: Any = None
+        self,
+        X: Any,
+        target: str | Path,
+        *,
+        users: Any = None,
+        ledger: UserLedger | None = None,
+        period: Any = None,
+        order: str = "shuffled",
     ) -> WrittenTable:
         """Perturb every row and write the rows to a file as they come: tables larger than memory, and Spark frames.
 
-        Row for row what `transform` gives with the same seed. One chunk of rows is in memory at a time. Noise is drawn
-        once, in this process; of a Spark frame rows are brought here a partition at a time. The file appears when all
-        rows are there, with its promise beside it as ``<name>.guarantee.json``.
+        The rows that `transform` gives with the same seed, in random order. One chunk of rows is in memory at a time.
+        Noise is drawn once, in this process; of a Spark frame rows are brought here a partition at a time. The file
+        appears when all rows are there, with its promise beside it as ``<name>.guarantee.json``.
 
         Parameters
         ----------
@@ -160,6 +175,13 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             The file: Parquet by its suffix (``.parquet``, ``.pq``), CSV otherwise.
         users, ledger, period
             As in `transform`. To charge the ledger first, rows are counted in a pass of their own.
+        order : {"shuffled", "input"}
+            A random order; or that of the input, row for row as `transform`, for a table that stays in the house: then
+            the guarantee says so. To shuffle more rows than fit into memory, every row gets a random number when it
+            comes and goes, perturbed, to one of 64 files by the first bits of it; these lie beside the target
+            meanwhile, only their owner can read them, and they are deleted. Then one file after the other is sorted by
+            the numbers. So the order of all rows is exactly uniform, as if all had been shuffled at once
+            (`discreet.noise.RowOrder`). For a seed it depends on the places of the rows, not on batches.
 
         Returns
         -------
@@ -169,17 +191,27 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         assumed = self._about_rows(X, ledger)
         source, domain = open_rows(X, self._declared(X))
         numbers, categories = self._mechanisms(domain)
+        order = _checks.choice("order", order, ORDERS)
         check_target(target, promised=True, source=source)
         stream = noise.generator(self.random_state)
-        self._set_guarantee(domain, numbers, categories, seeded=stream.seeded, assumed=assumed)
+        self._set_guarantee(domain, numbers, categories, seeded=stream.seeded, assumed=assumed, order=order)
         charged = None
         if ledger is not None or users is not None:
             first = domain.select([domain.names[0]])
             charged = sum(len(columns[0]) for columns in source._batches(first))
             charge_rows(ledger, users, charged, self.guarantee_, period)
-        with RowWriter(target, self.guarantee_) as out:
+        with ExitStack() as stack:
+            out = stack.enter_context(RowWriter(target, self.guarantee_))
+            mixed = None
+            if order == "shuffled":
+                numbered = noise.RowOrder(noise.beside(self.random_state, stream))
+                mixed = stack.enter_context(Shuffler(Path(target).expanduser().parent, numbered))
             for chunk in chunks_of(source, domain):
-                out.write(like(None, domain.names, self._perturbed(chunk, domain, numbers, categories, stream)))
+                made = like(None, domain.names, self._perturbed(chunk, domain, numbers, categories, stream))
+                (out.write if mixed is None else mixed.add)(made)
+            if mixed is not None:
+                for table in mixed.tables():
+                    out.write(table)
             if charged is not None and out.n_rows != charged:
                 raise DataSourceError(
                     "data: the table changed while it was read, or gives other rows each time; write it out first"
@@ -228,6 +260,7 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         categories: Mapping[str, Exact],
         seeded: bool | None = None,
         assumed: tuple[str, ...] = (ONE_REPORT,),
+        order: str = "input",
     ) -> None:
         amounts = ([numbers.spending.amount] if numbers is not None else []) + list(categories.values())
         spent = Ledger(math.inf if math.inf in amounts else sum(amounts))
@@ -239,6 +272,8 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             neighbours.append(spending.neighbours)
             parameters.update(spending.parameters)
             assumptions += spending.assumptions
+        parameters["order"] = order
+        assumptions += [IN_ORDER] if order == "input" else []
         for name, budget in categories.items():
             spent.spend(f"category of {name!r}", budget)
         if categories:

@@ -102,6 +102,8 @@ def rows_of(X: Sequence[Any]) -> Any:
 def like(X: Any, names: Sequence[str], values: Mapping[str, Any]) -> Any:
     """Return new columns as a table of the kind of ``X``; what came from a file becomes an Arrow table.
 
+    Nothing else of ``X`` is taken over: no index, no other column, no metadata.
+
     Examples
     --------
     >>> like(np.zeros((2, 1)), ["x0"], {"x0": np.array([1.0, 2.0])}).tolist()
@@ -113,7 +115,7 @@ def like(X: Any, names: Sequence[str], values: Mapping[str, Any]) -> Any:
         numeric = all(column.dtype.kind == "f" for column in columns.values())
         return np.column_stack([c if numeric else c.astype(object) for c in columns.values()])
     if library == "pandas":
-        return type(X)(columns, index=X.index)
+        return type(X)(columns)  # rows are numbered anew: an index is not declared, and may hold names or raw values
     if library == "polars":
         frame = X.collect() if hasattr(X, "collect") else X
         return type(frame)(columns)

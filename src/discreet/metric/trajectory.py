@@ -38,7 +38,7 @@ from discreet.domain import Domain, FloatArray
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.guarantee import Guarantee, Ledger
 from discreet.metric._lattice import lattice_assumption
-from discreet.metric._perturber import PUBLIC_DOMAIN, numeric_names
+from discreet.metric._perturber import IN_ORDER, ORDERS, PUBLIC_DOMAIN, numeric_names
 from discreet.metric._rows import like, read_rows, rows_of
 from discreet.metric.nd_laplace import NDLaplace, PointNoise
 from discreet.metric.spherical import PlaceNoise, SphericalLaplace
@@ -59,13 +59,18 @@ class TrajectoryReport:
     Attributes
     ----------
     places : table
-        Of the kind and shape of the input: what was reported at every step.
+        Of the kind and shape of the input: what was reported at every step. By default users come in random order, one
+        behind the other, each user's places in the order of time.
     fresh : ndarray of bool
         Whether the row's place was drawn anew. Public, like the places.
     tested : ndarray of bool
         Whether the row was tested. A row that is neither is the first of a user, or came after the end of the budget.
+    trajectory : ndarray of int
+        Whose place it is: a place in ``users``. Public: by default the numbers were dealt out at random.
     users : ndarray
-        The users, in order.
+        The users, in the order of ``tests`` and ``draws``. For the holder of the data; not part of the report.
+    rows : ndarray of int
+        Which row of the input every row is. Likewise not part of the report.
     tests, draws : ndarray of int
         For each of them, how many tests and fresh places were paid.
     prices : tuple of Fraction
@@ -85,7 +90,9 @@ class TrajectoryReport:
     places: Any
     fresh: npt.NDArray[np.bool_]
     tested: npt.NDArray[np.bool_]
+    trajectory: npt.NDArray[np.int64]
     users: npt.NDArray[Any]
+    rows: npt.NDArray[np.int64]
     tests: npt.NDArray[np.int64]
     draws: npt.NDArray[np.int64]
     prices: tuple[Fraction, Fraction]
@@ -149,7 +156,13 @@ class Trajectory:
             raise InvalidArgument("test_epsilon", test_epsilon, "at least 1e-6: less tells nothing", "test_epsilon=0.1")
 
     def report(
-        self, X: Any, users: Any = None, *, ledger: UserLedger | None = None, period: Any = None
+        self,
+        X: Any,
+        users: Any = None,
+        *,
+        ledger: UserLedger | None = None,
+        period: Any = None,
+        order: str = "shuffled",
     ) -> TrajectoryReport:
         """Report the trajectories of one or many users.
 
@@ -163,11 +176,15 @@ class Trajectory:
             Is charged the whole budget for every user before anything is drawn.
         period : str, optional
             Which period it is, if the ledger has a limit for each.
+        order : {"shuffled", "input"}
+            Users in random order; or all rows where they were, for a report that stays in the house: then the
+            guarantee says so.
 
         Returns
         -------
         TrajectoryReport
         """
+        order = _checks.choice("order", order, ORDERS)
         declared = self.mechanism._whole(X)
         if users is None and declared is not None and persons(declared):
             named = persons(declared)[0]
@@ -180,7 +197,7 @@ class Trajectory:
         if len(own) != len(rows):
             raise InvalidArgument("users", f"{len(own)} of them", f"one a row, {len(rows)}", "users=table['user']")
         stream = noise.generator(self.mechanism.random_state)
-        guarantee = self._guarantee(domain, numbers, point, stream.seeded)
+        guarantee = self._guarantee(domain, numbers, point, order, stream.seeded)
         if ledger is not None:
             self.mechanism._set_guarantee(domain, numbers, {})
             charge_rows(ledger, people, len(people), guarantee, period, metric_of(self.mechanism.guarantee_))
@@ -190,15 +207,23 @@ class Trajectory:
         for now in _times(own, len(people)):
             fresh[now], tested[now] = run.step(rows[now], own[now], stream)
             shown[now] = run.last[own[now]]
+        picked, dealt = np.arange(len(rows)), np.arange(len(people))
+        if order == "shuffled":
+            dealt = noise.permutation(len(people), rng=noise.beside(self.mechanism.random_state, stream))
+            own = np.argsort(dealt)[own]
+            picked = np.argsort(own, kind="stable")  # one user behind the other, each in the order of time
+            shown, fresh, tested, own = shown[picked], fresh[picked], tested[picked], own[picked]
         if isinstance(X, np.ndarray):
             # Columns that say whose row it is are gone.
             places: Any = shown.reshape(X.shape if shown.size == X.size else (*X.shape[:-1], shown.shape[1]))
-            fresh, tested = (a.reshape(X.shape[:-1] if X.ndim > 1 else X.shape) for a in (fresh, tested))
+            shape = X.shape[:-1] if X.ndim > 1 else X.shape
+            fresh, tested, own, picked = (a.reshape(shape) for a in (fresh, tested, own, picked))
         else:
             places = like(X, domain.names, {name: shown[:, j] for j, name in enumerate(domain.names)})
         return TrajectoryReport(
-            places, fresh, tested, people, run.tests, run.draws, (self.test_epsilon, point), guarantee
-        )
+            places, fresh, tested, own, people[dealt], picked, run.tests[dealt], run.draws[dealt],
+            (self.test_epsilon, point), guarantee,
+        )  # fmt: skip
 
     def _drawing(self, domain: Domain) -> tuple[PointNoise | PlaceNoise, Fraction]:
         """Return what draws fresh places, and its price."""
@@ -218,7 +243,7 @@ class Trajectory:
             raise InvalidArgument("radius", self.mechanism.radius, expected, "radius=0.1")
         return numbers, Fraction(price)
 
-    def _guarantee(self, domain: Domain, numbers: Any, point: Fraction, seeded: bool) -> Guarantee:
+    def _guarantee(self, domain: Domain, numbers: Any, point: Fraction, order: str, seeded: bool) -> Guarantee:
         spending = numbers.spending
         facts = dict(spending.parameters)
         # What one place tells is not what all of them tell: the farther, the more, in proportion beyond the radius.
@@ -240,6 +265,7 @@ class Trajectory:
                 "test_epsilon": str(self.test_epsilon),
                 "point_epsilon": str(point),
                 "test_step": float(self._step),
+                "order": "users shuffled" if order == "shuffled" else order,
             },
             domain=domain,
             assumptions=(
@@ -254,6 +280,7 @@ class Trajectory:
                     unit,
                 ),
                 *(line for line in spending.assumptions if "rounded to a lattice" not in line),
+                *([IN_ORDER] if order == "input" else []),
             ),
             seeded=seeded,
         )

@@ -15,6 +15,7 @@ from discreet.noise._geometric import geometric
 from discreet.noise._hashing import HashFamily, fingerprint
 from discreet.noise._laplace import discrete_laplace
 from discreet.noise._max_norm import max_norm_laplace
+from discreet.noise._order import RowOrder, beside, permutation
 from discreet.noise._quantiles import choose_cuts, quantiles, quantiles_from_counts
 from discreet.noise._uniform import below
 from discreet.noise.laws import DiscreteGaussian, DiscreteLaplace
@@ -24,8 +25,10 @@ __all__ = [
     "DiscreteLaplace",
     "Generator",
     "HashFamily",
+    "RowOrder",
     "below",
     "bernoulli",
+    "beside",
     "choose_cuts",
     "discrete_gaussian",
     "discrete_laplace",
@@ -35,6 +38,7 @@ __all__ = [
     "generator",
     "geometric",
     "max_norm_laplace",
+    "permutation",
     "private_bounds",
     "quantiles",
     "quantiles_from_counts",
