@@ -6,13 +6,14 @@ comma := ,
 # uv installs several times faster than pip. Without one on the path, a copy goes into the environment first.
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: help demo test test-all bench bench-tables lint docs format clean
+.PHONY: help demo test test-all mutants bench bench-tables lint docs format clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo      set up, then run the main job on an embedded example (writes ./discreet-demo/)"
 	@echo "make test      set up, then run the tests and doctests"
 	@echo "make test-all  the same with the slow checks"
+	@echo "make mutants   plant faults in privacy-critical lines; every one must be noticed by the law tests of its room"
 	@echo "make lint      ruff, mypy, import rules"
 	@echo "make bench     benchmarks against the peers, in an environment of their own; bench-tables: those of tables"
 	@echo "make docs      build the guide into ./site/"
@@ -61,6 +62,10 @@ $(VENV)/.browser: $(VENV)/.dev
 
 test-all: $(VENV)/.browser
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m ''
+
+# Takes up where it was stopped; `make mutants AGAIN=--again` runs all of them anew.
+mutants: $(VENV)/.dev
+	$(BIN)/python tests/mutation/run.py $(AGAIN)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -1,0 +1,365 @@
+"""Finds the lines that a promise stands on by walking the syntax tree, and plants a fault in one of them at a time.
+
+Sites are found by pattern, never by line number: draws of noise, prices, scales, clamps, comparisons of noisy values, the
+checks of k, l and t, suppressed rows, keys. A fault is named by module, function, kind and its number among its like in
+that function, so that its name outlives edits elsewhere.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType
+
+SOURCE = Path(__file__).parents[2] / "src" / "discreet"
+
+#: Where promises are made. What only reads releases (plots, studies, pages) is not here.
+ROOMS = ("noise", "engines", "synopses", "clustering", "local", "metric", "anonymity")
+LEDGERS = ("_ledger", "_zcdp", "local._report_ledger", "metric.user_ledger")
+#: Post-processing: it draws to sample or to start a search, and sees no rows.
+AFTERWARDS = {
+    "synopses._query": "draws from what was published",
+    "synopses._plot": "a picture",
+    "synopses.refine": "post-processing",
+    "synopses._consistency": "post-processing",
+    "clustering.kmeans": "starts of a search on a synopsis",
+    "clustering._packing": "starts that know no rows",
+    "clustering._mixture": "post-processing",
+    "clustering._noisy_mixture": "post-processing",
+    "clustering.noisy_kmeans": "post-processing of perturbed points",
+    "clustering.noisy_clusters": "post-processing of perturbed points",
+    "metric._plot": "a picture",
+    "metric._density": "for pictures and evaluation",
+    "metric.comparison": "compares laws, draws for no release",
+    "local._plot": "a picture",
+    "local._candidates": "estimation",
+    "local._em": "estimation",
+    "local.distributions": "estimation",
+    "local.likelihood": "estimation",
+    "local._rappor_decoding": "estimation",
+    "local.planning": "sees no values",
+    "local._options": "sees no values",
+    "local.limits": "sees no values",
+    "anonymity.disclosure": "measures releases",
+    "anonymity.pruning": "chooses among trees that keep the rules",
+    "anonymity.reproduction": "published variants, for comparison",
+    "anonymity._printed": "published variants, for comparison",
+    "anonymity._distances": "quality of groups, no promise",
+    "engines.spark": "runs with Spark only; counts are compared with the others' in their own tests",
+    "noise._numpy_streams": "seeded runs only",
+}
+
+ADDED = {"discrete_laplace", "discrete_gaussian", "max_norm_laplace"}
+ANSWERS = {"randomized_response", "projective_response"}
+PLACES = {"below"}
+OTHERS = {
+    "draw",
+    "draw_geometric",
+    "exceedances",
+    "coin_bytes",
+    "toss",
+    "subsets",
+    "fresh_subsets",
+    "independent_vectors",
+    "choose_many",
+    "choose_lines",
+    "joint_cuts",
+    "choose_cuts",
+    "perturb",
+    "resample",
+}
+DRAWS = ADDED | ANSWERS | PLACES | OTHERS
+STREAMS = {"stream", "rng", "_stream"}
+SCALES = {"noise_scale", "scale_of", "_scale", "smallest_noise"}
+PRICES = {"spend", "charge"}
+AMOUNTS = {"epsilon": (5, 4), "scale": (4, 5), "sigma": (4, 5), "rate": (5, 4)}
+#: What must be at least so much, and what at most; the change that makes each weaker.
+LEAST = {"k", "l", "least", "l_diversity"}
+MOST = {"t", "c", "most", "t_closeness"}
+CLASS_NAMES = {"of", "classes", "cell", "cells", "own"}
+#: Functions of the local room that work on counts, long after the reports.
+ESTIMATION = ("estimate", "variance", "moments", "consistent", "_whole", "quantile")
+SWAPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One planted fault."""
+
+    name: str
+    module: str
+    function: str
+    kind: str
+    before: str
+    after: str
+    line: int
+    text: str
+    place: int
+    change: Callable[[ast.AST], ast.AST]
+
+    def code(self) -> CodeType:
+        """Return the code of the function with the fault in it."""
+        tree = ast.parse(self.text)
+        here = list(ast.walk(tree))[self.place]
+        tree = _replaced(tree, here, self.change(here))
+        return _find(compile(ast.fix_missing_locations(tree), f"<{self.name}>", "exec"), self.function)
+
+
+def _find(code: CodeType, function: str) -> CodeType:
+    waiting = [code]
+    while waiting:
+        seen = waiting.pop()
+        if seen.co_qualname == function:
+            return seen
+        waiting += [const for const in seen.co_consts if isinstance(const, CodeType)]
+    raise LookupError(function)
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    """Yield the modules that promises are made in."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        name = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+        if name in AFTERWARDS or name.endswith("__init__"):
+            continue
+        if name.split(".")[0] in ROOMS or name in LEDGERS:
+            yield name, path
+
+
+def faults() -> list[Fault]:
+    """Return every fault that can be planted, in the order of the files."""
+    return [fault for name, path in modules() for fault in faults_of(name, path.read_text(encoding="utf-8"))]
+
+
+def faults_of(module: str, text: str) -> Iterator[Fault]:
+    """Yield the faults of one module."""
+    tree = ast.parse(text)
+    places = {id(node): i for i, node in enumerate(ast.walk(tree))}
+    for function, body in _functions(tree):
+        numbers: dict[str, int] = {}
+        tainted = _noisy_names(body)
+        for node in ast.walk(body):
+            for kind, change in _changes(module, node, body, tainted):
+                before, after = ast.unparse(node), ast.unparse(ast.fix_missing_locations(change(copy.deepcopy(node))))
+                if before == after:
+                    continue
+                numbers[kind] = numbers.get(kind, 0) + 1
+                name = f"{module}:{function}:{kind}:{numbers[kind]}"
+                if node is body:
+                    before, after = f"def {function}", kind
+                line = getattr(node, "lineno", 0)
+                yield Fault(
+                    name, module, function, kind, before[:200], after[:200], line, text, places[id(node)], change
+                )
+
+
+def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
+    """Yield top-level functions and methods; what is nested belongs to the one around it."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            yield node.name, node
+        elif isinstance(node, ast.ClassDef):
+            for inner in node.body:
+                if isinstance(inner, ast.FunctionDef):
+                    yield f"{node.name}.{inner.name}", inner
+
+
+def _replaced(tree: ast.Module, here: ast.AST, new: ast.AST) -> ast.Module:
+    """Put a node in place of another."""
+
+    class Change(ast.NodeTransformer):
+        def visit(self, seen: ast.AST) -> ast.AST:
+            return ast.copy_location(new, seen) if seen is here else self.generic_visit(seen)
+
+    return Change().visit(tree)  # type: ignore[no-any-return]
+
+
+def _name(node: ast.AST) -> str:
+    if isinstance(node, ast.Call):
+        return _name(node.func)
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def _is_draw(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call) or _name(node) not in DRAWS:
+        return False
+    given = [*node.args, *(k.value for k in node.keywords)]
+    return any(_name(a) in STREAMS for a in given)
+
+
+def _noisy_names(body: ast.FunctionDef) -> set[str]:
+    """Names that hold noisy values: assigned from a draw, or from a name that does."""
+    found: set[str] = set()
+    for _ in range(3):
+        for node in ast.walk(body):
+            if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and node.value is not None:
+                inner = list(ast.walk(node.value))
+                if any(_is_draw(x) for x in inner) or any(isinstance(x, ast.Name) and x.id in found for x in inner):
+                    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                    found |= {x.id for t in targets for x in ast.walk(t) if isinstance(x, ast.Name)}
+    return found - {"self"}
+
+
+def _expr(text: str, **parts: ast.expr) -> ast.expr:
+    """Return an expression written as text, with expressions in place of some of its names."""
+
+    class Fill(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            return copy.deepcopy(parts[node.id]) if node.id in parts else node
+
+    return Fill().visit(ast.parse(text, mode="eval").body)  # type: ignore[no-any-return]
+
+
+_ONCE = (
+    "(lambda z: z[:1].repeat(len(z), axis=0) if getattr(z, 'ndim', 0) and len(z) else z[:1] * len(z) "
+    "if isinstance(z, list) else z)(DRAWN)"
+)
+
+
+def _changes(
+    module: str, node: ast.AST, body: ast.FunctionDef, tainted: set[str]
+) -> Iterator[tuple[str, Callable[[ast.AST], ast.AST]]]:
+    """Yield the faults that fit a node, each as a name and a change."""
+    if isinstance(node, ast.Call):
+        yield from _call_changes(module, body.name, node)
+    elif isinstance(node, ast.Compare) and len(node.ops) == 1:
+        yield from _compare_changes(module, node, tainted)
+    elif node is body and module.split(".")[0] == "noise":
+        for argument in [*body.args.args, *body.args.kwonlyargs]:
+            if argument.arg in AMOUNTS and any(a.arg in STREAMS for a in [*body.args.args, *body.args.kwonlyargs]):
+                yield "less noise by parameter", _scaled_parameter(argument.arg)
+
+
+def _scaled_parameter(name: str) -> Callable[[ast.AST], ast.AST]:
+    top, bottom = AMOUNTS[name]
+
+    def change(node: ast.AST) -> ast.AST:
+        assert isinstance(node, ast.FunctionDef)
+        new = ast.parse(f"{name} = {name} * {top} / {bottom}").body[0]
+        at = 1 if ast.get_docstring(node) is not None else 0
+        node.body.insert(at, new)
+        return node
+
+    return change
+
+
+def _call_changes(module: str, function: str, node: ast.Call) -> Iterator[tuple[str, Callable[[ast.AST], ast.AST]]]:
+    name, room = _name(node), module.split(".")[0]
+    if _is_draw(node):
+        if room == "local" and any(word in function for word in ESTIMATION):
+            return
+        several = name in OTHERS | ANSWERS or len(node.args) > 1 or any(k.arg == "size" for k in node.keywords)
+        made = isinstance(node.func, ast.Attribute) and _name(node.func.value)[:1].isupper()  # a law, not values
+        if name in ADDED or (name in PLACES and several):  # a single place is a seed for what comes after
+            yield "noise removed", lambda n: _expr("DRAWN * 0", DRAWN=n)
+        if name in ANSWERS and node.args:
+            yield "raw value instead of noisy", lambda n: n.args[0]
+        if name in ADDED and node.args:
+            yield "noise scaled by 0.8", _with_argument(0, "GIVEN * 4 / 5")
+        if several and not made:
+            yield "drawn once for two uses", lambda n: _expr(_ONCE, DRAWN=n)
+        for i, keyword in enumerate(node.keywords):
+            if keyword.arg == "epsilon":
+                yield "noise scaled by 0.8", _with_keyword(i, "GIVEN * 5 / 4")
+            elif keyword.arg in ("scale", "sigma"):
+                yield "noise scaled by 0.8", _with_keyword(i, "GIVEN * 4 / 5")
+    elif name in SCALES and room != "noise":
+        yield "noise scaled by 0.8", lambda n: _expr("MADE * 4 / 5", MADE=n)
+    elif name in PRICES and isinstance(node.func, ast.Attribute):
+        if len(node.args) > 1:
+            halved = _with_argument(1, "GIVEN / 2")
+        elif any(k.arg in ("epsilon", "rho") for k in node.keywords):
+            at = next(i for i, k in enumerate(node.keywords) if k.arg in ("epsilon", "rho"))
+            halved = _with_keyword(at, "GIVEN / 2")
+        else:
+            return
+        # Charged is half of what is then used.
+        yield "price halved", lambda n: _expr("(lambda p: p if p is None else p * 2)(CHARGED)", CHARGED=halved(n))
+    elif name == "clip" and isinstance(node.func, ast.Attribute) and node.args:
+        if room == "local" and any(word in function for word in ESTIMATION):
+            return
+        numpys = _name(node.func.value) == "np"
+        yield "clamp skipped", lambda n: n.args[0] if numpys else n.func.value
+    elif name == "fingerprint" and len(node.args) > 1 and not _name(node.args[1]).isupper():
+        yield "key ignored", _with_argument(1, "0")
+    elif name == "new" and isinstance(node.func, ast.Attribute) and _name(node.func.value) == "hmac":
+        yield "key ignored", _with_argument(0, "b'no key at all..'")
+    elif name in ("HashFamily", "blake2b", "PRF"):
+        for i, keyword in enumerate(node.keywords):
+            if keyword.arg == "key":
+                yield "key ignored", _with_keyword(i, "b'' if isinstance(GIVEN, bytes) else 0")
+    elif name in ("minimum", "maximum") and room in ("engines", "metric") and len(node.args) == 2:
+        yield "clamp skipped", lambda n: n.args[0] if not isinstance(n.args[0], ast.Constant) else n.args[1]
+
+
+def _with_argument(place: int, text: str) -> Callable[[ast.AST], ast.AST]:
+    def change(node: ast.AST) -> ast.AST:
+        assert isinstance(node, ast.Call)
+        node.args[place] = _expr(text, GIVEN=node.args[place])
+        return node
+
+    return change
+
+
+def _with_keyword(place: int, text: str) -> Callable[[ast.AST], ast.AST]:
+    def change(node: ast.AST) -> ast.AST:
+        assert isinstance(node, ast.Call)
+        node.keywords[place].value = _expr(text, GIVEN=node.keywords[place].value)
+        return node
+
+    return change
+
+
+def _compare_changes(
+    module: str, node: ast.Compare, tainted: set[str]
+) -> Iterator[tuple[str, Callable[[ast.AST], ast.AST]]]:
+    room, op = module.split(".")[0], type(node.ops[0])
+    if op not in SWAPPED:
+        return
+    sides = [node.left, node.comparators[0]]
+
+    def swapped(seen: ast.AST) -> ast.AST:
+        assert isinstance(seen, ast.Compare)
+        seen.ops = [SWAPPED[op]()]
+        return seen
+
+    if room == "anonymity":
+        last = [_name(side.left if isinstance(side, ast.BinOp) else side) for side in sides]
+        limits = [at for at, name in enumerate(last) if name in LEAST | MOST]
+        if len(limits) == 1 and not (isinstance(sides[0], ast.Constant) or _value(sides[1]) == 0):
+            at = limits[0]
+            least = last[at] in LEAST
+            yield "rule weakened", _moved(at, "GIVEN - 1" if least else "GIVEN + 0.5")
+            # The limit itself let through: x > k becomes x >= k, and its like.
+            weaker = (ast.Gt, ast.LtE) if least == (at == 1) else (ast.Lt, ast.GtE)
+            if op in weaker and not isinstance(sides[1], ast.Constant):
+                yield "rule off by one", swapped
+        elif last[0] in CLASS_NAMES and isinstance(sides[1], ast.Constant) and sides[1].value == 0 and op is ast.GtE:
+            yield "suppressed row kept", _moved(1, "GIVEN - 1")
+    elif module in LEDGERS:
+        yield "budget off by one", swapped
+    elif any(isinstance(x, ast.Name) and x.id in tainted for side in sides for x in ast.walk(side)):
+        yield "comparison off by one", swapped
+
+
+def _value(node: ast.AST) -> object:
+    return node.value if isinstance(node, ast.Constant) else None
+
+
+def _moved(at: int, text: str) -> Callable[[ast.AST], ast.AST]:
+    def change(node: ast.AST) -> ast.AST:
+        assert isinstance(node, ast.Compare)
+        if at == 0:
+            node.left = _expr(text, GIVEN=node.left)
+        else:
+            node.comparators[0] = _expr(text, GIVEN=node.comparators[0])
+        return node
+
+    return change
