@@ -27,6 +27,7 @@ FULL = _publish.FIXED_POINT
 
 def fit_lloyd(X: Any, **settings: Any) -> str:
     model = dc.DPLloyd(settings.pop("n_clusters", 1), 2, (0, 1), size_share=0.25, random_state=0, **settings).fit(X)
+    assert model.guarantee_.epsilon == 2  # all of it is charged
     return f"{model.cluster_centers_.tolist()} {model.guarantee_.digest}"
 
 
@@ -94,6 +95,29 @@ def test_less_noise_on_the_counts_of_an_iteration_is_caught(monkeypatch: pytest.
     assert loss == pytest.approx(0.5 + 1.5 / 0.8, abs=1e-9)
 
 
+@pytest.mark.parametrize("draw", ["joint", "split"])
+def test_centres_stay_in_the_domain_whatever_the_noise(monkeypatch: pytest.MonkeyPatch, draw: str) -> None:
+    def immense(scale: Any, *shape: Any, **_: Any) -> Any:
+        wanted = next((x for x in shape if isinstance(x, tuple)), None)
+        if wanted is None:
+            return 0
+        return np.full(wanted, 10**6) if len(wanted) == 2 else np.zeros(wanted, dtype=np.int64)
+
+    monkeypatch.setattr(dc.noise, "discrete_laplace", immense)
+    monkeypatch.setattr(
+        dc.noise, "max_norm_laplace", lambda scale, d, n, rng: np.full((n, d), [1024, *[10**6] * (d - 1)])
+    )
+    model = dc.DPLloyd(2, 2, (0, 1), draw=draw, n_iter=2, random_state=0).fit([[0.2], [0.9], [0.9]])
+    assert ((model.cluster_centers_ >= 0) & (model.cluster_centers_ <= 1)).all()
+
+
+@pytest.mark.parametrize("draw", ["joint", "split"])
+def test_one_row_moves_a_centre_where_there_is_no_noise(draw: str) -> None:
+    """The least that a mean is made of is one row, or as many as the noise has: exactly as many are enough."""
+    model = dc.DPLloyd(1, math.inf, (0, 1), draw=draw, n_iter=1, random_state=0).fit([[0.3125]])
+    assert model.cluster_centers_.tolist() == [[0.3125]]
+
+
 # PrivateKMeans that chooses
 
 
@@ -116,6 +140,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 def fit_auto(X: Any, seen: set[bool]) -> str:
     model = dc.PrivateKMeans(1, 4, (0, 1), size_share=0.25, n_init=1, random_state=0).fit(X)
     seen.add(bool(model.guarantee_.parameters["leaf_means"]))
+    assert model.guarantee_.epsilon == 4
     labels = [line.label for line in model.guarantee_.ledger]
     assert labels == ["number of rows", "looking for tight clusters", "cells"]
     return f"{model.synopsis_.digest} {model.cluster_centers_.tolist()}"
@@ -155,3 +180,15 @@ def test_a_look_without_noise_or_with_half_of_it_is_caught(tiny: None, monkeypat
 
     monkeypatch.setattr(auto, "noise", Silent())
     assert worst_loss(lambda X: fit_auto(X, set()), [[0.1], [0.1], [0.1]], [1.0], **settings) == math.inf
+
+
+def test_clusters_are_tight_from_the_stated_share_of_rows_on(tiny: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auto, "TIGHT_ROWS", 1.0)
+    monkeypatch.setattr(
+        dc.noise,
+        "discrete_laplace",
+        lambda scale, size=None, rng=None: 0 if size is None else np.zeros(size, dtype=np.int64),
+    )
+    seen: set[bool] = set()
+    fit_auto([[0.1], [0.1], [0.1]], seen)
+    assert seen == {True}

@@ -1,8 +1,8 @@
 """Finds the lines that a promise stands on by walking the syntax tree, and plants a fault in one of them at a time.
 
-Sites are found by pattern, never by line number: draws of noise, prices, scales, clamps, comparisons of noisy values, the
-checks of k, l and t, suppressed rows, keys. A fault is named by module, function, kind and its number among its like in
-that function, so that its name outlives edits elsewhere.
+Sites are found by pattern, never by line number: draws of noise, prices, scales, clamps, comparisons of noisy values,
+the checks of k, l and t, suppressed rows, keys. A fault is named by module, function, kind and its number among
+its like in that function, so that its name outlives edits elsewhere.
 """
 
 from __future__ import annotations
