@@ -107,7 +107,7 @@ def test_centres_stay_in_the_domain_whatever_the_noise(monkeypatch: pytest.Monke
     monkeypatch.setattr(
         dc.noise, "max_norm_laplace", lambda scale, d, n, rng: np.full((n, d), [1024, *[10**6] * (d - 1)])
     )
-    model = dc.DPLloyd(2, 2, (0, 1), draw=draw, n_iter=2, random_state=0).fit([[0.2], [0.9], [0.9]])
+    model = dc.DPLloyd(2, 2, (0, 1), draw=draw, n_iter=2, random_state=0).fit([[0.2]] * 50 + [[0.9]] * 50)
     assert ((model.cluster_centers_ >= 0) & (model.cluster_centers_ <= 1)).all()
 
 

@@ -108,6 +108,7 @@ class Room:
         self.calls: dict[str, set[str]] = {}
         self.seconds: dict[str, float] = {}
         self.kills: dict[str, int] = {}
+        self.sound: dict[str, bool] = {}
 
     def tell(self, **facts: Any) -> None:
         self.wire.write(json.dumps(facts) + "\n")
@@ -134,14 +135,13 @@ class Room:
         add = called.add
 
         def watch(frame: Any, event: str, _: Any) -> None:
-            if event == "call":
-                add(frame.f_code)
+            add(frame.f_code)  # returns nothing, so that lines within are not watched
 
-        sys.setprofile(watch)
+        sys.settrace(watch)
         try:
             passed = _passes(item)
         finally:
-            sys.setprofile(None)
+            sys.settrace(None)
         return passed, {f"{c.co_filename}:{c.co_qualname}" for c in called if "/discreet/" in c.co_filename}
 
     def _chosen(self, fault: Fault) -> list[str]:
@@ -155,6 +155,14 @@ class Room:
             users = {str(p) for p in Path(plain.__code__.co_filename).parent.glob("*.py") if home in p.read_text()}
             chosen = [n for n, called in self.calls.items() if any(c.rsplit(":", 1)[0] in users for c in called)]
         return sorted(chosen, key=lambda n: self.seconds[n] / (1 + 4 * self.kills.get(n, 0)))
+
+    def _sound(self, item: Any) -> bool:
+        """Tell whether a test that killed passes in a fork without any fault; asked once per test."""
+        if item.nodeid not in self.sound:
+            limit = max(LEAST_SECONDS, PATIENCE * self.seconds[item.nodeid])
+            said = _forked(lambda say: say("passed" if _passes(item) else "failed"), limit)
+            self.sound[item.nodeid] = said == ["passed"]
+        return self.sound[item.nodeid]
 
     def _try(self, fault: Fault, items: dict[str, Any]) -> dict[str, Any]:
         """Fork, plant, run; return what became of the fault."""
@@ -174,6 +182,10 @@ class Room:
 
         limit = max(LEAST_SECONDS, PATIENCE * sum(self.seconds[n] for n in chosen))
         by = next(iter(_forked(work, limit)), "it does not end")
+        if by in items and not self._sound(items[by]):
+            self.calls[by] = set()
+            self.tell(broken=by)
+            return self._try(fault, items)
         self.kills[by] = self.kills.get(by, 0) + 1
         fate = "failed" if by.startswith("could not") else "killed" if by else "lived"
         return {**facts, "fate": fate, "by": by, "tests": len(chosen), "seconds": round(time.perf_counter() - began, 2)}
