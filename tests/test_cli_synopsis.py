@@ -135,7 +135,7 @@ def test_a_column_called_weight_keeps_its_name(tmp_path: Path) -> None:
 
 def test_a_draft_names_the_columns_and_declares_nothing(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text('age,"yearly ""cost"", euro",,age,größe\n35,7,x,1,2\n')
-    told = run("schema", tmp_path / "people.csv", "-o", tmp_path / "schema.toml")
+    told = run("schema", tmp_path / "people.csv", "--header", "-o", tmp_path / "schema.toml")
     assert "5 columns" in told
     text = (tmp_path / "schema.toml").read_text()
     assert list(tomllib.loads(text)["columns"]) == ["age", 'yearly "cost", euro', "größe"]
@@ -148,7 +148,7 @@ def test_a_draft_names_the_columns_and_declares_nothing(tmp_path: Path) -> None:
     filled = text.replace("# bounds = [LOW, HIGH]", "bounds = [0, 120]")
     assert dc.Domain.from_toml(filled).names == ("age", 'yearly "cost", euro', "größe")
     with pytest.raises(DiscreetError, match="there already"):
-        run("schema", tmp_path / "people.csv", "-o", tmp_path / "schema.toml")
+        run("schema", tmp_path / "people.csv", "--header", "-o", tmp_path / "schema.toml")
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from discreet import _checks, synopses
 from discreet._output import check_place, write_whole
 from discreet.clustering import ClusterResult, PrivateKMeans, cluster_synopsis
 from discreet.domain import Domain
+from discreet.engines import as_declared
 from discreet.errors import InvalidArgument
 from discreet.guarantee import Guarantee
 from discreet.synopses import Synopsis
@@ -45,8 +46,9 @@ def synopsis(
         given["rule"] = int(rule)
     domain = _domain(schema, unit)
     check_place(output)
+    table = as_declared(data, schema)
     kind = synopses.GridSynopsis if method == "grid" else synopses.TreeSynopsis
-    made: Synopsis = kind(epsilon=epsilon, domain=domain, random_state=seed, **given).fit(data).synopsis_
+    made: Synopsis = kind(epsilon=epsilon, domain=domain, random_state=seed, **given).fit(table).synopsis_
     made.save(output)
     return made
 

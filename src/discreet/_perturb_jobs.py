@@ -74,7 +74,7 @@ def perturb(
             _checks.budget("category_epsilon", unused)
     mechanism = _METHODS[method](epsilon=epsilon, domain=declared, random_state=seed, **given)
     mechanism.fit()  # every argument is checked before the file is read
-    written: WrittenTable = mechanism.transform_file(data, output, order=order)
+    written: WrittenTable = mechanism.transform_file(engines.as_declared(data, schema), output, order=order)
     assert written.guarantee is not None
     return written, written.guarantee
 

@@ -1,4 +1,7 @@
-"""The TOML schema file: a table ``[columns.NAME]`` per column, and perhaps a first line ``unit = "row"``.
+"""The TOML schema file: a table ``[columns.NAME]`` per column, perhaps a first line ``unit = "row"`` and ``[source]``.
+
+``[source]`` says how the table is written: ``header = false`` if its first line is a record and the columns are called
+column_1, column_2, ...
 
 Reading is the standard library's. Writing is by hand because the standard library has no writer and four kinds of
 value do not warrant a dependency.
@@ -7,6 +10,7 @@ value do not warrant a dependency.
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,8 +21,52 @@ from discreet.errors import DataSourceError, SchemaError
 _ROLES = ("quasi-identifier", "sensitive", "identifier", "person", "target")
 
 
+#: What stands in records and hardly in headers: numbers of all spellings, dates, addresses.
+_RECORD = re.compile(
+    r"[+-]?[$€£]?[\d.,][\d.,' ]*(e[+-]?\d+)?\s*[%$€£]?"
+    r"|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ].*)?|[^@\s]+@[^@\s]+\.[^@\s]+",
+    re.IGNORECASE,
+)
+
+
+def looks_like_a_record(names: Sequence[str]) -> bool:
+    """Tell whether a line that should name columns may be somebody's record.
+
+    Numbers, dates or addresses where names belong, gaps (other than one at the front, which some programs leave above
+    their row numbers), or repeats. A record of different plain words looks like names.
+
+    Examples
+    --------
+    >>> looks_like_a_record(["age", "town"]), looks_like_a_record(["", "age"]), looks_like_a_record(["34", "Ulm"])
+    (False, False, True)
+    """
+    plain = [name.strip() for name in names]
+    if any(_RECORD.fullmatch(name) for name in plain) or not all(plain[1:]):
+        return True
+    return len({name.casefold() for name in plain}) < len(plain)
+
+
+def load_source(source: str | Path) -> Mapping[str, Any]:
+    """Return what a schema file says of how the table is written: ``header``, True unless said otherwise."""
+    return {"header": True, **_tables(source)[1].get("source", {})}
+
+
 def load_schema(source: str | Path) -> tuple[Mapping[str, Any], Any]:
     """Return columns and unit (None if not said) of a schema file, or of its text (recognised by its line breaks)."""
+    where, table = _tables(source)
+    columns = table.get("columns")
+    if not isinstance(columns, dict) or not columns or set(table) - {"columns", "unit", "source"}:
+        raise SchemaError(
+            f"{where} must hold one table [columns.NAME] per column, and nothing else but unit and [source], "
+            f"got {sorted(table)}"
+        )
+    written = table.get("source", {})
+    if not isinstance(written, dict) or set(written) - {"header"} or not isinstance(written.get("header", True), bool):
+        raise SchemaError(f"{where}: [source] must hold header = true or header = false, got {written!r}")
+    return columns, table.get("unit")
+
+
+def _tables(source: str | Path) -> tuple[str, dict[str, Any]]:
     if isinstance(source, str) and "\n" in source:
         where, text = "schema text", source
     else:
@@ -28,15 +76,9 @@ def load_schema(source: str | Path) -> tuple[Mapping[str, Any], Any]:
         except (OSError, UnicodeDecodeError, TypeError) as error:
             raise DataSourceError(f"schema: cannot read {where!r} ({error}); check the path") from None
     try:
-        table = tomllib.loads(text)
+        return where, tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SchemaError(f"{where} is not valid TOML: {error}; see docs/schema.md for an example") from None
-    columns = table.get("columns")
-    if not isinstance(columns, dict) or not columns or set(table) - {"columns", "unit"}:
-        raise SchemaError(
-            f"{where} must hold one table [columns.NAME] per column, and nothing else but unit, got {sorted(table)}"
-        )
-    return columns, table.get("unit")
 
 
 def dump_schema(columns: Mapping[str, Mapping[str, Any]], above: str = "columns", unit: str | None = None) -> str:
@@ -48,13 +90,26 @@ def dump_schema(columns: Mapping[str, Mapping[str, Any]], above: str = "columns"
     return "\n\n".join(tables)
 
 
-def draft_schema(names: Sequence[str], source: str) -> str:
-    """Return a schema file to be filled in: the columns by name, and nothing that rows could tell."""
+def draft_schema(names: Sequence[str], source: str, *, read: str = "names") -> str:
+    """Return a schema file to be filled in: the columns by name, and nothing that rows could tell.
+
+    ``read`` says what was read: "names" that the file keeps apart from its rows, its "first line", or of that line only
+    the number of "fields".
+    """
+    where = _value(source)
+    said = {
+        "names": f"# Drafted from the column names of {where} alone: no row was read.",
+        "first line": f"# Drafted from the first line of {where} alone, taken for the column names; nothing below "
+        "it was read.\n# If that line is somebody's record, delete this file and draft again with --no-header.",
+        "fields": f"# Drafted from the number of fields in the first line of {where} alone: no value was kept.",
+    }[read]
     text = [
-        f"# Drafted from the column names of {_value(source)} alone: no row was read.",
+        said,
         "# Declare each column by what it means, not by what the table holds: keep one of the lines bounds and",
         "# categories, write your own values, remove the '#'. Delete the columns that are not to be used.",
     ]
+    if read == "fields":
+        text.append("\n[source]\nheader = false  # the first line is a record; columns are called by their places")
     seen: set[str] = set()
     for place, name in enumerate((n.strip() for n in names), start=1):
         if not name or name in seen:

@@ -10,6 +10,7 @@ from discreet import _checks, anonymity
 from discreet._output import check_place
 from discreet.anonymity import Release, RiskReport
 from discreet.domain import Domain
+from discreet.engines import as_declared
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 
 _SENSITIVE = ("l", "l-kind", "t", "suppress", "person")
@@ -64,7 +65,8 @@ def anonymize(
     model = kind(domain=Domain.from_toml(schema), **_arguments(given))
     handing: dict[str, Any] = {} if means else {"output": form or "interval"}
     identifiers = "drop" if key is None else "hash"
-    release: Release = model.fit_transform(data, identifiers=identifiers, key=key, **handing)
+    table = as_declared(data, schema)
+    release: Release = model.fit_transform(table, identifiers=identifiers, key=key, **handing)
     release.save(output, form="bounds" if bounds else "text")
     return release
 

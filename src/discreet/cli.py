@@ -141,24 +141,37 @@ def _promise(guarantee: Any, rows: list[tuple[str, str, str]]) -> None:
 @app.command(epilog=epilog("schema people.csv -o schema.toml"))
 def schema(
     data: Annotated[str, typer.Argument(help="A CSV or Parquet file. Its header is read, its rows are not.")],
+    header: Annotated[
+        bool | None,
+        typer.Option("--header/--no-header", help="Whether the first line of a CSV file names the columns."),
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write; else it is printed.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the column names as JSON instead.")] = False,
 ) -> None:
     """Draft a schema file from the column names alone; types, bounds and categories are yours to declare."""
     from discreet import engines
     from discreet._output import check_place, write_whole
-    from discreet._schema_file import draft_schema
+    from discreet._schema_file import draft_schema, looks_like_a_record
+    from discreet.engines.csv_file import CsvTable
 
-    names = engines.open(data).names
+    source = engines.open(data, header=header is not False)
+    names, lines = source.names, any(isinstance(part, CsvTable) for part in source._parts)
+    if lines and header is None and looks_like_a_record(names):
+        # Not a word of the line: it may be about somebody.
+        raise DataSourceError(
+            f"data: the first line of {data!r} may be somebody's record: there are numbers, dates, addresses, gaps or "
+            "repeats where names belong; say --no-header if it is a record, --header if these are the names"
+        )
+    read = "names" if not lines else "fields" if header is False else "first line"
     if output is not None:
         check_place(output)
         if output.exists():  # it may have been filled in by hand
             raise DataSourceError(f"output: {str(output)!r} is there already; name another file or remove it")
-        write_whole(output, draft_schema(names, data))
+        write_whole(output, draft_schema(names, data, read=read))
     if as_json:
         typer.echo(json.dumps({"columns": list(names), "file": None if output is None else str(output)}))
     elif output is None:
-        typer.echo(draft_schema(names, data), nl=False)
+        typer.echo(draft_schema(names, data, read=read), nl=False)
     else:
         console.print(
             f"[bold]{len(names)} columns[/] drafted in [cyan]{escape(str(output))}[/]. Declare each one, then:"

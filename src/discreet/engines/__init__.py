@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet._schema_file import load_source
 from discreet.domain import Domain
 from discreet.engines.cells import CellMap, GridMap
 from discreet.engines.checkpoint import Checkpoint
@@ -45,7 +46,13 @@ _READERS: dict[str, type[CsvTable] | type[ParquetTable]] = {
 _FIX = 'open("people.parquet") or a data frame'
 
 
-def open(data: Any, domain: Domain | None = None, *, checkpoint: str | Path | Checkpoint | None = None) -> Source:
+def open(
+    data: Any,
+    domain: Domain | None = None,
+    *,
+    checkpoint: str | Path | Checkpoint | None = None,
+    header: bool = True,
+) -> Source:
     """Open a table for counting. No row is read yet.
 
     Parameters
@@ -61,6 +68,9 @@ def open(data: Any, domain: Domain | None = None, *, checkpoint: str | Path | Ch
         A folder in which counts over files are saved as they come, so that a job that was killed goes on from there.
         They are raw counts, as sensitive as the rows: delete the folder when the release is done
         (`discreet.engines.checkpoint`).
+    header : bool, default True
+        Whether the first line of CSV files names the columns. If not it is a row, and the columns are called
+        ``column_1, column_2, ...``.
 
     Returns
     -------
@@ -89,9 +99,9 @@ def open(data: Any, domain: Domain | None = None, *, checkpoint: str | Path | Ch
         parts: Sequence[Part] = data._parts
         domain, saved = domain or data._domain, saved or data._checkpoint
     elif isinstance(data, (str, Path)):
-        parts = _files([data])
+        parts = _files([data], header)
     elif isinstance(data, (list, tuple)) and data and all(isinstance(d, (str, Path)) for d in data):
-        parts = _files(data)
+        parts = _files(data, header)
     else:
         parts = [_table(data)]
     if domain is not None and not isinstance(domain, Domain):
@@ -119,7 +129,7 @@ def _table(data: Any) -> Part:
     raise InvalidType("data", type(data), expected, _FIX)
 
 
-def _files(paths: Sequence[str | Path]) -> list[Part]:
+def _files(paths: Sequence[str | Path], header: bool = True) -> list[Part]:
     found: set[Path] = set()
     for given in paths:
         path = Path(given).expanduser()
@@ -129,19 +139,25 @@ def _files(paths: Sequence[str | Path]) -> list[Part]:
         if not files:
             raise DataSourceError(f"data: no file matches {str(given)!r}; check the path")
         found.update(f.resolve() for f in files)  # a file named twice, or linked to, holds its rows once
-    return [_file(path) for path in sorted(found)]
+    return [_file(path, header) for path in sorted(found)]
 
 
 def _tables_in(folder: Path) -> list[Path]:
     return [p for p in folder.iterdir() if p.is_file() and _suffix(p) and not p.name.startswith(("_", "."))]
 
 
-def _file(path: Path) -> Part:
+def _file(path: Path, header: bool = True) -> Part:
     suffix = _suffix(path)
     if suffix is None:
         listed = ", ".join(_READERS)
         raise DataSourceError(f"data: {str(path)!r} is no table that is known; its name must end in {listed}")
-    return _READERS[suffix](path)
+    reader = _READERS[suffix]
+    return reader(path) if header or not issubclass(reader, CsvTable) else CsvTable(path, header=False)
+
+
+def as_declared(data: str, schema: str | Path) -> str | Source:
+    """Return a table to be read as its schema file says: the path itself, unless the file has no header."""
+    return data if load_source(schema)["header"] else open(data, header=False)
 
 
 def _suffix(path: Path) -> str | None:

@@ -1,7 +1,8 @@
 """CSV files, plain or gzipped, read in blocks with every value as bytes.
 
-The first line names the columns and fixes how many fields a row has. No value decides a type, and no line causes
-an error: a line with another number of fields, an empty one, one of more than a megabyte is no row.
+The first line names the columns (or is a row, if the file has no header) and fixes how many fields a row has. No value
+decides a type, and no line causes an error: a line with another number of fields, an empty one, one of more than a
+megabyte is no row.
 """
 
 from __future__ import annotations
@@ -33,13 +34,16 @@ class CsvTable:
     headed = True
     slow = True
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, header: bool = True) -> None:
         self.label = f"file {str(path)!r}"
         self._path = path
         with self._open() as (_, stream):
             head = stream.read(RECORD_LIMIT + 1)
             self._size = path.stat().st_size
         self.names, self._body = self._header(head)
+        if not header:
+            self.names = tuple(f"column_{i}" for i in range(1, len(self.names) + 1))
+            self._body = len(_BOM) if head.startswith(_BOM) else 0
 
     def size(self) -> int:
         return self._size
