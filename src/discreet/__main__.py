@@ -1,6 +1,6 @@
 """``python -m discreet`` is the command ``discreet``."""
 
-from discreet.cli import app
+from discreet.cli import main
 
 if __name__ == "__main__":
-    app(prog_name="discreet")
+    main()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any
 
@@ -80,6 +80,12 @@ def warn_if_seeded(seeded: bool) -> None:
     """Say that a repeatable result is not for publication."""
     if seeded:
         console.print("\n[bold red]Seeded: this run can be repeated and undone. Do not publish its result.[/]")
+
+
+def warn(messages: Sequence[str]) -> None:
+    """Say last, and on the error stream, what should worry: also beside figures as JSON."""
+    for text in messages:
+        Console(stderr=True).print(f"[bold yellow]Warning:[/] {escape(text)}.", highlight=False, soft_wrap=True)
 
 
 def show_promise(guarantee: Any) -> None:

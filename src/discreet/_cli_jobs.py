@@ -18,6 +18,7 @@ from discreet.engines import as_declared
 from discreet.errors import InvalidArgument
 from discreet.guarantee import Guarantee
 from discreet.synopses import Synopsis
+from discreet.synopses._empty import rows_text
 
 #: Settings that only one of the methods has.
 _OWN = {"grid": ("rule",), "tree": ("partitioner", "max_depth")}
@@ -59,9 +60,10 @@ def figures(made: Synopsis, output: Path) -> dict[str, Any]:
         "file": str(output),
         "leaves": made.n_leaves,
         "cells": None if made.hidden is None else made.hidden.n_cells,
-        "rows": made.total,
+        "rows": max(made.total, 0.0),
         "rows_std_error": float(np.sqrt(made.total_variance)),
         "rows_unlisted": None if made.unlisted is None else made.unlisted.to_dict(),
+        "warnings": list(made.warnings),
         "uncut": list(made.uncut),
         "epsilon": made.guarantee.to_dict()["epsilon"],
         "seeded": made.guarantee.seeded,
@@ -77,7 +79,7 @@ def summary(made: Synopsis) -> str:
         text += f" that survived out of {made.hidden.n_cells:,} (noisy count above {made.hidden.cutoff:,})"
     error = float(np.sqrt(made.total_variance))
     text += f" over {len(made.domain)} columns" if len(made.domain) > 8 else f" over {', '.join(made.domain.names)}"
-    text = f"{text}; about {made.total:,.0f} rows (standard error {error:,.1f})."
+    text = f"{text}; {rows_text(made.total)} (standard error {error:,.1f})."
     return f"{text} {unlisted_rows(made)}".rstrip()
 
 
@@ -165,6 +167,7 @@ def cluster_figures(made: Synopsis, found: ClusterResult, output: Path | None) -
         "centers": found.centers.tolist(),
         "weights": found.weights.tolist(),
         "note": found.note,
+        "warnings": list(made.warnings),
         "epsilon": made.guarantee.to_dict()["epsilon"],
         "seeded": made.guarantee.seeded,
         "file": None if output is None else str(output),

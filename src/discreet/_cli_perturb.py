@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from discreet._cli_common import Seed, Unit, complete, console, epilog, show_promise, warn_if_seeded, working
+from discreet._cli_common import Seed, Unit, complete, console, epilog, show_promise, warn, warn_if_seeded, working
 
 
 def perturb(
@@ -81,6 +81,7 @@ def perturb(
         )
     if as_json:
         typer.echo(json.dumps(jobs.figures(noisy, guarantee, output)))
+        warn(jobs.warnings(noisy))
         return
     show_promise(guarantee)
     meaning = jobs.distances(guarantee)
@@ -92,6 +93,7 @@ def perturb(
     )
     _preview(noisy.head)
     warn_if_seeded(guarantee.seeded)
+    warn(jobs.warnings(noisy))
 
 
 def _preview(table: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from discreet._cli_common import console, epilog, working
+from discreet._cli_common import console, epilog, warn, working
 
 
 def report(
@@ -56,6 +56,7 @@ def report(
             console.print("[bold red]It compares with the raw table: keep it inside.[/]")
         if facts["checks"]["seeded"]:
             console.print("[bold red]Seeded: this release must not be published.[/]")
+    warn(facts["warnings"])
     if facts["checks"]["seal"] == "BROKEN":
         console.print("[bold red]The seal is broken: file or promise was changed.[/]", highlight=False)
         raise typer.Exit(1)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from discreet._cli_common import complete, console, epilog, show_promise, warn_if_seeded, working
+from discreet._cli_common import complete, console, epilog, show_promise, warn, warn_if_seeded, working
 
 
 def run(
@@ -59,12 +59,14 @@ def run(
             console.print(f"[yellow]Note:[/] {escape(chosen.data)} is not there, or is a pattern of files.")
     elif as_json:
         typer.echo(json.dumps(result.to_dict(), default=str))
+        warn(result.figures.get("warnings", ()))
     else:
         show_promise(result.guarantee)
         console.print("[bold]The files.[/]")
         for name, path in result.files.items():
             console.print(f"  {name:<10} [cyan]{escape(str(path))}[/]", soft_wrap=True)
         warn_if_seeded(result.guarantee.seeded)
+        warn(result.figures.get("warnings", ()))
 
 
 def register(app: typer.Typer) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from discreet._cli_common import Json, complete, console, epilog, show_files, show_promise, working
+from discreet._cli_common import Json, complete, console, epilog, show_files, show_promise, warn, working
 
 sketch = typer.Typer(
     name="sketch",
@@ -53,6 +53,7 @@ def encode(
         figures = jobs.encode(data, column, made, output, users, secret, seed)
     if as_json:
         typer.echo(json.dumps(figures))
+        warn(figures["warnings"])
         return
     _promise(made.guarantee, seeded=figures["seeded"])
     console.print(
@@ -63,6 +64,7 @@ def encode(
         console.print(escape(f"{said}."), highlight=False)
     if figures["seeded"]:
         console.print("[bold red]Seeded: these reports can be undone. Do not collect them.[/]")
+    warn(figures["warnings"])
 
 
 @sketch.command(epilog=epilog("sketch aggregate reports-*.bin -o counts.bin"))
@@ -122,6 +124,7 @@ def estimate(
         listed = hasattr(found, "candidates")
         if plot is not None and hasattr(found, "plot"):
             write_whole(plot, (found.plot(top) if listed else found.plot()).to_html())
+    _warn_of_none(getattr(found, "n", None))
     if as_json:
         typer.echo(json.dumps(jobs.estimate_figures(found, output, jobs.read_parameters(counts))))
         return
@@ -193,6 +196,7 @@ def _tell_numbers(found: Any, output: Path | None, plot: Path | None) -> None:
 def _tell_counts(counts: Any, output: Path, as_json: bool) -> None:
     from discreet import _sketch_jobs as jobs
 
+    _warn_of_none(counts.n)
     if as_json:
         facts = jobs.promise(counts.mechanism, counts.seeded)
         typer.echo(json.dumps({"file": str(output), "reports": counts.n, "rejected": counts.rejected, **facts}))
@@ -204,6 +208,11 @@ def _tell_counts(counts: Any, output: Path, as_json: bool) -> None:
     )
     if counts.seeded:
         console.print("[bold red]Seeded: some of these reports can be undone.[/]")
+
+
+def _warn_of_none(reports: int | None) -> None:
+    if reports == 0:
+        warn(["there are no reports, so there is nothing to estimate"])
 
 
 def _promise(guarantee: Any, *, seeded: bool) -> None:

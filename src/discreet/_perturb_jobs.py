@@ -85,8 +85,14 @@ def figures(noisy: WrittenTable, guarantee: Guarantee, output: Path) -> dict[str
         "file": str(output),
         "rows": noisy.n_rows,
         "columns": list(noisy.names),
+        "warnings": warnings(noisy),
         "guarantee": guarantee.to_dict(),
     }
+
+
+def warnings(noisy: WrittenTable) -> list[str]:
+    """Say that nothing was released; the number of rows is public in this model."""
+    return [] if noisy.n_rows else ["the table has no rows, so nothing was released: look at the file"]
 
 
 def distances(guarantee: Guarantee) -> str:

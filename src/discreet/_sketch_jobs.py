@@ -134,7 +134,10 @@ def encode(
         temporary.replace(output)
     finally:
         temporary.unlink(missing_ok=True)
-    return {"file": str(output), "reports": n, "bits": mechanism.report_bits, **promise(mechanism, stream.seeded)}
+    figures = {"file": str(output), "reports": n, "bits": mechanism.report_bits}
+    # The number of reports is public in this model.
+    warnings = [] if n else ["there are no values in the column, so there are no reports: look at the file"]
+    return {**figures, "warnings": warnings, **promise(mechanism, stream.seeded)}
 
 
 def _memory(mechanism: Mechanism, secret: Path | None) -> dict[str, Any]:

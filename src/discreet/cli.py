@@ -27,6 +27,7 @@ from discreet._cli_common import (
     epilog,
     show_files,
     show_promise,
+    warn,
     warn_if_seeded,
     working,
 )
@@ -232,6 +233,7 @@ def synopsis(
         made = _cli_jobs.synopsis(data, schema, epsilon, output, method, settings, seed, unit)
     if as_json:
         typer.echo(json.dumps(_cli_jobs.figures(made, output)))
+        warn(made.warnings)
         return
     _promise(made.guarantee, _cli_jobs.ledger_rows(made.guarantee))
     console.print(f"[bold]The synopsis.[/] {escape(_cli_jobs.summary(made))}")
@@ -239,6 +241,7 @@ def synopsis(
         console.print(f"Never cut, so nothing is known of their distribution: {escape(', '.join(made.uncut))}.")
     console.print(f"[bold]The file.[/] [cyan]{escape(str(output))}[/], sealed {made.digest}")
     warn_if_seeded(made.guarantee.seeded)
+    warn(made.warnings)
 
 
 @app.command(epilog=epilog("cluster s.parquet -k 15 -o centers.csv"))
@@ -263,10 +266,11 @@ def cluster(
         made, found, table = _cli_jobs.cluster(file, n_clusters, output, {"refine": refine})
     if as_json:
         typer.echo(json.dumps(_cli_jobs.cluster_figures(made, found, output)))
+        warn(made.warnings)
         return
     from rich.table import Table
 
-    shown = Table(title=f"{len(found.centers)} centres, about {made.total:,.0f} rows", title_justify="left")
+    shown = Table(title=f"{len(found.centers)} centres, about {max(made.total, 0.0):,.0f} rows", title_justify="left")
     for name in table.column_names:
         shown.add_column(escape(name), justify="right")
     for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
@@ -276,6 +280,7 @@ def cluster(
         console.print(f"[yellow]Note:[/] {escape(found.note)}.")
     show_files(output)
     warn_if_seeded(made.guarantee.seeded)
+    warn(made.warnings)
 
 
 #: The verbs in the order in which a newcomer needs them.
@@ -323,7 +328,7 @@ def main(args: Sequence[str] | None = None) -> None:
     """Run the command line; an error that names its fix is shown without a traceback."""
     command = _command()
     try:
-        command(args)
+        command(args, prog_name="discreet")
     except DiscreetError as error:
         from discreet._cli_errors import in_words_of_a_shell
 

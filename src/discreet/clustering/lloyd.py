@@ -27,6 +27,7 @@ from discreet.engines.nearest import NearestMap
 from discreet.guarantee import Guarantee, Ledger, Scope
 from discreet.synopses import grid
 from discreet.synopses._common import Opening, note_columns, open_release
+from discreet.synopses._empty import empty_text
 from discreet.synopses._grid_settings import Settings as GridSettings
 from discreet.synopses._grid_size import check_size
 from discreet.synopses._publish import FIXED_POINT, publish
@@ -82,6 +83,8 @@ class DPLloyd(Centers):
         The private centres.
     guarantee_ : Guarantee
         Its promise, sealed over the centres.
+    note_ : str
+        What to know about the centres: that the number of rows cannot be told from zero. Mostly empty.
 
     Privacy
     -------
@@ -171,6 +174,9 @@ class DPLloyd(Centers):
             centers = _iterate(opening, centers, units, price, share, f"iteration {step + 1}")
         self.domain_, self._declared = domain, opening.declared
         self.cluster_centers_ = centers
+        # With a public number of rows there is no noisy one to judge by.
+        spread = opening.n_rows_variance
+        self.note_ = "" if spread is None else empty_text(opening.n_rows, spread)
         settings = {
             "method": "DPLloyd",
             "n_clusters": k,

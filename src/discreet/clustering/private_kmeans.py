@@ -148,7 +148,8 @@ class PrivateKMeans(Centers):
         self.domain_, self._declared = opening.domain, opening.declared
         self.synopsis_ = released
         self.guarantee_ = released.guarantee
-        self.cluster_centers_, self.cluster_weights_, self.note_ = found.centers, found.weights, found.note
+        self.cluster_centers_, self.cluster_weights_ = found.centers, found.weights
+        self.note_ = "; ".join(filter(None, [found.note, *released.warnings]))
         note_columns(self, X)
         return self
 

@@ -95,6 +95,7 @@ def report_facts(
         "assumptions": list(guarantee.assumptions),
         "columns": _columns(guarantee.domain),
         "parameters": dict(guarantee.parameters),
+        "warnings": _warnings(release, thing),
         "release": release,
         "attacks": [_attached(file, "attack") for file in attacks],
         "audits": [_attached(file, "audit") for file in audits],
@@ -105,6 +106,16 @@ def report_facts(
     if against is not None:
         facts["comparison"] = _comparison(thing, guarantee, against)
     return facts
+
+
+def _warnings(release: dict[str, Any], thing: Any) -> list[str]:
+    """Say what should worry before the figures are read; from what was released alone."""
+    if isinstance(thing, Synopsis):
+        return list(thing.warnings)
+    for name in ("rows", "reports"):
+        if release.get(name) == 0:
+            return [f"there are no {name}, so nothing was released"]
+    return []
 
 
 def _open(
@@ -153,7 +164,7 @@ def _synopsis(synopsis: Synopsis) -> dict[str, Any]:
     elsewhere = synopsis.unlisted
     facts = {
         "leaves": synopsis.n_leaves,
-        "rows": synopsis.total,
+        "rows": max(synopsis.total, 0.0),
         "rows_std_error": float(np.sqrt(synopsis.total_variance)),
         "uncut": list(synopsis.uncut),
         "marginals": views.marginals(synopsis),

@@ -125,7 +125,12 @@ def _alarms(facts: dict[str, Any]) -> str:
         alarms.append("There is no privacy: ε is infinite.")
     kept = facts["parameters"].get("kept")
     costs = f'<div class="cost">{escape(kept_text(kept))}</div>' if kept else ""
+    costs += "".join(f'<div class="cost">{escape(_sentence(text))}</div>' for text in facts.get("warnings", ()))
     return costs + "".join(f'<div class="alarm mark">{escape(text)}</div>' for text in alarms)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _promise(facts: dict[str, Any]) -> str:

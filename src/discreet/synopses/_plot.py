@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from discreet.domain import Categorical, Column, FloatArray
 from discreet.errors import InvalidArgument, InvalidType, MissingExtra
+from discreet.synopses._empty import rows_text
 from discreet.synopses._query import marginal
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def draw(synopsis: Synopsis, columns: object) -> Any:
 
 def _title(synopsis: Synopsis, axes: list[int]) -> str:
     epsilon = synopsis.guarantee.epsilon
-    text = f"{synopsis.n_leaves:,} leaves, about {synopsis.total:,.0f} rows"
+    text = f"{synopsis.n_leaves:,} leaves, {rows_text(synopsis.total)}"
     if epsilon is not None:
         text += f", ε = {epsilon:.4g}"
     if any(synopsis.domain.columns[a].missing == "own" for a in axes):

@@ -21,6 +21,7 @@ from discreet.domain import Box, Domain, FloatArray
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.guarantee import Guarantee
 from discreet.synopses import _file, _merge, _query
+from discreet.synopses._empty import empty_text, rows_text
 from discreet.synopses.tables import Count, HiddenCells, Marginal, TreeTable, frozen_floats, frozen_ints
 
 _FIELDS = (
@@ -192,6 +193,17 @@ class Synopsis:
     def total_variance(self) -> float:
         """Noise variance of `total`."""
         return self._total_variance
+
+    @property
+    def looks_empty(self) -> bool:
+        """Whether `total` is within its noise of zero: an empty table looks so in at least 99 cases of 100."""
+        return bool(self.warnings)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader should be told before using it; mostly nothing."""
+        text = empty_text(self._total, self._total_variance)
+        return (text,) if text else ()
 
     @property
     def tree(self) -> TreeTable | None:
@@ -442,11 +454,13 @@ class Synopsis:
         if self._hidden is not None:
             what = "survivors" if self._hidden.only_above else "survivors and others"
             facts[0] += f" ({what} of {self._hidden.n_cells:,} cells)"
-        facts.append(f"about {self._total:,.0f} rows")
+        facts.append(rows_text(self._total))
         if (elsewhere := self.unlisted) is not None:
             facts[-1] += f" of which {elsewhere.value:,.0f} ± {elsewhere.std_error:,.0f} in cells that are not listed"
         if epsilon is not None:
             facts.append("NO privacy" if math.isinf(epsilon) else f"epsilon {epsilon:.6g}")
+        if self.looks_empty:
+            facts.append("LOOKS EMPTY: the number of rows is within its noise of zero")
         if self._guarantee.seeded:
             facts.append("SEEDED: do not publish")
         return f"<Synopsis: {', '.join(facts)}>"
