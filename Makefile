@@ -6,7 +6,7 @@ comma := ,
 # uv installs several times faster than pip. Without one on the path, a copy goes into the environment first.
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: help demo test test-all mutants bench bench-tables lint docs format clean
+.PHONY: help demo test test-all mutants bench bench-tables figures lint docs format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -16,6 +16,7 @@ help:
 	@echo "make mutants   plant faults in privacy-critical lines; every one must be noticed by the law tests of its room"
 	@echo "make lint      ruff, mypy, import rules"
 	@echo "make bench     benchmarks against the peers, in an environment of their own; bench-tables: those of tables"
+	@echo "make figures   write the measured figures of README and docs from the result files"
 	@echo "make docs      build the guide into ./site/"
 	@echo "make format    let ruff rewrite the layout"
 	@echo "make clean     remove what the above made"
@@ -76,6 +77,9 @@ lint: $(VENV)/.dev
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+figures:
+	$(PYTHON) benchmarks/figures.py
 
 bench: .venv-bench/.bench
 	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; .venv-bench/bin/python $$script || exit 1; done
