@@ -13,7 +13,8 @@ import pyarrow.csv as pa_csv
 from discreet import _checks, synopses
 from discreet._output import check_place, write_whole
 from discreet.clustering import ClusterResult, PrivateKMeans, cluster_synopsis
-from discreet.domain import Domain
+from discreet.clustering._columns import described
+from discreet.domain import Categorical, Domain, category_text
 from discreet.engines import as_declared
 from discreet.errors import InvalidArgument
 from discreet.guarantee import Guarantee
@@ -134,7 +135,8 @@ def private_centers(
     domain = _domain(schema, unit)
     model = PrivateKMeans(n_clusters, epsilon=epsilon, domain=domain, random_state=seed, **given).fit(data)
     # What k-means cost on the synopsis is not kept by the estimator, and nobody asks for it here.
-    found = ClusterResult(model.cluster_centers_, model.cluster_weights_, math.nan, model.synopsis_, model.note_)
+    names, released = model.domain_.names, model.synopsis_
+    found = ClusterResult(model.cluster_centers_, model.cluster_weights_, math.nan, released, model.note_, names)
     if release is not None:
         model.synopsis_.save(release)
     _write_centers(model.synopsis_, found, output)
@@ -148,7 +150,13 @@ def _domain(schema: str | Path, unit: str | None) -> Domain:
 
 
 def _write_centers(made: Synopsis, found: ClusterResult, output: Path | None) -> pa.Table:
-    columns = {name: found.centers[:, j] for j, name in enumerate(made.domain.names)}
+    columns: dict[str, Any] = {name: _places(made, found, name) for name in found.columns}
+    for name, shares in found.categories.items():
+        column = made.domain.column(name)
+        if shares is None or not isinstance(column, Categorical):
+            columns[name] = ["not known"] * len(found.centers)
+        else:
+            columns[name] = [described(column, row) for row in shares]
     label = "weight"
     while label in columns:
         label += "_"
@@ -160,12 +168,42 @@ def _write_centers(made: Synopsis, found: ClusterResult, output: Path | None) ->
     return table
 
 
+def _places(made: Synopsis, found: ClusterResult, name: str) -> list[Any]:
+    """Return the coordinates of the centres in one column; of a category that was asked for the one at the centre."""
+    column, places = made.domain.column(name), found.centers[:, found.columns.index(name)]
+    if not isinstance(column, Categorical):
+        return [float(p) for p in places]
+    codes = np.clip(np.floor(places), 0, len(column.categories) - 1).astype(int)
+    return [category_text(column.categories[code]) for code in codes]
+
+
+def weighed(made: Synopsis, found: ClusterResult) -> str:
+    """Say how many rows the clusters stand for, and of how many; never one number in place of the other."""
+    held = float(found.weights.sum())
+    rows = max(made.total, 0.0)
+    if abs(held - rows) < 1:
+        return f"{len(found.centers)} centres, about {rows:,.0f} rows"
+    return f"{len(found.centers)} centres, holding {held:,.0f} of about {rows:,.0f} rows"
+
+
 def cluster_figures(made: Synopsis, found: ClusterResult, output: Path | None) -> dict[str, Any]:
     """Return centres and weights as plain data."""
+    places = [_places(made, found, name) for name in found.columns]
+    categories: dict[str, Any] = {}
+    for name, shares in found.categories.items():
+        names = [category_text(c) for c in getattr(made.domain.column(name), "categories", ())]
+        known = [] if shares is None else shares.tolist()
+        categories[name] = [
+            None if np.isnan(row).any() else {c: s for c, s in zip(names, row, strict=True) if s > 0} for row in known
+        ] or None
     return {
-        "columns": list(made.domain.names),
-        "centers": found.centers.tolist(),
+        "columns": list(found.columns),
+        "centers": [list(row) for row in zip(*places, strict=True)],
         "weights": found.weights.tolist(),
+        "categories": categories,
+        "rows": made.total,
+        "rows_in_clusters": float(found.weights.sum()),
+        "rows_unlisted": None if made.unlisted is None else made.unlisted.to_dict(),
         "note": found.note,
         "warnings": list(made.warnings),
         "epsilon": made.guarantee.to_dict()["epsilon"],

@@ -64,6 +64,7 @@ PARAMETERS: dict[str, dict[str, Key]] = {
         "epsilon": Key(("number",), "privacy budget; leave it and [schema] out if the data are a synopsis", 1.0),
         "method": Key(("text",), "the synopsis under the clusters", "auto", choices=("auto", "grid", "tree")),
         "refine": Key(("text",), "what is done to its counts before; auto takes what suits it", "auto", choices=REFINE),
+        "columns": Key(("list",), "columns to cluster on; by default all but categories", ["age", "cost"]),
         "rows": _ROWS,
         "unit": _UNIT,
         "seed": _SEED,

@@ -67,10 +67,11 @@ def _synopsis(job: Job, data: str, places: Places) -> Done:
 def _cluster(job: Job, data: str, places: Places) -> Done:
     given, files = job.parameters, {"centers": places["centers"]}
     if job.schema is None:
-        settings = {"refine": given.get("refine")}
+        settings = {"refine": given.get("refine"), "columns": given.get("columns")}
         made, found, _ = _cli_jobs.cluster(Path(data), given["n_clusters"], places["centers"], settings)
     else:
         settings = {"synopsis": given.get("method"), "n_rows": given.get("rows"), "refine": given.get("refine")}
+        settings["columns"] = given.get("columns")
         release = places.get("release")
         made, found = _cli_jobs.private_centers(
             data,

@@ -257,30 +257,41 @@ def cluster(
             autocompletion=complete("refine"),
         ),
     ] = "auto",
+    columns: Annotated[
+        str | None,
+        typer.Option(help="Columns to cluster on, separated by commas; by default all but categories."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print centres and weights as JSON instead.")] = False,
 ) -> None:
     """Find cluster centres in a synopsis. This costs no privacy: the rows are not needed any more."""
     with working("Clustering ..."):
         from discreet import _cli_jobs
 
-        made, found, table = _cli_jobs.cluster(file, n_clusters, output, {"refine": refine})
+        made, found, table = _cli_jobs.cluster(file, n_clusters, output, {"refine": refine, "columns": _list(columns)})
     if as_json:
         typer.echo(json.dumps(_cli_jobs.cluster_figures(made, found, output)))
         warn(made.warnings)
         return
     from rich.table import Table
 
-    shown = Table(title=f"{len(found.centers)} centres, about {max(made.total, 0.0):,.0f} rows", title_justify="left")
+    shown = Table(title=_cli_jobs.weighed(made, found), title_justify="left")
     for name in table.column_names:
         shown.add_column(escape(name), justify="right")
     for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
-        shown.add_row(*(f"{value:,.6g}" for value in row))
+        shown.add_row(*(f"{value:,.6g}" if isinstance(value, float) else escape(value) for value in row))
     console.print(shown)
     if found.note:
         console.print(f"[yellow]Note:[/] {escape(found.note)}.")
+    if told := _cli_jobs.unlisted_rows(made):
+        console.print(f"The release has about {made.total:,.0f} rows. {escape(told)}")
     show_files(output)
     warn_if_seeded(made.guarantee.seeded)
     warn(made.warnings)
+
+
+def _list(text: str | None) -> list[str] | None:
+    """Return the names in a list such as age,cost."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
 #: The verbs in the order in which a newcomer needs them.

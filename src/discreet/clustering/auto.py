@@ -129,8 +129,8 @@ def choose(n_rows: float, domain: Domain, n_clusters: int, epsilon: float, tight
         steps = refinement(x, n_axes=d, parts=COARSE, work=0, means=True, tree=True)
         return Choice("tree", {**settings, "n_clusters": n_clusters}, steps)
     if math.isinf(epsilon) or not plain:
-        steps = ("mixture",) if math.isinf(epsilon) else "auto"  # by what becomes of it
-        return Choice("grid", {"rule": "rugnik", "n_clusters": n_clusters}, steps)
+        by_result: Any = ("mixture",) if math.isinf(epsilon) else "auto"
+        return Choice("grid", {"rule": "rugnik", "n_clusters": n_clusters}, by_result)
     wanted = round((TIGHT_FACTOR if tight else 1.0) * rugnik_root(n_rows, epsilon, d, n_clusters))
     each = max(least_parts(n_clusters, d), min(wanted, int((2**20) ** (1 / d))))
     settings = {"rule": each, "n_clusters": n_clusters, **({"leaf_means": True} if tight else {})}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,11 +11,13 @@ import numpy.typing as npt
 
 from discreet import _checks
 from discreet.clustering import auto
+from discreet.clustering._columns import category_shares, cluster_columns, left_out, view
 from discreet.clustering._mixture import mixture
 from discreet.clustering.kmeans import weighted_kmeans
 from discreet.domain import Domain
 from discreet.errors import InvalidType
-from discreet.synopses import Synopsis, refine
+from discreet.synopses import Synopsis
+from discreet.synopses import refine as refinement_steps
 
 FloatArray = npt.NDArray[np.float64]
 #: What may be passed as ``refine``: "auto", None (or "none"), a name, a function of a synopsis, or a sequence of
@@ -23,9 +25,9 @@ FloatArray = npt.NDArray[np.float64]
 Refine: TypeAlias = str | Callable[[Synopsis], Synopsis] | Sequence[Any] | None
 
 _STEPS: dict[str, Callable[[Synopsis], Synopsis]] = {
-    "consistent": refine.consistent,
-    "project": refine.project,
-    "threshold": refine.threshold,
+    "consistent": refinement_steps.consistent,
+    "project": refinement_steps.project,
+    "threshold": refinement_steps.threshold,
 }
 #: Names that ``refine`` understands.
 NAMES = ("auto", *_STEPS, "mixture", "none")
@@ -38,7 +40,7 @@ class ClusterResult:
     Attributes
     ----------
     centers : array of shape (clusters, columns)
-        Their centres, in the coordinates of the domain, sorted.
+        Their centres, in the coordinates of the domain, sorted; see `columns`.
     weights : array of shape (clusters,)
         Estimated number of rows nearest to each centre.
     cost : float
@@ -46,7 +48,14 @@ class ClusterResult:
     synopsis : Synopsis
         The refined synopsis; its guarantee lists the refinements.
     note : str
-        What a reader should know, such as that there are fewer centres than asked for. Empty if nothing.
+        What a reader should know, such as that there are fewer centres than asked for, or that columns took no part.
+        Empty if nothing.
+    columns : tuple of str
+        The columns of the centres.
+    categories : mapping
+        For every category column that took no part, an array of shape (clusters, categories): the share of each
+        category in each cluster's weight, by the synopsis. Less than 1 in all where the rest is not known; None where
+        the column was never cut.
 
     Examples
     --------
@@ -59,6 +68,8 @@ class ClusterResult:
     cost: float
     synopsis: Synopsis
     note: str = ""
+    columns: tuple[str, ...] = ()
+    categories: Mapping[str, FloatArray | None] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         k, d = self.centers.shape
@@ -74,8 +85,12 @@ def cluster_synopsis(
     n_init: int = 10,
     scale: str = "none",
     random_state: int = 0,
+    columns: Sequence[str] | None = None,
 ) -> ClusterResult:
     """Find clusters in a synopsis: weighted k-means on its leaves after refinement.
+
+    Centres are found on numbers and dates. Categories have no distances, and a mean of their numbers is not a place:
+    they are described afterwards, by their shares in each cluster, as far as the synopsis knows them.
 
     Parameters
     ----------
@@ -95,6 +110,9 @@ def cluster_synopsis(
         Measure distances in the units of the columns, as scikit-learn does, or in shares of their declared ranges.
     random_state : int, default 0
         Seed of the search. It is not a secret: the search sees published values only.
+    columns : list of str, optional
+        The columns to cluster on; by default all but categories. A category named here counts by its place in the
+        declared order, which makes sense for ordered ones only.
 
     Returns
     -------
@@ -113,8 +131,15 @@ def cluster_synopsis(
     if not isinstance(synopsis, Synopsis):
         raise InvalidType("synopsis", type(synopsis).__name__, "a Synopsis", "GridSynopsis(...).fit(data).synopsis_")
     n_clusters = _checks.whole("n_clusters", n_clusters, low=1)
-    widths = distance_units(synopsis.domain, scale)
-    refined = refined_synopsis(synopsis, n_clusters, refine, n_init=n_init, scale=scale, random_state=random_state)
+    axes = cluster_columns(synopsis.domain, columns)
+    seen, steps = synopsis, refine
+    if axes != synopsis.domain.names:
+        # Counts above the leaves are about all columns: they are used before the others are summed out.
+        if synopsis.tree is not None and (isinstance(refine, str) and refine in ("auto", "consistent")):
+            synopsis, steps = refinement_steps.consistent(synopsis), "auto" if refine == "auto" else None
+        seen = view(synopsis, axes)
+    widths = distance_units(seen.domain, scale)
+    refined = refined_synopsis(seen, n_clusters, steps, n_init=n_init, scale=scale, random_state=random_state)
     # A leaf of missing values has no place to be clustered at.
     placed = np.isfinite(refined.points).all(axis=1)
     found = weighted_kmeans(
@@ -124,13 +149,17 @@ def cluster_synopsis(
         n_init=n_init,
         seed=random_state,
     )
-    centers, weights, note = found.centers * widths, found.weights, ""
+    centers, weights = found.centers * widths, found.weights
+    notes = [left_out(synopsis.domain, axes)]
     if not len(centers):
-        centers, weights = synopsis.domain.bounds.center[np.newaxis], np.zeros(1)
-        note = "no leaf has positive weight: the middle of the domain is the only centre"
+        centers, weights = seen.domain.bounds.center[np.newaxis], np.zeros(1)
+        notes.append("no leaf has positive weight: the middle of the domain is the only centre")
     elif len(centers) < n_clusters:
-        note = f"{len(centers)} places have positive weight: they are the centres, fewer than {n_clusters}"
-    return ClusterResult(centers, weights, found.cost, refined, note)
+        notes.append(f"{len(centers)} places have positive weight: they are the centres, fewer than {n_clusters}")
+    if set(axes) <= set(seen.uncut):
+        notes.append("none of these columns was divided, so the synopsis does not know where clusters are")
+    shares = category_shares(synopsis, axes, centers, widths)
+    return ClusterResult(centers, weights, found.cost, refined, "; ".join(filter(None, notes)), axes, shares)
 
 
 def refined_synopsis(

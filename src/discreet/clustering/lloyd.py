@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from discreet import _checks, noise
 from discreet._checks import Exact
+from discreet.clustering._columns import no_part, select_columns
 from discreet.clustering._estimator import Centers
 from discreet.clustering._packing import pack
 from discreet.clustering.cluster import cluster_synopsis, distance_units
@@ -76,6 +77,8 @@ class DPLloyd(Centers):
         Measure distances in the units of the columns or in shares of their declared ranges.
     random_state : None, int or Generator
         None is secure; anything else marks the guarantee as seeded.
+    columns : list of str, optional
+        The columns to cluster on; by default all but categories, whose mean is not a place. See `PrivateKMeans`.
 
     Attributes
     ----------
@@ -116,6 +119,7 @@ class DPLloyd(Centers):
         size_share: float = 0.03,
         scale: str = "none",
         random_state: Any = None,
+        columns: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.epsilon = epsilon
@@ -128,6 +132,7 @@ class DPLloyd(Centers):
         self.size_share = size_share
         self.scale = scale
         self.random_state = random_state
+        self.columns = columns
 
     def fit(self, X: Any, y: Any = None) -> DPLloyd:
         """Run the private iterations.
@@ -157,6 +162,7 @@ class DPLloyd(Centers):
             self.n_rows,
             self.size_share,
             check=lambda domain: check_size(domain, grids, self.epsilon, self.n_rows) if hybrid else None,
+            select=lambda domain: select_columns(domain, self.columns),
         )
         domain, ledger = opening.domain, opening.ledger
         units, needed = distance_units(domain, self.scale), one_iteration(k, len(domain), opening.n_rows)
@@ -187,7 +193,7 @@ class DPLloyd(Centers):
         promise = Guarantee.from_ledger(
             ledger,
             model="central",
-            parameters={**settings, "iterations": steps, "scale": self.scale},
+            parameters={**settings, "iterations": steps, "scale": self.scale, **no_part(opening.declared, domain)},
             domain=domain,
             assumptions=opening.assumptions,
             seeded=opening.stream.seeded,
@@ -291,4 +297,4 @@ def _synopsis_start(opening: Opening, k: int, scale: str, share: Fraction) -> Fl
         n_clusters=k,
     )
     seed = int(noise.below(2**31, rng=opening.stream))
-    return cluster_synopsis(released, k, scale=scale, random_state=seed).centers
+    return cluster_synopsis(released, k, scale=scale, random_state=seed, columns=opening.domain.names).centers

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from discreet import _checks, noise
 from discreet.clustering import auto
+from discreet.clustering._columns import left_out, no_part, select_columns
 from discreet.clustering._estimator import Centers
 from discreet.clustering.cluster import Refine, check_refine, cluster_synopsis
 from discreet.domain import Domain
@@ -17,6 +19,7 @@ from discreet.synopses._grid_settings import Settings as GridSettings
 from discreet.synopses._grid_size import check_size
 from discreet.synopses._tree_settings import Settings
 from discreet.synopses.grid import GridSynopsis
+from discreet.synopses.synopsis import FIELDS
 from discreet.synopses.tree import TreeSynopsis
 
 #: Parameters of a synopsis estimator that the clusterer sets itself.
@@ -50,11 +53,16 @@ class PrivateKMeans(Centers):
         Measure distances in the units of the columns, as scikit-learn does, or in shares of their declared ranges.
     random_state : None, int or Generator
         None is secure; anything else marks the guarantee as seeded.
+    columns : list of str, optional
+        The columns to release and cluster on; by default all but categories, whose mean is not a place. A category
+        named here counts by its place in the declared order, which makes sense for ordered ones only. `predict` takes
+        the full table all the same.
 
     Attributes
     ----------
     cluster_centers_ : array of shape (clusters, columns)
-        The private centres. May be fewer than asked for, if the synopsis has fewer leaves; `note_` says so.
+        The private centres, on the columns of ``domain_``. May be fewer than asked for, if the synopsis has fewer
+        leaves; `note_` says so.
     cluster_weights_ : array of shape (clusters,)
         Estimated number of rows nearest to each.
     synopsis_ : Synopsis
@@ -95,6 +103,7 @@ class PrivateKMeans(Centers):
         size_share: float = 0.03,
         scale: str = "none",
         random_state: Any = None,
+        columns: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.epsilon = epsilon
@@ -106,6 +115,7 @@ class PrivateKMeans(Centers):
         self.size_share = size_share
         self.scale = scale
         self.random_state = random_state
+        self.columns = columns
 
     def fit(self, X: Any, y: Any = None) -> PrivateKMeans:
         """Release a synopsis and cluster it.
@@ -134,9 +144,10 @@ class PrivateKMeans(Centers):
             self.size_share,
             check=lambda domain: _check_size(domain, named, self.epsilon, self.n_rows),
             grid=lambda domain: _known_grid(domain, named),
+            select=lambda domain: select_columns(domain, self.columns),
         )
         choice = named or choice_for(opening, k)
-        released = _build(choice, opening)
+        released = _named(_build(choice, opening), opening)
         found = cluster_synopsis(
             released,
             k,
@@ -144,14 +155,25 @@ class PrivateKMeans(Centers):
             n_init=n_init,
             scale=self.scale,
             random_state=int(noise.below(2**31, rng=opening.stream)),
+            columns=opening.domain.names,
         )
         self.domain_, self._declared = opening.domain, opening.declared
         self.synopsis_ = released
         self.guarantee_ = released.guarantee
         self.cluster_centers_, self.cluster_weights_ = found.centers, found.weights
-        self.note_ = "; ".join(filter(None, [found.note, *released.warnings]))
+        said = left_out(opening.declared, opening.domain.names)
+        self.note_ = "; ".join(filter(None, [said, found.note, *released.warnings]))
         note_columns(self, X)
         return self
+
+
+def _named(released: Synopsis, opening: Opening) -> Synopsis:
+    """Let the promise say which columns took no part."""
+    facts = no_part(opening.declared, opening.domain)
+    if not facts:
+        return released
+    promise = dataclasses.replace(released.guarantee, parameters={**released.guarantee.parameters, **facts})
+    return Synopsis(opening.domain, guarantee=promise, **{name: getattr(released, name) for name in FIELDS})
 
 
 def choice_for(opening: Opening, n_clusters: int) -> auto.Choice:

@@ -170,6 +170,8 @@ def _synopsis(synopsis: Synopsis) -> dict[str, Any]:
         "marginals": views.marginals(synopsis),
         "plane": views.plane(synopsis),
     }
+    if isinstance(said := synopsis.guarantee.parameters.get("clustering"), str):
+        facts["clustering"] = said
     if synopsis.hidden is not None and elsewhere is not None:
         facts["unlisted"] = {
             "rows": elsewhere.value,

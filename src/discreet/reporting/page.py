@@ -218,7 +218,7 @@ def _released(facts: dict[str, Any]) -> str:
 
 def _not_known(release: dict[str, Any]) -> str:
     """Say what the boxes do not tell, before any of them is shown."""
-    parts = []
+    parts = [release["clustering"][:1].upper() + release["clustering"][1:] + "."] if "clustering" in release else []
     elsewhere = release.get("unlisted")
     if elsewhere:
         listed, other, error = (f"{elsewhere[key]:,.0f}" for key in ("listed_rows", "rows", "std_error"))

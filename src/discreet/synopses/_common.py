@@ -70,6 +70,7 @@ def open_release(
     size_share: Any = 0.03,
     check: Callable[[Domain], object] | None = None,
     grid: Callable[[Domain], GridMap | None] | None = None,
+    select: Callable[[Domain], Domain] | None = None,
 ) -> Opening:
     """Check the arguments that all central methods share, and buy a noisy number of rows.
 
@@ -93,6 +94,8 @@ def open_release(
     grid : callable, optional
         Returns the grid whose cells will be released, if it does not depend on the number of rows. Then its counts are
         taken at once, and their sum is that number: one pass instead of two.
+    select : callable, optional
+        Returns the columns that take part, of those that may be released; a function of the declaration alone.
 
     Privacy
     -------
@@ -114,6 +117,8 @@ def open_release(
     declared = as_domain(domain, source.names)
     check_unit(declared)
     axes = released_columns(declared)
+    if select is not None:
+        axes = select(axes)
     source = bind(source, declared, axes)
     assumed = (PUBLIC_DOMAIN, *row_promise(declared))
     if check is not None:

@@ -24,7 +24,8 @@ from discreet.synopses import _file, _merge, _query
 from discreet.synopses._empty import empty_text, rows_text
 from discreet.synopses.tables import Count, HiddenCells, Marginal, TreeTable, frozen_floats, frozen_ints
 
-_FIELDS = (
+#: The parts of a synopsis beside its domain and its promise.
+FIELDS = (
     "lower",
     "upper",
     "weights",
@@ -268,16 +269,16 @@ class Synopsis:
         >>> s.replace(weights=[0.0], note="negative counts set to zero").guarantee.parameters["refined"]
         ['negative counts set to zero']
         """
-        unknown = set(changes) - set(_FIELDS)
+        unknown = set(changes) - set(FIELDS)
         if unknown:
-            raise InvalidArgument("changes", sorted(unknown), f"among {', '.join(_FIELDS)}", "weights=...")
+            raise InvalidArgument("changes", sorted(unknown), f"among {', '.join(FIELDS)}", "weights=...")
         promise = self._guarantee
         if note is not None:
             if not isinstance(note, str) or not note:
                 raise InvalidType("note", note, "a short text", 'note="projected"')
             done = [*promise.parameters.get("refined", ()), note]
             promise = dataclasses.replace(promise, parameters={**promise.parameters, "refined": done})
-        parts = {name: getattr(self, name) for name in _FIELDS}
+        parts = {name: getattr(self, name) for name in FIELDS}
         return Synopsis(self._domain, guarantee=promise, **{**parts, **changes})
 
     def count(self, box: Box | Mapping[str, Any] | None = None, /, **columns: Any) -> Count:
@@ -440,7 +441,7 @@ class Synopsis:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Through the constructor: arrays that come out of a pickle could be written to.
-        return _restore, (self._domain, self._guarantee, {name: getattr(self, name) for name in _FIELDS})
+        return _restore, (self._domain, self._guarantee, {name: getattr(self, name) for name in FIELDS})
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Synopsis) and self.digest == other.digest
