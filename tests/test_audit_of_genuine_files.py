@@ -84,7 +84,7 @@ def _anonymous(kind: str, missing: str, folder: Path) -> list[Path]:
     places = []
     for role in ("quasi-identifier", "sensitive"):
         frame, domain = _tables(kind, missing, role)
-        rules = {"l_diversity": 2, "t_closeness": 0.9} if role == "sensitive" else {}
+        rules: dict[str, Any] = {"l_diversity": 2, "t_closeness": 0.9} if role == "sensitive" else {}
         for name, model in (
             ("density", dc.anonymity.DensityTree(k=4, domain=domain, **rules)),
             ("mondrian", dc.anonymity.Mondrian(k=4, domain=domain, **rules)),
@@ -140,7 +140,7 @@ def test_boxes_outside_of_the_domain_do_not_pass_for_missing_values(tmp_path: Pa
     ledger.spend("counts", 1)
     domain = dc.Domain({"v": {"bounds": (0, 1), "missing": "own"}, "w": (0, 1)})
     promise = dc.Guarantee.from_ledger(ledger, model="central", domain=domain)
-    corners = {"lower": [[0, 0], [np.nan, 0]], "upper": [[1, 2], [np.nan, 1]]}
+    corners: dict[str, Any] = {"lower": [[0, 0], [np.nan, 0]], "upper": [[1, 2], [np.nan, 1]]}
     wide = dc.Synopsis(domain, **corners, weights=[1, 2], variances=[1.0, 1.0], guarantee=promise)
     wide.save(tmp_path / "wide.parquet")
     assert _exit_code(tmp_path / "wide.parquet") == 1
