@@ -50,6 +50,9 @@ def anonymize(
     suppress: Annotated[
         float | None, typer.Option(help="Share of rows that may be left out for smaller groups.")
     ] = None,
+    blind: Annotated[
+        bool, typer.Option("--blind", help="Cut without looking at sensitive columns; refused if l or t then fail.")
+    ] = False,
     form: Annotated[
         str | None,
         typer.Option(
@@ -80,6 +83,7 @@ def anonymize(
         "target": target,
         "person": person,
         "suppress": suppress,
+        "blind": blind or None,
         "keep": keep,
     }
     with working("Grouping the rows ..."):

@@ -88,6 +88,7 @@ PARAMETERS: dict[str, dict[str, Key]] = {
         "target": Key(("text",), "a label to pass on", "label"),
         "person": Key(("text",), "whose row it is: then k counts persons", "patient"),
         "suppress": Key(("number",), "share of rows that may be left out for smaller groups", 0.01),
+        "blind": Key(("flag",), "cut without looking at sensitive columns; refused if l or t then fail", False),
         "keep": Key(("list",), "columns without a role to pass on as they are", ["year"]),
         "form": Key(("text",), "what is written of a group", "interval", choices=("interval", "center", "sample")),
         "bounds": Key(("flag",), "write lower and upper columns instead of intervals", False),

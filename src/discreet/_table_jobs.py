@@ -16,8 +16,8 @@ from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 _SENSITIVE = ("l", "l-kind", "t", "suppress", "person")
 #: For every method, the options that it takes beside those of all.
 _OPTIONS = {
-    "density-tree": (*_SENSITIVE, "criterion"),
-    "mondrian": (*_SENSITIVE, "mode"),
+    "density-tree": (*_SENSITIVE, "criterion", "blind"),
+    "mondrian": (*_SENSITIVE, "mode", "blind"),
     "microaggregation": (),
     "generalization": (*_SENSITIVE, "level"),
 }

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from discreet import _checks, engines
+from discreet.anonymity._blind import check_blind, check_settings, growth_rules
 from discreet.anonymity._changes import changed_groups
 from discreet.anonymity._frontier import enforce, refuse_root
 from discreet.anonymity._grid import make_grid
@@ -48,6 +49,7 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
     suppress: Any
     keep: Any
     person: Any = None
+    blind: Any = False
     #: Whether k can count persons; a method that cannot refuses a person column.
     _counts_persons = True
 
@@ -134,13 +136,14 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, data: Any) -> tuple[Table, IntArray]:
         table, tiers = self._read(data)
-        grown = self._grow(table, tiers, self.rules_)
+        rules = growth_rules(self.rules_, self.blind)
+        grown = self._grow(table, tiers, rules)
         if table.persons is not None:
             # Growth counts rows. Cells of k rows, and cells of as many rows as k persons have on average, both merged
             # until k persons are in each; the finer partition is kept.
-            rows = math.ceil(self.rules_.k * table.n / len(np.unique(table.persons)))
-            other = self._grow(table, tiers, replace(self.rules_, k=max(rows, self.rules_.k)))
-            found = [_with_persons(g, table, self.rules_) for g in (grown, other)]
+            rows = math.ceil(rules.k * table.n / len(np.unique(table.persons)))
+            other = self._grow(table, tiers, replace(rules, k=max(rows, rules.k)))
+            found = [_with_persons(g, table, rules) for g in (grown, other)]
             grown = max(found, key=lambda g: g.tree.n_leaves)
         self.tree_ = grown.tree
         self.leaf_counts_ = grown.counts[grown.tree.leaves]
@@ -151,6 +154,7 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
         """Check the arguments, read the build records, and refuse what no partition can make anonymous."""
         rules = Rules(self.k, self.l_diversity, self.l_kind, self.c, self.t_closeness, self.t_kind)
         _checks.probability("suppress", self.suppress, closed=True)
+        check_settings(self.blind, getattr(self, "supervised", False), getattr(self, "mode", "") == "relaxed")
         if self.domain is None:
             raise InvalidType("domain", None, "a Domain", 'domain=Domain({"age": (0, 120)})')
         domain = as_domain(self.domain, engines.open(data).names)
@@ -193,26 +197,36 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
     def _release(self, table: Table, leaf: IntArray, previous: Any, handing: dict[str, Any]) -> Release:
         groups = []
         if previous is not None:
+            if self.blind:
+                raise InvalidArgument("previous", "given", "left out where blind=True", "previous=None")
             old = read_table(previous, self.plan_)
             groups = changed_groups(table, leaf, old, self.tree_.route(old.bins), self.rules_)
         found = enforce(
             self.tree_,
             leaf,
-            self.rules_,
+            growth_rules(self.rules_, self.blind),
             table.sensitive,
             suppress=0.0 if groups else float(self.suppress),
             groups=groups,
             persons=table.persons,
         )
+        cells = found.cells(self.tree_)
+        if self.blind:
+            check_blind(self.rules_, cells.of, table.sensitive, table.persons)
         notes = self._notes()
         if groups:
             notes.append("of the earlier release that was named, no other is known of the same people")
         return publish(
             table,
-            found.cells(self.tree_),
+            cells,
             self.rules_,
             method=type(self).__name__,
-            settings={**self._facts(), "leaves_merged": found.merged, "suppression_allowed": float(self.suppress)},
+            settings={
+                **self._facts(),
+                "leaves_merged": found.merged,
+                "suppression_allowed": float(self.suppress),
+                **({"cuts": "blind"} if self.blind else {}),
+            },
             notes=notes,
             **handing,
         )

@@ -20,6 +20,7 @@ import pyarrow as pa
 from sklearn.utils.validation import check_is_fitted
 
 from discreet import _checks, engines, noise
+from discreet.anonymity._blind import check_blind, growth_rules
 from discreet.anonymity._cells import Cells
 from discreet.anonymity._counted import Tally, Values
 from discreet.anonymity._frontier import enforce
@@ -271,6 +272,7 @@ class LeavesOf:
     rules: Rules
     suppress: float
     settings: dict[str, Any]
+    blind: bool = False
 
     def route(self, bins: Any) -> IntArray:
         """Return the leaf of every row."""
@@ -281,16 +283,19 @@ class LeavesOf:
         found = enforce(
             self.tree,
             counts.place,
-            self.rules,
+            growth_rules(self.rules, self.blind),
             counts.sensitive,
             suppress=self.suppress,
             persons=counts.persons,
             rows=counts.rows,
         )
         cells = found.cells(self.tree)
+        if self.blind:
+            check_blind(self.rules, cells.of, counts.sensitive, counts.persons, counts.rows)
         of_place = np.full(self.tree.n_nodes, -1, np.int64)
         of_place[counts.place] = cells.of  # rows of one leaf share their cell
         settings = {**self.settings, "leaves_merged": found.merged, "suppression_allowed": self.suppress}
+        settings |= {"cuts": "blind"} if self.blind else {}
         return Decided(cells.first, cells.last, of_place, settings)
 
 
@@ -357,4 +362,4 @@ class ToFile:
 
     def _putting(self) -> Putting:
         model: Any = self
-        return LeavesOf(model.tree_, model.rules_, float(model.suppress), model._facts())
+        return LeavesOf(model.tree_, model.rules_, float(model.suppress), model._facts(), bool(model.blind))

@@ -71,6 +71,10 @@ class DensityTree(ToFile, Partitioner):
     person : str, optional
         The column that says whose row it is; overrides the roles. Then k counts persons, in growth by merging what
         holds fewer. It is left out like an identifier.
+    blind : bool, default False
+        Cut, merge and suppress by quasi-identifiers and persons alone, and check l and t at the end: a release that
+        fails them is refused. Then the cells tell nothing of the sensitive values but how often each occurs in each
+        cell; otherwise a cell that was not cut because of l or t tells more. See docs/anonymity.md for the price.
     supervised : bool, default False
         Choose the cuts that tell most about the target, among those that keep the rules. How much the label counts
         beside the common spread (see "factor") is chosen by cross-validation on the build records; in small tables
@@ -131,6 +135,7 @@ class DensityTree(ToFile, Partitioner):
         suppress: float = 0.0,
         keep: Sequence[str] = (),
         person: str | None = None,
+        blind: bool = False,
         supervised: bool = False,
         random_state: Any = None,
     ) -> None:
@@ -152,6 +157,7 @@ class DensityTree(ToFile, Partitioner):
         self.suppress = suppress
         self.keep = keep
         self.person = person
+        self.blind = blind
         self.supervised = supervised
         self.random_state = random_state
 

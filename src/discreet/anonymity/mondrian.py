@@ -26,7 +26,9 @@ class Mondrian(ToFile, Partitioner):
     ----------
     k : int, default 10
         Every record of a release shares its cell with at least k - 1 others.
-    l_diversity, t_closeness, domain, sensitive, target, grid, l_kind, t_kind, c, hierarchies, suppress, keep, person
+    l_diversity, t_closeness, domain, sensitive, target, grid, l_kind, t_kind, c, hierarchies, suppress, keep
+        See `DensityTree`.
+    person, blind
         See `DensityTree`.
     mode : {"strict", "relaxed"}
         Strict: a cut lies between two bins, at the grid point that parts the records most evenly. Relaxed: records in
@@ -79,6 +81,7 @@ class Mondrian(ToFile, Partitioner):
         suppress: float = 0.0,
         keep: Sequence[str] = (),
         person: str | None = None,
+        blind: bool = False,
     ) -> None:
         self.k = k
         self.l_diversity = l_diversity
@@ -95,6 +98,7 @@ class Mondrian(ToFile, Partitioner):
         self.suppress = suppress
         self.keep = keep
         self.person = person
+        self.blind = blind
 
     def fit(self, data: Any, y: Any = None) -> Mondrian:
         """Grow the partition on the build records; strict mode only."""

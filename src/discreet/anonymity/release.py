@@ -44,6 +44,10 @@ _LINKED = (
     "an attacker does not know several rows of one person: hashed identifiers show which rows belong together, and "
     "their cells together may fit fewer than k people"
 )
+_MINIMAL = (
+    "an attacker does not reckon with how the cells were found: that a cell was not made smaller because of l or t "
+    "tells something of the values in it"
+)
 _SAMPLE = (
     "readers know that the rows were drawn from the cells, counts and sensitive values of a k-anonymous table: they "
     "reveal no more than it does, but are not k-anonymous themselves"
@@ -249,6 +253,7 @@ def promise(
         **dict(settings or {}),
     }
     linked = (_LINKED,) if identifiers == "hash" and output != "sample" and plan.identifiers else ()
+    told = (_MINIMAL,) if {"l", "t"} & set(facts["required"]) and facts.get("cuts") != "blind" else ()
     return Guarantee(
         "syntactic",
         unit="one row" if plan.person is None else "one person",
@@ -259,6 +264,7 @@ def promise(
             *in_order(facts["order"]),
             *unknown_columns(facts),
             *linked,
+            *told,
             *notes,
         ),
         seeded=(output == "sample" or order == "shuffled") and stream.seeded,
