@@ -58,7 +58,12 @@ def leak(seeds: int, deals: int) -> list[dict[str, Any]]:
                     model = kind(SMALL_K, domain=domain(16), blind=blind, **settings)
                     try:
                         found.append(
-                            minimality_attack(model, table(SMALL_ROWS, 16, seed), deals=deals, random_state=seed)
+                            minimality_attack(
+                                model,
+                                table(SMALL_ROWS, 16, seed),
+                                deals=deals,
+                                random_state=np.random.default_rng(seed),
+                            )
                         )
                     except InvalidArgument:  # the table as a whole, or blind cells, do not keep the rule
                         continue

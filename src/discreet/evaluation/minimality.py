@@ -9,13 +9,14 @@ cells. If the values were drawn for everybody alike, the kept deals are the exac
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet import _checks
+from discreet import _checks, noise
 from discreet.anonymity._blind import check_blind, growth_rules
 from discreet.anonymity._frontier import enforce
 from discreet.anonymity._partitioner import Partitioner
@@ -76,7 +77,7 @@ class MinimalityResult:
         return {**asdict(self), "advantage": self.advantage}
 
 
-def minimality_attack(model: Any, data: Any, *, deals: int = 1000, random_state: int = 0) -> MinimalityResult:
+def minimality_attack(model: Any, data: Any, *, deals: int = 1000, random_state: Any = 0) -> MinimalityResult:
     """Guess sensitive values from a release and from how it was made.
 
     Parameters
@@ -87,8 +88,8 @@ def minimality_attack(model: Any, data: Any, *, deals: int = 1000, random_state:
         The records. Small tables: every deal runs the method once, and few deals fit where there are many cells.
     deals : int
         How many are tried.
-    random_state : int
-        For the deals.
+    random_state : None, int, Generator or NumPy generator
+        For the deals; one of NumPy is faster.
 
     Examples
     --------
@@ -105,7 +106,7 @@ def minimality_attack(model: Any, data: Any, *, deals: int = 1000, random_state:
     if not isinstance(model, Partitioner):
         raise InvalidType("model", type(model).__name__, "a DensityTree or a strict Mondrian", "model=DensityTree(k=5)")
     tries = _checks.whole("deals", deals, low=2)
-    rng = np.random.default_rng(random_state)
+    draw = _drawing(random_state)
     table, tiers = model._read(data)
     if len(table.sensitive) != 1:
         raise InvalidArgument("model", f"{len(table.sensitive)} sensitive columns", "of one sensitive column", "one")
@@ -117,12 +118,20 @@ def minimality_attack(model: Any, data: Any, *, deals: int = 1000, random_state:
     every, fits = np.arange(table.n), 0
     for _ in range(tries):
         dealt = np.empty_like(codes)
-        dealt[by_cell] = codes[by_cell[np.lexsort((rng.random(table.n), cell[by_cell]))]]
+        dealt[by_cell] = codes[by_cell[np.lexsort((draw(table.n), cell[by_cell]))]]
         other = replace(table, sensitive=(replace(table.sensitive[0], codes=dealt),))
         if np.array_equal(_published(model, other, tiers)[0], shown):
             halves[fits % 2, every, dealt] += 1
             fits += 1
     return _result(codes, cell, halves, fits, tries)
+
+
+def _drawing(random_state: Any) -> Callable[[int], Any]:
+    """Return what draws numbers by which to order rows."""
+    if hasattr(random_state, "bit_generator"):
+        return lambda n: random_state.random(n)
+    stream = noise.generator(random_state)
+    return lambda n: noise.below(2**62, size=n, rng=stream)
 
 
 def _published(model: Partitioner, table: Table, tiers: Any) -> tuple[IntArray, IntArray]:
