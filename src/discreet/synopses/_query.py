@@ -6,6 +6,7 @@ restricted. The share of a leaf inside is the product over the axes, as if its r
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -18,6 +19,7 @@ from discreet import _checks, noise
 from discreet._dates import day_number
 from discreet.domain import Box, Categorical, Column, Date, Domain, FloatArray, category_text
 from discreet.errors import InvalidArgument, InvalidType
+from discreet.synopses._empty import rows_text
 from discreet.synopses.tables import Count, Marginal
 
 if TYPE_CHECKING:
@@ -221,3 +223,30 @@ def _column(column: Column, x: FloatArray) -> pa.Array:
     names = list(column.categories) if len(kinds) == 1 else [category_text(c) for c in column.categories]
     codes = np.clip(np.floor(np.where(gone, 0.0, x)), 0, len(names) - 1).astype(np.int64)
     return pa.array(names).take(pa.array(codes, mask=gone))
+
+
+def unlisted(synopsis: Synopsis) -> Count | None:
+    """Return the total less what is listed; None if all cells are listed."""
+    if synopsis.hidden is None:
+        return None
+    spread = float(np.sqrt(synopsis.total_variance + synopsis.variances.sum()))
+    return Count(synopsis.total - float(synopsis.weights.sum()), spread)
+
+
+def described(synopsis: Synopsis) -> str:
+    """Return a synopsis in a line."""
+    d, epsilon = len(synopsis.domain), synopsis.guarantee.epsilon
+    facts = [f"{synopsis.n_leaves:,} {'leaf' if synopsis.n_leaves == 1 else 'leaves'} of {d} column{'s' * (d > 1)}"]
+    if synopsis.hidden is not None:
+        what = "survivors" if synopsis.hidden.only_above else "survivors and others"
+        facts[0] += f" ({what} of {synopsis.hidden.n_cells:,} cells)"
+    facts.append(rows_text(synopsis.total))
+    if (elsewhere := synopsis.unlisted) is not None:
+        facts[-1] += f" of which {elsewhere.value:,.0f} ± {elsewhere.std_error:,.0f} in cells that are not listed"
+    if epsilon is not None:
+        facts.append("NO privacy" if math.isinf(epsilon) else f"epsilon {epsilon:.6g}")
+    if synopsis.looks_empty:
+        facts.append("LOOKS EMPTY: the number of rows is within its noise of zero")
+    if synopsis.guarantee.seeded:
+        facts.append("SEEDED: do not publish")
+    return f"<Synopsis: {', '.join(facts)}>"

@@ -7,7 +7,6 @@ privacy. It holds no rows and no raw counts. Its guarantee is sealed over everyt
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,22 +20,12 @@ from discreet.domain import Box, Domain, FloatArray
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.guarantee import Guarantee
 from discreet.synopses import _file, _merge, _query
-from discreet.synopses._empty import empty_text, rows_text
+from discreet.synopses._empty import empty_text
 from discreet.synopses.tables import Count, HiddenCells, Marginal, TreeTable, frozen_floats, frozen_ints
 
 #: The parts of a synopsis beside its domain and its promise.
-FIELDS = (
-    "lower",
-    "upper",
-    "weights",
-    "variances",
-    "points",
-    "total",
-    "total_variance",
-    "tree",
-    "hidden",
-    "uncut",
-)
+_BOXES = ("lower", "upper", "weights", "variances", "points")
+FIELDS = (*_BOXES, "total", "total_variance", "tree", "hidden", "uncut")
 
 
 class Synopsis:
@@ -220,14 +209,9 @@ class Synopsis:
     def unlisted(self) -> Count | None:
         """Estimated number of rows in the cells that are not listed: `total` less what is listed; None if all are.
 
-        Both parts are noisy, and their noise is independent: the total was bought or declared, or is a sum of such.
-        Noise may make the difference negative. About `HiddenCells.noise_alone` of the listed cells may be empty, so
-        there may be somewhat more unlisted rows than this.
+        Noise may make it negative. Some listed cells may be empty (`HiddenCells.noise_alone`): then it is too small.
         """
-        if self._hidden is None:
-            return None
-        spread = math.sqrt(self._total_variance + float(self._variances.sum()))
-        return Count(self._total - float(self._weights.sum()), spread)
+        return _query.unlisted(self)
 
     @property
     def uncut(self) -> tuple[str, ...]:
@@ -299,11 +283,9 @@ class Synopsis:
         Count
             ``value`` and ``std_error`` = sqrt(Σ f² v) over leaves with covered share f and noise variance v. It covers
             noise only: where the query cuts a leaf, the error of assuming even density comes on top, and after a
-            refinement that ties leaves together correlations between them are left out. Without any restriction the
-            answer is `total`, the best estimate of just that. In a grid that lists survivors only (`hidden`), a
-            restricted value is the sum over those. Rows in cells below the cutoff are missing from it, and
-            ``unlisted`` says how many there are in all: nothing is known of where they lie, so they are not spread over
-            the domain.
+            refinement that ties leaves together correlations between them are left out. Without restriction the
+            answer is `total`. In a grid that lists survivors only (`hidden`), a
+            restricted value is the sum over those; ``unlisted`` tells how many rows lie elsewhere, nobody knows where.
 
         Examples
         --------
@@ -339,8 +321,8 @@ class Synopsis:
         """Draw invented records that follow the synopsis.
 
         Weights are first moved to the nearest non-negative ones with the same total. A leaf is drawn in proportion to
-        them, then a place in it, evenly: values of a column that was never cut (`uncut`) are evenly spread, which says
-        nothing of the table. Categories are given by name, missing values as null.
+        them, then a place in it, evenly, also along columns that were never cut. Categories are given by name,
+        missing values as null.
 
         Parameters
         ----------
@@ -450,21 +432,7 @@ class Synopsis:
         return hash(self.digest)
 
     def __repr__(self) -> str:
-        d, epsilon = len(self._domain), self._guarantee.epsilon
-        facts = [f"{self.n_leaves:,} {'leaf' if self.n_leaves == 1 else 'leaves'} of {d} column{'s' * (d > 1)}"]
-        if self._hidden is not None:
-            what = "survivors" if self._hidden.only_above else "survivors and others"
-            facts[0] += f" ({what} of {self._hidden.n_cells:,} cells)"
-        facts.append(rows_text(self._total))
-        if (elsewhere := self.unlisted) is not None:
-            facts[-1] += f" of which {elsewhere.value:,.0f} ± {elsewhere.std_error:,.0f} in cells that are not listed"
-        if epsilon is not None:
-            facts.append("NO privacy" if math.isinf(epsilon) else f"epsilon {epsilon:.6g}")
-        if self.looks_empty:
-            facts.append("LOOKS EMPTY: the number of rows is within its noise of zero")
-        if self._guarantee.seeded:
-            facts.append("SEEDED: do not publish")
-        return f"<Synopsis: {', '.join(facts)}>"
+        return _query.described(self)
 
 
 def _restore(domain: Domain, guarantee: Guarantee, parts: dict[str, Any]) -> Synopsis:
