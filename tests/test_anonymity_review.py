@@ -129,11 +129,12 @@ def test_a_later_release_counts_the_persons_that_came() -> None:
     domain = Domain({"who": {"categories": ["any"], "role": "person"}, "x": qi(bounds=[0, 1])})
     first = pa.table({"who": [f"a{i}" for i in range(40)], "x": np.linspace(0, 0.99, 40)})
     tree = DensityTree(4, domain=domain).fit(first)
+    out = tree.transform(first)
     one = pa.table({"who": ["new"] * 8, "x": np.full(8, 0.1)})
     with pytest.raises(InvalidArgument, match="8 records added"):
-        tree.transform(pa.concat_tables([first, one]), previous=first)
+        tree.transform(pa.concat_tables([first, one]), previous=out)
     several = pa.table({"who": [f"new {i}" for i in range(8)], "x": np.full(8, 0.1)})
-    assert len(tree.transform(pa.concat_tables([first, several]), previous=first)) == 48
+    assert len(tree.transform(pa.concat_tables([first, several]), previous=out)) == 48
 
 
 def test_persons_of_every_node_by_counting_sets() -> None:

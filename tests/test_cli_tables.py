@@ -87,6 +87,42 @@ def test_identifiers_can_be_hashed(folder: Path) -> None:
     assert all(len(name) == 16 for name in names)
 
 
+def test_a_later_release_is_checked_against_the_house_files(folder: Path) -> None:
+    first = anonymize(folder, "--k", 10, "--house", folder / "january.house")
+    assert first.exit_code == 0, first.output
+    assert "For you alone." in first.output
+    assert (folder / "january.house").stat().st_mode & 0o777 == 0o600
+    before = ["--previous", folder / "january.house"]
+    again = anonymize(folder, "--k", 10, *before, "--house", folder / "february.house", output="again.csv")
+    assert again.exit_code == 0, again.output
+    promise = json.loads((folder / "again.csv.guarantee.json").read_text(encoding="utf-8"))
+    assert promise["parameters"]["earlier_releases"] == 1
+    with pytest.raises(dc.errors.InvalidArgument, match="all earlier releases"):
+        anonymize(folder, "--k", 10, "--previous", folder / "february.house", output="third.csv")
+    assert not (folder / "third.csv").exists()
+    both = [*before, "--previous", folder / "february.house"]
+    assert anonymize(folder, "--k", 10, *both, output="third.csv").exit_code == 0
+    with pytest.raises(dc.errors.InvalidArgument, match="--house must be a file of its own"):
+        anonymize(folder, "--k", 10, *before, "--house", folder / "january.house", output="fourth.csv")
+    parameters = {"k": 10, "previous": ["january.house", "february.house"]}
+    outputs = {"release": "job.csv", "house": "march.house"}
+    job = dc.Job("anonymize", "people.csv", "schema.toml", parameters, outputs, folder)
+    assert dc.Job.from_toml(job.to_toml()) == job
+    result = job.run()
+    assert result.guarantee.parameters["earlier_releases"] == 2
+    assert dc.anonymity.House.load(result.files["house"]).n == 1500
+    with pytest.raises(dc.errors.InvalidArgument, match=r"another file than \[parameters\] previous"):
+        dc.Job("anonymize", "people.csv", "schema.toml", parameters, {**outputs, "house": "january.house"}, folder)
+
+
+def test_people_whom_nothing_names_are_not_followed(folder: Path) -> None:
+    plain = dc.datasets.people(10).domain.to_dict()
+    dc.Domain({n: c for n, c in plain.items() if c["role"] != "identifier"}).to_toml(folder / "schema.toml")
+    with pytest.raises(dc.errors.SchemaError, match="names no identifier and no person"):
+        anonymize(folder, "--k", 10, "--house", folder / "january.house")
+    assert not (folder / "safe.csv").exists()
+
+
 def test_mondrian_too(folder: Path) -> None:
     assert anonymize(folder, "--k", 10, "--method", "mondrian").exit_code == 0
 

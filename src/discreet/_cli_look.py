@@ -20,12 +20,12 @@ TABLES = ("data", "against", "control", "reference", "population")
 #: One file, or several of them.
 FILES = (
     "schema", "released", "artifact", "attack", "audit", "candidates", "file", "files", "counts", "domain", "secret",
-    "prior", "hash_key", "job",
+    "prior", "hash_key", "previous", "job",
 )  # fmt: skip
 #: COLUMN=FILE.
 NAMED_FILES = ("hierarchy",)
 #: Files that are written, or folders; these are looked at where they are written.
-WRITTEN = ("output", "html", "plot", "out")
+WRITTEN = ("output", "html", "plot", "out", "house")
 
 
 def looking_first(verb: Callable[..., Any]) -> Callable[..., Any]:

@@ -67,6 +67,12 @@ def anonymize(
     hash_key: Annotated[
         Path | None, typer.Option(help="File with a secret: identifiers are hashed with it instead of dropped.")
     ] = None,
+    house: Annotated[
+        Path | None, typer.Option(help="Write who was published where, for later releases; never to be handed out.")
+    ] = None,
+    previous: Annotated[
+        list[Path] | None, typer.Option(help="House file of an earlier release about these people; give all of them.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the promise as JSON instead.")] = False,
 ) -> None:
     """Release a table in which every row looks like k - 1 others. Rows are shuffled; identifiers are dropped."""
@@ -89,7 +95,9 @@ def anonymize(
     with working("Grouping the rows ..."):
         from discreet import _table_jobs as jobs
 
-        release = jobs.anonymize(data, schema, method, settings, output, form, bounds, hash_key)
+        release = jobs.anonymize(
+            data, schema, method, settings, output, form, bounds, hash_key, house=house, previous=previous or ()
+        )
     if as_json:
         typer.echo(release.guarantee.to_json())
         return
@@ -103,6 +111,8 @@ def anonymize(
     console.print(
         f"[bold]The files.[/] [cyan]{escape(str(output))}[/] and [cyan]{escape(output.name)}.guarantee.json[/]"
     )
+    if house is not None:
+        console.print(f"[bold]For you alone.[/] [cyan]{escape(str(house))}[/] says who was published where")
     _preview(release.table)
 
 
@@ -162,6 +172,9 @@ def risk(
 def register(app: typer.Typer) -> None:
     """Add the verbs to the command line."""
     start = "anonymize people.csv --schema schema.toml --k 10"
-    app.command(epilog=epilog(f"{start} -o safe.csv", f"{start} --l 3 --method mondrian -o safe.parquet"))(anonymize)
+    again = f"{start} --previous january.house --house february.house -o safe.csv"
+    app.command(epilog=epilog(f"{start} -o safe.csv", f"{start} --l 3 --method mondrian -o safe.parquet", again))(
+        anonymize
+    )
     example = "risk safe.csv --qi age,zip --sensitive disease --require k=5,l=2"
     app.command(epilog=epilog(example, failed="--require is not met"))(risk)

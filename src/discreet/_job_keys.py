@@ -93,6 +93,7 @@ PARAMETERS: dict[str, dict[str, Key]] = {
         "form": Key(("text",), "what is written of a group", "interval", choices=("interval", "center", "sample")),
         "bounds": Key(("flag",), "write lower and upper columns instead of intervals", False),
         "hash_key": Key(("path",), "file with a secret: identifiers are hashed instead of dropped", "secret.txt"),
+        "previous": Key(("list", "path"), "house files of all earlier releases about these people", ["january.house"]),
     },
     "perturb": {
         "epsilon": Key(("number",), "level at distance radius: smaller is more private", 1.0, True),
@@ -155,7 +156,12 @@ OUTPUTS: dict[str, dict[str, Key]] = {
         "report": Key(("path",), "one page about the release; needs the output 'release'", "report.html"),
         "guarantee": _PROMISE,
     },
-    "anonymize": {"release": _RELEASE, "report": _REPORT, "guarantee": _PROMISE},
+    "anonymize": {
+        "release": _RELEASE,
+        "house": Key(("path",), "who was published where: for later releases, not to be handed out", "february.house"),
+        "report": _REPORT,
+        "guarantee": _PROMISE,
+    },
     "perturb": {"release": _RELEASE, "report": _REPORT, "guarantee": _PROMISE},
     "sketch": {
         "release": Key(("path",), "the reports: what may leave the devices", "reports.bin", True),
@@ -174,6 +180,11 @@ _SUMMARY = {
     "perturb": "move every row by noise",
     "sketch": "randomise a column as devices would, count, estimate",
 }
+
+
+def listed(value: Any) -> list[Any]:
+    """Return one value, several or none as a list."""
+    return [] if value is None else [*value] if isinstance(value, (list, tuple)) else [value]
 
 
 def known(where: str, given: Iterable[str], names: Iterable[str]) -> None:

@@ -18,7 +18,9 @@ from typing import Any
 
 from discreet import _checks, _cli_jobs, _perturb_jobs, _sketch_jobs, _table_jobs
 from discreet._dates import date_text
+from discreet._job_keys import listed
 from discreet._output import promise_place, write_whole
+from discreet.anonymity import House
 from discreet.domain import Categorical, Column, Domain
 from discreet.errors import InvalidArgument
 from discreet.guarantee import Guarantee
@@ -96,16 +98,21 @@ def _anonymize(job: Job, data: str, places: Places) -> Done:
     # The verb takes texts such as age=2.
     for name in ("level", "grid", "hierarchy"):
         if name in given:
-            files = name == "hierarchy"
-            given[name] = [f"{column}={job.place(v) if files else v}" for column, v in given[name].items()]
+            paths = name == "hierarchy"
+            given[name] = [f"{column}={job.place(v) if paths else v}" for column, v in given[name].items()]
     if "l_kind" in given:
         given["l-kind"] = given.pop("l_kind")
     target = places["release"]
     key = None if hash_key is None else job.place(hash_key)
-    release = _table_jobs.anonymize(data, _schema(job), method, given, target, form, bounds, key)
+    previous = [job.place(str(path)) for path in listed(given.pop("previous", None))]
+    house = places.get("house")
+    release = _table_jobs.anonymize(
+        data, _schema(job), method, given, target, form, bounds, key, house=house, previous=previous
+    )
     sealed = Guarantee.from_json(promise_place(target).read_text(encoding="utf-8"))
     figures = {"file": str(target), "rows": len(release), "left_out": release.suppressed + release.dropped}
-    return sealed, {"release": target, "promise": promise_place(target)}, figures, release
+    files = {"release": target, "promise": promise_place(target), **({} if house is None else {"house": house})}
+    return sealed, files, figures, release
 
 
 def _perturb(job: Job, data: str, places: Places) -> Done:
@@ -192,7 +199,11 @@ def rehearse(job: Job) -> None:
     """Do a job on an invented table, in a folder that is thrown away."""
     if job.kind == "anonymize":
         k = _checks.whole("k", job.parameters["k"], low=2)
-        job = replace(job, parameters={**job.parameters, "k": min(k, _MOST_HIDING)})
+        # Invented people are in no earlier release: of those only the files are looked at.
+        for path in listed(job.parameters.get("previous")):
+            House.load(job.place(str(path)))
+        kept = {name: value for name, value in job.parameters.items() if name != "previous"}
+        job = replace(job, parameters={**kept, "k": min(k, _MOST_HIDING)})
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         places = {key: folder / f"{key}-{Path(path).name}" for key, path in job.outputs.items()}

@@ -19,17 +19,18 @@ def check_place(path: str | Path) -> None:
         )
 
 
-def write_whole(path: str | Path, data: bytes | str) -> None:
-    """Write a file so that nobody ever meets half of it."""
+def write_whole(path: str | Path, data: bytes | str, *, private: bool = False) -> None:
+    """Write a file so that nobody ever meets half of it; a private one is for its owner's eyes alone."""
     target = Path(path).expanduser()
     temporary = None
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
         with os.fdopen(handle, "wb") as file:
             file.write(data.encode() if isinstance(data, str) else data)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)  # a temporary file is private by default; this one is meant to be shared
+        if not private:
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(temporary, 0o666 & ~mask)  # a temporary file is private by default; this one is to be shared
         os.replace(temporary, target)
     except OSError as error:
         if temporary is not None:

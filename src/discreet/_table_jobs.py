@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from discreet import _checks, anonymity
-from discreet._output import check_place
+from discreet._output import check_place, promise_place
 from discreet.anonymity import Release, RiskReport
 from discreet.domain import Domain
 from discreet.engines import as_declared
-from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
+from discreet.errors import DataSourceError, DiscreetError, InvalidArgument, SchemaError
 
 _SENSITIVE = ("l", "l-kind", "t", "suppress", "person")
 #: For every method, the options that it takes beside those of all.
@@ -35,8 +36,14 @@ def anonymize(
     form: str | None,
     bounds: bool,
     hash_key: Path | None,
+    *,
+    house: Path | None = None,
+    previous: Sequence[Path] = (),
 ) -> Release:
-    """Release a table and write it, its promise beside it. Options that were not given are None."""
+    """Release a table and write it, its promise beside it. Options that were not given are None.
+
+    ``previous`` are the house files of earlier releases, ``house`` is where to write that of this one.
+    """
     method = _checks.choice("method", method, tuple(_OPTIONS))
     given = {name: value for name, value in settings.items() if value is not None}
     for name, value in given.items():
@@ -62,13 +69,40 @@ def anonymize(
         "microaggregation": anonymity.Microaggregation,
         "generalization": anonymity.Generalization,
     }[method]
-    model = kind(domain=Domain.from_toml(schema), **_arguments(given))
+    domain = Domain.from_toml(schema)
+    if house is not None:
+        _check_house(house, (output, promise_place(output), *previous, Path(data)))
+    if house is not None or previous:
+        _check_followed(domain, given.get("person"), method, "--house" if house is not None else "--previous")
+    model = kind(domain=domain, **_arguments(given))
     handing: dict[str, Any] = {} if means else {"output": form or "interval"}
     identifiers = "drop" if key is None else "hash"
+    if previous:
+        handing["previous"] = list(previous)
     table = as_declared(data, schema)
     release: Release = model.fit_transform(table, identifiers=identifiers, key=key, **handing)
+    if house is not None:
+        release.save_house(house)  # first: a table that was handed out without it could not be followed
     release.save(output, form="bounds" if bounds else "text")
     return release
+
+
+def _check_house(house: Path, others: Sequence[Path]) -> None:
+    check_place(house)
+    real = {os.path.realpath(path.expanduser()) for path in others}
+    if os.path.realpath(house.expanduser()) in real:
+        raise InvalidArgument("--house", str(house), "a file of its own", f"--house {house.stem}-new.house")
+
+
+def _check_followed(domain: Domain, person: str | None, method: str, option: str) -> None:
+    """Refuse to follow people whom nothing names, before any row is read."""
+    if method == "microaggregation":
+        raise InvalidArgument(option, method, "used with a method that publishes cells", "--method density-tree")
+    if person is None and not any(column.role in ("person", "identifier") for column in domain):
+        raise SchemaError(
+            f"{option} needs somebody to follow: the schema names no identifier and no person; declare "
+            'role = "identifier" or "person" for the column that says whose row it is'
+        )
 
 
 def _arguments(given: dict[str, Any]) -> dict[str, Any]:

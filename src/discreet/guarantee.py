@@ -288,13 +288,14 @@ class Guarantee:
             stated = ", ".join(f"{k} = {_rule_text(v)}" for k, v in kept.items() if v is not None)
             sampled = self.parameters.get("output") == "sample"
             head = "The rows were drawn from a table that satisfies" if sampled else "This table satisfies"
+            together = _together_text(self.parameters.get("earlier_releases"))
             kept_columns = self.parameters.get("kept")
             if not kept_columns:
-                return f"{head} {stated or 'no stated property'}; it promises no differential privacy."
+                return f"{head} {stated or 'no stated property'}{together}; it promises no differential privacy."
             known = ", ".join(map(str, self.parameters.get("quasi_identifiers", ())))
             where = f" in the columns that were generalised ({known}) only" if stated and known else ""
             return (
-                f"{head} {stated or 'no stated property'}{where}; it promises no differential privacy. "
+                f"{head} {stated or 'no stated property'}{where}{together}; it promises no differential privacy. "
                 f"{kept_text(kept_columns)}"
             )
         if math.isinf(epsilon):
@@ -334,6 +335,14 @@ the rows are unique.'
 
 def _share_text(share: float) -> str:
     return "more than 99.9" if share > 99.9 else "less than 0.1" if share < 0.1 else f"{math.ceil(share * 10) / 10:g}"
+
+
+def _together_text(earlier: Any) -> str:
+    """Say what a table keeps beside earlier ones, of which so many were named."""
+    if not earlier:
+        return ""
+    others = "the earlier release" if earlier == 1 else f"the {earlier} earlier releases"
+    return f", and so does every group of its rows that can be told apart with the help of {others}"
 
 
 def _rule_text(value: Any) -> str:

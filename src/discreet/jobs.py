@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet import _job_keys
-from discreet._job_keys import KINDS, OUTPUTS, PARAMETERS, SECTIONS
+from discreet._job_keys import KINDS, OUTPUTS, PARAMETERS, SECTIONS, listed
 from discreet._output import check_place, promise_place, write_whole
 from discreet._schema_file import dump_schema
 from discreet.domain import Domain
@@ -119,6 +119,8 @@ class Job:
         taken = {os.path.realpath(self.place(self.data)): "[data] path"}
         if isinstance(self.schema, str):
             taken[os.path.realpath(self.place(self.schema))] = "[schema] path"
+        for path in listed(self.parameters.get("previous")) if self.kind == "anonymize" else []:
+            taken[os.path.realpath(self.place(str(path)))] = "[parameters] previous"
         for name, value in self.outputs.items():
             places = [self.place(value)]
             if name == "release" and self.kind in ("anonymize", "perturb"):

@@ -12,6 +12,7 @@ from discreet.anonymity.density_tree import DensityTree
 from discreet.anonymity.disclosure import interval_disclosure, record_linkage
 from discreet.anonymity.generalization import Generalization
 from discreet.anonymity.hierarchy import Hierarchy
+from discreet.anonymity.house import House
 from discreet.anonymity.masking import NoiseAddition, RankSwapping
 from discreet.anonymity.microaggregation import Microaggregation
 from discreet.anonymity.mondrian import Mondrian
@@ -23,6 +24,7 @@ __all__ = [
     "DensityTree",
     "Generalization",
     "Hierarchy",
+    "House",
     "Microaggregation",
     "Mondrian",
     "NoiseAddition",

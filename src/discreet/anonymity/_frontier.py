@@ -28,20 +28,6 @@ BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Group:
-    """Records that must be none or ok in every published cell: their leaves, sensitive values, rules and persons.
-
-    ``name`` says in an error what they are.
-    """
-
-    name: str
-    leaf: IntArray
-    codes: IntArray
-    limits: Limits
-    persons: IntArray | None = None
-
-
-@dataclass(frozen=True)
 class Enforced:
     """Which cells a release publishes.
 
@@ -76,7 +62,6 @@ def enforce(
     sensitive: Sequence[Coded],
     *,
     suppress: float = 0.0,
-    groups: Sequence[Group] = (),
     persons: IntArray | None = None,
     rows: IntArray | None = None,
 ) -> Enforced:
@@ -95,8 +80,6 @@ def enforce(
     suppress : float
         The share of the rows that may be left out where that spares others a larger cell: see `_in_the_way`. The
         distributions change with it, so all is checked anew until nothing changes (9.4.4).
-    groups : sequence of Group
-        Further records that must be none or ok in every published cell.
     persons : ndarray of int64, optional
         Whose row each is: then k counts persons.
     rows : ndarray of int64, optional
@@ -117,16 +100,6 @@ def enforce(
         np.subtract.at(edge, tree.ends[doomed], 1)
         kept &= np.cumsum(edge)[leaf] == 0
     refuse_root(rules, sensitive, kept, bool(fine[0]) and counts[0] > 0, persons, rows)
-    for group in groups:
-        own, held = _fine_nodes(tree, group.leaf, group.codes, group.limits, group.persons)
-        if not own[0]:
-            raise InvalidArgument(
-                "data",
-                f"{held[0]} records {group.name}",
-                f"such that the records {group.name} since the last release are none or keep the rules by themselves",
-                "waiting until more have come together",
-            )
-        fine &= own
     shown = _frontier(tree.column, tree.right, tree.ends, fine)
     occupied = (tree.column < 0) & (counts > 0)
     node = np.where(kept, shown[leaf], -1)

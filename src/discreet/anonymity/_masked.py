@@ -14,17 +14,9 @@ from discreet import _checks, engines, noise
 from discreet._dates import date_array
 from discreet.anonymity._cells import Cells
 from discreet.anonymity._grid import Grid
+from discreet.anonymity._hashed import hashed_columns
 from discreet.anonymity._table import Table
-from discreet.anonymity.release import (
-    ORDERS,
-    Release,
-    _hashed,
-    _kept_by,
-    _order_of,
-    _others,
-    in_order,
-    unknown_columns,
-)
+from discreet.anonymity.release import ORDERS, Release, _kept_by, _order_of, _others, in_order, unknown_columns
 from discreet.domain import Date
 from discreet.errors import InvalidArgument
 from discreet.guarantee import Guarantee
@@ -92,7 +84,7 @@ def masked_release(
     columns: dict[str, Any] = {name: column.take(pa.array(rows)) for name, column in values.items()}
     columns |= _others(table, rows)
     if handing.identifiers == "hash":
-        columns = {**_hashed(table.identifiers, rows, handing.key, table.plan.domain), **columns}
+        columns = {**hashed_columns(table.identifiers, rows, handing.key, table.plan.domain), **columns}
     kept = _kept_by(table, cells.of[rows], rows)
     if kept and facts.get("reached", {}).get("k") is None:  # no groups are promised, so none become smaller
         kept = {"kept": {"columns": kept["kept"]["columns"]}}

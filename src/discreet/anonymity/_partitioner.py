@@ -14,12 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet import _checks, engines
 from discreet.anonymity._blind import check_blind, check_settings, growth_rules
-from discreet.anonymity._changes import changed_groups
 from discreet.anonymity._frontier import enforce, refuse_root
 from discreet.anonymity._grid import make_grid
 from discreet.anonymity._growth import Grown
 from discreet.anonymity._table import Plan, Table, read_table
+from discreet.anonymity._together import enforce_together, read_past
 from discreet.anonymity.hierarchy import Hierarchy
+from discreet.anonymity.house import identity_columns, read_previous
 from discreet.anonymity.release import Release, publish
 from discreet.anonymity.rules import Rules
 from discreet.anonymity.tree import Tree
@@ -28,6 +29,11 @@ from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 IntArray = npt.NDArray[np.int64]
 
+#: What is assumed of a release that was checked against earlier ones.
+TOGETHER = (
+    "the earlier releases that were named are all there are about these people, and an attacker who holds them knows "
+    "no more than who was in which, their quasi-identifiers and who was suppressed"
+)
 #: Asks for a hierarchy that merges rare categories, built on the records.
 MERGE = "merge"
 
@@ -91,10 +97,11 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
             What stands for the quasi-identifiers; see `discreet.anonymity.Release`.
         random_state : None, int or Generator
             For drawing and shuffling; None is secure.
-        previous : array, data frame, table or path, optional
-            The records of an earlier release with this partition, if some of the same people are in it. Then also the
-            records added and those removed since must be none or keep the rules in every cell, so that subtracting the
-            releases isolates nobody. Nothing is suppressed in this case.
+        previous : Release, House, path, or list of these, optional
+            All earlier releases about some of the same people, by any partition, or the house files that they wrote
+            (`Release.save_house`). Then whatever can be told apart by intersecting and subtracting the tables keeps the
+            rules too: cells are merged for that, and people who were never published may be suppressed. The schema must
+            name an identifier or a person. See "Releasing again" in docs/anonymity.md.
         order, identifiers, key
             See `discreet.anonymity.release.publish`.
 
@@ -116,6 +123,7 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
         output: str = "interval",
         *,
         random_state: Any = None,
+        previous: Any = None,
         order: str = "shuffled",
         identifiers: str = "drop",
         key: bytes | None = None,
@@ -123,7 +131,7 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
         """Grow the partition on these records and release them. Parameters as in `transform`."""
         table, leaf = self._fit(data)
         handing = {"output": output, "random_state": random_state, "order": order, "identifiers": identifiers}
-        return self._release(table, leaf, None, {**handing, "key": key})
+        return self._release(table, leaf, previous, {**handing, "key": key})
 
     def _grow(self, table: Table, tiers: Mapping[int, IntArray], rules: Rules) -> Grown:
         raise NotImplementedError
@@ -195,39 +203,31 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
             )
 
     def _release(self, table: Table, leaf: IntArray, previous: Any, handing: dict[str, Any]) -> Release:
-        groups = []
-        if previous is not None:
+        houses = [] if previous is None else read_previous(previous)
+        settings, notes, suppress = self._facts(), self._notes(), float(self.suppress)
+        if houses:
             if self.blind:
                 raise InvalidArgument("previous", "given", "left out where blind=True", "previous=None")
-            old = read_table(previous, self.plan_)
-            groups = changed_groups(table, leaf, old, self.tree_.route(old.bins), self.rules_)
-        found = enforce(
-            self.tree_,
-            leaf,
-            growth_rules(self.rules_, self.blind),
-            table.sensitive,
-            suppress=0.0 if groups else float(self.suppress),
-            groups=groups,
-            persons=table.persons,
-        )
+            identity_columns(self.plan_)
+            past = read_past(houses, table, leaf, self.rules_)
+            found, together = enforce_together(self.tree_, leaf, self.rules_, table, past, suppress=suppress)
+            settings |= {"earlier_releases": len(houses), "reached_together": together}
+            notes.append(TOGETHER)
+        else:
+            rules = growth_rules(self.rules_, self.blind)
+            found = enforce(self.tree_, leaf, rules, table.sensitive, suppress=suppress, persons=table.persons)
         cells = found.cells(self.tree_)
         if self.blind:
             check_blind(self.rules_, cells.of, table.sensitive, table.persons)
-        notes = self._notes()
-        if groups:
-            notes.append("of the earlier release that was named, no other is known of the same people")
+            settings["cuts"] = "blind"
         return publish(
             table,
             cells,
             self.rules_,
             method=type(self).__name__,
-            settings={
-                **self._facts(),
-                "leaves_merged": found.merged,
-                "suppression_allowed": float(self.suppress),
-                **({"cuts": "blind"} if self.blind else {}),
-            },
+            settings={**settings, "leaves_merged": found.merged, "suppression_allowed": suppress},
             notes=notes,
+            earlier=[house.seal for house in houses],
             **handing,
         )
 

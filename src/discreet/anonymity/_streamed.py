@@ -25,9 +25,11 @@ from discreet.anonymity._cells import Cells
 from discreet.anonymity._counted import Tally, Values
 from discreet.anonymity._frontier import enforce
 from discreet.anonymity._grid import NO_BIN
+from discreet.anonymity._hashed import check_key, hashed_columns
 from discreet.anonymity._kept import KeptCounter
 from discreet.anonymity._table import Coded, Plan
-from discreet.anonymity.release import ORDERS, _bounds, _centers, _flat, _hashed, _intervals, check_key, promise
+from discreet.anonymity.house import refuse_previous
+from discreet.anonymity.release import ORDERS, _bounds, _centers, _flat, _intervals, promise
 from discreet.anonymity.rules import Rules
 from discreet.anonymity.tree import Tree
 from discreet.engines.columns import column_batches
@@ -260,7 +262,9 @@ class _Shown:
         columns: dict[str, Any] = {name: values.take(cell) for name, values in self._cells.items()}
         columns |= {name: raw[name].take(picked) for name in self._others}
         if self._hashed:
-            columns |= _hashed(pa.table({name: raw[name] for name in self._hashed}), rows, self._key, self._domain)
+            columns |= hashed_columns(
+                pa.table({name: raw[name] for name in self._hashed}), rows, self._key, self._domain
+            )
         return pa.table({name: columns[name] for name in self._order})
 
 
@@ -310,6 +314,7 @@ class ToFile:
         *,
         form: str = "text",
         random_state: Any = None,
+        previous: Any = None,
         order: str = "shuffled",
         identifiers: str = "drop",
         key: bytes | None = None,
@@ -329,10 +334,12 @@ class ToFile:
         target : str or Path
             The file: Parquet by its suffix (``.parquet``, ``.pq``), CSV otherwise.
         output : {"interval", "center"}
-            As in `transform`; drawn rows ("sample") need the table in memory. So does comparing with a ``previous``
-            release.
+            As in `transform`; drawn rows ("sample") need the table in memory.
         form : {"text", "bounds"}
             As in `Release.save`.
+        previous : None
+            Refused: following everybody through all releases needs the table in memory, and a file written here leaves
+            no house file. People of whom more is to be released are released with `transform`.
         random_state, order, identifiers, key
             As in `transform`, in the same order for the same seed. To shuffle more rows than fit into memory, every
             row gets a random number when it comes and goes, as it is released, to one of 64 files by the first bits
@@ -353,6 +360,7 @@ class ToFile:
             If the second pass met other rows than the first.
         """
         check_is_fitted(self, "plan_")
+        refuse_previous(previous, "following everybody through all releases needs the table in memory")
         handing = Handing(output, form, order, identifiers, key, random_state)
         model: Any = self
         return release_file(

@@ -23,6 +23,7 @@ from discreet.anonymity._partitioner import IntArray, Partitioner
 from discreet.anonymity._persons import persons_by_class
 from discreet.anonymity._streamed import Counts, Decided, Putting, ToFile
 from discreet.anonymity._table import Coded, Plan, Table, read_table
+from discreet.anonymity.house import refuse_previous
 from discreet.anonymity.release import Release, publish
 from discreet.anonymity.rules import Rules, stacked
 from discreet.errors import InvalidArgument, InvalidType
@@ -154,7 +155,9 @@ class Generalization(ToFile, Partitioner):
                 return dict(zip(names, level, strict=True))
             level[max(open_, key=lambda j: (len(np.unique(codes[j])), -j))] += 1
 
-    def _recode(self, table: Table, output: str, handing: Mapping[str, Any]) -> Release:
+    def _recode(self, table: Table, output: str, given: Mapping[str, Any]) -> Release:
+        refuse_previous(given.get("previous"), "levels hold for a whole column, cells are not merged")
+        handing = {name: value for name, value in given.items() if name != "previous"}
         grids = table.plan.grids
         groups = self._groups()
         codes = [group[bins] for group, bins in zip(groups, table.bins, strict=True)]

@@ -14,6 +14,7 @@ from discreet.anonymity._partitioner import IntArray, Partitioner
 from discreet.anonymity._relaxed_kernels import grow_relaxed
 from discreet.anonymity._streamed import Putting, ToFile
 from discreet.anonymity._table import Table
+from discreet.anonymity.house import refuse_previous
 from discreet.anonymity.release import Release, publish
 from discreet.anonymity.rules import Rules, stacked
 from discreet.errors import InvalidArgument
@@ -115,6 +116,7 @@ class Mondrian(ToFile, Partitioner):
         """Grow the partition on these records and release them. Parameters as in `DensityTree.fit_transform`."""
         if _checks.choice("mode", self.mode, ("strict", "relaxed")) == "strict":
             return super().fit_transform(data, y, output, **handing)
+        refuse_previous(handing.pop("previous", None), "overlapping cells are not merged")
         table, _ = self._read(data)
         if any(name in self.hierarchies_ for name in table.plan.quasi):
             raise InvalidArgument("hierarchies", sorted(self.hierarchies_), "left out", 'mode="strict"')

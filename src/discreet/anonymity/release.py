@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,10 +19,11 @@ from discreet._dates import date_array
 from discreet._output import check_place, promise_place, write_with_promise
 from discreet.anonymity._cells import Cells
 from discreet.anonymity._grid import Grid
+from discreet.anonymity._hashed import hashed_columns
 from discreet.anonymity._kept import KeptCounter
 from discreet.anonymity._table import Coded, Plan, Table
-from discreet.domain import Date, Domain
-from discreet.engines.same import same_key
+from discreet.anonymity.house import House, Origin
+from discreet.domain import Date
 from discreet.errors import InvalidArgument
 from discreet.guarantee import Guarantee
 
@@ -83,6 +82,8 @@ class Release:
         Rows left out: to reach the promise, and for a missing quasi-identifier.
     bounds : pyarrow.Table
         The quasi-identifiers for programs: ``age_lower``, ``age_upper`` or, for categories, the list ``job_set``.
+    house : House
+        Who was published in which cell, for later releases to be checked against. For the keeper; never handed out.
 
     Examples
     --------
@@ -102,6 +103,7 @@ class Release:
     rows: IntArray
     suppressed: int
     dropped: int
+    _kept: Origin | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -114,6 +116,36 @@ class Release:
                 "output", "sample", "interval or center: a drawn row has no bounds", 'output="interval"'
             )
         return pa.table(_bounds(self.cells, self.cells.of[self.rows]))
+
+    @cached_property
+    def house(self) -> House:
+        """Who was published in which cell. It undoes the release: keep it as you keep the raw table.
+
+        Raises
+        ------
+        SchemaError
+            If the schema names no identifier and no person, or a row has none.
+        """
+        if self._kept is None:
+            raise InvalidArgument(
+                "house",
+                type(self).__name__,
+                "asked of a release by cells, where it was made: copies that were stored and changed values have none",
+                "DensityTree, Mondrian or Generalization",
+            )
+        return House.of(self._kept.table, self.cells, self._kept.required, self._kept.earlier)
+
+    def save_house(self, path: str | Path) -> None:
+        """Write the house file: what ``previous=`` of later releases takes. Only its owner may read it (mode 600)."""
+        self.house.save(path)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is pickled travels: nobody's identifiers go with it.
+        return {name: value for name, value in self.__dict__.items() if name not in ("_kept", "house")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__dict__["_kept"] = None
 
     def to_pandas(self) -> Any:
         """Return the table as a pandas data frame."""
@@ -168,6 +200,7 @@ def publish(
     order: str = "shuffled",
     identifiers: str = "drop",
     key: bytes | None = None,
+    earlier: Sequence[str] = (),
 ) -> Release:
     """Turn cells into a release.
 
@@ -186,6 +219,8 @@ def publish(
         sorted by age, the last of a class is the oldest. Rows that are drawn ("sample") come cell by cell.
     identifiers : {"drop", "hash"}
         Columns declared identifiers are left out, or replaced by a keyed hash (HMAC-SHA256, 16 hexadecimal digits).
+    earlier : sequence of str
+        Seals of the house files of the releases that the cells were checked against.
     """
     output = _checks.choice("output", output, OUTPUTS)
     order = _checks.choice("order", order, ORDERS)
@@ -207,7 +242,7 @@ def publish(
         columns = {**shown, **_others(table, rows)}
         kept = _kept_by(table, own, rows)
         if identifiers == "hash":
-            columns = {**_hashed(table.identifiers, rows, key, table.plan.domain), **columns}
+            columns = {**hashed_columns(table.identifiers, rows, key, table.plan.domain), **columns}
     names = _order_of(table, columns)
     figures = {
         "reached": reached,
@@ -222,7 +257,8 @@ def publish(
         stream=stream,
     )  # fmt: skip
     made = pa.table({name: columns[name] for name in names})
-    return Release(made, guarantee, cells, rows, suppressed, table.dropped)
+    origin = Origin(table, rules.to_dict(), tuple(earlier))
+    return Release(made, guarantee, cells, rows, suppressed, table.dropped, origin)
 
 
 def promise(
@@ -393,34 +429,6 @@ def _values(grid: Grid, bins: IntArray) -> pa.Array:
 def _others(table: Table, rows: IntArray) -> dict[str, pa.ChunkedArray]:
     picked = table.others.take(pa.array(rows))
     return {name: picked[name] for name in picked.column_names}
-
-
-def check_key(key: Any) -> None:
-    """Refuse a key that is too short to hash identifiers with."""
-    if not isinstance(key, bytes) or len(key) < 16:
-        shown = None if key is None else f"{len(key)} bytes"
-        raise InvalidArgument(
-            "key", shown, "at least 16 secret bytes to hash identifiers with", "key=secrets.token_bytes(32)"
-        )
-
-
-def _hashed(identifiers: pa.Table, rows: IntArray, key: bytes | None, domain: Domain) -> dict[str, pa.Array]:
-    """Hash what is compared, not what is spelled: one mark per person."""
-    if identifiers.num_columns:
-        check_key(key)
-    shown_columns = {}
-    for name in identifiers.column_names:
-        encoded = same_key(identifiers[name], domain.column(name)).dictionary_encode()
-        marks = [_mark(key or b"", name, value) for value in encoded.dictionary.to_pylist()]
-        hashed = pa.DictionaryArray.from_arrays(encoded.indices, pa.array(marks, pa.string())).dictionary_decode()
-        shown_columns[name] = hashed.take(pa.array(rows))
-    return shown_columns
-
-
-def _mark(key: bytes, name: str, value: Any) -> str | None:
-    if value is None:
-        return None
-    return hmac.new(key, f"{name}\0{value}".encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:16]
 
 
 def _flat(table: pa.Table) -> pa.Table:

@@ -24,6 +24,7 @@ from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
 
 LKind = Literal["distinct", "entropy", "recursive"]
 TKind = Literal["auto", "equal", "ordered", "hierarchical"]
@@ -164,6 +165,36 @@ class Rules:
         rows : ndarray of int64, optional
             How many equal rows each stands for; by default itself alone.
         """
+        sizes, people, diversities, distances, limits = self._by_class(classes, sensitive, persons, rows)
+        there = sizes > 0
+        worst = np.max if self.l_kind == "recursive" else np.min
+        names = [c.name for c in sensitive] if there.any() else []
+        return Reached(
+            k=int(people[there].min()) if there.any() else 0,
+            l={name: float(worst(diversities[there, q])) for q, name in enumerate(names)},
+            t={name: float(np.max(distances[there, q])) for q, name in enumerate(names)},
+            l_kind=self.l_kind,
+            t_kinds={name: _GROUND[limits.t_kind[q]] for q, name in enumerate(names)},
+            ok=bool(there.any()) and bool(self._kept(people, diversities, distances)[there].all()),
+        )
+
+    def kept(self, classes: Any, sensitive: Sequence[Coded], persons: IntArray | None = None) -> BoolArray:
+        """Tell of every class, from 0 on, whether it is empty or keeps the rules; arguments as in `measure`.
+
+        Examples
+        --------
+        >>> disease = Coded("disease", np.array([0, 0, 1, 1, 1, 0], np.int32), ["flu", "cold"], False)
+        >>> Rules(2, l_diversity=2).kept([0, 0, 0, 2, 2, 3], [disease]).tolist()
+        [True, True, False, False]
+        """
+        sizes, people, diversities, distances, _ = self._by_class(classes, sensitive, persons, None)
+        good: BoolArray = (sizes == 0) | self._kept(people, diversities, distances)
+        return good
+
+    def _by_class(
+        self, classes: Any, sensitive: Sequence[Coded], persons: IntArray | None, rows: IntArray | None
+    ) -> tuple[IntArray, IntArray, FloatArray, FloatArray, Limits]:
+        """Return rows and persons of every class, and by sensitive column its diversity and its distance."""
         of = np.asarray(classes, np.int64)
         kept = of >= 0
         alike = np.ones(len(of), np.int64) if rows is None else rows
@@ -175,28 +206,19 @@ class Rules:
         if sensitive:
             order = rows_by_class(of, starts)
             measure_classes(starts, order, stacked(sensitive, len(of)), alike, limits, diversities, distances)
-        there = sizes > 0
         people = sizes if persons is None else persons_by_class(of[kept], persons[kept], len(sizes))
-        worst = np.max if self.l_kind == "recursive" else np.min
-        names = [c.name for c in sensitive] if there.any() else []
-        return Reached(
-            k=int(people[there].min()) if there.any() else 0,
-            l={name: float(worst(diversities[there, q])) for q, name in enumerate(names)},
-            t={name: float(np.max(distances[there, q])) for q, name in enumerate(names)},
-            l_kind=self.l_kind,
-            t_kinds={name: _GROUND[limits.t_kind[q]] for q, name in enumerate(names)},
-            ok=bool(there.any()) and self._keeps(people[there], diversities[there], distances[there]),
-        )
+        return sizes, people, diversities, distances, limits
 
-    def _keeps(self, sizes: IntArray, diversities: FloatArray, distances: FloatArray) -> bool:
-        good = bool((sizes >= self.k).all())
+    def _kept(self, people: IntArray, diversities: FloatArray, distances: FloatArray) -> BoolArray:
+        good: BoolArray = people >= self.k
         if self.l_on:
             assert self.l_diversity is not None
             recursive = self.l_kind == "recursive"
-            good &= bool((diversities < self.c).all() if recursive else (diversities >= self.l_diversity - 1e-9).all())
+            diverse = diversities < self.c if recursive else diversities >= self.l_diversity - 1e-9
+            good = good & diverse.all(axis=1)
         if self.t_on:
             assert self.t_closeness is not None
-            good &= bool((distances <= self.t_closeness + 1e-9).all())
+            good = good & (distances <= self.t_closeness + 1e-9).all(axis=1)
         return good
 
     def limits(
