@@ -254,11 +254,12 @@ def _spelled(values: Any) -> Any:
 
 
 def _digits(value: Any) -> Any:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number)):
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
         return value
-    if value != value:  # not a number: missing
+    number = value.item() if isinstance(value, np.generic) else value
+    if number != number:  # not a number: missing
         return None
-    return str(int(value)) if value == value // 1 and abs(value) < 2**53 else str(value)
+    return str(int(number)) if float(number).is_integer() and abs(number) < 2**53 else str(number)
 
 
 def _text(values: Any) -> pa.Array:
