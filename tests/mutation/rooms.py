@@ -7,15 +7,36 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "clustering": (("clustering",), ("test_clustering_law.py",)),
     "synopses": (
         ("synopses",),
-        ("test_pipeline_law.py", "test_tree_law.py", "test_grid_lazy.py", "test_budgets.py", "test_tree.py"),
+        (
+            "test_whole_budget.py",
+            "test_pipeline_law.py",
+            "test_tree_law.py",
+            "test_grid_lazy.py",
+            "test_budgets.py",
+            "test_tree.py",
+        ),
     ),
     "ledgers": (
         ("_ledger", "_zcdp", "local._report_ledger", "metric.user_ledger"),
-        ("test_ledger.py", "test_guarantee.py", "test_metric_repeats.py", "test_local_repeats.py"),
+        (
+            "test_ledger.py",
+            "test_guarantee.py",
+            "test_budget_limits.py",
+            "test_metric_repeats.py",
+            "test_local_repeats.py",
+        ),
     ),
     "tables": (
         ("anonymity",),
-        ("test_anonymity_rules.py", "test_anonymity_tree.py", "test_anonymity_classical.py", "test_streamed_rows.py"),
+        (
+            "test_anonymity_rules.py",
+            "test_anonymity_risk.py",
+            "test_suppressed_rows.py",
+            "test_release_randomness.py",
+            "test_anonymity_tree.py",
+            "test_anonymity_classical.py",
+            "test_streamed_rows.py",
+        ),
     ),
     "numbers": (
         ("local.square_wave", "local.means", "local.mean_vectors", "noise._means", "noise._square_wave"),

@@ -46,7 +46,8 @@ def function_of(fault: Fault) -> Any:
     for part in fault.function.split("."):
         found = vars(found)[part]
     for inner in ("__func__", "fget", "func", "__wrapped__"):
-        found = getattr(found, inner, found) if not isinstance(found, FunctionType) or inner == "__wrapped__" else found
+        if not hasattr(found, "py_func"):  # a kernel is changed as a kernel
+            found = getattr(found, inner, found)
     return found
 
 
