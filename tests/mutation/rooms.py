@@ -9,6 +9,8 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("synopses",),
         (
             "test_whole_budget.py",
+            "test_privtree_draws.py",
+            "test_tree_level_law.py",
             "test_pipeline_law.py",
             "test_tree_law.py",
             "test_grid_lazy.py",
@@ -32,6 +34,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "test_anonymity_rules.py",
             "test_anonymity_risk.py",
             "test_suppressed_rows.py",
+            "test_rules_at_the_limit.py",
             "test_release_randomness.py",
             "test_anonymity_tree.py",
             "test_anonymity_classical.py",
@@ -40,7 +43,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "numbers": (
         ("local.square_wave", "local.means", "local.mean_vectors", "noise._means", "noise._square_wave"),
-        ("test_local_numbers.py",),
+        ("test_local_numbers.py", "test_metric_columns.py"),
     ),
     "oracles": (
         ("local", "noise._coins", "noise._coin_bytes", "noise._subsets", "noise._projective"),
