@@ -72,6 +72,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "test_exponential.py",
             "test_quantiles.py",
             "test_bounds.py",
+            "test_bounds_law.py",
             "test_max_norm.py",
             "test_grid_lazy.py",
         ),
