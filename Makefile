@@ -25,8 +25,8 @@ help:
 define install
 	@test -x $(1)/bin/python || $(PYTHON) -m venv $(1)
 	@$(if $(UV),true,$(1)/bin/python -m pip install --quiet --disable-pip-version-check uv || true)
-	@$(if $(UV),$(UV),$(1)/bin/python -m uv) pip install --quiet --python $(1)/bin/python -e '.[$(2)]' \
-	  || $(1)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[$(2)]'
+	@$(if $(UV),$(UV),$(1)/bin/python -m uv) pip install --quiet --python $(1)/bin/python -e '.[$(2)]' -e ./studies \
+	  || $(1)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[$(2)]' -e ./studies
 endef
 
 $(VENV)/.demo: pyproject.toml

@@ -34,8 +34,9 @@ from _bench import save, seconds, show
 from density_quality import _read, generated, leaves_of, our_leaves, ours
 from density_quality import peer as peer_tree
 from discreet import Domain, datasets
-from discreet.anonymity import DensityTree, Mondrian, _growth, risk
-from discreet.engines import _threads
+from discreet.anonymity import DensityTree, Mondrian, risk
+from discreet.anonymity.growth import grow
+from discreet.engines import threads
 
 HAS_MLPACK, HAS_PYCANON = find_spec("mlpack") is not None, find_spec("pycanon") is not None
 
@@ -49,10 +50,10 @@ def blobs(n: int, d: int, seed: int = 0) -> tuple[Any, Domain]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    before = _threads.WORKERS, _growth.WORKERS
-    _threads.WORKERS = _growth.WORKERS = 1
+    before = threads.WORKERS, grow.WORKERS
+    threads.WORKERS = grow.WORKERS = 1
     yield
-    _threads.WORKERS, _growth.WORKERS = before
+    threads.WORKERS, grow.WORKERS = before
 
 
 class Best:
@@ -117,7 +118,7 @@ def large(n: int) -> list[dict[str, Any]]:
         model = DensityTree(5, domain=domain, criterion=criterion)
         model.fit(X[:20_000])
         spent = seconds(lambda model=model: model.fit(X), repeat=1, warm=False)
-        rows.append(row(f"growth, {criterion}, {_growth.WORKERS} cores", f"{n:,} x 5", spent))
+        rows.append(row(f"growth, {criterion}, {grow.WORKERS} cores", f"{n:,} x 5", spent))
     return rows
 
 

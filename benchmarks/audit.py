@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from _bench import RESULTS, save, show
+from discreet.core.guarantee import zcdp_to_epsilon
 from discreet.evaluation import audit, bit_pattern_audit
-from discreet.guarantee import zcdp_to_epsilon
 
 LIBRARIES = {
     "discreet": "discreet",

@@ -28,9 +28,9 @@ from scipy.stats import t as student
 
 from _bench import RESULTS, save, show
 from discreet import datasets
-from discreet.local._alphabet import LETTERS
-from discreet.local.prefix import PrefixExtension
-from discreet.local.puzzle import FragmentPuzzle
+from discreet.local.strings.alphabet import LETTERS
+from discreet.local.strings.prefix import PrefixExtension
+from discreet.local.strings.puzzle import FragmentPuzzle
 
 TARGET = Path(__file__).parents[1] / "docs" / "images" / "heavy-hitters.png"
 SIZES = (20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)

@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from _bench import save, seconds, show
 from discreet.metric import NDLaplace, SphericalLaplace
-from discreet.noise import _row_words
+from discreet.noise.stream import row_words
 
 #: Columns, and rows of each run.
 SIZES = {1: 2_000_000, 2: 2_000_000, 7: 1_000_000, 50: 100_000, 500: 10_000}
@@ -52,11 +52,11 @@ def alone(work: Callable[[], object]) -> Callable[[], object]:
     """Let the noise take one core."""
 
     def run() -> object:
-        cores, _row_words.os.cpu_count = os.cpu_count, lambda: 1  # type: ignore[attr-defined]
+        cores, row_words.os.cpu_count = os.cpu_count, lambda: 1  # type: ignore[attr-defined]
         try:
             return work()
         finally:
-            _row_words.os.cpu_count = cores  # type: ignore[attr-defined]
+            row_words.os.cpu_count = cores  # type: ignore[attr-defined]
 
     return run
 

@@ -22,8 +22,9 @@ from sklearn.preprocessing import StandardScaler
 
 import _bench
 import discreet as dc
-from discreet.clustering import NoisyKMeans, _deconvolution, weighted_kmeans
+from discreet.clustering import NoisyKMeans, weighted_kmeans
 from discreet.clustering.kmeans import nearest
+from discreet.clustering.noisy import deconvolution
 from discreet.evaluation import Spread, nicv
 
 SEEDS_PUBLISHED = {0.5: 0.04, 1: 0.19, 2: 0.43, 3: 0.56, 5: 0.67, 9: 0.77}
@@ -115,15 +116,15 @@ def table(draws: int = 20) -> dict:
     """The table of deconvolution on four blobs: a fresh table and fresh noise in every draw."""
     names = ["noisy", "clipped", "remapped", "grid", "NoisyKMeans"]
     low, high = -np.ones(2), np.ones(2)
-    places = _deconvolution.grid(low, high, 31)
+    places = deconvolution.grid(low, high, 31)
     out = []
     for (n, rate), published in TABLE_PUBLISHED.items():
         law, runs = dc.metric.IsotropicLaw(2, rate), []
         for s in range(draws):
             X = unit(make_blobs(n, centers=4, cluster_std=0.6, random_state=s)[0])
             reference, Z = kmeans(X, 4), noisy(X, rate, s)
-            f = _deconvolution.densities(Z, places, law.log_density)
-            weights = _deconvolution.weights_by_em(f, np.ones(n), 100)
+            f = deconvolution.densities(Z, places, law.log_density)
+            weights = deconvolution.weights_by_em(f, np.ones(n), 100)
             remapped = (f * weights) @ places / (f @ weights)[:, None]
             sets = [kmeans(x, 4, 5).cluster_centers_ for x in (Z, np.clip(Z, -1, 1), remapped)]
             sets.append(weighted_kmeans(places, weights, 4).centers)

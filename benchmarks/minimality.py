@@ -22,7 +22,7 @@ from _bench import save, show
 from discreet import Domain
 from discreet.anonymity import DensityTree, Mondrian
 from discreet.errors import InvalidArgument
-from discreet.evaluation.minimality import minimality_attack
+from discreet.evaluation.attacks.minimality import minimality_attack
 
 VALUES, SHARES = ["a", "b", "c"], [0.7, 0.2, 0.1]
 METHODS = {"DensityTree": DensityTree, "Mondrian": Mondrian}

@@ -16,9 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from discreet import studies
-from discreet.studies._report import page
-from discreet.studies._runner import read_results
+import discreet_studies
+from discreet_studies.harness.report import page
+from discreet_studies.harness.runner import read_results
 
 DOCS = Path(__file__).parents[1] / "docs" / "studies"
 MARK = "<!-- from the results: benchmarks/study_pages.py -->"
@@ -26,12 +26,12 @@ MARK = "<!-- from the results: benchmarks/study_pages.py -->"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", default=studies.names(), metavar="NAME")
+    parser.add_argument("names", nargs="*", default=discreet_studies.names(), metavar="NAME")
     parser.add_argument("--results", type=Path, help="a folder of results instead of the committed ones")
     parser.add_argument("--no-pictures", action="store_true", help="leave the pictures as they are")
     chosen = parser.parse_args()
     for name in chosen.names:
-        study = studies.load(name)
+        study = discreet_studies.load(name)
         results = read_results(study, chosen.results)
         figures = study.pictures(results)
         if not chosen.no_pictures:

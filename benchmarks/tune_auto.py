@@ -48,11 +48,13 @@ import numpy as np
 from _bench import RESULTS, save, show
 from _generated import Table
 from discreet import Domain, GridSynopsis, PrivateKMeans, TreeSynopsis
-from discreet.clustering import _mixture, auto, cluster_synopsis, mixture, private_kmeans, weighted_kmeans
+from discreet.clustering import cluster_synopsis, mixture, weighted_kmeans
+from discreet.clustering.central import auto, private_kmeans
+from discreet.clustering.central import mixture as _mixture
 from discreet.evaluation import nicv
 from discreet.synopses import Synopsis, refine
-from discreet.synopses._common import open_release
-from discreet.synopses.grid_rules import rugnik_root
+from discreet.synopses.grid.rules import rugnik_root
+from discreet.synopses.opening import open_release
 
 Centers = Iterator[tuple[str, np.ndarray]]
 Cell = tuple[Table, float]

@@ -30,13 +30,12 @@ if TYPE_CHECKING:
         noise,
         planning,
         reporting,
-        studies,
         synopses,
     )
     from discreet.clustering import DPLloyd, PrivateKMeans
-    from discreet.domain import Box, Categorical, Date, Domain, Numeric
-    from discreet.guarantee import Guarantee, Ledger
-    from discreet.jobs import Job
+    from discreet.core.domain import Box, Categorical, Date, Domain, Numeric
+    from discreet.core.guarantee import Guarantee, Ledger
+    from discreet.jobs.job import Job
     from discreet.synopses import GridSynopsis, Synopsis, TreeSynopsis
 
 __all__ = [
@@ -70,13 +69,13 @@ __all__ = [
 ]
 
 _HOME = {
-    "Box": "discreet.domain",
-    "Categorical": "discreet.domain",
-    "Date": "discreet.domain",
-    "Domain": "discreet.domain",
-    "Numeric": "discreet.domain",
-    "Guarantee": "discreet.guarantee",
-    "Ledger": "discreet.guarantee",
+    "Box": "discreet.core.domain",
+    "Categorical": "discreet.core.domain",
+    "Date": "discreet.core.domain",
+    "Domain": "discreet.core.domain",
+    "Numeric": "discreet.core.domain",
+    "Guarantee": "discreet.core.guarantee",
+    "Ledger": "discreet.core.guarantee",
     "Job": "discreet.jobs",
     "DPLloyd": "discreet.clustering",
     "PrivateKMeans": "discreet.clustering",
@@ -103,7 +102,7 @@ _ROOMS = {
 
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
-        return import_module(f"discreet.{name}")
+        return import_module("discreet_studies" if name == "studies" else f"discreet.{name}")
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'discreet' has no attribute {name!r}")

@@ -18,11 +18,11 @@ import pyarrow.csv as pa_csv
 from sklearn.cluster import KMeans
 
 from discreet import datasets
-from discreet._output import write_whole
 from discreet.clustering import PrivateKMeans
+from discreet.core.guarantee import Guarantee
+from discreet.core.output import write_whole
 from discreet.errors import DataSourceError
 from discreet.evaluation import nicv
-from discreet.guarantee import Guarantee
 from discreet.synopses import Synopsis
 
 FloatArray = npt.NDArray[np.float64]
@@ -127,7 +127,7 @@ def write(
         "guarantee.json": "the promise, the ledger, the assumptions, the seal",
     }
     try:
-        from discreet._demo_picture import draw
+        from discreet.reporting.pages.demo import draw
     except ImportError:
         return files, "Install the extra 'plot' (pip install 'discreet[plot]') to get a picture too."
     draw(folder / "picture.html", synopsis, private, plain, table)

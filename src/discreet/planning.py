@@ -19,17 +19,18 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from discreet import _checks, local
-from discreet.clustering import auto
-from discreet.domain import Domain
+from discreet import local
+from discreet.clustering.central import auto
+from discreet.core import checks
+from discreet.core.domain import Domain
 from discreet.errors import InvalidArgument
-from discreet.metric.law import IsotropicLaw
+from discreet.metric.points.law import IsotropicLaw
 from discreet.noise import DiscreteLaplace
-from discreet.noise._max_norm import max_norm_variance
-from discreet.synopses import grid_rules
-from discreet.synopses._publish import FIXED_POINT
-from discreet.synopses._tree_settings import Settings
-from discreet.synopses.budgets import Plan as Division
+from discreet.noise.integer.max_norm import max_norm_variance
+from discreet.synopses.grid import rules
+from discreet.synopses.publishing import FIXED_POINT
+from discreet.synopses.tree.budgets import Plan as Division
+from discreet.synopses.tree.settings import Settings
 
 __all__ = ["Expectation", "Outlook", "outlook"]
 
@@ -171,18 +172,18 @@ def outlook(
     >>> found["private k-means"].release
     'a grid of 72 x 72 cells'
     """
-    n = _checks.whole("n", n, low=1, high=_MOST_ROWS)
-    d = _checks.whole("d", d, low=1, high=_MOST_AXES)
-    clusters = _checks.whole("clusters", clusters, low=1)
-    k = _checks.whole("k", k, low=1)
+    n = checks.whole("n", n, low=1, high=_MOST_ROWS)
+    d = checks.whole("d", d, low=1, high=_MOST_AXES)
+    clusters = checks.whole("clusters", clusters, low=1)
+    k = checks.whole("k", k, low=1)
     if k > n:
         raise InvalidArgument("k", k, f"at most the number of rows ({n})", "k=10")
-    values = _checks.whole("values", values, low=2, high=2**32)
-    budget = float(_checks.positive("epsilon", epsilon))
+    values = checks.whole("values", values, low=2, high=2**32)
+    budget = float(checks.positive("epsilon", epsilon))
     if not _LEAST <= budget <= _MOST:
         raise InvalidArgument("epsilon", epsilon, f"from {_LEAST:g} to {_MOST:g} for a forecast", "epsilon=1.0")
-    distance = float(_checks.positive("radius", radius))
-    target = None if target_error is None else float(_checks.positive("target_error", target_error))
+    distance = float(checks.positive("radius", radius))
+    target = None if target_error is None else float(checks.positive("target_error", target_error))
 
     def expect(
         question: str, method: str, model: str, release: str, reading: str, error: _Law, sense: str = "about"
@@ -297,8 +298,8 @@ def _leaf_error(n: int, d: int, epsilon: float) -> float:
 
 def _grid(n: int, d: int, clusters: int, epsilon: float) -> tuple[int, ...]:
     """Return the parts per axis that a grid synopsis would take."""
-    return grid_rules.axis_parts(
-        lambda e, axes, k: grid_rules.rugnik(n, e, axes, k),
+    return rules.axis_parts(
+        lambda e, axes, k: rules.rugnik(n, e, axes, k),
         Domain.box([0.0] * d, 1.0),
         n=float(n),
         epsilon=_left(epsilon),
@@ -331,7 +332,7 @@ def _excess(n: int, d: int, clusters: int, epsilon: float) -> float:
     """
     if d <= auto.FEW_AXES:
         parts = _grid(n, d, clusters, epsilon)[0]
-        bound = grid_rules.rugnik_bound(parts, float(n), _left(epsilon), d, clusters)
+        bound = rules.rugnik_bound(parts, float(n), _left(epsilon), d, clusters)
         return float(3 * clusters ** (2 / d) * bound / n)
     variance = max_norm_variance(FIXED_POINT / Fraction(repr(_left(epsilon))), d + 1) / FIXED_POINT**2
     std = math.sqrt(variance) / (2 * n / clusters)  # in declared widths

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow.csv as pa_csv
 
 import discreet as dc
-from discreet._audit_jobs import examine
-from discreet._output import promise_place
+from discreet.core.output import promise_place
+from discreet.jobs.audit import examine
 
 HERE = Path(__file__).parent
 COLOURS = ["red", "green", "blue", "pink", "grey"]

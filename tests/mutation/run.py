@@ -28,7 +28,7 @@ from typing import Any
 # Pools of threads do not live through a fork; what runs in one thread has none.
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "src")]
+sys.path[:0] = [str(HERE.parent / "support"), *(str(HERE.parents[1] / name) for name in ("src", "studies"))]
 
 import pytest  # noqa: E402
 

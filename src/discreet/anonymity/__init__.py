@@ -8,17 +8,17 @@
 (True, True)
 """
 
-from discreet.anonymity.density_tree import DensityTree
-from discreet.anonymity.disclosure import interval_disclosure, record_linkage
-from discreet.anonymity.generalization import Generalization
-from discreet.anonymity.hierarchy import Hierarchy
-from discreet.anonymity.house import House
-from discreet.anonymity.masking import NoiseAddition, RankSwapping
-from discreet.anonymity.microaggregation import Microaggregation
-from discreet.anonymity.mondrian import Mondrian
-from discreet.anonymity.release import Release
-from discreet.anonymity.risk import RiskReport, risk
-from discreet.anonymity.rules import Rules
+from discreet.anonymity.growth.hierarchy import Hierarchy
+from discreet.anonymity.methods.density_tree import DensityTree
+from discreet.anonymity.methods.generalization import Generalization
+from discreet.anonymity.methods.masking import NoiseAddition, RankSwapping
+from discreet.anonymity.methods.microaggregation import Microaggregation
+from discreet.anonymity.methods.mondrian import Mondrian
+from discreet.anonymity.release.house import House
+from discreet.anonymity.release.release import Release
+from discreet.anonymity.risk.disclosure import interval_disclosure, record_linkage
+from discreet.anonymity.risk.report import RiskReport, risk
+from discreet.anonymity.risk.rules import Rules
 
 __all__ = [
     "DensityTree",

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet import _checks
-from discreet._jit import jit
+from discreet.core import checks
+from discreet.core.jit import jit
 from discreet.errors import InvalidArgument
 
 IntArray = npt.NDArray[np.int64]
@@ -53,8 +53,8 @@ class ReferenceTree:
     mark = MARK
 
     def __init__(self, k: int, volume: str = "tight") -> None:
-        self.k = _checks.whole("k", k, low=2)
-        self.volume = _checks.choice("volume", volume, ("tight", "cell"))
+        self.k = checks.whole("k", k, low=2)
+        self.volume = checks.choice("volume", volume, ("tight", "cell"))
 
     def fit(self, X: Any) -> ReferenceTree:
         """Grow on a table of finite numbers."""

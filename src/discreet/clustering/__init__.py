@@ -5,14 +5,14 @@
 [[0.5], [9.0]]
 """
 
-from discreet.clustering._mixture import MixtureFit, mixture
-from discreet.clustering.auto import Choice, choose
-from discreet.clustering.cluster import ClusterResult, cluster_synopsis
+from discreet.clustering.central.auto import Choice, choose
+from discreet.clustering.central.lloyd import DPLloyd
+from discreet.clustering.central.mixture import MixtureFit, mixture
+from discreet.clustering.central.of_synopsis import ClusterResult, cluster_synopsis
+from discreet.clustering.central.private_kmeans import PrivateKMeans
 from discreet.clustering.kmeans import WeightedClusters, weighted_kmeans
-from discreet.clustering.lloyd import DPLloyd
-from discreet.clustering.noisy_clusters import NoisyClusters, cluster_after_noise
-from discreet.clustering.noisy_kmeans import NoisyKMeans
-from discreet.clustering.private_kmeans import PrivateKMeans
+from discreet.clustering.noisy.clusters import NoisyClusters, cluster_after_noise
+from discreet.clustering.noisy.kmeans import NoisyKMeans
 
 __all__ = [
     "Choice",

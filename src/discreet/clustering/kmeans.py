@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet import _checks, noise
+from discreet import noise
 from discreet.clustering import _kmeans_kernels as kernels
+from discreet.core import checks
 from discreet.errors import InvalidArgument, InvalidType
 
 FloatArray = npt.NDArray[np.float64]
@@ -69,13 +70,13 @@ def weighted_kmeans(points: Any, weights: Any, n_clusters: int, *, n_init: int =
     >>> weighted_kmeans([[0, 0], [0, 2], [8, 8]], [3, 1, 1], 2).centers.tolist()
     [[0.0, 0.5], [8.0, 8.0]]
     """
-    n_clusters = _checks.whole("n_clusters", n_clusters, low=1)
-    n_init = _checks.whole("n_init", n_init, low=1)
+    n_clusters = checks.whole("n_clusters", n_clusters, low=1)
+    n_init = checks.whole("n_init", n_init, low=1)
     places, masses = _read(points, weights)
     if len(places) <= n_clusters:
         centers, cost = places, 0.0
     else:
-        centers, cost = _search(places, masses, n_clusters, n_init, noise.generator(_checks.whole("seed", seed)))
+        centers, cost = _search(places, masses, n_clusters, n_init, noise.generator(checks.whole("seed", seed)))
     centers = centers[np.lexsort(centers.T[::-1])]
     return WeightedClusters(centers, mass_by(nearest(places, centers), masses, len(centers)), cost)
 

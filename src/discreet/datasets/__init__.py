@@ -8,12 +8,12 @@ that comes with each table is a constant written beside it, never the smallest a
 <Dataset patients: 1000 rows, columns age, cost, 15 clusters>
 """
 
-from discreet.datasets._dataset import Dataset
-from discreet.datasets._frequencies import Frequencies, anglicisms, frequencies
-from discreet.datasets._generators import mixture, patients, s_like
-from discreet.datasets._labelled import labelled, labelled_names
-from discreet.datasets._loaders import available, load
-from discreet.datasets._records import Records, adult, people
+from discreet.datasets.dataset import Dataset
+from discreet.datasets.frequencies import Frequencies, anglicisms, frequencies
+from discreet.datasets.generators import mixture, patients, s_like
+from discreet.datasets.labelled import labelled, labelled_names
+from discreet.datasets.loaders import available, load
+from discreet.datasets.records import Records, adult, people
 
 __all__ = [
     "Dataset",

@@ -22,16 +22,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet._schema_file import load_source
-from discreet.domain import Domain
-from discreet.engines.cells import CellMap, GridMap
-from discreet.engines.checkpoint import Checkpoint
-from discreet.engines.counts import CellCounts
-from discreet.engines.csv_file import CsvTable
-from discreet.engines.memory import ArrayTable, ArrowTable, PandasTable, PolarsTable
-from discreet.engines.parquet import ParquetTable
-from discreet.engines.part import Part
+from discreet.core.domain import Domain
+from discreet.core.schema_file import load_source
+from discreet.engines.passes.cells import CellMap, GridMap
+from discreet.engines.passes.checkpoint import Checkpoint
+from discreet.engines.passes.counts import CellCounts
 from discreet.engines.source import Source
+from discreet.engines.tables.csv_file import CsvTable
+from discreet.engines.tables.memory import ArrayTable, ArrowTable, PandasTable, PolarsTable
+from discreet.engines.tables.parquet import ParquetTable
+from discreet.engines.tables.part import Part
 from discreet.engines.writer import WrittenTable
 from discreet.errors import DataSourceError, InvalidType
 
@@ -121,7 +121,7 @@ def _table(data: Any) -> Part:
         if kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "polars":
             return PolarsTable(data)
         if kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "pyspark":
-            from discreet.engines.spark import SparkTable
+            from discreet.engines.tables.spark import SparkTable
 
             return SparkTable(data)
     expected = "a NumPy array, a pandas, Polars or Arrow table, a Spark frame, or a path"

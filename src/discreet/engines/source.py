@@ -12,18 +12,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from discreet import _checks
-from discreet.domain import Domain, FloatArray
-from discreet.engines._encode import Encoder
-from discreet.engines._progress import Meter
-from discreet.engines._threads import in_order
-from discreet.engines.cells import CellMap, GridMap
-from discreet.engines.checkpoint import Checkpoint
-from discreet.engines.counts import CellCounts
-from discreet.engines.gather import gather, units_of
-from discreet.engines.part import BATCH_SIZE, Part, Stored, is_divided, is_remote
-from discreet.engines.passes import Adder, CountPass, Keyed, Pass
-from discreet.engines.sums import BoxedMap, CellSums, SumsPass
+from discreet.core import checks
+from discreet.core.domain import Domain, FloatArray
+from discreet.engines.passes.cells import CellMap, GridMap
+from discreet.engines.passes.checkpoint import Checkpoint
+from discreet.engines.passes.counts import CellCounts
+from discreet.engines.passes.gather import gather, units_of
+from discreet.engines.passes.sums import BoxedMap, CellSums, SumsPass
+from discreet.engines.passes.tally import Adder, CountPass, Keyed, Pass
+from discreet.engines.progress import Meter
+from discreet.engines.tables.encode import Encoder
+from discreet.engines.tables.part import BATCH_SIZE, Part, Stored, is_divided, is_remote
+from discreet.engines.threads import in_order
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 T = TypeVar("T")
@@ -214,8 +214,8 @@ class _Encoding:
 
 def _checked(batch_size: Any, progress: Any) -> tuple[int, bool | None]:
     if progress is not None:
-        progress = _checks.choice("progress", progress, (True, False))
-    return _checks.whole("batch_size", batch_size, low=1), progress
+        progress = checks.choice("progress", progress, (True, False))
+    return checks.whole("batch_size", batch_size, low=1), progress
 
 
 def _identity(part: Part) -> tuple[object, ...]:

@@ -18,11 +18,11 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from discreet._output import check_place, promise_place, write_whole
-from discreet.engines.part import Stored
+from discreet.core.guarantee import Guarantee
+from discreet.core.output import check_place, promise_place, write_whole
 from discreet.engines.source import Source
+from discreet.engines.tables.part import Stored
 from discreet.errors import DataSourceError
-from discreet.guarantee import Guarantee
 
 PARQUET = (".parquet", ".pq")
 #: Rows that a `WrittenTable` shows.

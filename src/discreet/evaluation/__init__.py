@@ -5,8 +5,7 @@
 1.0
 """
 
-from discreet.evaluation._bounds import Power
-from discreet.evaluation.attacks import (
+from discreet.evaluation.attacks.all_attacks import (
     AveragingResult,
     GuessResult,
     NoiseLaw,
@@ -22,11 +21,16 @@ from discreet.evaluation.attacks import (
     membership_attack,
     reconstruction_attack,
 )
-from discreet.evaluation.audit import audit
-from discreet.evaluation.audit_result import AuditResult
-from discreet.evaluation.audited import AuditedMechanism, audited_mechanism, audited_mechanisms, audited_tables
-from discreet.evaluation.bit_patterns import BitPatterns, bit_pattern_audit
-from discreet.evaluation.exact_audit import ExactAudit, exact_audit
+from discreet.evaluation.attacks.rates import AttackResult, Rate
+from discreet.evaluation.attacks.table_attacks import inference, linkability, singling_out
+from discreet.evaluation.audits.bit_patterns import BitPatterns, bit_pattern_audit
+from discreet.evaluation.audits.black_box import audit
+from discreet.evaluation.audits.bounds import Power
+from discreet.evaluation.audits.exact import ExactAudit, exact_audit
+from discreet.evaluation.audits.neighbours import NeighbourPair, NeighbourSearch, audit_neighbours, neighbour_pairs
+from discreet.evaluation.audits.one_run import OneRunResult, one_run_audit, one_run_epsilon
+from discreet.evaluation.audits.recount import Recount, recount
+from discreet.evaluation.audits.result import AuditResult
 from discreet.evaluation.metrics import (
     Agreement,
     Spread,
@@ -37,11 +41,12 @@ from discreet.evaluation.metrics import (
     perturbation_distance,
     range_query_error,
 )
-from discreet.evaluation.neighbours import NeighbourPair, NeighbourSearch, audit_neighbours, neighbour_pairs
-from discreet.evaluation.one_run import OneRunResult, one_run_audit, one_run_epsilon
-from discreet.evaluation.rates import AttackResult, Rate
-from discreet.evaluation.recount import Recount, recount
-from discreet.evaluation.table_attacks import inference, linkability, singling_out
+from discreet.evaluation.registry.mechanisms import (
+    AuditedMechanism,
+    audited_mechanism,
+    audited_mechanisms,
+    audited_tables,
+)
 
 __all__ = [
     "Agreement",

@@ -21,8 +21,9 @@ from sklearn.metrics import (
     silhouette_score,
 )
 
-from discreet import _checks, noise
-from discreet.domain import Box
+from discreet import noise
+from discreet.core import checks
+from discreet.core.domain import Box
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses import Synopsis
 
@@ -318,12 +319,12 @@ def clustering_agreement(
         if stack.ndim != 3 or stack.shape[1] != len(truth):
             raise InvalidArgument("points", stack.shape, "rows of points, once or for each run", "points=Z")
         places = list(stack)
-    level = float(_checks.probability("confidence", confidence))
+    level = float(checks.probability("confidence", confidence))
     if len(runs) > 1:
         figures = np.array([_figures(truth, run, place) for run, place in zip(runs, places, strict=True)])
         spreads = [Spread.of(column, level) for column in figures.T]
     else:
-        resamples = _checks.whole("resamples", resamples, low=2)
+        resamples = checks.whole("resamples", resamples, low=2)
         spreads = _bootstrapped(truth, runs[0], places[0], level, resamples, noise.generator(seed))
     ari, ami, silhouette, index = spreads
     return Agreement(ari, ami, silhouette, index, len(runs))

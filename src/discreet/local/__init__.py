@@ -9,32 +9,32 @@
 (2, 2.0)
 """
 
-from discreet.local._memo import Memo
-from discreet.local._report_ledger import ReportLedger
-from discreet.local.bit_flip import BitFlip
 from discreet.local.consistency import consistent
-from discreet.local.count_mean import CountMeanSketch
-from discreet.local.counts import Counts
-from discreet.local.direct import DirectResponse
-from discreet.local.distributions import Distribution
 from discreet.local.estimates import Estimate
-from discreet.local.hadamard_response import HadamardResponse
-from discreet.local.hadamard_sketch import HadamardSketch
-from discreet.local.heavy import HeavyHitters
-from discreet.local.local_hashing import LocalHashing
-from discreet.local.mean_vectors import MeanVector
-from discreet.local.means import MeanEstimate, MeanResponse
-from discreet.local.planning import Plan, detection_limit, needed_epsilon, plan
-from discreet.local.prefix import PrefixExtension
-from discreet.local.projective import ProjectiveGeometry
-from discreet.local.puzzle import FragmentPuzzle
-from discreet.local.rappor import Rappor
-from discreet.local.repeats import change_visible, over_time, rappor_epsilon
-from discreet.local.reports import Reports
-from discreet.local.shuffling import ShuffledBound, shuffled, shuffled_delta
-from discreet.local.square_wave import SquareWave
-from discreet.local.subset import SubsetSelection
-from discreet.local.unary import UnaryEncoding
+from discreet.local.numbers.distributions import Distribution
+from discreet.local.numbers.mean_vectors import MeanVector
+from discreet.local.numbers.means import MeanEstimate, MeanResponse
+from discreet.local.numbers.square_wave import SquareWave
+from discreet.local.oracles.direct import DirectResponse
+from discreet.local.oracles.hadamard_response import HadamardResponse
+from discreet.local.oracles.local_hashing import LocalHashing
+from discreet.local.oracles.projective import ProjectiveGeometry
+from discreet.local.oracles.subset import SubsetSelection
+from discreet.local.oracles.unary import UnaryEncoding
+from discreet.local.planning.plan import Plan, detection_limit, needed_epsilon, plan
+from discreet.local.planning.shuffling import ShuffledBound, shuffled, shuffled_delta
+from discreet.local.repeated.bit_flip import BitFlip
+from discreet.local.repeated.memo import Memo
+from discreet.local.repeated.rappor import Rappor
+from discreet.local.repeated.repeats import change_visible, over_time, rappor_epsilon
+from discreet.local.repeated.report_ledger import ReportLedger
+from discreet.local.sketches.count_mean import CountMeanSketch
+from discreet.local.sketches.hadamard import HadamardSketch
+from discreet.local.strings.heavy import HeavyHitters
+from discreet.local.strings.prefix import PrefixExtension
+from discreet.local.strings.puzzle import FragmentPuzzle
+from discreet.local.wire.counts import Counts
+from discreet.local.wire.reports import Reports
 
 __all__ = [
     "BitFlip",

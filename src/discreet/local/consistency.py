@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from discreet import _checks
+from discreet.core import checks
 from discreet.errors import InvalidArgument
 
 FloatArray = npt.NDArray[np.float64]
@@ -45,9 +45,9 @@ def consistent(count: npt.ArrayLike, n: int, how: str = "simplex", std_error: An
     >>> consistent([70.0, 40.0, -6.0, -4.0], 100, "base-cut", std_error=[20.0] * 4).tolist()
     [70.0, 0.0, 0.0, 0.0]
     """
-    how = _checks.choice("how", how, CHOICES)
-    raw = _checks.numeric_column("count", count)
-    total = _checks.whole("n", n)
+    how = checks.choice("how", how, CHOICES)
+    raw = checks.numeric_column("count", count)
+    total = checks.whole("n", n)
     if not len(raw):
         return raw
     if how == "base-cut":

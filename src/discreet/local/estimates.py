@@ -11,9 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 from scipy.special import ndtri
 
-from discreet import _checks
+from discreet.core import checks
+from discreet.core.guarantee import Guarantee
 from discreet.errors import InvalidArgument
-from discreet.guarantee import Guarantee
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -88,8 +88,8 @@ class Estimate:
         of : {"count", "frequency"}
             The unit.
         """
-        confidence = float(_checks.probability("level", level))
-        unit = _checks.choice("of", of, ("count", "frequency"))
+        confidence = float(checks.probability("level", level))
+        unit = checks.choice("of", of, ("count", "frequency"))
         if self._ends is None:
             reach = float(ndtri(0.5 + confidence / 2)) * self.std_error
             low, high = self.count - reach, self.count + reach
@@ -100,7 +100,7 @@ class Estimate:
 
     def top(self, k: int) -> Estimate:
         """Return the ``k`` candidates with the largest estimates, largest first."""
-        order = np.argsort(-self.count, kind="stable")[: _checks.whole("k", k)]
+        order = np.argsort(-self.count, kind="stable")[: checks.whole("k", k)]
         return self._pick(order)
 
     def _pick(self, places: npt.NDArray[np.intp]) -> Estimate:
@@ -129,7 +129,7 @@ class Estimate:
 
     def noise_cut(self, level: float = 0.05) -> float:
         """Return z: an absent value exceeds so many standard errors with chance ``level``, all looked at together."""
-        chance = float(_checks.probability("level", level))
+        chance = float(checks.probability("level", level))
         return float(ndtri(1 - chance / max(len(self), self.tried or 0, 1)))
 
     def may_be_noise(self, level: float = 0.05) -> npt.NDArray[np.bool_]:
@@ -167,7 +167,7 @@ class Estimate:
 
     def plot(self, k: int = 30) -> Figure:
         """Draw the ``k`` largest estimates with their 95 % intervals."""
-        from discreet.local._plot import draw
+        from discreet.local.plot import draw
 
         return draw(self.top(k))
 

@@ -6,19 +6,19 @@
 (1, 2)
 """
 
-from discreet.metric._sphere import great_circle
-from discreet.metric.column_laplace import ColumnLaplace
-from discreet.metric.columns import Duchi, Hybrid, Piecewise
 from discreet.metric.comparison import equal_privacy
-from discreet.metric.law import IsotropicLaw
-from discreet.metric.nd_laplace import NDLaplace
-from discreet.metric.priv_unit import PrivUnit
-from discreet.metric.resampling import resampled_rate
-from discreet.metric.scaling import Scaling
-from discreet.metric.spherical import SphericalLaplace
-from discreet.metric.square_wave import SquareWave
-from discreet.metric.trajectory import Trajectory, TrajectoryReport
-from discreet.metric.user_ledger import UserLedger
+from discreet.metric.points.column_laplace import ColumnLaplace
+from discreet.metric.points.columns import Duchi, Hybrid, Piecewise
+from discreet.metric.points.law import IsotropicLaw
+from discreet.metric.points.nd_laplace import NDLaplace
+from discreet.metric.points.priv_unit import PrivUnit
+from discreet.metric.points.resampling import resampled_rate
+from discreet.metric.points.scaling import Scaling
+from discreet.metric.points.square_wave import SquareWave
+from discreet.metric.sphere.globe import great_circle
+from discreet.metric.sphere.spherical import SphericalLaplace
+from discreet.metric.users.trajectory import Trajectory, TrajectoryReport
+from discreet.metric.users.user_ledger import UserLedger
 
 __all__ = [
     "ColumnLaplace",

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from discreet import _checks
+from discreet.core import checks
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.metric._perturber import Perturber, checked_domain, numeric_names
-from discreet.metric.column_laplace import ColumnLaplace
-from discreet.metric.columns import Duchi, Hybrid, Piecewise
-from discreet.metric.nd_laplace import NDLaplace
-from discreet.metric.priv_unit import PrivUnit
-from discreet.metric.scaling import declared_scaling
-from discreet.metric.square_wave import SquareWave
+from discreet.metric.perturber import Perturber, checked_domain, numeric_names
+from discreet.metric.points.column_laplace import ColumnLaplace
+from discreet.metric.points.columns import Duchi, Hybrid, Piecewise
+from discreet.metric.points.nd_laplace import NDLaplace
+from discreet.metric.points.priv_unit import PrivUnit
+from discreet.metric.points.scaling import declared_scaling
+from discreet.metric.points.square_wave import SquareWave
 
 LOCAL: dict[str, type[Perturber]] = {
     "piecewise": Piecewise,
@@ -61,13 +61,13 @@ def equal_privacy(mechanism: str, epsilon: Any, domain: Any, **settings: Any) ->
     names = ("nd_laplace", *LOCAL)
     if not isinstance(mechanism, str):
         raise InvalidType("mechanism", mechanism, f"one of {', '.join(names)}", 'mechanism="piecewise"')
-    name = _checks.choice("mechanism", mechanism, names)
+    name = checks.choice("mechanism", mechanism, names)
     box = _box(domain)
     if isinstance(epsilon, NDLaplace):
         level = epsilon._numbers(box).spending.parameters["epsilon_at_diameter"]
         total = math.inf if level == "inf" else float(level)
     else:
-        _checks.budget("epsilon", epsilon)
+        checks.budget("epsilon", epsilon)
         total = epsilon
     if name != "nd_laplace":
         return LOCAL[name](epsilon=total, domain=domain, **settings)

@@ -5,20 +5,20 @@
 [1, 1, 5]
 """
 
-from discreet.noise._bounds import private_bounds
-from discreet.noise._coins import bernoulli, randomized_response
-from discreet.noise._exceedances import exceedances
-from discreet.noise._exponential import exponential
-from discreet.noise._gaussian import discrete_gaussian
-from discreet.noise._generator import Generator, generator
-from discreet.noise._geometric import geometric
-from discreet.noise._hashing import HashFamily, fingerprint
-from discreet.noise._laplace import discrete_laplace
-from discreet.noise._max_norm import max_norm_laplace
-from discreet.noise._order import RowOrder, beside, permutation
-from discreet.noise._quantiles import choose_cuts, quantiles, quantiles_from_counts
-from discreet.noise._uniform import below
-from discreet.noise.laws import DiscreteGaussian, DiscreteLaplace
+from discreet.noise.choice.bounds import private_bounds
+from discreet.noise.choice.exponential import exponential
+from discreet.noise.choice.quantiles import choose_cuts, quantiles, quantiles_from_counts
+from discreet.noise.hashing.families import HashFamily, fingerprint
+from discreet.noise.integer.exceedances import exceedances
+from discreet.noise.integer.gaussian import discrete_gaussian
+from discreet.noise.integer.geometric import geometric
+from discreet.noise.integer.laplace import discrete_laplace
+from discreet.noise.integer.laws import DiscreteGaussian, DiscreteLaplace
+from discreet.noise.integer.max_norm import max_norm_laplace
+from discreet.noise.reports.coins import bernoulli, randomized_response
+from discreet.noise.stream.generator import Generator, generator
+from discreet.noise.stream.order import RowOrder, beside, permutation
+from discreet.noise.stream.uniform import below
 
 __all__ = [
     "DiscreteGaussian",

@@ -10,9 +10,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from discreet._output import check_place, write_whole
+from discreet.core.output import check_place, write_whole
 from discreet.reporting.facts import report_facts
-from discreet.reporting.page import report_page
+from discreet.reporting.pages.report import report_page
 
 __all__ = ["report_facts", "report_page", "write_report"]
 

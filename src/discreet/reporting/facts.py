@@ -19,12 +19,12 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from discreet import anonymity, local
-from discreet._output import promise_place
 from discreet._version import __version__
-from discreet.domain import Categorical, Column, Domain
+from discreet.core.domain import Categorical, Column, Domain
+from discreet.core.guarantee import Guarantee
+from discreet.core.output import promise_place
 from discreet.engines import open as open_table
 from discreet.errors import DataSourceError, DiscreetError, FormatError
-from discreet.guarantee import Guarantee
 from discreet.reporting import views, words
 from discreet.synopses import Synopsis
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet._dates import date_text
-from discreet.domain import Categorical, Column, Date, FloatArray
+from discreet.core.dates import date_text
+from discreet.core.domain import Categorical, Column, Date, FloatArray
 from discreet.synopses import Synopsis
 
 NOT_DIVIDED = "not known: this column was not divided"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from discreet.guarantee import Guarantee, kept_text
+from discreet.core.guarantee import Guarantee, kept_text
 
 
 def for_lawyers(guarantee: Guarantee) -> list[str]:
@@ -13,7 +13,7 @@ def for_lawyers(guarantee: Guarantee) -> list[str]:
 
     Examples
     --------
-    >>> from discreet.guarantee import Ledger
+    >>> from discreet.core.guarantee import Ledger
     >>> ledger = Ledger(epsilon=1)
     >>> _ = ledger.spend("cells", 1, "parallel")
     >>> for_lawyers(Guarantee.from_ledger(ledger, model="central"))[0][:71]

@@ -13,18 +13,18 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from discreet.synopses.synopsis import Synopsis
-from discreet.synopses.tables import Count, HiddenCells, Marginal, TreeTable
+from discreet.synopses.artifact.synopsis import Synopsis
+from discreet.synopses.artifact.tables import Count, HiddenCells, Marginal, TreeTable
 
 if TYPE_CHECKING:
     from discreet.synopses import refine
-    from discreet.synopses.grid import GridSynopsis
-    from discreet.synopses.tree import TreeSynopsis
+    from discreet.synopses.grid.estimator import GridSynopsis
+    from discreet.synopses.tree.estimator import TreeSynopsis
 
 __all__ = ["Count", "GridSynopsis", "HiddenCells", "Marginal", "Synopsis", "TreeSynopsis", "TreeTable", "refine"]
 
 #: Loaded on first use: reading a synopsis does not need the methods that make one.
-_HOME = {"GridSynopsis": "discreet.synopses.grid", "TreeSynopsis": "discreet.synopses.tree"}
+_HOME = {"GridSynopsis": "discreet.synopses.grid.estimator", "TreeSynopsis": "discreet.synopses.tree.estimator"}
 
 
 def __getattr__(name: str) -> Any:

@@ -17,10 +17,10 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from discreet import _checks
+from discreet.core import checks
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.synopses._consistency import least_squares, rate_of
-from discreet.synopses.synopsis import Synopsis
+from discreet.synopses.artifact.synopsis import Synopsis
+from discreet.synopses.consistency import least_squares, rate_of
 
 __all__ = ["consistent", "project", "threshold"]
 
@@ -142,17 +142,17 @@ def threshold(
     ([0.0, 39.0], [0.0, 40.0])
     """
     _check(synopsis)
-    share = float(_checks.probability("keep_share", keep_share, closed=True))
+    share = float(checks.probability("keep_share", keep_share, closed=True))
     y = synopsis.weights.astype(np.float64)
     if isinstance(cut, str):
         limit, shown = noise_cut(synopsis), "ln(cells)/epsilon"
-        if _checks.choice("cut", cut, ("auto", "noise")) == "auto":
+        if checks.choice("cut", cut, ("auto", "noise")) == "auto":
             limit, shown = (
                 np.minimum(limit, share_cut(synopsis, share)),
                 f"{shown}, at least {share:g} of the rows kept",
             )
     else:
-        deviations = _checks.finite("cut", cut, fix='cut="auto"')
+        deviations = checks.finite("cut", cut, fix='cut="auto"')
         if deviations < 0:
             raise InvalidArgument("cut", cut, '"auto", "noise" or standard deviations, zero or more', 'cut="auto"')
         limit, shown = deviations * np.sqrt(synopsis.variances), f"{deviations:g} standard deviations"

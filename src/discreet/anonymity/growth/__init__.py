@@ -1,0 +1,1 @@
+"""How a partition is grown: grids, criteria, searches, the frozen tree."""

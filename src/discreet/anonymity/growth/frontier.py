@@ -1,0 +1,208 @@
+"""Enforcement for one release: from the root downwards, a node is split only if each child is empty or ok *in this
+release* (spec density-trees, 9.7.2). Where that stops are the published cells, the finest that keep the rules.
+
+Because the rules are closed under union, this is the same set that merging from the leaves upwards ends with.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.anonymity.growth.tree import Tree
+from discreet.anonymity.release.cells import Cells
+from discreet.anonymity.release.table import Coded
+from discreet.anonymity.risk.distances import Limits, is_ok, rows_by_class
+from discreet.anonymity.risk.persons import persons_by_node
+from discreet.anonymity.risk.rules import Rules, stacked
+from discreet.core.jit import jit
+from discreet.errors import InvalidArgument
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Enforced:
+    """Which cells a release publishes.
+
+    Attributes
+    ----------
+    node : ndarray of int64
+        The published node of every row; -1 for a row that is suppressed.
+    merged : int
+        How many leaves that hold rows are published as part of a larger cell.
+    suppressed : int
+        How many rows are left out.
+    """
+
+    node: IntArray
+    merged: int
+    suppressed: int
+
+    def cells(self, tree: Tree) -> Cells:
+        """Return the published cells that hold rows."""
+        nodes = np.flatnonzero(np.bincount(self.node[self.node >= 0], minlength=tree.n_nodes))
+        place = np.full(tree.n_nodes + 1, -1, np.int64)  # the last entry is for node -1
+        place[nodes] = np.arange(len(nodes))
+        of = place[self.node]
+        first, last = tree.cells
+        return Cells(tree.grids, first[nodes], last[nodes], of)
+
+
+def enforce(
+    tree: Tree,
+    leaf: IntArray,
+    rules: Rules,
+    sensitive: Sequence[Coded],
+    *,
+    suppress: float = 0.0,
+    persons: IntArray | None = None,
+    rows: IntArray | None = None,
+) -> Enforced:
+    """Find the cells of a release.
+
+    Parameters
+    ----------
+    tree : Tree
+        The frozen partition.
+    leaf : ndarray of int64
+        The leaf of every row.
+    rules : Rules
+        What every cell must keep, with the distributions of this release.
+    sensitive : sequence of Coded
+        The sensitive columns.
+    suppress : float
+        The share of the rows that may be left out where that spares others a larger cell: see `_in_the_way`. The
+        distributions change with it, so all is checked anew until nothing changes (9.4.4).
+    persons : ndarray of int64, optional
+        Whose row each is: then k counts persons.
+    rows : ndarray of int64, optional
+        How many equal rows each stands for; by default itself alone.
+    """
+    codes = stacked(sensitive, len(leaf))
+    kept = np.ones(len(leaf), bool)
+    allowed = math.floor(suppress * _size(kept, rows) + 1e-9)
+    while True:
+        limits = rules.limits(sensitive, kept, rows)
+        picked = [None if given is None else given[kept] for given in (persons, rows)]
+        fine, counts = _fine_nodes(tree, leaf[kept], codes[:, kept], limits, *picked)
+        doomed = _in_the_way(tree, fine, counts, allowed - _size(~kept, rows))
+        if not len(doomed):
+            break
+        edge = np.zeros(tree.n_nodes + 1, np.int64)
+        edge[doomed] += 1
+        np.subtract.at(edge, tree.ends[doomed], 1)
+        kept &= np.cumsum(edge)[leaf] == 0
+    refuse_root(rules, sensitive, kept, bool(fine[0]) and counts[0] > 0, persons, rows)
+    shown = _frontier(tree.column, tree.right, tree.ends, fine)
+    occupied = (tree.column < 0) & (counts > 0)
+    node = np.where(kept, shown[leaf], -1)
+    return Enforced(node, int((shown[occupied] != np.flatnonzero(occupied)).sum()), _size(~kept, rows))
+
+
+def _size(chosen: BoolArray, rows: IntArray | None) -> int:
+    """Return how many rows are chosen."""
+    return int(chosen.sum() if rows is None else rows[chosen].sum())
+
+
+def refuse_root(
+    rules: Rules,
+    sensitive: Sequence[Coded],
+    kept: BoolArray,
+    good: bool,
+    persons: IntArray | None = None,
+    rows: IntArray | None = None,
+) -> None:
+    """Refuse a table that does not keep the rules as a whole: no partition of it can (9.4.6)."""
+    if good:
+        return
+    n = _size(kept, rows) if persons is None else len(np.unique(persons[kept]))
+    if n < rules.k:
+        what = "records" if persons is None else "persons"
+        fix = f"k={n}" if n >= 2 else f"a table of at least two {what}"
+        raise InvalidArgument("k", rules.k, f"at most the number of {what} in the release ({n})", fix)
+    whole = rules.measure(np.where(kept, 0, -1), sensitive, rows=rows)
+    assert rules.l_diversity is not None  # of the whole table t is 0 and k is known to hold: only l can be broken
+    recursive = rules.l_kind == "recursive"
+    name, value = max(whole.l.items(), key=lambda x: x[1] if recursive else -x[1])
+    measured = f"the largest frequency is {value:.4g} times the tail" if recursive else f"it is {value:.4g}"
+    raise InvalidArgument(
+        "l_diversity",
+        rules.l_diversity,
+        f"within the {rules.l_kind} diversity of column {name!r} in the whole table ({measured})",
+        "a smaller l_diversity",
+    )
+
+
+def _fine_nodes(
+    tree: Tree,
+    leaf: IntArray,
+    codes: IntArray,
+    limits: Limits,
+    persons: IntArray | None = None,
+    rows: IntArray | None = None,
+) -> tuple[BoolArray, IntArray]:
+    """Tell for every node whether it is empty or ok, and count its records."""
+    own = np.bincount(leaf, minlength=tree.n_nodes)
+    held = tree.totals(own)
+    counts = held if rows is None else tree.totals(np.bincount(leaf, rows, minlength=tree.n_nodes).astype(np.int64))
+    people = counts if persons is None else persons_by_node(tree.parent, tree.levels, leaf, persons)
+    fine = (counts == 0) | (people >= limits.k)
+    if limits.l_on or limits.t_on:
+        # Leaves are numbered in the order of the subtrees: every node's records lie one behind the other.
+        starts = np.concatenate([[0], np.cumsum(own)])
+        alike = np.ones(len(leaf), np.int64) if rows is None else rows
+        _check_nodes(starts, held, counts, rows_by_class(leaf, starts), codes, alike, limits, fine)
+    return fine, counts
+
+
+def _in_the_way(tree: Tree, fine: BoolArray, counts: IntArray, allowed: int) -> IntArray:
+    """Return nodes whose records stand in the way of a split: the other child is ok and holds more records.
+
+    The cheapest first, by how many records each leaves out for one that gets a smaller cell, as many as are allowed.
+    """
+    if allowed <= 0:
+        return np.empty(0, np.int64)
+    shown = np.unique(_frontier(tree.column, tree.right, tree.ends, fine))
+    shown = shown[(tree.column[shown] >= 0) & fine[shown]]
+    left, right = shown + 1, tree.right[shown]
+    bad, good = np.where(fine[right], left, right), np.where(fine[right], right, left)
+    use = ~fine[bad] & fine[good] & (counts[bad] < counts[good])
+    bad, good = bad[use], good[use]
+    cheapest: IntArray = bad[np.argsort(counts[bad] / counts[good], kind="stable")]
+    return cheapest[np.cumsum(counts[cheapest]) <= allowed]
+
+
+@jit
+def _check_nodes(
+    start: Any, held: Any, counts: Any, order: Any, codes: Any, rows: Any, limits: Any, fine: Any
+) -> None:  # pragma: no cover
+    seen = np.zeros(limits.share.size, np.int64)
+    for node in range(counts.size):
+        if counts[node] > 0 and fine[node]:
+            seen[:] = 0
+            for p in range(start[node], start[node] + held[node]):
+                for q in range(codes.shape[0]):
+                    seen[codes[q, order[p]]] += rows[order[p]]
+            fine[node] = is_ok(seen, counts[node], limits)
+
+
+@jit
+def _frontier(column: Any, right: Any, ends: Any, fine: Any) -> Any:  # pragma: no cover
+    """Return for every node below it the node that is published."""
+    shown = np.empty(column.size, np.int64)
+    i = 0
+    while i < column.size:
+        if column[i] >= 0 and fine[i + 1] and fine[right[i]]:
+            shown[i] = i
+            i += 1
+        else:
+            shown[i : ends[i]] = i
+            i = ends[i]
+    return shown

@@ -1,0 +1,257 @@
+"""The public grid of a quasi-identifier: where cuts may lie, and how a stretch of it is written for people.
+
+Cuts follow the data, so they may only lie at points that were public before (spec density-trees, 9.1). A column's axis
+is divided into *bins* ``0..levels-1``: equal steps of a numeric column, the categories of a categorical one. If missing
+values have a branch of their own, they are one more bin behind the last. A cell covers a run of bins ``first..last`` of
+each column.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.anonymity.growth.date_grid import date_edges
+from discreet.core import checks
+from discreet.core.dates import date_text
+from discreet.core.domain import Categorical, Column, Date, FloatArray, Numeric
+from discreet.core.jit import jit
+from discreet.errors import InvalidArgument
+
+#: Steps of a numeric column unless the user says otherwise.
+DEFAULT_STEPS = 128
+#: Whole-numbered bounds get steps of a round size, at most so many of them.
+MOST_ROUND_STEPS = 256
+#: Narrower bounds may hold fractions, so they get steps below 1.
+FEWEST_WHOLE_STEPS = 20
+MOST_LEVELS = 2**15
+#: Stands for the bin of a missing value that has none.
+NO_BIN = 2**16 - 1
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The bins of one column.
+
+    Attributes
+    ----------
+    column : Numeric or Categorical
+        The declaration.
+    edges : tuple of float
+        Numeric: the ``levels + 1`` grid points, from the lower bound to the upper. Categorical: empty.
+    order : tuple of int
+        Categorical: the number of the category in each bin. Numeric: empty.
+
+    Examples
+    --------
+    >>> grid = make_grid(Numeric("age", 0, 120))
+    >>> grid.levels, grid.text(34, 40), grid.text(90, 119), grid.text(0, 119)
+    (120, '[34, 41)', '[90, 120]', '[0, 120]')
+    >>> make_grid(Categorical("job", ["cook", "smith", "nurse"])).text(0, 1)
+    '{cook, smith}'
+    """
+
+    column: Column
+    edges: tuple[float, ...] = ()
+    order: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.column.name
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the column has bounds rather than categories."""
+        return isinstance(self.column, Numeric)
+
+    @property
+    def levels(self) -> int:
+        """Number of bins, the one for missing values not counted."""
+        return len(self.edges) - 1 if self.numeric else len(self.order)
+
+    @property
+    def own_missing(self) -> bool:
+        """Whether missing values have a bin of their own, number ``levels``."""
+        return self.column.missing == "own"
+
+    @property
+    def n_bins(self) -> int:
+        """Number of bins, all counted."""
+        return self.levels + self.own_missing
+
+    def bins(self, coordinates: FloatArray) -> IntArray:
+        """Return the bin of every coordinate (as the engines give them); -1 for missing without a bin of their own."""
+        found = np.empty(len(coordinates), np.uint16)
+        self.write_bins(coordinates, found)
+        return np.where(found == NO_BIN, -1, found.astype(np.int64))
+
+    def write_bins(self, coordinates: FloatArray, out: npt.NDArray[np.uint16]) -> int:
+        """Write the bin of every coordinate, `NO_BIN` for missing without a bin; return how many have none."""
+        missing = self.levels if self.own_missing else NO_BIN
+        if self._even:
+            return int(_even_bins(coordinates, self._edges, missing, out))
+        lost = np.isnan(coordinates)
+        if self.numeric:
+            found = np.searchsorted(self._edges[1:-1], coordinates, side="right")
+        else:
+            place = np.empty(len(self.order) + 1, np.int64)
+            place[list(self.order)] = np.arange(len(self.order))
+            found = place[np.where(lost, 0, coordinates).astype(np.int64).clip(0, len(self.order) - 1)]
+        out[:] = np.where(lost, missing, found)
+        return 0 if self.own_missing else int(np.count_nonzero(lost))
+
+    @cached_property
+    def _edges(self) -> FloatArray:
+        return np.array(self.edges)
+
+    @cached_property
+    def _even(self) -> bool:
+        """Whether division finds the bin or one next to it."""
+        width = self._edges[-1] - self._edges[0] if self.numeric else math.inf
+        if not 0 < width < math.inf:
+            return False
+        off = (self._edges - self._edges[0]) / width * self.levels - np.arange(self.levels + 1)
+        return bool(np.abs(off).max() < 0.5)
+
+    def bounds(self, first: int, last: int) -> tuple[float, float] | None:
+        """Return the numeric ends of a run of bins; None if it holds no number."""
+        if not self.numeric or first >= self.levels:
+            return None
+        return self.edges[first], self.edges[min(last, self.levels - 1) + 1]
+
+    def categories(self, first: int, last: int) -> list[Any] | None:
+        """Return the categories of a run of bins; None for a numeric column."""
+        if self.numeric:
+            return None
+        assert isinstance(self.column, Categorical)
+        return [self.column.categories[self.order[b]] for b in range(first, min(last, self.levels - 1) + 1)]
+
+    def text(self, first: int, last: int) -> str:
+        """Write a run of bins for people: ``[34, 41)``, ``{cook, smith}``, ``[90, 120] or missing``."""
+        if first >= self.levels:
+            return "missing"
+        ends = self.bounds(first, last)
+        if ends is not None:
+            closed = "]" if last >= self.levels - 1 else ")"
+            point = date_text if isinstance(self.column, Date) else number_text
+            written = f"[{point(ends[0])}, {point(ends[1])}{closed}"
+        else:
+            members = self.categories(first, last) or []
+            written = str(members[0]) if len(members) == 1 else "{" + ", ".join(map(str, members)) + "}"
+            if len(members) == self.levels > 1:
+                written = "*"
+        return written + (" or missing" if last >= self.levels else "")
+
+    def centers(self) -> FloatArray:
+        """Return a representative coordinate of every bin, on the column's own axis; NaN for the missing bin."""
+        if self.numeric:
+            edges = np.array(self.edges)
+            middle = (edges[:-1] + edges[1:]) / 2
+        else:
+            middle = np.array(self.order) + 0.5
+        return np.append(middle, np.nan) if self.own_missing else middle
+
+
+def make_grid(column: Column, steps: Any = None, order: tuple[int, ...] | None = None) -> Grid:
+    """Make the public grid of a column from its declaration alone.
+
+    Parameters
+    ----------
+    column : Numeric or Categorical
+        The declaration.
+    steps : None, int, str or list
+        Numeric: how many equal steps, or the inner grid points themselves. None: steps of a round size where the bounds
+        are whole numbers (1 if that makes 20 to 256 of them), else 128 of them. Dates: see `date_edges`.
+    order : tuple of int, optional
+        Categorical: the numbers of the categories in the order of the bins, such as that of a hierarchy.
+
+    Examples
+    --------
+    >>> make_grid(Numeric("x", 0, 1), 4).edges
+    (0.0, 0.25, 0.5, 0.75, 1.0)
+    >>> [make_grid(Numeric("x", 0, high)).levels for high in (1, 10, 16, 120, 100_000)]
+    [100, 200, 160, 120, 200]
+    """
+    label = f"grid of column {column.name!r}"
+    if isinstance(column, Categorical):
+        if len(column.categories) > MOST_LEVELS:
+            what, fix = f"a column of at most {MOST_LEVELS}", "grouping the categories first"
+            raise InvalidArgument(f"categories of column {column.name!r}", len(column.categories), what, fix)
+        return Grid(column, order=order or tuple(range(len(column.categories))))
+    if isinstance(column, Date):
+        return Grid(column, edges=date_edges(column, steps))
+    low, high = column.low, column.high
+    if steps is None:
+        steps = _round_steps(low, high)
+    if isinstance(steps, (list, tuple, np.ndarray)):
+        inner = [checks.finite(label, s) for s in steps]
+        if any(not a < b for a, b in zip([low, *inner], [*inner, high], strict=True)):
+            raise InvalidArgument(
+                label, list(steps), f"rising points strictly between {low:g} and {high:g}", "grid=128"
+            )
+        return Grid(column, edges=(low, *inner, high))
+    count = checks.whole(label, steps, low=1, high=MOST_LEVELS)
+    # low + i (high - low)/count, each rounded once: 0.3 prints as 0.3
+    edges = low + (high - low) * np.arange(count) / count
+    return Grid(column, edges=(*edges.tolist(), high))
+
+
+def _round_steps(low: float, high: float) -> int:
+    """Return how many steps of a round size (1, 2 or 5 times a power of ten) divide the bounds.
+
+    The smallest size that makes at most 256 steps; whole numbers get steps of at least 1 where that leaves 20 of them.
+    """
+    width = high - low
+    if low != math.floor(low) or high != math.floor(high) or width > 2**53:
+        return DEFAULT_STEPS
+    if FEWEST_WHOLE_STEPS <= width <= MOST_ROUND_STEPS:
+        return int(width)
+    sizes = (factor * Fraction(10) ** power for power in range(-2, 17) for factor in (1, 2, 5))
+    step = next(size for size in sizes if width / size <= MOST_ROUND_STEPS)
+    return int(width / step) if Fraction(width) % step == 0 else DEFAULT_STEPS
+
+
+def number_text(number: float) -> str:
+    """Write a grid point as people do: no trailing zeros, no more digits than needed.
+
+    Examples
+    --------
+    >>> number_text(34.0), number_text(0.1), number_text(1e6)
+    ('34', '0.1', '1000000')
+    """
+    if number == math.floor(number) and abs(number) < 1e15:
+        return str(int(number))
+    return f"{number:.12g}"
+
+
+@jit
+def _even_bins(coordinates: Any, edges: Any, missing: int, out: Any) -> int:  # pragma: no cover
+    """Write the bins on a grid of equal steps.
+
+    Division only says where to look: a bin must agree with the edges as they are printed.
+    """
+    last = edges.size - 2
+    low, scale = edges[0], (last + 1) / (edges[last + 1] - edges[0])
+    lost = 0
+    for i in range(coordinates.size):
+        value = coordinates[i]
+        if np.isnan(value):
+            out[i] = missing
+            lost += 1
+            continue
+        at = int(min(max((value - low) * scale, 0.0), float(last)))
+        while at > 0 and value < edges[at]:
+            at -= 1
+        while at < last and value >= edges[at + 1]:
+            at += 1
+        out[i] = at
+    return lost if missing > last + 1 else 0

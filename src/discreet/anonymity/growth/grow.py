@@ -1,0 +1,210 @@
+"""Growth: a table in, a partition out. Prepares the arrays, grows the top, then the subtrees on all cores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.anonymity.growth import criteria
+from discreet.anonymity.growth._cell_kernels import MOST_COUNTERS, grow_by_cell, pack
+from discreet.anonymity.growth.grid import Grid
+from discreet.anonymity.growth.growth_kernels import LEAF, PENDING, grow
+from discreet.anonymity.growth.lookahead import Growth, grow_ahead
+from discreet.anonymity.growth.search_kernels import Labels, Settings, Space
+from discreet.anonymity.growth.tree import Tree, grid_shares
+from discreet.anonymity.release.table import Bins, Coded
+from discreet.anonymity.risk.distances import Limits
+from discreet.engines.threads import WORKERS, in_order
+
+IntArray = npt.NDArray[np.int64]
+#: Grows on rows ``a .. b - 1``: see `grow`.
+Run = Callable[[int, int, IntArray, IntArray, int, int], tuple[IntArray, IntArray]]
+
+#: Below so many rows the threads cost more than they bring.
+_THREADED = 1 << 14
+#: Places on a grid of given points, in units.
+_FINE = 1 << 24
+#: A numeric target with more values than this is taken in classes of equal size.
+_MOST_CLASSES, _CLASSES = 32, 10
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A tree, how many rows each of its nodes has, and the leaf (a node number) of every row."""
+
+    tree: Tree
+    counts: IntArray
+    leaf: IntArray
+
+
+def grow_tree(
+    bins: Bins,
+    grids: Sequence[Grid],
+    limits: Limits,
+    *,
+    criterion: str,
+    sensitive: IntArray | None = None,
+    target: Coded | None = None,
+    min_share: float = 0.02,
+    max_depth: int = 64,
+    tiers: Mapping[int, IntArray] | None = None,
+    weight: float = 1.0,
+    ahead: int = 0,
+    threads: bool = True,
+) -> Grown:
+    """Grow a partition of the rows ``bins`` (columns by rows) whose every cell is ok.
+
+    Parameters
+    ----------
+    limits : Limits
+        The rules; the root must be ok.
+    criterion : str
+        One of `discreet.anonymity.growth.criteria.NAMES`.
+    sensitive : ndarray
+        Sensitive values as `discreet.anonymity.risk.rules.stacked` numbers them.
+    target : Coded
+        The label for criterion "label".
+    tiers : mapping
+        From the number of a column to `Hierarchy.tiers`, for columns with a hierarchy.
+    weight : float
+        For criterion "label": what the share of information on the target that a cut gives counts; the rest is for the
+        share of the common spread that it takes away.
+    ahead : int
+        For criterion "label": how many of the upper levels are cut with a look ahead; see `_lookahead`.
+    threads : bool
+        Whether to use more than one; the result is the same.
+    """
+    n = bins.shape[1]
+    space = make_space(grids, tiers or {})
+    if criterion in ("factor", "label"):
+        space = space._replace(axes=criteria.common_axes(bins, space.places))
+    labels = _labels(sensitive, target if criterion == "label" else None, weight)
+    settings = Settings(criteria.NAMES.index(criterion), float(min_share), int(max_depth))
+    low = np.zeros(len(grids), np.int64)
+    high = np.array([g.n_bins - 1 for g in grids], np.int64)
+    by_counts = criterion == "cell" and not limits.l_on and not limits.t_on and space.places.size <= MOST_COUNTERS
+    ids = np.arange(n, dtype=np.int32 if by_counts else np.int64)
+    # Copies, also of one column: the kernels move rows.
+    rows = _in_words(bins, int(high.max())) if by_counts else np.array(bins.T, order="C")
+
+    def run(a: int, b: int, low: IntArray, high: IntArray, depth: int, hand_over: int) -> tuple[IntArray, IntArray]:
+        if not by_counts:
+            return grow(rows[a:b], ids[a:b], low, high, depth, space, limits, labels, settings, hand_over)
+        few = (limits.k, settings.min_share, settings.max_depth)
+        words = rows.view(np.uint64)
+        return grow_by_cell(rows[a:b], words[a:b], ids[a:b], low, high, depth, space, *few, hand_over)
+
+    if ahead and criterion == "label":
+        nodes = grow_ahead(rows, ids, low, high, 0, ahead, Growth(space, limits, labels, settings))
+    elif not threads or WORKERS < 2 or n < _THREADED:
+        nodes, _ = run(0, n, low, high, 0, 0)
+    else:
+        nodes = _grow_on_all_cores(run, n, low, high)
+    column, cut, right, used = np.ascontiguousarray(nodes[:, :4].T)
+    tree = Tree(tuple(grids), column, cut, right, np.where(used == LEAF, -1, used))
+    counts = nodes[:, 5] - nodes[:, 4]
+    leaves = np.flatnonzero(column < 0)
+    leaf = np.empty(n, np.int64)
+    leaf[ids] = np.repeat(leaves, counts[leaves])  # leaves come in the order of their rows
+    return Grown(tree, counts, leaf)
+
+
+def _in_words(bins: Bins, highest: int) -> npt.NDArray[Any]:
+    """Copy the bins to rows of whole words, in bytes if they fit."""
+    size = 1 if highest < 256 else 2
+    rows = np.zeros((bins.shape[1], -(-len(bins) * size // 8) * 8 // size), np.uint8 if size == 1 else np.uint16)
+    pack(bins, rows)
+    return rows
+
+
+def _grow_on_all_cores(run: Run, n: int, low: IntArray, high: IntArray) -> IntArray:
+    """Grow the top, hand the small nodes to threads, and put the pieces where the top left off."""
+    top, cells = run(0, n, low, high, 0, n // 16)
+    waiting = np.flatnonzero(top[:, 3] == PENDING)
+    begin, end, depth = top[waiting, 4], top[waiting, 5], top[waiting, 6]
+    # Neighbours share a task, so that slivers do not cost a task each.
+    task = np.cumsum(end - begin) * 16 // n
+    batches = [np.flatnonzero(task == t) for t in np.unique(task)]
+
+    def work(batch: IntArray) -> list[IntArray]:
+        found = []
+        for i in batch:
+            nodes, _ = run(int(begin[i]), int(end[i]), cells[i, 0], cells[i, 1], int(depth[i]), 0)
+            nodes[:, 4:6] += begin[i]
+            found.append(nodes)
+        return found
+
+    grown = [nodes for found in in_order(work, batches) for nodes in found]
+    return _stitch(top, waiting, grown)
+
+
+def _stitch(top: IntArray, waiting: IntArray, grown: list[IntArray]) -> IntArray:
+    """Put each grown piece in the place of its node; nodes keep their depth-first order."""
+    sizes = np.ones(len(top), np.int64)
+    sizes[waiting] = [len(nodes) for nodes in grown]
+    place = np.concatenate([[0], np.cumsum(sizes)])
+    whole = np.empty((place[-1], top.shape[1]), np.int64)
+    kept = np.ones(len(top), bool)
+    kept[waiting] = False
+    whole[place[:-1][kept]] = top[kept]
+    inner = place[:-1][kept & (top[:, 2] >= 0)]
+    whole[inner, 2] = place[whole[inner, 2]]
+    for node, piece in zip(waiting, grown, strict=True):
+        start = place[node]
+        piece[piece[:, 2] >= 0, 2] += start
+        whole[start : start + len(piece)] = piece
+    return whole
+
+
+def make_space(grids: Sequence[Grid], tiers: Mapping[int, IntArray]) -> Space:
+    """Lay the grids out for the kernels. The bin of missing values is one step wide, behind the last."""
+    d, most = len(grids), max(g.n_bins for g in grids)
+    edges = np.zeros((d, most + 1))
+    places = np.zeros((d, most), np.int64)
+    units, steps = np.empty(d), np.ones(d, np.int64)
+    missing = np.full(d, -1, np.int64)
+    tier = np.zeros((d, most + 1), np.int64)
+    form = np.zeros(d, np.int64)
+    for j, grid in enumerate(grids):
+        points = grid_shares(grid)
+        edges[j, : len(points)] = points
+        edges[j, len(points) :] = points[-1]
+        widths = np.diff(points[: grid.levels + 1])
+        if np.ptp(widths) < 1e-9 * widths.mean():
+            places[j, : grid.n_bins] = np.arange(grid.n_bins)
+            units[j] = 1 / grid.levels
+        else:
+            middles = np.rint((points[:-1] + points[1:]) / 2 * _FINE).astype(np.int64)
+            places[j, : grid.n_bins] = middles
+            units[j], steps[j], form[j] = 1 / _FINE, _FINE // grid.levels, 1
+        if grid.own_missing:
+            missing[j] = grid.levels
+        if j in tiers:
+            tier[j, 1 : grid.levels] = tiers[j]
+            form[j] = 2
+    return Space(edges, places, units, steps, missing, tier, form, np.zeros((0, d)))
+
+
+def _labels(sensitive: IntArray | None, target: Coded | None, weight: float) -> Labels:
+    values = np.empty((0, 0), np.int64) if sensitive is None else sensitive
+    if target is None:
+        return Labels(values, np.empty(0, np.int64), 0, np.zeros(2))
+    codes, classes = label_codes(target)
+    share = np.bincount(codes, minlength=1) / max(len(codes), 1)
+    entropy = -float(share @ np.log(share, out=np.zeros(len(share)), where=share > 0))
+    worth = np.array([weight / (len(codes) * entropy) if entropy > 0 else 0.0, 1.0 - weight])
+    return Labels(values, codes, classes, worth)
+
+
+def label_codes(target: Coded) -> tuple[IntArray, int]:
+    """Return the classes of a target, and how many there are: its values, or ranges of them with as many records."""
+    codes, classes = target.codes.astype(np.int64), len(target.labels)
+    if target.ordered and classes > _MOST_CLASSES:
+        ahead = np.cumsum(np.bincount(codes, minlength=classes)) - 1
+        codes = (ahead * _CLASSES // len(codes))[codes]
+        classes = _CLASSES
+    return codes, classes

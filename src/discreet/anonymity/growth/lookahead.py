@@ -1,0 +1,243 @@
+"""Cuts chosen by what comes after them: for supervised trees of small tables.
+
+The cut that tells most about a label by itself is not always the one to begin with: where the label depends on columns
+together, a cut that tells little may be what lets the next ones tell much. Here a cut of the upper levels is judged by
+the tree that grows below it: for each of a few cuts both sides are grown some levels further by the plain rule, and the
+cut is taken whose cells keep most of label and common spread. The cut that the plain rule would take is always among
+them, and of cuts whose cells keep as much the one that tells most by itself is taken. Only cuts that keep the rules are
+looked at, nothing is random, and growth below the upper levels is plain.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.anonymity.growth.criteria import factor_gains, label_gains
+from discreet.anonymity.growth.growth_kernels import grow, part
+from discreet.anonymity.growth.search_kernels import (
+    SMALL,
+    Labels,
+    Settings,
+    Space,
+    count_block,
+    describe,
+    groups_by_count,
+    groups_by_sorting,
+    list_cuts,
+    make_scratch,
+)
+from discreet.anonymity.risk.distances import Limits, is_ok
+from discreet.core.jit import jit
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+#: Levels whose cuts are chosen so, and levels that are grown below a cut to judge it.
+LEVELS, _HORIZON = 3, 3
+#: Cuts of one column that are looked at, evenly among those allowed; the one that tells most by itself comes beside.
+_CUTS = 8
+#: Most cuts times rows for which it is done: a table beyond that is grown plainly. About half a second a tree.
+_MOST_WORK = 1 << 16
+
+
+class Growth(NamedTuple):
+    """What growth goes by: the last arguments of `grow`, but for the rows to hand over."""
+
+    space: Space
+    limits: Limits
+    labels: Labels
+    settings: Settings
+
+
+def affordable(n: int, d: int) -> bool:
+    """Tell whether a table of n rows and d columns is small enough to look ahead in.
+
+    Examples
+    --------
+    >>> affordable(1000, 5), affordable(50_000, 8)
+    (True, False)
+    """
+    return n * d * _CUTS <= _MOST_WORK
+
+
+def grow_ahead(
+    rows: Any, ids: Any, first: IntArray, last: IntArray, depth: int, levels: int, by: Growth
+) -> npt.NDArray[np.int64]:
+    """Grow like `grow`, but choose the cuts of the uppermost ``levels`` by looking ahead. Returns the nodes."""
+    n = len(rows)
+    found = None
+    if levels > 0 and n >= 2 * by.limits.k and depth < by.settings.max_depth:
+        found = _best_cut(rows, ids, first, last, depth, by)
+    if found is None:
+        nodes: IntArray = grow(rows, ids, first, last, depth, *by, 0)[0]
+        return nodes
+    j, cut = found
+    middle = part(rows, ids, 0, n, j, cut, np.empty_like(rows), np.empty_like(ids))
+    below, above = last.copy(), first.copy()
+    below[j], above[j] = cut - 1, cut
+    left = grow_ahead(rows[:middle], ids[:middle], first, below, depth + 1, levels - 1, by)
+    right = grow_ahead(rows[middle:], ids[middle:], above, last, depth + 1, levels - 1, by)
+    right[:, 4:6] += middle
+    left[left[:, 2] >= 0, 2] += 1
+    right[right[:, 2] >= 0, 2] += 1 + len(left)
+    top = np.array([[j, cut, 1 + len(left), by.settings.criterion, 0, n, depth]], np.int64)
+    return np.concatenate([top, left, right])
+
+
+def _best_cut(rows: Any, ids: Any, first: IntArray, last: IntArray, depth: int, by: Growth) -> tuple[int, int] | None:
+    """Return column and bin of the best of a few cuts of every column, or None if there is none.
+
+    Those between are left out on purpose: to search among them too followed chance and did worse on held-out records.
+    """
+    cuts, alone = allowed_cuts(rows, ids, first, last, *by)
+    if not len(cuts):
+        return None
+    begin = np.flatnonzero(np.diff(cuts[:, 0], prepend=-1)).tolist()
+    tried = np.concatenate([_tried(a, alone[a:b]) for a, b in zip(begin, [*begin[1:], len(cuts)], strict=True)])
+    cuts, alone = cuts[tried], alone[tried]
+    near = by.settings._replace(max_depth=min(by.settings.max_depth, depth + 1 + _HORIZON))
+    kept = rate_cuts(rows, ids, first, last, depth, *by._replace(settings=near), cuts)
+    # What differs by rounding only is equal, here and in `_most`.
+    best = np.flatnonzero(kept >= kept.max() - 1e-12 * np.abs(kept).max())
+    chosen = best[_most(alone[best])]
+    return int(cuts[chosen, 0]), int(cuts[chosen, 1])
+
+
+def _tried(begin: int, alone: FloatArray) -> IntArray:
+    """Return the places of a column's cuts that are looked at: a few evenly, and the one with the largest gain.
+
+    Examples
+    --------
+    >>> _tried(100, np.array([1.0, 2, 3, 9, 5, 6, 7, 8, 4, 3, 2, 1, 1, 1, 1])).tolist()
+    [100, 102, 103, 104, 106, 108, 110, 112, 114]
+    """
+    n = len(alone)
+    if n <= _CUTS:
+        return np.arange(begin, begin + n)
+    evenly = np.arange(_CUTS) * (n - 1) // (_CUTS - 1)
+    return begin + np.union1d(evenly, [_most(alone)])
+
+
+def _most(gains: FloatArray) -> int:
+    """Return the place of the largest gain, of equal ones the first."""
+    return int(np.argmax(gains >= gains.max() - 1e-12 * np.abs(gains).max()))
+
+
+@jit
+def allowed_cuts(
+    rows: Any, ids: Any, first: Any, last: Any, space: Any, limits: Any, labels: Any, settings: Any
+) -> Any:  # pragma: no cover
+    """List column and bin of every cut of which both sides keep the rules, by column and from low to high.
+
+    Also returns what each tells by itself: the gain that plain growth goes by.
+    """
+    n, d = rows.shape
+    values = limits.share.size if limits.l_on or limits.t_on else 0
+    work = make_scratch(n, space.places.shape[1], d, values, labels.n_classes, settings.criterion)
+    describe(rows, ids, 0, n, space.places, labels, work)
+    found = np.empty((d * work.groups.shape[1], 2), np.int64)
+    alone = np.empty(len(found))
+    n_found = 0
+    block, counts = work.counts.shape[0], work.sensitive
+    for j in range(d):
+        if n >= SMALL and j % block == 0:
+            count_block(rows, 0, n, j, min(d, j + block), first, last, space.places, work)
+        if first[j] == last[j]:
+            continue
+        if n < SMALL:
+            n_groups = groups_by_sorting(rows, 0, n, j, space.places, work)
+        else:
+            n_groups = groups_by_count(rows, 0, n, j, j % block, first[j], last[j], work)
+        n_cuts = list_cuts(n_groups, n, j, first[j], last[j], space, limits.k, settings.min_share, work)
+        sizes, gains, told = work.cuts[1, :n_cuts], work.rates[1, :n_cuts], work.rates[2, :n_cuts]
+        factor_gains(work.cuts[2, :n_cuts], sizes, n, work.group_sums, space.axes, work.whole[0], gains)
+        label_gains(sizes, n, work.order, ids, labels.target, work.classes, told)
+        counts[1, :] = 0
+        walked = 0
+        for c in range(n_cuts):
+            left = work.cuts[1, c]
+            good = True
+            if values > 0:
+                for p in range(walked, left):
+                    for q in range(labels.sensitive.shape[0]):
+                        counts[1, labels.sensitive[q, ids[work.order[p]]]] += 1
+                walked = left
+                for s in range(values):
+                    counts[2, s] = counts[0, s] - counts[1, s]
+                good = is_ok(counts[1], left, limits) and is_ok(counts[2], n - left, limits)
+            if good:
+                found[n_found, 0], found[n_found, 1] = j, work.cuts[0, c]
+                alone[n_found] = labels.worth[0] * told[c] + labels.worth[1] * gains[c]
+                n_found += 1
+    return found[:n_found], alone[:n_found]
+
+
+@jit
+def rate_cuts(
+    rows: Any,
+    ids: Any,
+    first: Any,
+    last: Any,
+    depth: int,
+    space: Any,
+    limits: Any,
+    labels: Any,
+    settings: Any,
+    cuts: Any,
+) -> Any:  # pragma: no cover
+    """Return, by cut, what the cells keep that grow below it."""
+    n = len(rows)
+    kept = np.empty(len(cuts))
+    moved_rows, moved_ids = np.empty_like(rows), np.empty_like(ids)
+    spare_rows, spare_ids = np.empty_like(rows), np.empty_like(ids)
+    below, above = last.copy(), first.copy()
+    for c in range(len(cuts)):
+        moved_rows[:], moved_ids[:] = rows, ids
+        j, cut = cuts[c, 0], cuts[c, 1]
+        middle = part(moved_rows, moved_ids, 0, n, j, cut, spare_rows, spare_ids)
+        below[j], above[j] = cut - 1, cut
+        kept[c] = 0.0
+        for side in range(2):
+            a, b = (0, middle) if side == 0 else (middle, n)
+            own_rows, own_ids = moved_rows[a:b], moved_ids[a:b]
+            low, high = (first, below) if side == 0 else (above, last)
+            nodes, _ = grow(own_rows, own_ids, low, high, depth + 1, space, limits, labels, settings, 0)
+            kept[c] += kept_by(own_rows, own_ids, nodes, space, labels)
+        below[j], above[j] = last[j], first[j]
+    return kept
+
+
+@jit
+def kept_by(rows: Any, ids: Any, nodes: Any, space: Any, labels: Any) -> float:  # pragma: no cover
+    """Return what leaves keep, up to a constant: the gains of all cuts above them, added up.
+
+    Of the label it is minus the entropy in the cells, of the common spread the squares of their means.
+    """
+    d = rows.shape[1]
+    classes, sums = np.empty(labels.n_classes, np.int64), np.empty(d, np.int64)
+    total = 0.0
+    for i in range(len(nodes)):
+        if nodes[i, 0] >= 0:
+            continue
+        size = nodes[i, 5] - nodes[i, 4]
+        classes[:] = 0
+        sums[:] = 0
+        for p in range(nodes[i, 4], nodes[i, 5]):
+            classes[labels.target[ids[p]]] += 1
+            for m in range(d):
+                sums[m] += space.places[m, rows[p, m]]
+        told = -size * np.log(size)
+        for s in range(classes.size):
+            if classes[s] > 0:
+                told += classes[s] * np.log(classes[s])
+        squares = 0.0
+        for q in range(space.axes.shape[0]):
+            along = 0.0
+            for m in range(d):
+                along += space.axes[q, m] * sums[m]
+            squares += along * along
+        total += labels.worth[0] * told + labels.worth[1] * squares / size
+    return total

@@ -1,0 +1,203 @@
+"""Pruning: merge leaves whose density differs too little to pay for a leaf more (spec density-trees, 9.6).
+
+The error of a tree is R(T) = -Σ (c/N)²/V over its leaves. With a price α for every leaf the best subtree is found by
+collapsing the weakest link: the node with the smallest g(t) = (R(t) - R(T_t))/(leaves - 1). The price is chosen by
+least-squares cross-validation: the smallest J(α) = ∫ f² - (2/N) Σ f(x) with f grown without x's fold.
+
+Pruning merges leaves, so it keeps k, l and t. The price is chosen from the data: fine for a syntactic promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import noise
+from discreet.anonymity.growth.grow import Grown, grow_tree
+from discreet.anonymity.growth.tree import Tree
+from discreet.anonymity.release.table import Bins, Coded
+from discreet.anonymity.risk.distances import Limits
+from discreet.core.jit import jit
+from discreet.engines.threads import in_order
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+FOLDS = 10
+
+
+@dataclass(frozen=True)
+class Path:
+    """The subtrees of a tree that are best at some price: number i from ``alpha[i]`` on.
+
+    Attributes
+    ----------
+    alpha : ndarray
+        Prices from which a subtree is best, rising; the first is 0.
+    error : ndarray
+        R(T) of each.
+    leaves : ndarray of int64
+        Number of leaves of each.
+    score : ndarray
+        Σ of what was held out over the leaves of each; 0 if nothing was.
+    collapsed : ndarray of int64
+        For every node the first subtree in which it is a leaf; beyond all of them for leaves of the whole tree.
+    """
+
+    alpha: FloatArray
+    error: FloatArray
+    leaves: IntArray
+    score: FloatArray
+    collapsed: IntArray
+
+    def at(self, price: FloatArray) -> IntArray:
+        """Return the number of the subtree that is best at a price."""
+        return np.searchsorted(self.alpha, price, side="right") - 1
+
+
+def pruning_path(tree: Tree, counts: IntArray, held_out: IntArray | None = None) -> Path:
+    """Collapse weakest links until the root is left.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    counts : ndarray of int64
+        Records by node.
+    held_out : ndarray of int64, optional
+        Held-out records by node; a leaf scores held_out · count/(N · volume).
+    """
+    n = max(int(counts[0]), 1)
+    volumes = tree.volumes()
+    density = counts / (n * volumes)
+    inner = np.flatnonzero(tree.column >= 0)
+    gain = np.zeros(tree.n_nodes)
+    # R(t) - R(left) - R(right) = δ²/(N² V r_L r_R), which loses no digits (identity I2).
+    share = volumes[inner + 1] / volumes[inner]
+    gap = counts[inner + 1] - share * counts[inner]
+    gain[inner] = gap * gap / (float(n) ** 2 * volumes[inner] * share * (1 - share))
+    scores = density * (held_out if held_out is not None else np.zeros(tree.n_nodes))
+    steps, collapsed = _path(tree.column, tree.right, tree.parent, gain, scores)
+    alpha, gained, leaves, score = steps.T
+    error = -float(density[0] * counts[0] / n) - gained
+    return Path(alpha, error, leaves.astype(np.int64), score, collapsed)
+
+
+def prune(
+    grown: Grown,
+    bins: Bins,
+    *,
+    limits: Limits,
+    criterion: str,
+    min_share: float = 0.02,
+    max_depth: int = 64,
+    tiers: Mapping[int, IntArray] | None = None,
+    sensitive: IntArray | None = None,
+    target: Coded | None = None,
+    weight: float = 1.0,
+    ahead: int = 0,
+    folds: int = FOLDS,
+    random_state: Any = None,
+) -> Grown:
+    """Prune a grown tree at the price that cross-validation finds best; of equal ones that with fewer leaves.
+
+    Parameters as in `grow_tree`. Folds are a shuffle by ``random_state``, place modulo ``folds``.
+    """
+    n = bins.shape[1]
+    turn = np.argsort(noise.below(2**62, size=n, rng=random_state), kind="stable")
+    fold = np.empty(n, np.int64)
+    fold[turn] = np.arange(n) % folds
+
+    def one(number: int) -> Path:
+        kept, out = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        codes = None if sensitive is None else sensitive[:, kept]
+        label = None if target is None else Coded(target.name, target.codes[kept], target.labels, target.ordered)
+        part = grow_tree(
+            bins.take(kept, axis=1),
+            grown.tree.grids,
+            limits,
+            criterion=criterion,
+            sensitive=codes,
+            target=label,
+            min_share=min_share,
+            max_depth=max_depth,
+            tiers=tiers,
+            weight=weight,
+            ahead=ahead,
+            threads=False,
+        )
+        tested = np.bincount(part.tree.route(bins.take(out, axis=1)), minlength=part.tree.n_nodes)
+        return pruning_path(part.tree, part.counts, part.tree.totals(tested))
+
+    path = pruning_path(grown.tree, grown.counts)
+    chosen = choose_price(path, list(in_order(one, range(min(folds, n)))), n)
+    at = path.collapsed <= chosen
+    tree = grown.tree.collapsed(at)
+    leaf = tree.route(bins)
+    return Grown(tree, tree.totals(np.bincount(leaf, minlength=tree.n_nodes)), leaf)
+
+
+def choose_price(path: Path, folds: list[Path], n: int) -> int:
+    """Return the number of the subtree with the smallest J."""
+    return int(len(path.alpha) - 1 - np.argmin(risks(path, folds, n)[::-1]))
+
+
+def risks(path: Path, folds: list[Path], n: int) -> FloatArray:
+    """Return J of every subtree: -R(T_i) - (2/N) Σ of the folds' scores at a price inside its range."""
+    price = np.empty(len(path.alpha))
+    price[1:-1] = np.sqrt(path.alpha[1:-1]) * np.sqrt(path.alpha[2:])
+    price[0] = path.alpha[min(1, len(path.alpha) - 1)] / 2
+    price[-1] = 2 * path.alpha[-1]
+    held = np.zeros(len(price))
+    for part in folds:
+        held += part.score[part.at(price)]
+    found: FloatArray = -path.error - 2 / n * held
+    return found
+
+
+@jit
+def _path(column: Any, right: Any, parent: Any, gain: Any, score: Any) -> Any:  # pragma: no cover
+    """Collapse weakest links. Every node knows the smallest g below it, so that each is found from the root."""
+    n = column.size
+    gained, leaves, held = gain.copy(), np.ones(n, np.int64), score.copy()
+    link, weakest = np.full(n, np.inf), np.full(n, np.inf)
+    collapsed = np.full(n, n + 1)
+    leaf = column < 0
+    for t in range(n - 1, -1, -1):
+        if not leaf[t]:
+            a, b = t + 1, right[t]
+            gained[t] += gained[a] + gained[b]
+            leaves[t] = leaves[a] + leaves[b]
+            held[t] = held[a] + held[b]
+            link[t] = gained[t] / (leaves[t] - 1)
+            weakest[t] = min(link[t], min(weakest[a], weakest[b]))
+    steps = np.empty((n // 2 + 2, 4))
+    alpha, n_steps = 0.0, 0
+    while True:
+        if leaf[0] or weakest[0] > alpha * (1.0 + 1e-12):
+            steps[n_steps, 0], steps[n_steps, 1], steps[n_steps, 2] = alpha, gained[0], leaves[0]
+            steps[n_steps, 3] = held[0]
+            n_steps += 1
+            if leaf[0]:
+                break
+            alpha = weakest[0]
+        t = 0
+        while link[t] > weakest[t]:  # the top-most of equal ones
+            t = t + 1 if weakest[t + 1] <= weakest[right[t]] else right[t]
+        leaf[t] = True
+        collapsed[t] = n_steps
+        lost, fewer, change = gained[t], leaves[t] - 1, score[t] - held[t]
+        link[t], weakest[t] = np.inf, np.inf
+        while t >= 0:
+            gained[t] = max(gained[t] - lost, 0.0)
+            leaves[t] -= fewer
+            held[t] += change
+            if not leaf[t]:
+                link[t] = gained[t] / (leaves[t] - 1)
+                weakest[t] = min(link[t], min(weakest[t + 1], weakest[right[t]]))
+            t = parent[t]
+    return steps[:n_steps], collapsed

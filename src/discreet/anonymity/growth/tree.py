@@ -1,0 +1,286 @@
+"""The frozen partition: which cell a record belongs to, whoever grew it. It holds cuts on public grids, no records.
+
+Nodes are numbered depth first, left first: the left child of node i is i + 1. A record goes left if its bin is below
+the cut, so every record has exactly one leaf, also one that was never seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.anonymity.growth import criteria as _criteria
+from discreet.anonymity.growth.grid import Grid
+from discreet.anonymity.release.table import Bins
+from discreet.core.domain import Domain
+from discreet.core.jit import jit
+from discreet.errors import DiscreetError, FormatError
+
+IntArray = npt.NDArray[np.int64]
+
+_FORMAT, _FORMAT_VERSION = "discreet.partition", 1
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A partition of the space of quasi-identifiers by binary cuts.
+
+    Attributes
+    ----------
+    grids : tuple of Grid
+        The public grids, one a quasi-identifier.
+    column, cut : ndarray of int64
+        The column that a node is cut on, and the first bin of its right side; -1 for a leaf.
+    right : ndarray of int64
+        The right child; -1 for a leaf. The left child of node i is i + 1.
+    criterion : ndarray of int64
+        What chose the cut, a number of `discreet.anonymity.growth.criteria.NAMES`; -1 for a leaf.
+
+    Examples
+    --------
+    >>> from discreet.anonymity.growth.grid import make_grid
+    >>> from discreet.core.domain import Numeric
+    >>> grid = make_grid(Numeric("age", 0, 120))
+    >>> column, cut, right, by = np.array([[0, -1, -1], [50, -1, -1], [2, -1, -1], [3, -1, -1]])
+    >>> tree = Tree((grid,), column, cut, right, by)
+    >>> tree.route(np.array([[35, 70]], np.uint16)).tolist()
+    [1, 2]
+    >>> tree.n_leaves, tree.depth, tree.criteria()
+    (2, 1, {'spread': 1})
+    """
+
+    grids: tuple[Grid, ...]
+    column: IntArray
+    cut: IntArray
+    right: IntArray
+    criterion: IntArray
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.column)
+
+    @cached_property
+    def leaves(self) -> IntArray:
+        """Numbers of the leaves."""
+        return np.flatnonzero(self.column < 0)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return len(self.leaves)
+
+    @cached_property
+    def parent(self) -> IntArray:
+        """The node above each; -1 for the root."""
+        above = np.full(self.n_nodes, -1, np.int64)
+        inner = np.flatnonzero(self.column >= 0)
+        above[inner + 1] = inner
+        above[self.right[inner]] = inner
+        return above
+
+    @cached_property
+    def levels(self) -> IntArray:
+        """How many cuts lead to each node."""
+        return _levels(self.parent)
+
+    @property
+    def depth(self) -> int:
+        """The most cuts that lead to a leaf."""
+        return int(self.levels.max())
+
+    @cached_property
+    def ends(self) -> IntArray:
+        """Where the subtree of each node ends: that of node i is ``i .. ends[i] - 1``."""
+        return _ends(self.column, self.right)
+
+    @cached_property
+    def cells(self) -> tuple[IntArray, IntArray]:
+        """First and last bin of every node on every column."""
+        last = np.array([g.n_bins - 1 for g in self.grids], np.int64)
+        return _node_cells(self.column, self.cut, self.right, last)
+
+    def criteria(self) -> dict[str, int]:
+        """Return how many nodes each criterion has cut."""
+        found = np.bincount(self.criterion[self.column >= 0], minlength=len(_criteria.NAMES))
+        return {name: int(n) for name, n in zip(_criteria.NAMES, found, strict=True) if n}
+
+    def route(self, bins: Bins) -> IntArray:
+        """Return the leaf of every row of ``bins`` (columns by rows): its node number."""
+        return _route(bins, self.column, self.cut, self.right)
+
+    def totals(self, values: IntArray) -> IntArray:
+        """Add up what the leaves hold, for every node; ``values`` has an entry a node, used at the leaves."""
+        before = np.concatenate([[0], np.cumsum(np.where(self.column < 0, values, 0))])
+        found: IntArray = before[self.ends] - before[:-1]
+        return found
+
+    def volumes(self) -> npt.NDArray[np.float64]:
+        """Return the volume of every node's cell; every column is as wide as 1 (and one step for missing values)."""
+        first, last = self.cells
+        sides = []
+        for j, grid in enumerate(self.grids):
+            points = grid_shares(grid)
+            sides.append(points[last[:, j] + 1] - points[first[:, j]])
+        product: npt.NDArray[np.float64] = np.prod(sides, axis=0)
+        return product
+
+    def collapsed(self, at: npt.NDArray[np.bool_]) -> Tree:
+        """Return the tree with the nodes marked made leaves."""
+        keep, column, cut, right, criterion = _collapse(
+            self.column, self.cut, self.right, self.criterion, self.ends, at
+        )
+        return Tree(self.grids, column[keep], cut[keep], right[keep], criterion[keep])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return grids and cuts as plain data; nothing of it counts records."""
+        return {
+            "format": _FORMAT,
+            "format_version": _FORMAT_VERSION,
+            "columns": [
+                {"name": g.name, **g.column.to_dict(), "edges": list(g.edges), "order": list(g.order)}
+                for g in self.grids
+            ],
+            "column": self.column.tolist(),
+            "cut": self.cut.tolist(),
+            "criterion": [None if c < 0 else _criteria.NAMES[c] for c in self.criterion],
+        }
+
+    @classmethod
+    def from_dict(cls, facts: Any) -> Tree:
+        """Read what `to_dict` wrote."""
+        if not isinstance(facts, Mapping) or facts.get("format") != _FORMAT:
+            raise FormatError("not a Discreet partition: the field 'format' is missing or another")
+        if facts.get("format_version") != _FORMAT_VERSION:
+            raise FormatError(f"not a partition this version can read: format_version must be {_FORMAT_VERSION}")
+        try:
+            grids = tuple(_read_grid(c) for c in facts["columns"])
+            column, cut = np.array(facts["column"], np.int64), np.array(facts["cut"], np.int64)
+            named = [-1 if c is None else _criteria.NAMES.index(c) for c in facts["criterion"]]
+        except (KeyError, TypeError, ValueError, OverflowError, DiscreetError) as error:
+            raise FormatError(f"the partition is damaged: {error}") from None
+        right = _rights(column) if column.ndim == 1 and len(column) else np.empty(0, np.int64)
+        tree = cls(grids, column, cut, right, np.array(named, np.int64))
+        tree._check()
+        return tree
+
+    def _check(self) -> None:
+        """Refuse a table of nodes that is no tree, or cuts outside its cells."""
+        sizes = {len(a) for a in (self.column, self.cut, self.right, self.criterion)}
+        inner = self.column >= 0
+        good = len(sizes) == 1 and self.n_nodes > 0 and bool((self.column < len(self.grids)).all())
+        good = good and int(self.n_leaves) == int(inner.sum()) + 1 and bool((self.right[inner] > 0).all())
+        if good:
+            first, last = self.cells
+            at = np.flatnonzero(inner)
+            below, above = first[at, self.column[at]], last[at, self.column[at]]
+            good = bool(((self.cut[at] > below) & (self.cut[at] <= above)).all())
+        if not good:
+            raise FormatError("the partition is damaged: its nodes are no tree of cuts on its grids")
+
+
+def grid_shares(grid: Grid) -> npt.NDArray[np.float64]:
+    """Return the ends of the bins in shares of the declared width; a category's width is one over their number."""
+    if grid.numeric:
+        low, high = grid.column.low, grid.column.high
+        points = (np.array(grid.edges) - low) / (high - low)
+    else:
+        points = np.arange(grid.levels + 1) / grid.levels
+    return np.append(points, 1 + 1 / grid.levels) if grid.own_missing else points
+
+
+def _read_grid(facts: Mapping[str, Any]) -> Grid:
+    declared = {key: facts[key] for key in ("bounds", "categories", "role", "missing") if key in facts}
+    column = Domain({facts["name"]: declared}).columns[0]
+    return Grid(column, edges=tuple(map(float, facts["edges"])), order=tuple(map(int, facts["order"])))
+
+
+@jit
+def _levels(parent: Any) -> IntArray:  # pragma: no cover
+    level = np.zeros(parent.size, np.int64)
+    for i in range(1, parent.size):
+        level[i] = level[parent[i]] + 1
+    return level
+
+
+@jit
+def _ends(column: Any, right: Any) -> IntArray:  # pragma: no cover
+    end = np.empty(column.size, np.int64)
+    for i in range(column.size - 1, -1, -1):
+        end[i] = i + 1 if column[i] < 0 else end[right[i]]
+    return end
+
+
+@jit
+def _rights(column: Any) -> IntArray:  # pragma: no cover
+    """Return the right children of nodes listed depth first; -2 marks a list that is no tree."""
+    right = np.full(column.size, -1, np.int64)
+    waiting = np.empty(column.size, np.int64)
+    depth = 0
+    for i in range(column.size):
+        if i > 0 and column[i - 1] < 0:  # after a leaf comes the right child of the last node that waits for one
+            if depth == 0:
+                return np.full(column.size, -2, np.int64)
+            depth -= 1
+            right[waiting[depth]] = i
+        if column[i] >= 0:
+            waiting[depth] = i
+            depth += 1
+    return right
+
+
+@jit
+def _node_cells(column: Any, cut: Any, right: Any, last_bins: Any) -> tuple[IntArray, IntArray]:  # pragma: no cover
+    d = last_bins.size
+    first = np.zeros((column.size, d), np.int64)
+    last = np.zeros((column.size, d), np.int64)
+    for m in range(d):
+        last[0, m] = last_bins[m]
+    for i in range(column.size):
+        if column[i] >= 0:
+            a, b = i + 1, right[i]
+            for m in range(d):
+                first[a, m] = first[b, m] = first[i, m]
+                last[a, m] = last[b, m] = last[i, m]
+            last[a, column[i]] = cut[i] - 1
+            first[b, column[i]] = cut[i]
+    return first, last
+
+
+@jit
+def _route(bins: Any, column: Any, cut: Any, right: Any) -> IntArray:  # pragma: no cover
+    leaf = np.empty(bins.shape[1], np.int64)
+    for i in range(leaf.size):
+        node = 0
+        while column[node] >= 0:
+            node = node + 1 if bins[column[node], i] < cut[node] else right[node]
+        leaf[i] = node
+    return leaf
+
+
+@jit
+def _collapse(column: Any, cut: Any, right: Any, criterion: Any, ends: Any, at: Any) -> Any:  # pragma: no cover
+    """Mark what is left when the nodes ``at`` become leaves, and number it anew."""
+    n = column.size
+    keep = np.zeros(n, np.bool_)
+    place = np.empty(n, np.int64)
+    kept, i = 0, 0
+    new_column, new_cut, new_right, new_criterion = column.copy(), cut.copy(), right.copy(), criterion.copy()
+    while i < n:
+        keep[i] = True
+        place[i] = kept
+        kept += 1
+        if at[i] and column[i] >= 0:
+            new_column[i], new_cut[i], new_right[i], new_criterion[i] = -1, -1, -1, -1
+            i = ends[i]
+        else:
+            i += 1
+    for i in range(n):
+        if keep[i] and new_right[i] >= 0:
+            new_right[i] = place[new_right[i]]
+    return keep, new_column, new_cut, new_right, new_criterion

@@ -1,0 +1,1 @@
+"""The methods that people call: density tree, Mondrian, microaggregation, generalisation, masking."""

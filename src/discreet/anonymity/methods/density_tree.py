@@ -1,0 +1,231 @@
+"""The density tree: a partition of the quasi-identifiers in which every cell keeps k, l and t.
+
+After Ram and Gray (2011), with what publishing needs (spec density-trees, 9): cuts lie on a public grid and are chosen
+there, both sides of every cut keep the rules, the cells have public outer bounds, and every release is checked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.anonymity.growth.grow import Grown, grow_tree
+from discreet.anonymity.growth.pruning import prune
+from discreet.anonymity.methods.partitioner import IntArray, Partitioner
+from discreet.anonymity.methods.supervised import choose_growth
+from discreet.anonymity.release.streamed import ToFile
+from discreet.anonymity.release.table import Table, read_table
+from discreet.anonymity.risk.rules import Rules, stacked
+from discreet.core import checks
+from discreet.errors import InvalidArgument
+
+FloatArray = npt.NDArray[np.float64]
+
+CRITERIA = ("spread", "factor", "width", "cell", "tight", "mondrian", "mixture")
+
+
+class DensityTree(ToFile, Partitioner):
+    """Anonymous tables by a density estimation tree.
+
+    Parameters
+    ----------
+    k : int, default 10
+        Every record of a release shares its cell with at least k - 1 others.
+    l_diversity, t_closeness : float, optional
+        What sensitive columns keep in every cell; see `Rules`.
+    domain : Domain or mapping
+        The declared columns with bounds or categories, and their roles. Columns without a role are quasi-identifiers
+        if no column is declared one; else they must be named in ``keep``.
+    sensitive : str or list of str, optional
+        The sensitive columns; overrides the roles.
+    target : str, optional
+        A label that the cuts may keep predictable; overrides the roles.
+    grid : None, int, list, str or mapping
+        The public grid of the numeric columns: None for steps of a round size, a number of steps, the inner grid
+        points, or one of these by column. For dates also "day", "month" or "year".
+    criterion : {"spread", "factor", "width", "cell", "tight", "mondrian", "mixture"}
+        What makes a cut good: the drop in the sum of squares; the same along what the columns have in common, which
+        keeps classes of numeric tables best; the drop in the mean width of the cells, which keeps values most precise;
+        the gain in integrated squared error with the volumes of the cells, or of the boxes of the records (which are
+        never published); the median of the widest column; or a mixture of spread and cell. See ``tree_.criteria()`` for
+        which cut how many nodes.
+    l_kind, t_kind, c
+        See `Rules`.
+    min_share : float, default 0.02
+        No cut leaves less of its cell's width on a side. Off for the branch of missing values.
+    max_depth : int, default 64
+        The most cuts above a cell.
+    pruning : None or "folds"
+        Whether to prune by cost and complexity, with the price of a leaf chosen by cross-validation over ten folds.
+        For density estimates; it makes cells larger than k asks for.
+    hierarchies : mapping, optional
+        From categorical column to a `Hierarchy`, nested groups, or "merge" for one that merges rare categories.
+    suppress : float, default 0.0
+        The share of a release's rows that may be left out instead of merging cells.
+    keep : list of str, optional
+        Further columns to pass on as they are.
+    person : str, optional
+        The column that says whose row it is; overrides the roles. Then k counts persons, in growth by merging what
+        holds fewer. It is left out like an identifier.
+    blind : bool, default False
+        Cut, merge and suppress by quasi-identifiers and persons alone, and check l and t at the end: a release that
+        fails them is refused. Then the cells tell nothing of the sensitive values but how often each occurs in each
+        cell; otherwise a cell that was not cut because of l or t tells more. See docs/anonymity.md for the price.
+    supervised : bool, default False
+        Choose the cuts that tell most about the target, among those that keep the rules. How much the label counts
+        beside the common spread (see "factor") is chosen by cross-validation on the build records; in small tables
+        also whether the uppermost cuts are judged by the tree that grows below them.
+    random_state : None, int or Generator
+        For the folds; growth itself has no randomness.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The partition: cuts on public grids.
+    leaf_counts_ : ndarray of int64
+        Build records by leaf, in the order of ``tree_.leaves``.
+    rules_ : Rules
+        What is kept.
+    plan_ : Plan
+        Which column plays which part.
+    weight_ : float
+        If supervised: what the label counts, from 0 to 1; the common spread counts the rest.
+    ahead_ : int
+        If supervised: how many of the upper levels were cut by looking ahead.
+
+    Privacy
+    -------
+    In an interval table every record has the same quasi-identifiers as k - 1 others, and with l and t every such group
+    has diverse sensitive values, close to those of the table. It is no more than that: somebody who knows more than the
+    quasi-identifiers may tell people apart, the table shows who takes part in it, and several releases about the same
+    people, of partitions grown apart, can be intersected. It is not differential privacy.
+
+    Examples
+    --------
+    >>> import discreet as dc, pyarrow as pa
+    >>> domain = dc.Domain({"age": (0, 120), "ill": ["no", "yes"]})
+    >>> people = {"age": [31, 33, 36, 38, 61, 64, 66, 69], "ill": ["no", "no", "yes", "no", "yes", "no", "no", "yes"]}
+    >>> release = DensityTree(k=4, domain=domain, sensitive="ill").fit_transform(pa.table(people))
+    >>> sorted(set(release.table.column("age").to_pylist()))
+    ['[0, 50)', '[50, 120]']
+    """
+
+    def __init__(
+        self,
+        k: int = 10,
+        l_diversity: float | None = None,
+        t_closeness: float | None = None,
+        *,
+        domain: Any = None,
+        sensitive: Sequence[str] | str | None = None,
+        target: str | None = None,
+        grid: Any = None,
+        criterion: str = "spread",
+        l_kind: str = "distinct",
+        t_kind: str = "auto",
+        c: float = 3.0,
+        min_share: float = 0.02,
+        max_depth: int = 64,
+        pruning: str | None = None,
+        hierarchies: Mapping[str, Any] | None = None,
+        suppress: float = 0.0,
+        keep: Sequence[str] = (),
+        person: str | None = None,
+        blind: bool = False,
+        supervised: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.k = k
+        self.l_diversity = l_diversity
+        self.t_closeness = t_closeness
+        self.domain = domain
+        self.sensitive = sensitive
+        self.target = target
+        self.grid = grid
+        self.criterion = criterion
+        self.l_kind = l_kind
+        self.t_kind = t_kind
+        self.c = c
+        self.min_share = min_share
+        self.max_depth = max_depth
+        self.pruning = pruning
+        self.hierarchies = hierarchies
+        self.suppress = suppress
+        self.keep = keep
+        self.person = person
+        self.blind = blind
+        self.supervised = supervised
+        self.random_state = random_state
+
+    def density(self, data: Any) -> FloatArray:
+        """Return the estimated density at every row, count/(N · volume) of its leaf. Not for publication.
+
+        The volume is in the units of the columns; a category has width 1. Rows that the table drops are left out.
+        """
+        check_is_fitted(self, "tree_")
+        leaf = self.tree_.route(read_table(data, self.plan_).bins)
+        return self._densities()[leaf]
+
+    def score(self, data: Any, y: Any = None) -> float:
+        """Return minus the integrated squared error, up to a constant: (2/n) Σ f(x_i) - ∫ f². Not for publication."""
+        check_is_fitted(self, "tree_")
+        leaves = self.tree_.leaves
+        squares = float(self._densities()[leaves] @ (self.leaf_counts_ / self.leaf_counts_.sum()))
+        return 2 * float(self.density(data).mean()) - squares
+
+    def _densities(self) -> FloatArray:
+        scale = [g.column.high - g.column.low if g.numeric else g.levels for g in self.tree_.grids]
+        share = np.zeros(self.tree_.n_nodes)
+        share[self.tree_.leaves] = self.leaf_counts_ / self.leaf_counts_.sum()
+        found: FloatArray = share / (self.tree_.volumes() * np.prod(scale))
+        return found
+
+    def _grow(self, table: Table, tiers: Mapping[int, IntArray], rules: Rules) -> Grown:
+        criterion = checks.choice("criterion", self.criterion, CRITERIA)
+        min_share = float(checks.probability("min_share", self.min_share, closed=True))
+        max_depth = checks.whole("max_depth", self.max_depth, low=0, high=2**31)
+        pruning = None if self.pruning is None else checks.choice("pruning", self.pruning, ("folds",))
+        if self.supervised:
+            if table.target is None:
+                raise InvalidArgument("supervised", True, "used with a target column", 'target="label"')
+            criterion = "label"
+        settings: dict[str, Any] = {
+            "limits": rules.limits(table.sensitive),
+            "criterion": criterion,
+            "min_share": min_share,
+            "max_depth": max_depth,
+            "tiers": tiers,
+        }
+        grids, codes = table.plan.grids, stacked(table.sensitive, table.n)
+        if self.supervised:
+            self.weight_, self.ahead_ = choose_growth(table, codes, settings)
+            settings |= {"weight": self.weight_, "ahead": self.ahead_}
+        grown = grow_tree(table.bins, grids, sensitive=codes, target=table.target, **settings)
+        if pruning is None:
+            return grown
+        return prune(
+            grown, table.bins, sensitive=codes, target=table.target, random_state=self.random_state, **settings
+        )
+
+    def _facts(self) -> dict[str, Any]:
+        named = {"label": "information gain on the target, with the common spread"}
+        return {
+            "criterion": "supervised" if self.supervised else self.criterion,
+            "cuts_by": {named.get(name, name): n for name, n in self.tree_.criteria().items()},
+            "pruning": self.pruning,
+            **({"label_weight": self.weight_, "levels_ahead": self.ahead_} if self.supervised else {}),
+        }
+
+    def _notes(self) -> list[str]:
+        notes = []
+        if self.supervised:
+            notes.append(f"the cuts were chosen by the values of column {self.plan_.target!r}, which is handed out too")
+        merged = [n for n, tree in (self.hierarchies or {}).items() if isinstance(tree, str)]
+        if merged:
+            listed = ", ".join(map(repr, merged))
+            notes.append(f"the categories of {listed} were grouped by how common they are among the build records")
+        return notes

@@ -1,0 +1,359 @@
+"""Full-domain generalisation: every value of a column goes up the same number of levels; what stays rare is left out.
+
+Levels are given, or found by Datafly's rule (Sweeney 1998): raise the column with the most distinct values until so few
+records are in the way that they may be left out.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.anonymity.growth.frontier import refuse_root
+from discreet.anonymity.growth.grid import Grid
+from discreet.anonymity.methods.partitioner import IntArray, Partitioner
+from discreet.anonymity.release.cells import Cells
+from discreet.anonymity.release.house import refuse_previous
+from discreet.anonymity.release.release import Release, publish
+from discreet.anonymity.release.streamed import Counts, Decided, Putting, ToFile
+from discreet.anonymity.release.table import Coded, Plan, Table, read_table
+from discreet.anonymity.risk.classes import join
+from discreet.anonymity.risk.distances import measure_classes
+from discreet.anonymity.risk.persons import persons_by_class
+from discreet.anonymity.risk.rules import Rules, stacked
+from discreet.core import checks
+from discreet.errors import InvalidArgument, InvalidType
+
+#: For one column, the group of every bin at every level: level 0 is the bins themselves, the last one group.
+Ladder = list[IntArray]
+
+
+class Generalization(ToFile, Partitioner):
+    """Anonymous tables by recoding whole columns.
+
+    Parameters
+    ----------
+    k : int, default 10
+        Every record of a release shares its published values with at least k - 1 others.
+    l_diversity, t_closeness, domain, sensitive, target, grid, l_kind, t_kind, c, keep, person
+        See `DensityTree`.
+    levels : mapping, optional
+        From column to its level, 0 for columns that are not named. None lets Datafly's rule choose on the records.
+    hierarchies : mapping, optional
+        From column to `Hierarchy`. Level i publishes the groups i levels above the deepest categories; without a
+        hierarchy, level 1 is ``*``.
+    widths : mapping, optional
+        From numeric column to the rising widths of its intervals at level 1, 2, ..., each a multiple of the one before
+        and of the grid step. By default each level joins two intervals of the one before. The last level is the whole
+        domain.
+    suppress : float, default 0.05
+        Largest share of records that may be left out.
+
+    Attributes
+    ----------
+    levels_ : dict
+        The level of every quasi-identifier.
+
+    Privacy
+    -------
+    As with `DensityTree`: classes of k records that look alike, and no more. Levels that are chosen on the records are
+    part of what is published.
+
+    Examples
+    --------
+    >>> import discreet as dc, pyarrow as pa
+    >>> people = pa.table({"age": [31, 33, 36, 38, 61, 64, 66, 69], "zip": ["1010", "1020"] * 4})
+    >>> domain = dc.Domain({"age": (0, 120), "zip": ["1010", "1020", "2010"]})
+    >>> zips = dc.anonymity.Hierarchy({"1*": ["1010", "1020"], "2*": ["2010"]})
+    >>> method = Generalization(2, domain=domain, hierarchies={"zip": zips}, widths={"age": [5, 10, 20]})
+    >>> release = method.set_params(levels={"age": 3, "zip": 1}).fit_transform(people)
+    >>> sorted({(row["age"], row["zip"]) for row in release.table.to_pylist()})
+    [('[20, 40)', '{1010, 1020}'), ('[60, 80)', '{1010, 1020}')]
+    """
+
+    def __init__(
+        self,
+        k: int = 10,
+        l_diversity: float | None = None,
+        t_closeness: float | None = None,
+        *,
+        domain: Any = None,
+        sensitive: Sequence[str] | str | None = None,
+        target: str | None = None,
+        grid: Any = None,
+        levels: Mapping[str, int] | None = None,
+        hierarchies: Mapping[str, Any] | None = None,
+        widths: Mapping[str, Sequence[float]] | None = None,
+        l_kind: str = "distinct",
+        t_kind: str = "auto",
+        c: float = 3.0,
+        suppress: float = 0.05,
+        keep: Sequence[str] = (),
+        person: str | None = None,
+    ) -> None:
+        self.k = k
+        self.l_diversity = l_diversity
+        self.t_closeness = t_closeness
+        self.domain = domain
+        self.sensitive = sensitive
+        self.target = target
+        self.grid = grid
+        self.levels = levels
+        self.hierarchies = hierarchies
+        self.widths = widths
+        self.l_kind = l_kind
+        self.t_kind = t_kind
+        self.c = c
+        self.suppress = suppress
+        self.keep = keep
+        self.person = person
+
+    def fit(self, data: Any, y: Any = None) -> Generalization:
+        """Check the levels, or choose them on these records."""
+        self._choose(data)
+        return self
+
+    def transform(self, data: Any, output: str = "interval", **handing: Any) -> Release:
+        """Recode and release records, all that are handed out together.
+
+        Classes that break a rule are left out; if that is more than ``suppress`` allows, the release is refused.
+        Parameters as in `DensityTree.transform`, without ``previous``.
+        """
+        check_is_fitted(self, "levels_")
+        table = read_table(data, self.plan_)
+        whole = self.rules_.measure(np.zeros(table.n, np.int64), table.sensitive, table.persons)
+        refuse_root(self.rules_, table.sensitive, np.ones(table.n, bool), whole.ok, table.persons)
+        return self._recode(table, output, handing)
+
+    def fit_transform(self, data: Any, y: Any = None, output: str = "interval", **handing: Any) -> Release:
+        """Choose levels on these records and release them. Parameters as in `transform`."""
+        return self._recode(self._choose(data), output, handing)
+
+    def _choose(self, data: Any) -> Table:
+        table, tiers = self._read(data)
+        plan = self.plan_
+        self._ladders = [
+            _ladder(grid, tiers.get(j), _widths(self.widths, plan).get(grid.name)) for j, grid in enumerate(plan.grids)
+        ]
+        self.levels_ = _given(self.levels, plan, self._ladders) if self.levels is not None else self._datafly(table)
+        self.n_features_in_ = len(plan.quasi)
+        return table
+
+    def _datafly(self, table: Table) -> dict[str, int]:
+        names = table.plan.quasi
+        level = [0] * len(names)
+        allowed = int(float(self.suppress) * table.n)
+        while True:
+            codes = [ladder[level[j]][table.bins[j]] for j, ladder in enumerate(self._ladders)]
+            kept = _keep_ok(_classes(codes), self.rules_, table.sensitive, table.persons)
+            open_ = [j for j, ladder in enumerate(self._ladders) if level[j] < len(ladder) - 1]
+            if (~kept).sum() <= allowed or not open_:
+                return dict(zip(names, level, strict=True))
+            level[max(open_, key=lambda j: (len(np.unique(codes[j])), -j))] += 1
+
+    def _recode(self, table: Table, output: str, given: Mapping[str, Any]) -> Release:
+        refuse_previous(given.get("previous"), "levels hold for a whole column, cells are not merged")
+        handing = {name: value for name, value in given.items() if name != "previous"}
+        grids = table.plan.grids
+        groups = self._groups()
+        codes = [group[bins] for group, bins in zip(groups, table.bins, strict=True)]
+        of = _classes(codes)
+        kept = _keep_ok(of, self.rules_, table.sensitive, table.persons)
+        _refuse_left_out(int((~kept).sum()), table.n, self.suppress)
+        shown, place = np.unique(of[kept], return_inverse=True)
+        rows = np.flatnonzero(kept)
+        one = np.empty(int(of.max()) + 1, np.int64)
+        one[of[rows]] = rows  # any row of a class tells its runs
+        first, last = _runs(groups, [c[one[shown]] for c in codes])
+        cell = np.full(table.n, -1, np.int64)
+        cell[rows] = place.ravel()
+        return publish(
+            table,
+            Cells(grids, first, last, cell),
+            self.rules_,
+            output=output,
+            method="Generalization",
+            settings=self._facts(),
+            **handing,
+        )
+
+    def _groups(self) -> list[IntArray]:
+        return [ladder[self.levels_[g.name]] for g, ladder in zip(self.plan_.grids, self._ladders, strict=True)]
+
+    def _facts(self) -> dict[str, Any]:
+        chosen = self.levels is None
+        return {"levels": self.levels_, "chosen_on_the_records": chosen, "suppression_allowed": float(self.suppress)}
+
+    def _putting(self) -> Putting:
+        check_is_fitted(self, "levels_")
+        return ClassesOf(self._groups(), self.rules_, float(self.suppress), self._facts())
+
+
+class ClassesOf:
+    """Whole columns recoded: a row is put into its combination of groups, numbered as they come."""
+
+    def __init__(self, groups: Sequence[IntArray], rules: Rules, suppress: float, settings: dict[str, Any]) -> None:
+        self._groups, self._rules, self._suppress, self._settings = groups, rules, suppress, settings
+        self._known: dict[bytes, int] = {}
+
+    def route(self, bins: Any) -> IntArray:
+        """Return the combination of every row."""
+        if not bins.shape[1]:
+            return np.empty(0, np.int64)
+        codes = [group[row] for group, row in zip(self._groups, bins, strict=True)]
+        of = _classes(codes)
+        one = np.empty(int(of.max()) + 1, np.int64)
+        one[of] = np.arange(len(of))
+        found = np.stack([c[one] for c in codes], axis=1).astype(np.int32)
+        places = [self._known.setdefault(row.tobytes(), len(self._known)) for row in found]
+        return np.array(places, np.int64)[of]
+
+    def decide(self, counts: Counts) -> Decided:
+        """Leave out the combinations that break a rule."""
+        whole = self._rules.measure(np.zeros(len(counts.rows), int), counts.sensitive, counts.persons, counts.rows)
+        every = np.ones(len(counts.rows), bool)
+        refuse_root(self._rules, counts.sensitive, every, whole.ok, counts.persons, counts.rows)
+        kept = _keep_ok(counts.place, self._rules, counts.sensitive, counts.persons, counts.rows)
+        _refuse_left_out(int(counts.rows[~kept].sum()), int(counts.rows.sum()), self._suppress)
+        shown = np.unique(counts.place[kept])
+        codes = np.frombuffer(b"".join(self._known), np.int32).reshape(len(self._known), -1)[shown]
+        first, last = _runs(self._groups, list(codes.T))
+        of_place = np.full(len(self._known), -1, np.int64)
+        of_place[shown] = np.arange(len(shown))
+        return Decided(first, last, of_place, self._settings)
+
+
+def _runs(groups: Sequence[IntArray], codes: Sequence[Any]) -> tuple[IntArray, IntArray]:
+    """Return first and last bin of groups, column by column."""
+    pairs = list(zip(groups, codes, strict=True))
+    first = np.stack([np.searchsorted(g, c) for g, c in pairs], 1)
+    return first, np.stack([np.searchsorted(g, c, side="right") - 1 for g, c in pairs], 1)
+
+
+def _refuse_left_out(left_out: int, n: int, suppress: Any) -> None:
+    if left_out > float(suppress) * n or left_out == n:
+        raise InvalidArgument(
+            "suppress",
+            suppress,
+            f"at least the share of records in classes that break a rule ({left_out / n:.4g}) and below 1",
+            "higher levels, or levels=None",
+        )
+
+
+def _ladder(grid: Grid, tiers: IntArray | None, widths: Sequence[float] | None) -> Ladder:
+    """Return the group of every bin, level by level; groups are runs of bins, numbered in their order."""
+    bins = np.arange(grid.levels)
+    if grid.numeric:
+        steps = [bins] + ([_cut(grid, width) for width in widths] if widths is not None else _doublings(bins))
+    elif tiers is not None and len(tiers):
+        depths = range(int(tiers.max()), 0, -1)
+        steps = [bins] + [np.concatenate([[0], np.cumsum(tiers < depth)]) for depth in depths]
+    else:
+        steps = [bins]
+    if steps[-1][-1] > 0 or (grid.own_missing and len(steps) == 1):
+        steps.append(np.zeros(grid.levels, np.int64))
+    # A missing value stays "missing" until the last level, which is the whole domain.
+    return [np.append(s, s[-1] + (i < len(steps) - 1)) if grid.own_missing else s for i, s in enumerate(steps)]
+
+
+def _doublings(bins: IntArray) -> Ladder:
+    found = []
+    size = 2
+    while size < len(bins):
+        found.append(bins // size)
+        size *= 2
+    return found
+
+
+def _cut(grid: Grid, width: float) -> IntArray:
+    """Return the interval of a width that every bin lies in; an interval must not end inside a bin."""
+    edges = np.array(grid.edges)
+    place = (edges - edges[0]) / width
+    group: IntArray = np.floor(place[:-1] + 1e-9).astype(np.int64)
+    if (place[1:] > group + 1 + 1e-9).any():
+        raise InvalidArgument(
+            "widths", width, f"a multiple of the grid step of column {grid.name!r}", f"grid={{{grid.name!r}: ...}}"
+        )
+    return group
+
+
+def _widths(given: Any, plan: Plan) -> dict[str, list[float]]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InvalidType("widths", type(given), "a mapping from column to widths", '{"age": [5, 10, 20]}')
+    found = {}
+    for name, widths in given.items():
+        if name not in plan.quasi or not plan.grids[plan.quasi.index(name)].numeric:
+            raise InvalidArgument("widths", name, "given for numeric quasi-identifiers", '{"age": [5, 10, 20]}')
+        if isinstance(widths, (str, bytes)) or not isinstance(widths, Sequence):
+            raise InvalidType("widths", widths, "a list of widths", "[5, 10, 20]")
+        read = [float(checks.positive("widths", w, fix="[5, 10, 20]")) for w in widths]
+        for a, b in itertools.pairwise(read):
+            if b <= a or abs(b / a - round(b / a)) > 1e-9:
+                raise InvalidArgument("widths", read, "rising, each a multiple of the one before", "[5, 10, 20]")
+        found[name] = read
+    return found
+
+
+def _given(levels: Any, plan: Plan, ladders: Sequence[Ladder]) -> dict[str, int]:
+    if not isinstance(levels, Mapping):
+        raise InvalidType("levels", type(levels), "a mapping from column to level", '{"age": 2}')
+    unknown = [name for name in levels if name not in plan.quasi]
+    if unknown:
+        raise InvalidArgument("levels", unknown[0], f"given for quasi-identifiers ({', '.join(plan.quasi)})", "{}")
+    return {
+        name: checks.whole(f"level of column {name!r}", levels.get(name, 0), high=len(ladder) - 1)
+        for name, ladder in zip(plan.quasi, ladders, strict=True)
+    }
+
+
+def _classes(codes: Sequence[IntArray]) -> IntArray:
+    return join([(c, int(c.max(initial=0)) + 1) for c in codes], len(codes[0]))
+
+
+def _keep_ok(
+    of: IntArray, rules: Rules, sensitive: Sequence[Coded], persons: IntArray | None, rows: IntArray | None = None
+) -> Any:
+    """Return which rows stay when the classes that break a rule are left out; see `Rules.measure` for ``rows``.
+
+    Leaving out changes the distribution that t is measured against: repeated until nothing changes (spec
+    density-trees, 9.4.4).
+    """
+    kept = np.ones(len(of), bool)
+    codes = stacked(sensitive, len(of))
+    alike = np.ones(len(of), np.int64) if rows is None else rows
+    while kept.any():
+        held = np.bincount(of[kept], minlength=int(of.max()) + 1)
+        sizes = np.bincount(of[kept], alike[kept], minlength=len(held)).astype(np.int64)
+        people = sizes if persons is None else persons_by_class(of[kept], persons[kept], len(sizes))
+        good = people >= rules.k
+        if rules.l_on or rules.t_on:
+            starts = np.concatenate([[0], np.cumsum(held)])
+            order = np.flatnonzero(kept)[np.argsort(of[kept], kind="stable")]
+            diverse = np.full((len(sizes), len(sensitive)), np.nan)
+            distant = np.full((len(sizes), len(sensitive)), np.nan)
+            limits = rules.limits(sensitive, kept, rows)
+            measure_classes(starts, order, codes, alike, limits, diverse, distant)
+            good &= _rules_kept(rules, diverse, distant) | (sizes == 0)
+        stays = kept & good[of]
+        if stays.sum() == kept.sum():
+            break
+        kept = stays
+    return kept
+
+
+def _rules_kept(rules: Rules, diverse: Any, distant: Any) -> Any:
+    good = np.ones(len(diverse), bool)
+    if rules.l_on:
+        assert rules.l_diversity is not None
+        recursive = rules.l_kind == "recursive"
+        good &= (diverse < rules.c if recursive else diverse >= rules.l_diversity - 1e-9).all(axis=1)
+    if rules.t_on:
+        assert rules.t_closeness is not None
+        good &= (distant <= rules.t_closeness + 1e-9).all(axis=1)
+    return good

@@ -1,0 +1,153 @@
+"""Releases of changed values (means, noise, swapped ranks) instead of cells: the small counterpart of `publish`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from discreet import engines, noise
+from discreet.anonymity.growth.grid import Grid
+from discreet.anonymity.release.cells import Cells
+from discreet.anonymity.release.hashed import hashed_columns
+from discreet.anonymity.release.release import ORDERS, Release, _kept_by, _order_of, _others, in_order, unknown_columns
+from discreet.anonymity.release.table import Table
+from discreet.core import checks
+from discreet.core.dates import date_array
+from discreet.core.domain import Date
+from discreet.core.guarantee import Guarantee
+from discreet.errors import InvalidArgument
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedRelease(Release):
+    """A release whose quasi-identifiers are values, not cells; so it has no bounds.
+
+    Attributes
+    ----------
+    disclosure : mapping
+        Measures of disclosure and of what was lost, where the method promises nothing. They compare with the original.
+    """
+
+    disclosure: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def bounds(self) -> pa.Table:
+        """Refused: a changed value says nothing about where the true one lies."""
+        raise InvalidArgument("form", "bounds", "text: this table holds changed values, not cells", 'form="text"')
+
+    def __repr__(self) -> str:
+        method = self.guarantee.parameters["method"]
+        k = self.guarantee.parameters["reached"]["k"]
+        return f"<release of {len(self)} rows by {method}, {'no k' if k is None else f'k = {k}'}>"
+
+
+@dataclass(frozen=True)
+class Handing:
+    """How a release is handed out; see `discreet.anonymity.release.release.publish`."""
+
+    random_state: object = None
+    order: str = "shuffled"
+    identifiers: str = "drop"
+    key: bytes | None = None
+
+    def __post_init__(self) -> None:
+        checks.choice("order", self.order, ORDERS)
+        checks.choice("identifiers", self.identifiers, ("drop", "hash"))
+
+
+def masked_release(
+    table: Table,
+    values: Mapping[str, pa.Array],
+    cells: Cells,
+    handing: Handing,
+    stream: noise.Generator,
+    *,
+    facts: Mapping[str, Any],
+    notes: Sequence[str],
+    random: bool,
+    disclosure: Mapping[str, Any] | None = None,
+) -> MaskedRelease:
+    """Put changed values and the columns that are passed on together.
+
+    ``random`` says whether the values depend on the stream: then a seeded one makes the guarantee seeded.
+    """
+    rows = np.arange(table.n)
+    if handing.order == "shuffled":
+        rows = noise.permutation(table.n, rng=stream)
+    columns: dict[str, Any] = {name: column.take(pa.array(rows)) for name, column in values.items()}
+    columns |= _others(table, rows)
+    if handing.identifiers == "hash":
+        columns = {**hashed_columns(table.identifiers, rows, handing.key, table.plan.domain), **columns}
+    kept = _kept_by(table, cells.of[rows], rows)
+    if kept and facts.get("reached", {}).get("k") is None:  # no groups are promised, so none become smaller
+        kept = {"kept": {"columns": kept["kept"]["columns"]}}
+    guarantee = Guarantee(
+        "syntactic",
+        unit="one row",
+        parameters={
+            **facts,
+            "order": handing.order,
+            "rows": table.n,
+            "suppressed": 0,
+            "dropped_for_missing_values": table.dropped,
+            "identifiers": handing.identifiers if table.identifiers.num_columns else "none",
+            **({"disclosure": dict(disclosure)} if disclosure else {}),
+            **kept,
+        },
+        domain=table.plan.domain,
+        assumptions=(*unknown_columns(kept), *notes, *in_order(handing.order)),
+        seeded=(random or handing.order == "shuffled") and stream.seeded,
+    )
+    made = pa.table({name: columns[name] for name in _order_of(table, columns)})
+    return MaskedRelease(made, guarantee, cells, rows, 0, table.dropped, disclosure=dict(disclosure or {}))
+
+
+def read_coordinates(data: Any, table: Table) -> FloatArray:
+    """Return the quasi-identifiers of the rows of a table, clamped, one row a column; NaN for missing."""
+    plan = table.plan
+    source = engines.open(data, plan.domain)
+    wanted = plan.domain.select(list(plan.quasi))
+    pieces: list[list[FloatArray]] = [[np.empty(0)] for _ in plan.quasi]
+    for columns in source._batches(wanted):
+        for grid, coordinates, piece in zip(plan.grids, columns, pieces, strict=True):
+            piece.append(np.clip(coordinates, grid.column.low, grid.column.high))
+    return np.stack([np.concatenate(piece) for piece in pieces])[:, table.kept]
+
+
+def whole_domain(table: Table) -> Cells:
+    """Return one cell for all rows: what is known of values of which nothing is promised."""
+    grids = table.plan.grids
+    last = np.array([[g.n_bins - 1 for g in grids]], np.int64)
+    return Cells(grids, np.zeros_like(last), last, np.zeros(table.n, np.int64))
+
+
+def on_grid(grid: Grid, values: FloatArray) -> FloatArray:
+    """Move values to the nearest grid points; from the middle between two, to the lower. NaN stays."""
+    points = np.array(grid.edges)
+    middle = (points[:-1] + points[1:]) / 2
+    return np.where(
+        np.isnan(values), np.nan, points[np.searchsorted(middle, values, side="left").clip(max=len(middle))]
+    )
+
+
+def number_array(grid: Grid, values: FloatArray, whole: bool) -> pa.Array:
+    """Write numbers as Arrow: dates and whole ones as such, NaN as missing."""
+    if isinstance(grid.column, Date):
+        return date_array(values)
+    missing = np.isnan(values)
+    if whole:
+        return pa.array(np.where(missing, 0, values).astype(np.int64), mask=missing)
+    return pa.array(values, mask=missing)
+
+
+def whole_points(grid: Grid) -> bool:
+    """Tell whether all grid points are whole numbers."""
+    return all(p == int(p) and abs(p) < 2**53 for p in grid.edges)

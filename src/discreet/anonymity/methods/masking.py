@@ -1,0 +1,355 @@
+"""Noise addition and rank swapping: classical masking that promises nothing, with what it gives away measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from discreet import engines, noise
+from discreet.anonymity.growth.grid import Grid
+from discreet.anonymity.methods._swap_kernels import swap_ranks
+from discreet.anonymity.methods.masked import (
+    Handing,
+    MaskedRelease,
+    masked_release,
+    number_array,
+    on_grid,
+    read_coordinates,
+    whole_domain,
+    whole_points,
+)
+from discreet.anonymity.release.table import Plan, Table, read_table
+from discreet.anonymity.risk.disclosure import linkage, near_values
+from discreet.core import checks
+from discreet.core.domain import Categorical, as_domain
+from discreet.errors import InvalidArgument, InvalidType, SchemaError
+
+FloatArray = npt.NDArray[np.float64]
+
+#: Noise is drawn on a public lattice of so many steps across the declared interval.
+FINE_STEPS = 2**30
+#: A standard normal number is a discrete Gaussian one of this scale, divided by it.
+_UNIT = 2**20
+#: Released rows that are linked with the originals to measure disclosure.
+_MEASURED = 10_000
+
+_NOTHING = (
+    "nobody relies on it for privacy: the values are changed, but neither k nor l nor t holds, and people are found "
+    "as often as the disclosure measures say, or more often by a better attack"
+)
+
+
+class _Masking(BaseEstimator):  # type: ignore[misc]
+    """What both share: read, change the quasi-identifiers as a whole, measure, hand out."""
+
+    domain: Any
+    sensitive: Any
+    target: Any
+    grid: Any
+    keep: Any
+    plan_: Plan
+
+    def fit(self, data: Any, y: Any = None) -> Any:
+        """Check the arguments against the table; nothing of its rows is kept."""
+        self._check()
+        if self.domain is None:
+            raise InvalidType("domain", None, "a Domain", 'domain=Domain({"age": (0, 120)})')
+        domain = as_domain(self.domain, engines.open(data).names)
+        plan = Plan.of(domain, sensitive=self.sensitive, target=self.target, keep=self.keep, grid=self.grid)
+        self._check_plan(plan)
+        self.plan_ = plan
+        self.n_features_in_ = len(plan.quasi)
+        return self
+
+    def transform(
+        self,
+        data: Any,
+        *,
+        random_state: Any = None,
+        order: str = "shuffled",
+        identifiers: str = "drop",
+        key: bytes | None = None,
+    ) -> MaskedRelease:
+        """Change and release records, all that are handed out together.
+
+        Parameters
+        ----------
+        data : array, data frame, table or path
+            The records.
+        random_state : None, int or Generator
+            None draws from the operating system; an int makes a run repeatable and marks the guarantee seeded.
+        order, identifiers, key
+            See `discreet.anonymity.release.release.publish`.
+        """
+        check_is_fitted(self, "plan_")
+        handing = Handing(random_state, order, identifiers, key)
+        table = read_table(data, self.plan_)
+        if table.n < 2:
+            raise InvalidArgument("data", f"{table.n} usable rows", "at least two rows", "a larger table")
+        stream = noise.generator(random_state)
+        before = read_coordinates(data, table)
+        empty = [g.name for g, column in zip(table.plan.grids, before, strict=True) if np.isnan(column).all()]
+        if empty:
+            raise SchemaError(f"quasi-identifier {empty[0]!r} has no value in any row; leave the column out")
+        after, facts = self._change(table, before, stream)
+        measured = _measure(table, before, after, stream)
+        values = {g.name: self._written(g, after[j]) for j, g in enumerate(table.plan.grids)}
+        facts = {"method": type(self).__name__, "output": "changed values", **facts}
+        none = {"required": {"k": None}, "reached": {"k": None}}
+        return masked_release(
+            table,
+            values,
+            whole_domain(table),
+            handing,
+            stream,
+            facts={**facts, **none},
+            notes=[_NOTHING],
+            random=True,
+            disclosure=measured,
+        )
+
+    def fit_transform(self, data: Any, y: Any = None, **handing: Any) -> MaskedRelease:
+        """Change and release these records. Parameters as in `transform`."""
+        released: MaskedRelease = self.fit(data).transform(data, **handing)
+        return released
+
+    def _check(self) -> None:
+        raise NotImplementedError
+
+    def _check_plan(self, plan: Plan) -> None:
+        """Refuse columns that cannot be changed in this way."""
+
+    def _change(self, table: Table, before: FloatArray, stream: noise.Generator) -> tuple[FloatArray, dict[str, Any]]:
+        raise NotImplementedError
+
+    def _written(self, grid: Grid, values: FloatArray) -> pa.Array:
+        raise NotImplementedError
+
+
+class NoiseAddition(_Masking):
+    """Add normal noise to the numbers.
+
+    Parameters
+    ----------
+    alpha : float, default 0.1
+        Variance of the noise, as a share of that of the column; 0.1 to 0.5 are usual.
+    kind : {"uncorrelated", "correlated"}
+        Each column by itself, or noise with the covariance of the columns, times alpha.
+    domain, sensitive, target, keep
+        See `DensityTree`. Quasi-identifiers must be numbers.
+    grid : None, int, list of float or mapping
+        Publish the nearest points of this grid. None publishes points of a lattice of 2^30 steps of the declared
+        interval.
+    clip : bool, default False
+        Move published values into the declared interval. It keeps impossible values out and shifts the mean.
+
+    Notes
+    -----
+    X* = X + E with rows of E drawn from N(0, α diag(σ²)) or N(0, α Σ) (spec local-sketches, 3.A.6 and 3.A.7). Means
+    are kept in expectation. The variance is multiplied by 1 + α, and with correlated noise the whole covariance
+    matrix. Missing values stay missing. The noise is an exact discrete Gaussian of a fine scale.
+
+    Privacy
+    -------
+    None in any formal sense: no k, no ε. Noise in proportion to a column's spread hides neither outliers nor rows that
+    are alone. `MaskedRelease.disclosure` and the guarantee state how many rows can be linked with their originals by
+    distance, and how many values lie within 5 % of the ranks of the true ones.
+
+    Examples
+    --------
+    >>> import discreet as dc, pyarrow as pa
+    >>> people = pa.table({"age": [31, 33, 36, 60, 64, 66, 69]})
+    >>> method = NoiseAddition(0.5, domain=dc.Domain({"age": (0, 120)}), grid=120)
+    >>> release = method.fit_transform(people, random_state=1)
+    >>> release.table["age"].to_pylist()
+    [37, 41, 48, 59, 82, 33, 79]
+    >>> release.guarantee.parameters["reached"]["k"] is None
+    True
+    """
+
+    def __init__(
+        self,
+        alpha: float = 0.1,
+        *,
+        domain: Any = None,
+        kind: str = "uncorrelated",
+        sensitive: Sequence[str] | str | None = None,
+        target: str | None = None,
+        grid: Any = None,
+        clip: bool = False,
+        keep: Sequence[str] = (),
+    ) -> None:
+        self.alpha = alpha
+        self.domain = domain
+        self.kind = kind
+        self.sensitive = sensitive
+        self.target = target
+        self.grid = grid
+        self.clip = clip
+        self.keep = keep
+
+    def _check(self) -> None:
+        checks.positive("alpha", self.alpha, fix="alpha=0.1")
+        checks.choice("kind", self.kind, ("uncorrelated", "correlated"))
+        checks.choice("clip", self.clip, (False, True))
+
+    def _check_plan(self, plan: Plan) -> None:
+        for grid in plan.grids:
+            if not grid.numeric:
+                raise InvalidArgument(
+                    "domain", grid.name, "numbers in all quasi-identifiers: noise needs them", f"keep=[{grid.name!r}]"
+                )
+
+    def _change(self, table: Table, before: FloatArray, stream: noise.Generator) -> tuple[FloatArray, dict[str, Any]]:
+        width = np.array([[g.column.high - g.column.low] for g in table.plan.grids])
+        unit = before / width
+        root = _root(unit, self.kind) * np.sqrt(float(self.alpha))
+        normal = noise.discrete_gaussian(_UNIT, size=unit.shape, rng=stream) / _UNIT
+        fine = np.rint((unit + root @ normal) * FINE_STEPS) / FINE_STEPS * width
+        if self.clip:
+            low = np.array([[g.column.low] for g in table.plan.grids])
+            fine = np.clip(fine, low, low + width)
+        return fine, {"alpha": float(self.alpha), "kind": self.kind, "clip": bool(self.clip)}
+
+    def _written(self, grid: Grid, values: FloatArray) -> pa.Array:
+        rounded = self.grid is not None and (not isinstance(self.grid, Mapping) or grid.name in self.grid)
+        if not rounded:
+            return number_array(grid, values, False)
+        low, high = grid.edges[0], grid.edges[-1]
+        outside = (values < low) | (values > high)  # the grid ends at the bounds; clip=True is for keeping to them
+        step = (high - low) / grid.levels
+        beyond = low + np.rint((values - low) / step) * step
+        return number_array(
+            grid, np.where(outside, beyond, on_grid(grid, values)), whole_points(grid) and step % 1 == 0
+        )
+
+
+class RankSwapping(_Masking):
+    """Swap every value with one of a near rank.
+
+    Parameters
+    ----------
+    p : float, default 0.05
+        Largest distance of ranks, as a share of the rows; at least one rank.
+    domain, sensitive, target, keep
+        See `DensityTree`. Categories are ranked in the order of their declaration.
+
+    Notes
+    -----
+    Column by column: values are sorted, equal ones in random order; every value in turn is swapped with one that is
+    not yet swapped and at most p n ranks above, all equally likely (Moore 1996; spec local-sketches, 3.A.8, with the
+    distance in ranks, C12). A value with no free one near it stays. Missing values stay where they are. Each column
+    keeps exactly the values it had.
+
+    Privacy
+    -------
+    None in any formal sense. Every published value is somebody's exact value, and somebody of nearly the same rank:
+    ranges of p n ranks around the published values hold the true ones. `MaskedRelease.disclosure` and the guarantee
+    state how many rows can be linked with their originals, and how many values lie within 5 % of the ranks.
+
+    Examples
+    --------
+    >>> import discreet as dc, pyarrow as pa
+    >>> people = pa.table({"age": [31, 33, 36, 60, 64, 66]})
+    >>> method = RankSwapping(0.2, domain=dc.Domain({"age": (0, 120)}))
+    >>> method.fit_transform(people, random_state=1, order="input").table["age"].to_pylist()
+    [33, 31, 60, 36, 66, 64]
+    """
+
+    grid = None  # values are published as they are
+
+    def __init__(
+        self,
+        p: float = 0.05,
+        *,
+        domain: Any = None,
+        sensitive: Sequence[str] | str | None = None,
+        target: str | None = None,
+        keep: Sequence[str] = (),
+    ) -> None:
+        self.p = p
+        self.domain = domain
+        self.sensitive = sensitive
+        self.target = target
+        self.keep = keep
+
+    def _check(self) -> None:
+        if checks.probability("p", self.p, closed=True) == 0:
+            raise InvalidArgument("p", self.p, "a share of the rows above 0", "p=0.05")
+
+    def _change(self, table: Table, before: FloatArray, stream: noise.Generator) -> tuple[FloatArray, dict[str, Any]]:
+        after = before.copy()
+        unchanged = {}
+        for j, grid in enumerate(table.plan.grids):
+            there = np.flatnonzero(~np.isnan(before[j]))
+            keys = noise.below(2**62, size=len(there), rng=stream)
+            order = there[np.lexsort((keys, before[j, there]))]
+            limit = max(1, int(float(self.p) * len(there)))
+            partner = swap_ranks(noise.below(2**62, size=len(there), rng=stream), limit)
+            after[j, order] = before[j, order[partner]]
+            unchanged[grid.name] = int((partner == np.arange(len(partner))).sum())
+        return after, {"p": float(self.p), "not_swapped": unchanged}
+
+    def _written(self, grid: Grid, values: FloatArray) -> pa.Array:
+        if grid.numeric:
+            there = values[~np.isnan(values)]
+            return number_array(grid, values, bool((there == np.floor(there)).all() and (np.abs(there) < 2**53).all()))
+        assert isinstance(grid.column, Categorical)
+        labels = pa.array([str(c) for c in grid.column.categories], pa.string())
+        missing = np.isnan(values)
+        return labels.take(pa.array(np.where(missing, 0, values).astype(np.int64), mask=missing))
+
+
+def _root(unit: FloatArray, kind: str) -> FloatArray:
+    """Return a matrix A with A Aᵀ the covariance of the columns, over rows without a gap; or its diagonal."""
+    if kind == "uncorrelated":
+        return np.diag(np.array([np.std(c[~np.isnan(c)]) if (~np.isnan(c)).any() else 0.0 for c in unit]))
+    whole = unit[:, ~np.isnan(unit).any(axis=0)]
+    if whole.shape[1] < 2:
+        return np.zeros((len(unit), len(unit)))
+    values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(whole, ddof=0)))
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def _measure(table: Table, before: FloatArray, after: FloatArray, stream: noise.Generator) -> dict[str, Any]:
+    """Measure disclosure and, beside it, what was lost (spec density-trees, 9.11.3)."""
+    rows = np.flatnonzero(~np.isnan(before).any(axis=0))
+    if len(rows) > _MEASURED:
+        rows = rows[np.argsort(noise.below(2**62, size=len(rows), rng=stream))[:_MEASURED]]
+    spread = np.array([np.std(c[~np.isnan(c)]) if (~np.isnan(c)).any() else 0.0 for c in before])[:, None]
+    spread[spread == 0] = 1.0
+    linked = linkage((before / spread).T, (after[:, rows] / spread).T, rows)
+    every = np.arange(table.n)
+    near = [near_values(before[j], after[j], every, 0.05, "rank") for j in range(len(before))]
+    looked = sum(total for _, total in near)
+    shift = np.abs(np.nanmean(after - before, axis=1)) / spread[:, 0]
+    gap = np.abs(_correlation(after) - _correlation(before))
+    return {
+        "record_linkage": linked.to_dict(),
+        "interval_disclosure": {
+            "by": "rank",
+            "width": 0.05,
+            "share": sum(close for close, _ in near) / looked if looked else 0.0,
+        },
+        "utility": {
+            "largest_shift_of_a_mean": float(shift.max()),
+            "largest_change_of_a_correlation": float(gap.max()),
+            "unit": "standard deviations; correlations as they are",
+        },
+    }
+
+
+def _correlation(columns: FloatArray) -> FloatArray:
+    whole = columns[:, ~np.isnan(columns).any(axis=0)]
+    if whole.shape[1] < 2:
+        return np.zeros((len(columns), len(columns)))
+    centred = whole - whole.mean(axis=1, keepdims=True)
+    size = np.sqrt((centred**2).sum(axis=1))
+    size[size == 0] = 1.0
+    return np.asarray((centred / size[:, None]) @ (centred / size[:, None]).T)

@@ -1,0 +1,310 @@
+"""What the partitioning methods share: read, grow on the build records, then enforce on every release."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from discreet import engines
+from discreet.anonymity.growth.frontier import enforce, refuse_root
+from discreet.anonymity.growth.grid import make_grid
+from discreet.anonymity.growth.grow import Grown
+from discreet.anonymity.growth.hierarchy import Hierarchy
+from discreet.anonymity.growth.tree import Tree
+from discreet.anonymity.methods.blind import check_blind, check_settings, growth_rules
+from discreet.anonymity.release.house import identity_columns, read_previous
+from discreet.anonymity.release.release import Release, publish
+from discreet.anonymity.release.table import Plan, Table, read_table
+from discreet.anonymity.release.together import enforce_together, read_past
+from discreet.anonymity.risk.rules import Rules
+from discreet.core import checks
+from discreet.core.domain import Categorical, as_domain
+from discreet.errors import InvalidArgument, InvalidType, SchemaError
+
+IntArray = npt.NDArray[np.int64]
+
+#: What is assumed of a release that was checked against earlier ones.
+TOGETHER = (
+    "the earlier releases that were named are all there are about these people, and an attacker who holds them knows "
+    "no more than who was in which, their quasi-identifiers and who was suppressed"
+)
+#: Asks for a hierarchy that merges rare categories, built on the records.
+MERGE = "merge"
+
+
+class Partitioner(BaseEstimator):  # type: ignore[misc]
+    """Read, fit, transform. A subclass says how to grow (`_grow`) and what to tell of it (`_facts`)."""
+
+    k: Any
+    l_diversity: Any
+    t_closeness: Any
+    domain: Any
+    sensitive: Any
+    target: Any
+    grid: Any
+    l_kind: Any
+    t_kind: Any
+    c: Any
+    hierarchies: Any
+    suppress: Any
+    keep: Any
+    person: Any = None
+    blind: Any = False
+    #: Whether k can count persons; a method that cannot refuses a person column.
+    _counts_persons = True
+
+    plan_: Plan
+    rules_: Rules
+    tree_: Tree
+    hierarchies_: dict[str, Hierarchy]
+
+    def fit(self, data: Any, y: Any = None) -> Any:
+        """Grow the partition on the build records.
+
+        Parameters
+        ----------
+        data : array, data frame, table or path
+            The records: what `discreet.engines.open` takes.
+        y : ignored
+        """
+        self._fit(data)
+        return self
+
+    def transform(
+        self,
+        data: Any,
+        output: str = "interval",
+        *,
+        random_state: Any = None,
+        previous: Any = None,
+        order: str = "shuffled",
+        identifiers: str = "drop",
+        key: bytes | None = None,
+    ) -> Release:
+        """Release records. Acts on the release as a whole: it is checked again, cells are merged where it must be.
+
+        Parameters
+        ----------
+        data : array, data frame, table or path
+            All records that are handed out together.
+        output : {"interval", "center", "sample"}
+            What stands for the quasi-identifiers; see `discreet.anonymity.Release`.
+        random_state : None, int or Generator
+            For drawing and shuffling; None is secure.
+        previous : Release, House, path, or list of these, optional
+            All earlier releases about some of the same people, by any partition, or the house files that they wrote
+            (`Release.save_house`). Then whatever can be told apart by intersecting and subtracting the tables keeps the
+            rules too: cells are merged for that, and people who were never published may be suppressed. The schema must
+            name an identifier or a person. See "Releasing again" in docs/anonymity.md.
+        order, identifiers, key
+            See `discreet.anonymity.release.release.publish`.
+
+        Raises
+        ------
+        InvalidArgument
+            If the release cannot keep the rules, with the value reached.
+        """
+        check_is_fitted(self, "tree_")
+        table = read_table(data, self.plan_)
+        leaf = self.tree_.route(table.bins)
+        handing = {"output": output, "random_state": random_state, "order": order, "identifiers": identifiers}
+        return self._release(table, leaf, previous, {**handing, "key": key})
+
+    def fit_transform(
+        self,
+        data: Any,
+        y: Any = None,
+        output: str = "interval",
+        *,
+        random_state: Any = None,
+        previous: Any = None,
+        order: str = "shuffled",
+        identifiers: str = "drop",
+        key: bytes | None = None,
+    ) -> Release:
+        """Grow the partition on these records and release them. Parameters as in `transform`."""
+        table, leaf = self._fit(data)
+        handing = {"output": output, "random_state": random_state, "order": order, "identifiers": identifiers}
+        return self._release(table, leaf, previous, {**handing, "key": key})
+
+    def _grow(self, table: Table, tiers: Mapping[int, IntArray], rules: Rules) -> Grown:
+        raise NotImplementedError
+
+    def _facts(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def _notes(self) -> list[str]:
+        return []
+
+    def _fit(self, data: Any) -> tuple[Table, IntArray]:
+        table, tiers = self._read(data)
+        rules = growth_rules(self.rules_, self.blind)
+        grown = self._grow(table, tiers, rules)
+        if table.persons is not None:
+            # Growth counts rows. Cells of k rows, and cells of as many rows as k persons have on average, both merged
+            # until k persons are in each; the finer partition is kept.
+            rows = math.ceil(rules.k * table.n / len(np.unique(table.persons)))
+            other = self._grow(table, tiers, replace(rules, k=max(rows, rules.k)))
+            found = [_with_persons(g, table, rules) for g in (grown, other)]
+            grown = max(found, key=lambda g: g.tree.n_leaves)
+        self.tree_ = grown.tree
+        self.leaf_counts_ = grown.counts[grown.tree.leaves]
+        self.n_features_in_ = len(self.plan_.quasi)
+        return table, grown.leaf
+
+    def _read(self, data: Any) -> tuple[Table, dict[int, IntArray]]:
+        """Check the arguments, read the build records, and refuse what no partition can make anonymous."""
+        rules = Rules(self.k, self.l_diversity, self.l_kind, self.c, self.t_closeness, self.t_kind)
+        checks.probability("suppress", self.suppress, closed=True)
+        check_settings(self.blind, getattr(self, "supervised", False), getattr(self, "mode", "") == "relaxed")
+        if self.domain is None:
+            raise InvalidType("domain", None, "a Domain", 'domain=Domain({"age": (0, 120)})')
+        domain = as_domain(self.domain, engines.open(data).names)
+        plan = Plan.of(
+            domain,
+            sensitive=self.sensitive,
+            target=self.target,
+            keep=self.keep,
+            person=self.person,
+            grid=self.grid,
+        )
+        self._check_person(plan)
+        rules.check_columns(plan.sensitive)
+        trees = _read_hierarchies(self.hierarchies, plan)
+        given = {name: tree for name, tree in trees.items() if isinstance(tree, Hierarchy)}
+        self.rules_ = replace(rules, hierarchies={n: t for n, t in given.items() if n in plan.sensitive})
+        table = read_table(data, plan)
+        _refuse_missing(data, table)
+        for j, name in enumerate(plan.quasi):
+            if trees.get(name) == MERGE:
+                given[name] = _merging(table, j)
+        table = _reordered(table, given)
+        self.plan_ = table.plan
+        self.hierarchies_ = given
+        kept = np.ones(table.n, bool)
+        whole = self.rules_.measure(np.zeros(table.n, np.int64), table.sensitive, table.persons)
+        refuse_root(self.rules_, table.sensitive, kept, whole.ok, table.persons)
+        tiers = {j: given[name].tiers(_categories(table.plan, j)) for j, name in enumerate(plan.quasi) if name in given}
+        return table, tiers
+
+    def _check_person(self, plan: Plan) -> None:
+        if plan.person is not None and not self._counts_persons:
+            raise InvalidArgument(
+                "person",
+                plan.person,
+                f"left out: {type(self).__name__} here counts rows, not persons",
+                "DensityTree, strict Mondrian or Generalization, or declare the column an identifier",
+            )
+
+    def _release(self, table: Table, leaf: IntArray, previous: Any, handing: dict[str, Any]) -> Release:
+        houses = [] if previous is None else read_previous(previous)
+        settings, notes, suppress = self._facts(), self._notes(), float(self.suppress)
+        if houses:
+            if self.blind:
+                raise InvalidArgument("previous", "given", "left out where blind=True", "previous=None")
+            identity_columns(self.plan_)
+            past = read_past(houses, table, leaf, self.rules_)
+            found, together = enforce_together(self.tree_, leaf, self.rules_, table, past, suppress=suppress)
+            settings |= {"earlier_releases": len(houses), "reached_together": together}
+            notes.append(TOGETHER)
+        else:
+            rules = growth_rules(self.rules_, self.blind)
+            found = enforce(self.tree_, leaf, rules, table.sensitive, suppress=suppress, persons=table.persons)
+        cells = found.cells(self.tree_)
+        if self.blind:
+            check_blind(self.rules_, cells.of, table.sensitive, table.persons)
+            settings["cuts"] = "blind"
+        return publish(
+            table,
+            cells,
+            self.rules_,
+            method=type(self).__name__,
+            settings={**settings, "leaves_merged": found.merged, "suppression_allowed": suppress},
+            notes=notes,
+            earlier=[house.seal for house in houses],
+            **handing,
+        )
+
+
+def _with_persons(grown: Grown, table: Table, rules: Rules) -> Grown:
+    """Merge leaves until each holds k persons."""
+    found = enforce(grown.tree, grown.leaf, rules, table.sensitive, persons=table.persons)
+    at = np.zeros(grown.tree.n_nodes, bool)
+    at[found.node] = True
+    tree = grown.tree.collapsed(at)
+    leaf = tree.route(table.bins)
+    return Grown(tree, tree.totals(np.bincount(leaf, minlength=tree.n_nodes)), leaf)
+
+
+def _read_hierarchies(given: Any, plan: Plan) -> dict[str, Hierarchy | str]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InvalidType("hierarchies", type(given), "a mapping from column to Hierarchy", '{"job": "merge"}')
+    found: dict[str, Hierarchy | str] = {}
+    for name, tree in given.items():
+        if name not in (*plan.quasi, *plan.sensitive):
+            raise InvalidArgument("hierarchies", name, "given for quasi-identifiers and sensitive columns", "no other")
+        column = plan.domain.column(name)
+        if not isinstance(column, Categorical):
+            raise InvalidArgument(
+                "hierarchies", name, "given for columns with categories; numbers have a grid", f"grid={{{name!r}: 10}}"
+            )
+        if isinstance(tree, str) and tree == MERGE and name in plan.quasi:
+            found[name] = MERGE
+            continue
+        if isinstance(tree, str):
+            raise InvalidArgument("hierarchies", tree, 'a Hierarchy, or "merge" for a quasi-identifier', '"merge"')
+        read = tree if isinstance(tree, Hierarchy) else Hierarchy(tree)
+        read.check(name, column.categories)
+        found[name] = read
+    return found
+
+
+def _categories(plan: Plan, j: int) -> tuple[Any, ...]:
+    column = plan.grids[j].column
+    assert isinstance(column, Categorical)
+    return column.categories
+
+
+def _merging(table: Table, j: int) -> Hierarchy:
+    categories = _categories(table.plan, j)
+    counts = np.bincount(table.bins[j], minlength=len(categories))
+    return Hierarchy.merging(categories, counts[: len(categories)].tolist())
+
+
+def _reordered(table: Table, trees: Mapping[str, Hierarchy]) -> Table:
+    """Put the categories of columns with a hierarchy in its order."""
+    grids, bins = list(table.plan.grids), table.bins.copy() if trees else table.bins
+    for j, name in enumerate(table.plan.quasi):
+        if name in trees:
+            order = trees[name].order(_categories(table.plan, j))
+            grids[j] = make_grid(grids[j].column, None, order)
+            place = np.arange(grids[j].n_bins, dtype=np.uint16)
+            place[list(order)] = np.arange(len(order))
+            bins[j] = place[table.bins[j]]
+    return replace(table, plan=replace(table.plan, grids=tuple(grids)), bins=bins)
+
+
+def _refuse_missing(data: Any, table: Table) -> None:
+    """Refuse a quasi-identifier without a single value (spec density-trees, 9.3.5)."""
+    plan = table.plan
+    empty = []
+    if table.n:
+        pairs = zip(plan.grids, table.bins, strict=True)
+        empty = [grid.name for grid, bins in pairs if grid.own_missing and (bins == grid.levels).all()]
+    elif table.dropped:
+        source = engines.open(data, plan.domain)
+        for name in plan.quasi:
+            pieces = source._batches(plan.domain.select([name]))
+            if all(np.isnan(piece[0]).all() for piece in pieces):
+                empty.append(name)
+    if empty:
+        raise SchemaError(f"quasi-identifier {empty[0]!r} has no value in any row; leave the column out")

@@ -1,0 +1,1 @@
+"""From a partition to a released table, also one larger than memory."""

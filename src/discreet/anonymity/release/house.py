@@ -1,0 +1,311 @@
+"""The house file: what a release leaves to its keeper, and to nobody else, so that later releases can be checked.
+
+For every record that was handed in: who it is, its sensitive values, and in which cell it was published or that it was
+suppressed. Whoever has this file undoes the release; it stays in the house, beside the raw table.
+
+The file is Parquet, readable by its owner alone (mode 600). Its columns are ``identifier:NAME`` and ``sensitive:NAME``
+(text, null where missing), ``cell`` (a number, null for a suppressed record), ``published`` (the cell in words) and
+``suppressed``. The metadata key ``discreet.house`` holds JSON: format, format_version, the columns, what the release
+was required to keep, the seals of the house files it was made with, and its own seal, a SHA-256 digest over all of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from discreet.anonymity.release.cells import Cells
+from discreet.anonymity.release.table import Plan, Table
+from discreet.anonymity.risk.rules import Rules
+from discreet.core.output import check_place, write_whole
+from discreet.engines.tables.same import same_key
+from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType, SchemaError
+
+IntArray = npt.NDArray[np.int64]
+
+_FORMAT, _FORMAT_VERSION = "discreet.house", 1
+_META = b"discreet.house"
+_IDENTIFIER, _SENSITIVE = "identifier:", "sensitive:"
+
+
+@dataclass(frozen=True, eq=False)
+class House:
+    """What the keeper of a release knows of its records. Not to be handed out.
+
+    Attributes
+    ----------
+    records : pyarrow.Table
+        The columns of the file, a row per record.
+    required : dict
+        What the release promised to keep, as `Rules.to_dict` writes it.
+    counts_persons : bool
+        Whether k counted persons: then the identifier is the person.
+    earlier : tuple of str
+        Seals of the house files of the earlier releases that it was checked against.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> domain = dc.Domain({"age": {"bounds": [0, 120], "role": "quasi-identifier"},
+    ...                     "name": {"categories": ["a"], "role": "identifier"}})
+    >>> people = pa.table({"age": [31, 33, 61, 64], "name": ["ann", "bob", "cid", "dee"]})
+    >>> house = dc.anonymity.DensityTree(k=2, domain=domain).fit_transform(people).house
+    >>> house.records["identifier:name"].to_pylist(), house.records["published"][0].as_py()
+    (['ann', 'bob', 'cid', 'dee'], 'age [0, 47)')
+    """
+
+    records: pa.Table
+    required: Mapping[str, Any]
+    counts_persons: bool
+    earlier: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, table: Table, cells: Cells, required: Mapping[str, Any], earlier: Sequence[str] = ()) -> House:
+        """Write down a release.
+
+        Parameters
+        ----------
+        table : Table
+            The records that were handed in.
+        cells : Cells
+            Where they were published.
+        required : mapping
+            What is promised.
+        earlier : sequence of str
+            Seals of the house files that it was checked against.
+        """
+        columns = {_IDENTIFIER + n: c for n, c in identities(table).items()}
+        columns |= {_SENSITIVE + n: as_text(table.others[n]) for n in table.plan.sensitive}
+        number = pa.array(cells.of, mask=cells.of < 0)
+        parts = [[f"{grid.name} {text}" for text in cells.texts(j)] for j, grid in enumerate(cells.grids)]
+        words = pa.array([", ".join(found) for found in zip(*parts, strict=True)], pa.large_string())
+        columns |= {"cell": number, "published": words.take(number), "suppressed": pa.array(cells.of < 0)}
+        return cls(pa.table(columns), dict(required), table.plan.person is not None, tuple(earlier))
+
+    @property
+    def identifiers(self) -> tuple[str, ...]:
+        """The columns by which records are followed."""
+        return self._named(_IDENTIFIER)
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The sensitive columns."""
+        return self._named(_SENSITIVE)
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return int(self.records.num_rows)
+
+    @cached_property
+    def cell(self) -> IntArray:
+        """The cell of every record; -1 for one that was suppressed."""
+        return np.asarray(self.records["cell"].fill_null(-1).combine_chunks().to_numpy(zero_copy_only=False), np.int64)
+
+    def identifier(self, name: str) -> pa.Array:
+        """Return a column by which records are followed, as text."""
+        return self.records[_IDENTIFIER + name].combine_chunks()
+
+    def values(self, name: str) -> pa.Array:
+        """Return a sensitive column, as text."""
+        return self.records[_SENSITIVE + name].combine_chunks()
+
+    @cached_property
+    def rules(self) -> Rules:
+        """What the release promised to keep; hierarchies are not in the file."""
+        diverse, close = self.required.get("l", {}), self.required.get("t", {})
+        return Rules(
+            self.required["k"],
+            l_diversity=diverse.get("least"),
+            l_kind=diverse.get("kind", "distinct"),
+            c=diverse.get("c", 3.0),
+            t_closeness=close.get("most"),
+            t_kind=close.get("kind", "auto"),
+        )
+
+    @cached_property
+    def seal(self) -> str:
+        """A digest over everything in the file, by which later house files name this one."""
+        digest = hashlib.sha256(json.dumps(self._facts(), sort_keys=True).encode())
+        for name in self.records.column_names:
+            digest.update(_digest(self.records[name].combine_chunks()))
+        return "sha256:" + digest.hexdigest()
+
+    def save(self, path: str | Path) -> None:
+        """Write the file, for the keeper alone: nobody else may read it (mode 600)."""
+        target = Path(path).expanduser()
+        check_place(target)
+        facts = json.dumps({**self._facts(), "seal": self.seal})
+        sink = pa.BufferOutputStream()
+        pq.write_table(self.records.replace_schema_metadata({_META: facts}), sink)
+        write_whole(target, sink.getvalue().to_pybytes(), private=True)
+
+    @classmethod
+    def load(cls, path: str | Path) -> House:
+        """Read what `save` wrote; a file that was changed is refused."""
+        try:
+            table = pq.read_table(Path(path).expanduser())
+        except OSError as error:
+            raise DataSourceError(f"previous: cannot read {str(path)!r} ({error}); check the path") from None
+        except pa.ArrowException as error:
+            raise FormatError(f"previous: {str(path)!r} is not a house file ({error})") from None
+        found = (table.schema.metadata or {}).get(_META)
+        if found is None:
+            raise FormatError(
+                f"previous: {str(path)!r} is not a house file; a release writes one with release.save_house(path), "
+                "the command line with --house"
+            )
+        try:
+            facts = json.loads(found)
+            version = facts["format_version"]
+            if facts["format"] != _FORMAT or version != _FORMAT_VERSION:
+                raise FormatError(f"a house file this version can read has format_version {_FORMAT_VERSION}")
+            house = cls(
+                table.replace_schema_metadata(None), facts["required"], facts["counts_persons"], tuple(facts["earlier"])
+            )
+            good = house.seal == facts["seal"] and house._facts() == {k: v for k, v in facts.items() if k != "seal"}
+            house.rules  # noqa: B018 - what cannot be checked later is refused now
+        except (KeyError, TypeError, ValueError, AttributeError, pa.ArrowException, DiscreetError) as error:
+            raise FormatError(f"previous: the house file {str(path)!r} is damaged: {error}") from None
+        if not good:
+            raise FormatError(f"previous: the house file {str(path)!r} was changed: its seal does not fit")
+        return house
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "format": _FORMAT,
+            "format_version": _FORMAT_VERSION,
+            "identifiers": list(self.identifiers),
+            "sensitive": list(self.sensitive),
+            "counts_persons": self.counts_persons,
+            "required": dict(self.required),
+            "earlier": list(self.earlier),
+            "records": self.n,
+        }
+
+    def _named(self, start: str) -> tuple[str, ...]:
+        return tuple(n.removeprefix(start) for n in self.records.column_names if n.startswith(start))
+
+    def __repr__(self) -> str:
+        return f"<house file of {self.n} records, {int((self.cell < 0).sum())} suppressed; not to be handed out>"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What the house file of a release is made of: its records, what it promised, and the seals of those before it."""
+
+    table: Table
+    required: dict[str, Any]
+    earlier: tuple[str, ...]
+
+
+def identity_columns(plan: Plan) -> tuple[str, ...]:
+    """Return the columns by which records are followed: the person, or else all identifiers; refuse if there are none.
+
+    Examples
+    --------
+    >>> from discreet.core.domain import Domain
+    >>> identity_columns(Plan.of(Domain({"age": (0, 120)})))
+    Traceback (most recent call last):
+    ...
+    discreet.errors.SchemaError: nobody can be followed from release to release: the schema names no identifier and no \
+person; declare role = "identifier" or "person" for the column that says whose row it is
+    """
+    names = (plan.person,) if plan.person is not None else plan.identifiers
+    if not names:
+        raise SchemaError(
+            "nobody can be followed from release to release: the schema names no identifier and no person; declare "
+            'role = "identifier" or "person" for the column that says whose row it is'
+        )
+    return names
+
+
+def identities(table: Table) -> dict[str, pa.Array]:
+    """Return the columns by which records are followed, as text in one spelling; refuse records of nobody."""
+    found = {}
+    for name in identity_columns(table.plan):
+        key = same_key(table.identifiers[name], table.plan.domain.column(name))
+        found[name] = key.cast(pa.large_string())
+    nobody = np.ones(table.n, bool)
+    for column in found.values():
+        nobody &= column.is_null().to_numpy(zero_copy_only=False)
+    if nobody.any():
+        listed = " and ".join(map(repr, found))
+        raise SchemaError(
+            f"{int(nobody.sum())} rows have nothing in {listed}: nobody can tell whether their people are in other "
+            "releases; fill the column in, or leave these rows out"
+        )
+    return found
+
+
+def as_text(column: Any) -> pa.Array:
+    """Return a column as text, null where a value is missing."""
+    joined = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if pa.types.is_floating(joined.type):
+        joined = pc.if_else(pc.is_nan(joined), None, joined)
+    return joined.cast(pa.large_string())
+
+
+def read_previous(given: Any) -> list[House]:
+    """Return the house files of earlier releases: of releases, of files, or one of these; each once.
+
+    A release that was itself checked against others is only taken together with them.
+    """
+    listed = list(given) if isinstance(given, (list, tuple)) else [given]
+    houses: dict[str, House] = {}
+    for item in listed:
+        house: Any
+        if isinstance(item, (str, os.PathLike)):
+            house = House.load(Path(item))
+        else:
+            house = item if isinstance(item, House) else getattr(item, "house", None)
+        if not isinstance(house, House):
+            raise InvalidType(
+                "previous", type(item), "earlier releases, or the house files that they wrote", "previous=[release]"
+            )
+        houses[house.seal] = house
+    absent = {seal for house in houses.values() for seal in house.earlier} - set(houses)
+    if absent:
+        raise InvalidArgument(
+            "previous",
+            f"{len(houses)} house files",
+            f"all earlier releases: {len(absent)} of those that the ones given were made with are not among them",
+            "adding the house files of all releases about these people",
+        )
+    return list(houses.values())
+
+
+def refuse_previous(given: Any, why: str) -> None:
+    """Refuse earlier releases where cells cannot be merged for their sake."""
+    if given is not None:
+        raise InvalidArgument(
+            "previous", type(given).__name__, f"left out: {why}", "DensityTree or strict Mondrian, and transform"
+        )
+
+
+def _digest(column: pa.Array) -> bytes:
+    """Return a digest of a column's values that does not depend on how they lie in memory or in the file."""
+    missing = column.is_null().to_numpy(zero_copy_only=False)
+    digest = hashlib.sha256(np.packbits(missing).tobytes())
+    if pa.types.is_large_string(column.type):
+        filled = column.fill_null("")
+        _, ends, letters = filled.buffers()
+        places = np.frombuffer(ends, np.int64, len(filled) + 1, 8 * filled.offset) if len(filled) else np.zeros(1, int)
+        digest.update(np.asarray(np.diff(places), "<i8").tobytes())
+        if places[-1] > places[0]:
+            digest.update(memoryview(letters)[places[0] : places[-1]])
+    else:
+        digest.update(np.asarray(column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False), "<i8").tobytes())
+    return digest.digest()

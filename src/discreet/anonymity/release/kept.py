@@ -1,0 +1,79 @@
+"""Columns that are passed on as they are: what a release costs if somebody knows them too.
+
+k is promised in the quasi-identifiers. A kept column (`keep`, and a target) is not generalised, so whoever knows it of
+a person sees smaller groups, down to single rows. The release measures these groups and its guarantee says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.anonymity.release.table import Plan
+from discreet.anonymity.risk.classes import join
+from discreet.anonymity.risk.counted import Tally, Values, total
+from discreet.anonymity.risk.persons import persons_by_class
+from discreet.engines.tables.same import same_key
+
+IntArray = npt.NDArray[np.int64]
+
+
+def kept_columns(plan: Plan) -> list[str]:
+    """Return the columns that are passed on as they are and are not sensitive, in the declared order."""
+    passed = {*plan.keep, *([plan.target] if plan.target else [])} - set(plan.sensitive)
+    return [name for name in plan.domain.names if name in passed]
+
+
+class KeptCounter:
+    """Counts rows by where they are put and what their kept columns hold, as they come.
+
+    Values are compared as they are spelled: a reader of the bytes can tell them apart. It grows with the combinations
+    that occur, up to one a row.
+
+    Parameters
+    ----------
+    plan : Plan
+        Which columns are kept, and whose rows they are.
+    persons : bool
+        Whether rows come with their person, if the plan names one.
+    """
+
+    def __init__(self, plan: Plan, persons: bool = True) -> None:
+        self.columns = kept_columns(plan)
+        self.person = plan.person if persons else None
+        self.names = [*self.columns, *([self.person] if self.person else [])] if self.columns else []
+        self._values = {name: Values() for name in self.columns}
+        if self.person is not None:
+            self._values[self.person] = Values(partial(same_key, declared=plan.domain.column(self.person)))
+        self._tally = Tally()
+
+    def add(self, place: IntArray, raw: Mapping[str, Any]) -> None:
+        """Count some rows; those at a negative place are not released."""
+        if self.columns:
+            self._tally.add([place, *(self._values[name].codes(raw[name]) for name in self.names)])
+
+    def result(self, of_place: IntArray | None = None) -> dict[str, Any]:
+        """Return what a guarantee says of the kept columns, given the cell of every place; nothing if there are none.
+
+        ``k`` is the rows (or persons) of the smallest group of equal cell and kept columns, ``unique`` the share of the
+        rows that are alone (or of a single person) in theirs.
+        """
+        if not self.columns:
+            return {}
+        codes, rows = self._tally.result()
+        codes = codes if len(rows) else np.empty((1 + len(self.names), 0), np.int32)
+        cell = codes[0].astype(np.int64) if of_place is None else of_place[codes[0]]
+        shown = cell >= 0
+        own = [c[shown].astype(np.int64) for c in (cell, *codes[1:])]
+        held = rows[shown]
+        if not len(held):
+            return {"kept": {"columns": self.columns, "k": 0, "unique": 0.0}}
+        together = own[: 1 + len(self.columns)]  # a missing value is -1, and a value of its own
+        groups = join([(column + 1, int(column.max()) + 2) for column in together], len(held))
+        sizes = total(groups, held) if self.person is None else persons_by_class(groups, own[-1], int(groups.max()) + 1)
+        alone = int(held[sizes[groups] == 1].sum())
+        return {"kept": {"columns": self.columns, "k": int(sizes.min()), "unique": alone / int(held.sum())}}

@@ -1,0 +1,202 @@
+"""Reading what was printed: released cells such as ``[34, 41)``, ``{cook, smith}`` or ``*`` as conditions on a value.
+
+Dates are read as days, `discreet.core.dates`.
+
+The counterpart of `Grid.text`. It uses nothing but the released table, so it is also what an adversary would do.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.core import dates
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+_INTERVAL = re.compile(r"\[([^,\s]+), ([^,\s]+)([\])])")
+_OR_MISSING = " or missing"
+
+
+@dataclass(frozen=True)
+class Stretches:
+    """The conditions of a numeric column: row i says that the value lies in ``low..high`` of condition ``code[i]``.
+
+    Attributes
+    ----------
+    code : ndarray of int64
+        The condition of every row.
+    low, high : ndarray of float
+        Ends of each condition; equal for a single value, NaN for "missing".
+    closed : ndarray of bool
+        Whether the upper end belongs to it.
+    missing : ndarray of bool
+        Whether the value may be missing.
+    """
+
+    code: IntArray
+    low: FloatArray
+    high: FloatArray
+    closed: BoolArray
+    missing: BoolArray
+
+    @property
+    def center(self) -> FloatArray:
+        """Middle of each condition, NaN where it has none."""
+        infinite = np.isinf(self.low) | np.isinf(self.high)
+        with np.errstate(invalid="ignore"):
+            return np.where(infinite, np.nan, (self.low + self.high) / 2)
+
+
+@dataclass(frozen=True)
+class Sets:
+    """The conditions of a column of categories.
+
+    Attributes
+    ----------
+    code : ndarray of int64
+        The condition of every row.
+    members : ndarray of bool, shape (conditions, labels + 1)
+        Which categories it admits; the last column is "missing".
+    """
+
+    code: IntArray
+    members: BoolArray
+
+
+def as_numbers(column: Any) -> FloatArray | None:
+    """Return a column of values as numbers, NaN where missing; None if some value is neither number nor date.
+
+    Examples
+    --------
+    >>> as_numbers(pa.chunked_array([["1", "2.5", None]])).tolist(), as_numbers(pa.chunked_array([["a"]]))
+    ([1.0, 2.5, nan], None)
+    """
+    if pa.types.is_boolean(column.type):
+        return None
+    if dates.is_date(column.type):
+        return dates.arrow_days(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
+    try:
+        cast = pc.cast(column, pa.float64(), safe=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return _as_days(column)
+    return np.asarray(cast.to_numpy() if isinstance(cast, pa.ChunkedArray) else cast.to_numpy(zero_copy_only=False))
+
+
+def _as_days(column: Any) -> FloatArray | None:
+    texts = as_texts(column)
+    days = dates.parse_days(texts.cast(pa.large_binary()))
+    return days if int(np.isnan(days).sum()) == texts.null_count else None
+
+
+def as_texts(column: Any) -> Any:
+    """Return a column of values as text, by which categories are recognised."""
+    joined = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return joined.cast(pa.large_string())
+
+
+def read_stretches(column: Any) -> Stretches | None:
+    """Read a released numeric column; None if a cell is neither a number nor an interval.
+
+    Examples
+    --------
+    >>> found = read_stretches(pa.chunked_array([["[34, 41)", "[90, 120] or missing", "[34, 41)"]]))
+    >>> found.low.tolist(), found.closed.tolist(), found.missing.tolist(), found.code.tolist()
+    ([34.0, 90.0], [False, True], [False, True], [0, 1, 0])
+    """
+    numbers = as_numbers(column)
+    if numbers is not None:
+        values, code = np.unique(numbers, return_inverse=True)  # NaN last, once
+        return Stretches(code.ravel(), values, values, np.ones(len(values), bool), np.isnan(values))
+    code, texts = _distinct(column)
+    parsed = [_stretch(text) for text in texts]
+    if any(p is None for p in parsed):
+        return None
+    low, high, closed, missing = zip(*[p for p in parsed if p is not None], strict=True)
+    return Stretches(code, np.array(low), np.array(high), np.array(closed), np.array(missing))
+
+
+def read_sets(column: Any, labels: Sequence[str]) -> Sets:
+    """Read a released column of categories, of which ``labels`` are known. A text that is none admits none of them.
+
+    Examples
+    --------
+    >>> read_sets(pa.chunked_array([["{a, b}", "c", "*"]]), ["a", "b", "c"]).members.astype(int).tolist()
+    [[1, 1, 0, 0], [0, 0, 1, 0], [1, 1, 1, 0]]
+    """
+    code, texts = _distinct(column)
+    place = {label: i for i, label in enumerate(labels)}
+    members = np.zeros((len(texts), len(labels) + 1), bool)
+    for row, text in enumerate(texts):
+        members[row, _members(text, place)] = True
+    return Sets(code, members)
+
+
+def _distinct(column: Any) -> tuple[IntArray, list[str | None]]:
+    encoded = pc.dictionary_encode(as_texts(column), null_encoding="encode")
+    code = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return code, encoded.dictionary.to_pylist()
+
+
+def _stretch(text: str | None) -> tuple[float, float, bool, bool] | None:
+    if text is None or text in ("missing", ""):
+        return math.nan, math.nan, True, True
+    missing = text.endswith(_OR_MISSING)
+    body = text.removesuffix(_OR_MISSING)
+    if body == "*":
+        return -math.inf, math.inf, True, missing
+    found = _INTERVAL.fullmatch(body)
+    try:
+        if found:
+            return _point(found[1]), _point(found[2]), found[3] == "]", missing
+        return _point(body), _point(body), True, missing
+    except ValueError:
+        return None
+
+
+def _point(text: str) -> float:
+    day = dates.day_number(text)
+    return float(text) if day is None else day
+
+
+def _members(text: str | None, place: dict[str, int]) -> list[int]:
+    absent = len(place)
+    if text is None:
+        return [absent]
+    if text in place:
+        return [place[text]]
+    if text == "missing":
+        return [absent]
+    found = [absent] if text.endswith(_OR_MISSING) else []
+    body = text.removesuffix(_OR_MISSING)
+    if body == "*":
+        return [*range(absent), *found]
+    if body in place:
+        return [place[body], *found]
+    if body.startswith("{") and body.endswith("}"):
+        found += _listed(body[1:-1].split(", "), place)
+    return found
+
+
+def _listed(pieces: list[str], place: dict[str, int]) -> list[int]:
+    """Find the categories of a printed list; one that holds a comma itself is the longest run of pieces that is one."""
+    found, start = [], 0
+    while start < len(pieces):
+        for end in range(len(pieces), start, -1):
+            label = ", ".join(pieces[start:end])
+            if label in place:
+                found.append(place[label])
+                start = end - 1
+                break
+        start += 1
+    return found

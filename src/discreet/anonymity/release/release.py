@@ -1,0 +1,443 @@
+"""A release: the anonymous table, what it promises and what it does not, in forms that people and programs can read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from discreet import noise
+from discreet.anonymity.growth.grid import Grid
+from discreet.anonymity.release.cells import Cells
+from discreet.anonymity.release.hashed import hashed_columns
+from discreet.anonymity.release.house import House, Origin
+from discreet.anonymity.release.kept import KeptCounter
+from discreet.anonymity.release.table import Coded, Plan, Table
+from discreet.core import checks
+from discreet.core.dates import date_array
+from discreet.core.domain import Date
+from discreet.core.guarantee import Guarantee
+from discreet.core.output import check_place, promise_place, write_with_promise
+from discreet.errors import InvalidArgument
+
+OUTPUTS = ("interval", "center", "sample")
+ORDERS = ("shuffled", "input")
+IntArray = npt.NDArray[np.int64]
+
+_IN_ORDER = (
+    "the table stays with whoever holds the data: its rows are in the order of the input, and whoever knows or guesses "
+    "how that was sorted can tell the rows of a group apart"
+)
+_CLASSES = (
+    "an attacker knows nothing of a person but the quasi-identifiers; that a person is in the table, and what the "
+    "group has in common, is not hidden"
+)
+_LINKED = (
+    "an attacker does not know several rows of one person: hashed identifiers show which rows belong together, and "
+    "their cells together may fit fewer than k people"
+)
+_MINIMAL = (
+    "an attacker does not reckon with how the cells were found: that a cell was not made smaller because of l or t "
+    "tells something of the values in it"
+)
+_SAMPLE = (
+    "readers know that the rows were drawn from the cells, counts and sensitive values of a k-anonymous table: they "
+    "reveal no more than it does, but are not k-anonymous themselves"
+)
+
+
+class Requirement(Protocol):
+    """What a release must satisfy; `discreet.anonymity.Rules` is one."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is required, as plain data."""
+
+    def reached(self, classes: IntArray, sensitive: Sequence[Coded], persons: IntArray | None = None) -> dict[str, Any]:
+        """Return what the classes reach: ``k`` and, for each rule, the worst value over classes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """An anonymous table with its promise.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        What may be handed out.
+    guarantee : Guarantee
+        What is promised: model "syntactic", with k, l and t required and reached.
+    cells : Cells
+        The published cells and which row lies in which. For the holder of the data; it is not part of the release.
+    rows : ndarray of int64
+        Which of the rows that were kept each row of `table` is (rows dropped for a missing value are not numbered);
+        empty for a sampled table. Likewise not part of the release.
+    suppressed, dropped : int
+        Rows left out: to reach the promise, and for a missing quasi-identifier.
+    bounds : pyarrow.Table
+        The quasi-identifiers for programs: ``age_lower``, ``age_upper`` or, for categories, the list ``job_set``.
+    house : House
+        Who was published in which cell, for later releases to be checked against. For the keeper; never handed out.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> domain = dc.Domain({"age": (0, 120), "ill": ["no", "yes"]})
+    >>> people = {"age": [31, 33, 36, 38, 61, 64, 66, 69], "ill": ["no", "no", "yes", "no", "yes", "no", "no", "yes"]}
+    >>> release = dc.anonymity.DensityTree(k=4, domain=domain, sensitive="ill").fit_transform(pa.table(people))
+    >>> sorted(set(release.table.column("age").to_pylist()))
+    ['[0, 50)', '[50, 120]']
+    >>> release.guarantee.parameters["reached"]["k"]
+    4
+    """
+
+    table: pa.Table
+    guarantee: Guarantee
+    cells: Cells
+    rows: IntArray
+    suppressed: int
+    dropped: int
+    _kept: Origin | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    @cached_property
+    def bounds(self) -> pa.Table:
+        """The quasi-identifiers for programs: lower and upper ends, or lists of categories."""
+        if not len(self.rows):
+            raise InvalidArgument(
+                "output", "sample", "interval or center: a drawn row has no bounds", 'output="interval"'
+            )
+        return pa.table(_bounds(self.cells, self.cells.of[self.rows]))
+
+    @cached_property
+    def house(self) -> House:
+        """Who was published in which cell. It undoes the release: keep it as you keep the raw table.
+
+        Raises
+        ------
+        SchemaError
+            If the schema names no identifier and no person, or a row has none.
+        """
+        if self._kept is None:
+            raise InvalidArgument(
+                "house",
+                type(self).__name__,
+                "asked of a release by cells, where it was made: copies that were stored and changed values have none",
+                "DensityTree, Mondrian or Generalization",
+            )
+        return House.of(self._kept.table, self.cells, self._kept.required, self._kept.earlier)
+
+    def save_house(self, path: str | Path) -> None:
+        """Write the house file: what ``previous=`` of later releases takes. Only its owner may read it (mode 600)."""
+        self.house.save(path)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is pickled travels: nobody's identifiers go with it.
+        return {name: value for name, value in self.__dict__.items() if name not in ("_kept", "house")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__dict__["_kept"] = None
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas data frame."""
+        return self.table.to_pandas()
+
+    def save(self, path: str | Path, *, form: str = "text") -> None:
+        """Write the table (CSV, or Parquet by its suffix) and, beside it, the promise as ``<name>.guarantee.json``.
+
+        The promise there is sealed over the bytes of the file: `discreet audit` tells if either was changed.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        form : {"text", "bounds"}
+            Quasi-identifiers as texts for people, or as bounds for programs. CSV writes lists of categories as texts.
+        """
+        target = Path(path).expanduser()
+        for place in (target, promise_place(target)):  # both or none
+            check_place(place)
+        table = self.table
+        if checks.choice("form", form, ("text", "bounds")) == "bounds":
+            table = self._with_bounds()
+        sink = pa.BufferOutputStream()
+        if target.suffix.lower() in (".parquet", ".pq"):
+            pq.write_table(table.replace_schema_metadata({"discreet.guarantee": self.guarantee.to_json()}), sink)
+        else:
+            pa_csv.write_csv(_flat(table), sink)
+        write_with_promise(target, sink.getvalue().to_pybytes(), self.guarantee)
+
+    def _with_bounds(self) -> pa.Table:
+        quasi = {grid.name for grid in self.cells.grids}
+        columns = {name: self.bounds[name] for name in self.bounds.column_names}
+        columns.update({name: self.table[name] for name in self.table.column_names if name not in quasi})
+        return pa.table(columns)
+
+    def __repr__(self) -> str:
+        reached = self.guarantee.parameters["reached"]
+        return f"<release of {len(self)} rows in {self.cells.n_cells} cells, k = {reached['k']}>"
+
+
+def publish(
+    table: Table,
+    cells: Cells,
+    rules: Requirement,
+    *,
+    output: str = "interval",
+    method: str = "",
+    settings: Mapping[str, Any] | None = None,
+    notes: Sequence[str] = (),
+    random_state: object = None,
+    order: str = "shuffled",
+    identifiers: str = "drop",
+    key: bytes | None = None,
+    earlier: Sequence[str] = (),
+) -> Release:
+    """Turn cells into a release.
+
+    Parameters
+    ----------
+    table : Table
+        The rows.
+    cells : Cells
+        Their cells; rows with -1 are suppressed.
+    rules : Requirement
+        What is promised; checked here once more, on exactly what is released.
+    output : {"interval", "center", "sample"}
+        Bounds of the cell; its centre; or rows drawn from the cells (spec density-trees, 9.8).
+    order : {"shuffled", "input"}
+        A random order; or that of the input, for a table that stays in the house. An order tells people apart: of rows
+        sorted by age, the last of a class is the oldest. Rows that are drawn ("sample") come cell by cell.
+    identifiers : {"drop", "hash"}
+        Columns declared identifiers are left out, or replaced by a keyed hash (HMAC-SHA256, 16 hexadecimal digits).
+    earlier : sequence of str
+        Seals of the house files of the releases that the cells were checked against.
+    """
+    output = checks.choice("output", output, OUTPUTS)
+    order = checks.choice("order", order, ORDERS)
+    identifiers = checks.choice("identifiers", identifiers, ("drop", "hash"))
+    stream = noise.generator(random_state)
+    rows = np.flatnonzero(cells.of >= 0)
+    suppressed = len(cells.of) - len(rows)
+    reached = rules.reached(cells.of, table.sensitive, table.persons)
+    if output == "sample":
+        drawn, own, donors = _sample(table, cells, stream)
+        columns = {**drawn, **_others(table, donors)}
+        kept = _kept_by(table, own, donors, persons=False)  # a drawn row is nobody's
+        rows = np.empty(0, np.int64)
+    else:
+        if order == "shuffled":
+            rows = rows[noise.permutation(len(rows), rng=stream)]
+        own = cells.of[rows]
+        shown = _intervals(cells, own) if output == "interval" else _centers(cells, own)
+        columns = {**shown, **_others(table, rows)}
+        kept = _kept_by(table, own, rows)
+        if identifiers == "hash":
+            columns = {**hashed_columns(table.identifiers, rows, key, table.plan.domain), **columns}
+    names = _order_of(table, columns)
+    figures = {
+        "reached": reached,
+        "rows": len(own),
+        "cells": len(np.unique(own)),
+        "suppressed": suppressed,
+        "dropped_for_missing_values": table.dropped,
+        **kept,
+    }
+    guarantee = promise(
+        table.plan, rules, figures, output, order, identifiers, method=method, settings=settings, notes=notes,
+        stream=stream,
+    )  # fmt: skip
+    made = pa.table({name: columns[name] for name in names})
+    origin = Origin(table, rules.to_dict(), tuple(earlier))
+    return Release(made, guarantee, cells, rows, suppressed, table.dropped, origin)
+
+
+def promise(
+    plan: Plan,
+    rules: Requirement,
+    figures: Mapping[str, Any],
+    output: str,
+    order: str,
+    identifiers: str,
+    *,
+    method: str,
+    settings: Mapping[str, Any] | None,
+    notes: Sequence[str],
+    stream: noise.Generator,
+) -> Guarantee:
+    """Put the guarantee of a release of cells together; ``figures`` are what was counted, ``reached`` among it."""
+    counted = dict(figures)
+    facts = {
+        "method": method,
+        "output": output,
+        "order": "by cell" if output == "sample" else order,
+        "quasi_identifiers": list(plan.quasi),
+        "required": rules.to_dict(),
+        "reached": counted.pop("reached"),
+        **({} if plan.person is None else {"k_counts": f"persons, by column {plan.person!r}"}),
+        **counted,
+        "identifiers": identifiers if plan.identifiers else "none",
+        **dict(settings or {}),
+    }
+    linked = (_LINKED,) if identifiers == "hash" and output != "sample" and plan.identifiers else ()
+    told = (_MINIMAL,) if {"l", "t"} & set(facts["required"]) and facts.get("cuts") != "blind" else ()
+    return Guarantee(
+        "syntactic",
+        unit="one row" if plan.person is None else "one person",
+        parameters=facts,
+        domain=plan.domain,
+        assumptions=(
+            _SAMPLE if output == "sample" else _CLASSES,
+            *in_order(facts["order"]),
+            *unknown_columns(facts),
+            *linked,
+            *told,
+            *notes,
+        ),
+        seeded=(output == "sample" or order == "shuffled") and stream.seeded,
+    )
+
+
+def unknown_columns(facts: Mapping[str, Any]) -> tuple[str, ...]:
+    """Say what a promise of k assumes of the columns that are passed on as they are."""
+    columns = facts.get("kept", {}).get("columns", ())
+    return (f"an attacker knows nothing of a person from {_listed(columns)}, passed on unchanged",) if columns else ()
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"column {names[0]}" if len(names) == 1 else f"the columns {', '.join(names)}"
+
+
+def _kept_by(table: Table, own: IntArray, rows: IntArray, persons: bool = True) -> dict[str, Any]:
+    """Measure what the kept columns of released rows cost, given their cells."""
+    counter = KeptCounter(table.plan, persons)
+    if counter.columns:
+        picked = pa.array(rows)
+        sources = {name: table.identifiers if name == counter.person else table.others for name in counter.names}
+        counter.add(own, {name: held[name].take(picked).combine_chunks() for name, held in sources.items()})
+    return counter.result()
+
+
+def in_order(order: str) -> tuple[str, ...]:
+    """Return what a guarantee says of rows that were not shuffled."""
+    return (_IN_ORDER,) if order == "input" else ()
+
+
+def _order_of(table: Table, columns: Mapping[str, Any]) -> list[str]:
+    """Keep the declared order of the columns."""
+    return [name for name in table.plan.domain.names if name in columns]
+
+
+def _intervals(cells: Cells, own: IntArray) -> dict[str, pa.Array]:
+    shown = {}
+    for j, grid in enumerate(cells.grids):
+        texts = pa.array(cells.texts(j), pa.string())
+        shown[grid.name] = texts.take(pa.array(own))
+    return shown
+
+
+def _bounds(cells: Cells, own: IntArray) -> dict[str, pa.Array]:
+    shown: dict[str, pa.Array] = {}
+    for j, grid in enumerate(cells.grids):
+        runs = list(zip(cells.first[:, j].tolist(), cells.last[:, j].tolist(), strict=True))
+        if grid.numeric:
+            ends = [grid.bounds(a, b) for a, b in runs]
+            for side, name in enumerate(("lower", "upper")):
+                column = _points(grid, [None if e is None else e[side] for e in ends])
+                shown[f"{grid.name}_{name}"] = column.take(pa.array(own))
+        else:
+            sets = [[str(c) for c in grid.categories(a, b) or []] for a, b in runs]
+            shown[f"{grid.name}_set"] = pa.array(sets, pa.list_(pa.string())).take(pa.array(own))
+        if grid.own_missing:
+            may = pa.array([b >= grid.levels for _, b in runs])
+            shown[f"{grid.name}_may_be_missing"] = may.take(pa.array(own))
+    return shown
+
+
+def _points(grid: Grid, points: Sequence[float | None]) -> pa.Array:
+    """Return places on the axis of a column as Arrow: numbers, or dates."""
+    column = pa.array(points, pa.float64())
+    if isinstance(grid.column, Date):
+        return date_array(column.to_numpy(zero_copy_only=False))
+    return column
+
+
+def _centers(cells: Cells, own: IntArray) -> dict[str, pa.Array]:
+    shown: dict[str, pa.Array] = {}
+    for j, grid in enumerate(cells.grids):
+        if not grid.numeric:
+            shown[grid.name] = _intervals(Cells((grid,), cells.first[:, [j]], cells.last[:, [j]], cells.of), own)[
+                grid.name
+            ]
+            continue
+        ends = [grid.bounds(int(a), int(b)) for a, b in zip(cells.first[:, j], cells.last[:, j], strict=True)]
+        middle = _points(grid, [None if e is None else (e[0] + e[1]) / 2 for e in ends])
+        shown[grid.name] = middle.take(pa.array(own))
+    return shown
+
+
+def _sample(table: Table, cells: Cells, stream: Any) -> tuple[dict[str, pa.Array], IntArray, IntArray]:
+    """Draw as many rows as each cell has: quasi-identifiers uniform on the cell, the rest from its own values."""
+    counts = cells.counts()
+    own = np.repeat(np.arange(cells.n_cells), counts)
+    shown = {}
+    for j, grid in enumerate(cells.grids):
+        first, width = cells.first[own, j], cells.last[own, j] - cells.first[own, j] + 1
+        shown[grid.name] = _values(grid, first + _below_each(width, stream))
+    # The sensitive and kept columns of one row of the same cell, drawn with replacement: their joint histogram.
+    by_cell = np.argsort(cells.of, kind="stable")
+    start = np.searchsorted(cells.of[by_cell], np.arange(cells.n_cells))
+    donors = by_cell[start[own] + _below_each(counts[own], stream)]
+    return shown, own, donors
+
+
+def _below_each(bounds: IntArray, stream: Any) -> IntArray:
+    """Draw a uniform number below each bound: one draw for each distinct bound."""
+    drawn = np.zeros(len(bounds), np.int64)
+    for bound in np.unique(bounds):
+        if bound > 1:
+            places = np.flatnonzero(bounds == bound)
+            drawn[places] = noise.below(int(bound), size=len(places), rng=stream)
+    return drawn
+
+
+def _values(grid: Grid, bins: IntArray) -> pa.Array:
+    """Return a value for every bin: the category, the whole number, or the middle of the step."""
+    missing = bins >= grid.levels
+    places = np.minimum(bins, grid.levels - 1)
+    if not grid.numeric:
+        labels = pa.array([str(c) for c in grid.categories(0, grid.levels - 1) or []], pa.string())
+        return labels.take(pa.array(places, mask=missing))
+    edges = np.array(grid.edges)
+    whole = bool(np.all(edges == np.floor(edges)) and np.all(np.diff(edges) == 1))
+    points = edges[:-1] if whole else (edges[:-1] + edges[1:]) / 2
+    values = points[places]
+    if isinstance(grid.column, Date):
+        return date_array(np.where(missing, np.nan, values))
+    return pa.array(values.astype(np.int64) if whole else values, mask=missing)
+
+
+def _others(table: Table, rows: IntArray) -> dict[str, pa.ChunkedArray]:
+    picked = table.others.take(pa.array(rows))
+    return {name: picked[name] for name in picked.column_names}
+
+
+def _flat(table: pa.Table) -> pa.Table:
+    """Write lists as texts, for CSV."""
+    columns = {}
+    for name in table.column_names:
+        column = table[name]
+        if pa.types.is_list(column.type):
+            column = pa.array(["|".join(v) if v is not None else None for v in column.to_pylist()], pa.string())
+        columns[name] = column
+    return pa.table(columns)

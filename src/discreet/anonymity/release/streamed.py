@@ -1,0 +1,374 @@
+"""Releasing a table that does not fit into memory, with a partition that is frozen: two passes over batches of rows.
+
+The first pass counts rows by where they are put, sensitive values and person. From these counts the published cells
+are found, by the very rules of a release in memory. The second pass writes the rows, and counts them again as they are
+written: the file gets its name only if what was written keeps what the guarantee says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from sklearn.utils.validation import check_is_fitted
+
+from discreet import engines, noise
+from discreet.anonymity.growth.frontier import enforce
+from discreet.anonymity.growth.grid import NO_BIN
+from discreet.anonymity.growth.tree import Tree
+from discreet.anonymity.methods.blind import check_blind, growth_rules
+from discreet.anonymity.release.cells import Cells
+from discreet.anonymity.release.hashed import check_key, hashed_columns
+from discreet.anonymity.release.house import refuse_previous
+from discreet.anonymity.release.kept import KeptCounter
+from discreet.anonymity.release.release import ORDERS, _bounds, _centers, _flat, _intervals, promise
+from discreet.anonymity.release.table import Coded, Plan
+from discreet.anonymity.risk.counted import Tally, Values
+from discreet.anonymity.risk.rules import Rules
+from discreet.core import checks
+from discreet.engines.shuffled import Shuffler
+from discreet.engines.tables.columns import column_batches
+from discreet.engines.tables.same import same_key
+from discreet.engines.writer import PARQUET, RowWriter, WrittenTable, check_target
+from discreet.errors import DataSourceError, InvalidArgument
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The rows of a table by place, sensitive values and person.
+
+    Attributes
+    ----------
+    place : ndarray of int64
+        Where the rows of each entry are put.
+    sensitive : tuple of Coded
+        The sensitive columns, an entry each.
+    persons : ndarray of int64 or None
+        Whose rows they are.
+    rows : ndarray of int64
+        How many they are.
+    """
+
+    place: IntArray
+    sensitive: tuple[Coded, ...]
+    persons: IntArray | None
+    rows: IntArray
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The published cells: their runs of bins, and the cell of every place (-1 for one whose rows are suppressed)."""
+
+    first: IntArray
+    last: IntArray
+    of_place: IntArray
+    settings: dict[str, Any]
+
+
+class Putting(Protocol):
+    """A frozen partition: where a row is put, and which cells a release of counted rows publishes."""
+
+    def route(self, bins: Any) -> IntArray:
+        """Return the place of every row, numbers from 0."""
+
+    def decide(self, counts: Counts) -> Decided:
+        """Find the cells; refuse a table that cannot keep the rules."""
+
+
+@dataclass(frozen=True)
+class Handing:
+    """How the rows are handed out; see `discreet.anonymity.release.release.publish`."""
+
+    output: str
+    form: str
+    order: str
+    identifiers: str
+    key: bytes | None
+    random_state: Any
+
+    def check(self, plan: Plan) -> None:
+        """Refuse what is not known, and what needs the whole table at once."""
+        if checks.choice("output", self.output, ("interval", "center", "sample")) == "sample":
+            raise InvalidArgument("output", "sample", "interval or center in a file", 'output="interval"')
+        checks.choice("form", self.form, ("text", "bounds"))
+        checks.choice("order", self.order, ORDERS)
+        if checks.choice("identifiers", self.identifiers, ("drop", "hash")) == "hash" and plan.identifiers:
+            check_key(self.key)
+
+
+class Counter:
+    """Counts rows as they come; values keep their numbers from one pass to the next."""
+
+    def __init__(self, plan: Plan, values: dict[str, Values] | None = None) -> None:
+        self.names = [*plan.sensitive, *([plan.person] if plan.person else [])]
+        if values is None:
+            values = {name: Values() for name in plan.sensitive}
+            if plan.person is not None:
+                values[plan.person] = Values(partial(same_key, declared=plan.domain.column(plan.person)))
+        self.values = values
+        self._plan = plan
+        self._tally = Tally()
+
+    def add(self, place: IntArray, raw: dict[str, pa.Array]) -> None:
+        """Count some rows."""
+        self._tally.add([place, *(self.values[name].codes(raw[name]) for name in self.names)])
+
+    def result(self) -> Counts:
+        """Return the entries."""
+        found, rows = self._tally.result()
+        codes = found.astype(np.int64) if len(rows) else np.empty((1 + len(self.names), 0), np.int64)
+        own = dict(zip(self.names, codes[1:], strict=True))
+        coded = tuple(self.values[n].coded(self._plan.domain, n, own[n]) for n in self._plan.sensitive)
+        return Counts(codes[0], coded, own[self._plan.person] if self._plan.person else None, rows)
+
+
+def release_file(
+    data: Any,
+    target: str | Path,
+    plan: Plan,
+    rules: Rules,
+    putting: Putting,
+    handing: Handing,
+    *,
+    method: str,
+    notes: Sequence[str] = (),
+) -> WrittenTable:
+    """Release a table to a file.
+
+    Parameters
+    ----------
+    data : array, data frame, table or path
+        All records that are handed out together; read twice.
+    target : str or Path
+        Parquet by its suffix, CSV otherwise.
+    plan, rules, putting, handing
+        What is public, what must be kept, the partition, and how rows are handed out.
+    method, notes
+        For the guarantee.
+    """
+    handing.check(plan)
+    source = engines.open(data, plan.domain)
+    check_target(target, promised=True, source=source)
+    stream = noise.generator(handing.random_state)
+    counter, passed, total = Counter(plan), KeptCounter(plan), 0
+    for bins, kept, raw in _batches(source, plan, list(dict.fromkeys([*counter.names, *passed.names]))):
+        total += len(kept)
+        place = putting.route(bins)
+        counter.add(place, raw)
+        passed.add(place, raw)
+    counts = counter.result()
+    decided = putting.decide(counts)
+    figures, _ = _figures(rules, counts, decided.of_place[counts.place], total)
+    figures |= passed.result(decided.of_place)
+    guarantee = promise(
+        plan, rules, figures, handing.output, handing.order, handing.identifiers, method=method,
+        settings=decided.settings, notes=notes, stream=stream,
+    )  # fmt: skip
+    again, passed_again, seen = Counter(plan, counter.values), KeptCounter(plan), 0
+    shown = _Shown(plan, decided, handing, flat=Path(target).suffix.lower() not in PARQUET)
+    cell_of = np.append(decided.of_place, -1)  # the last is for a place that the first pass did not meet
+    with ExitStack() as stack:
+        out = stack.enter_context(RowWriter(target, guarantee))
+        mixed = None
+        if handing.order == "shuffled":
+            folder = Path(target).expanduser().parent
+            mixed = stack.enter_context(Shuffler(folder, noise.RowOrder(stream)))
+        for bins, kept, raw in _batches(source, plan, shown.names):
+            seen += len(kept)
+            own = cell_of[np.minimum(putting.route(bins), len(cell_of) - 1)]
+            again.add(own, raw)
+            passed_again.add(own, raw)
+            (out.write if mixed is None else mixed.add)(shown.table(own, raw))
+        if mixed is not None:
+            for table in mixed.tables():
+                out.write(table)
+        # What was written is counted as a table of its own: cells in place of places.
+        written = again.result()
+        recounted, good = _figures(rules, written, written.place, seen)
+        recounted |= passed_again.result()
+        if not good or recounted != figures:
+            raise DataSourceError(
+                "data: the table changed while it was read, or gives other rows each time; write it out first"
+            )
+        return out.finish()
+
+
+def _figures(rules: Rules, counts: Counts, cell: IntArray, total: int) -> tuple[dict[str, Any], bool]:
+    """Return what a guarantee says of counted rows, and whether the rules are kept."""
+    reached = rules.measure(cell, counts.sensitive, counts.persons, counts.rows)
+    shown = cell >= 0
+    rows = int(counts.rows[shown].sum())
+    suppressed = int(counts.rows.sum()) - rows
+    figures = {
+        "reached": reached.to_dict(),
+        "rows": rows,
+        "cells": len(np.unique(cell[shown])),
+        "suppressed": suppressed,
+        "dropped_for_missing_values": total - rows - suppressed,
+    }
+    return figures, reached.ok
+
+
+def _batches(
+    source: engines.Source, plan: Plan, names: Sequence[str]
+) -> Iterator[tuple[Any, npt.NDArray[np.bool_], dict[str, pa.Array]]]:
+    """Yield bins and columns of the rows that have every quasi-identifier they must, and which those are."""
+    wanted = plan.domain.select(list(plan.quasi))
+    for coordinates, raw in column_batches(source, names, wanted):
+        bins, lost = np.empty((len(coordinates), len(coordinates[0])), np.uint16), 0
+        for grid, values, row in zip(plan.grids, coordinates, bins, strict=True):
+            lost += grid.write_bins(values, row)
+        kept = (bins != NO_BIN).all(axis=0) if lost else np.ones(bins.shape[1], bool)
+        if lost:
+            chosen = pa.array(kept)
+            bins, raw = np.ascontiguousarray(bins[:, kept]), {n: c.filter(chosen) for n, c in raw.items()}
+        yield bins, kept, raw
+
+
+class _Shown:
+    """What is written for the rows of a cell, worked out once."""
+
+    def __init__(self, plan: Plan, decided: Decided, handing: Handing, flat: bool) -> None:
+        every = np.arange(len(decided.first))
+        cells = Cells(plan.grids, decided.first, decided.last, every)
+        if handing.form == "bounds":
+            self._cells = _bounds(cells, every)
+        else:
+            self._cells = _intervals(cells, every) if handing.output == "interval" else _centers(cells, every)
+        if flat:
+            made = _flat(pa.table(self._cells))
+            self._cells = {name: made[name].combine_chunks() for name in made.column_names}
+        self._others = list(dict.fromkeys([*plan.sensitive, *([plan.target] if plan.target else []), *plan.keep]))
+        self._hashed = list(plan.identifiers) if handing.identifiers == "hash" else []
+        self._key = handing.key
+        self._domain = plan.domain
+        passed = [*self._others, *self._hashed]
+        declared = [n for n in plan.domain.names if n in (*self._cells, *passed)]
+        self._order = [*self._cells, *(n for n in declared if n in passed)] if handing.form == "bounds" else declared
+        self.names = list(dict.fromkeys([*passed, *([plan.person] if plan.person else [])]))
+
+    def table(self, own: IntArray, raw: dict[str, pa.Array]) -> pa.Table:
+        """Return the rows to write, of those that are put into some cell."""
+        rows = np.flatnonzero(own >= 0)
+        picked, cell = pa.array(rows), pa.array(own[rows])
+        columns: dict[str, Any] = {name: values.take(cell) for name, values in self._cells.items()}
+        columns |= {name: raw[name].take(picked) for name in self._others}
+        if self._hashed:
+            columns |= hashed_columns(
+                pa.table({name: raw[name] for name in self._hashed}), rows, self._key, self._domain
+            )
+        return pa.table({name: columns[name] for name in self._order})
+
+
+@dataclass(frozen=True)
+class LeavesOf:
+    """A frozen tree: a row is put into its leaf, and leaves are merged where the release needs it."""
+
+    tree: Tree
+    rules: Rules
+    suppress: float
+    settings: dict[str, Any]
+    blind: bool = False
+
+    def route(self, bins: Any) -> IntArray:
+        """Return the leaf of every row."""
+        return self.tree.route(bins)
+
+    def decide(self, counts: Counts) -> Decided:
+        """Find the finest cells that keep the rules."""
+        found = enforce(
+            self.tree,
+            counts.place,
+            growth_rules(self.rules, self.blind),
+            counts.sensitive,
+            suppress=self.suppress,
+            persons=counts.persons,
+            rows=counts.rows,
+        )
+        cells = found.cells(self.tree)
+        if self.blind:
+            check_blind(self.rules, cells.of, counts.sensitive, counts.persons, counts.rows)
+        of_place = np.full(self.tree.n_nodes, -1, np.int64)
+        of_place[counts.place] = cells.of  # rows of one leaf share their cell
+        settings = {**self.settings, "leaves_merged": found.merged, "suppression_allowed": self.suppress}
+        settings |= {"cuts": "blind"} if self.blind else {}
+        return Decided(cells.first, cells.last, of_place, settings)
+
+
+class ToFile:
+    """`transform_file` for methods whose partition is frozen by ``fit``."""
+
+    def transform_file(
+        self,
+        data: Any,
+        target: str | Path,
+        output: str = "interval",
+        *,
+        form: str = "text",
+        random_state: Any = None,
+        previous: Any = None,
+        order: str = "shuffled",
+        identifiers: str = "drop",
+        key: bytes | None = None,
+    ) -> WrittenTable:
+        """Release records to a file as they come: tables larger than memory, and Spark frames.
+
+        The same rows, cells and guarantee as `transform`, in two passes over batches: one counts rows by cell,
+        sensitive value and person and finds the cells, one writes the rows and counts them again. The file appears,
+        with its promise beside it, only if the second count keeps what is promised. What is held are counts and one
+        batch; the counts grow with the different sensitive values, with the persons if k counts persons, and with the
+        combinations of kept columns.
+
+        Parameters
+        ----------
+        data : array, data frame, table or path
+            All records that are handed out together. They are read twice and must be the same both times.
+        target : str or Path
+            The file: Parquet by its suffix (``.parquet``, ``.pq``), CSV otherwise.
+        output : {"interval", "center"}
+            As in `transform`; drawn rows ("sample") need the table in memory.
+        form : {"text", "bounds"}
+            As in `Release.save`.
+        previous : None
+            Refused: following everybody through all releases needs the table in memory, and a file written here leaves
+            no house file. People of whom more is to be released are released with `transform`.
+        random_state, order, identifiers, key
+            As in `transform`, in the same order for the same seed. To shuffle more rows than fit into memory, every
+            row gets a random number when it comes and goes, as it is released, to one of 64 files by the first bits
+            of it; these lie beside the target meanwhile, only their owner can read them, and they are deleted. Then
+            one file after the other is sorted by the numbers. So the order of all rows is exactly uniform, as if all
+            had been shuffled at once (`discreet.noise.RowOrder`). Row groups of a Parquet file are of one size.
+
+        Returns
+        -------
+        WrittenTable
+            Where the rows are, how many, and their sealed promise.
+
+        Raises
+        ------
+        InvalidArgument
+            If the release cannot keep the rules, with the value reached.
+        DataSourceError
+            If the second pass met other rows than the first.
+        """
+        check_is_fitted(self, "plan_")
+        refuse_previous(previous, "following everybody through all releases needs the table in memory")
+        handing = Handing(output, form, order, identifiers, key, random_state)
+        model: Any = self
+        return release_file(
+            data, target, model.plan_, model.rules_, self._putting(), handing,
+            method=type(self).__name__, notes=model._notes(),
+        )  # fmt: skip
+
+    def _putting(self) -> Putting:
+        model: Any = self
+        return LeavesOf(model.tree_, model.rules_, float(model.suppress), model._facts(), bool(model.blind))

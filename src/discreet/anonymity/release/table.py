@@ -1,0 +1,282 @@
+"""A table made ready for anonymising: quasi-identifiers as bins of public grids, the other columns as they are.
+
+Roles come from the domain. Quasi-identifiers are binned, sensitive columns and the target are numbered, identifiers are
+left out. A column whose role is only "attribute" is refused unless the user says to keep it: whoever passes on a column
+must have thought about it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet import engines
+from discreet.anonymity.growth.grid import NO_BIN, Grid, make_grid
+from discreet.anonymity.risk.persons import person_codes
+from discreet.core.dates import day_number
+from discreet.core.domain import Categorical, Date, Domain, Numeric, category_text
+from discreet.engines.tables.columns import read_columns
+from discreet.engines.tables.same import same_key
+from discreet.errors import InvalidArgument, InvalidType, SchemaError
+
+Bins = npt.NDArray[np.uint16]
+Codes = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A column as numbers ``0..len(labels)-1`` of its values; a missing value is a value of its own.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    codes : ndarray of int32
+        One number a row.
+    labels : list
+        The values, in the order of the declaration where there is one; numbers rise.
+    ordered : bool
+        Whether the order means something: numbers.
+    """
+
+    name: str
+    codes: Codes
+    labels: list[Any]
+    ordered: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which column plays which part, and the grids: public, fixed before any row is read.
+
+    Examples
+    --------
+    >>> domain = Domain({"age": {"bounds": [0, 120], "role": "quasi-identifier"},
+    ...                  "ill": {"categories": ["no", "yes"], "role": "sensitive"}})
+    >>> plan = Plan.of(domain)
+    >>> plan.quasi, plan.sensitive
+    (('age',), ('ill',))
+    """
+
+    domain: Domain
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    target: str | None
+    identifiers: tuple[str, ...]
+    keep: tuple[str, ...]
+    grids: tuple[Grid, ...]
+    person: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        domain: Domain,
+        *,
+        sensitive: Sequence[str] | str | None = None,
+        target: str | None = None,
+        keep: Sequence[str] = (),
+        person: str | None = None,
+        grid: Any = None,
+        orders: Mapping[str, tuple[int, ...]] | None = None,
+    ) -> Plan:
+        """Sort the declared columns by role.
+
+        ``sensitive``, ``target`` and ``person`` override the roles. The person is an identifier too: it is not passed
+        on. If no column is declared a quasi-identifier, all attributes are: the safe reading. Otherwise attributes must
+        be named in ``keep`` to be passed on.
+        """
+        if not isinstance(domain, Domain):
+            raise InvalidType("domain", type(domain), "a Domain", 'domain=Domain({"age": (0, 120)})')
+        names = list(domain.names)
+        given = _names("sensitive", sensitive, names)
+        wanted_target = _names("target", target, names)
+        kept = _names("keep", keep, names)
+        roles = {c.name: c.role for c in domain}
+        secret = given or tuple(n for n in names if roles[n] == "sensitive")
+        label = wanted_target or tuple(n for n in names if roles[n] == "target")
+        if len(label) > 1:
+            raise SchemaError(f"columns {', '.join(map(repr, label))} are all declared target; one can be")
+        whose = _names("person", person, names) or tuple(n for n in names if roles[n] == "person")
+        if len(whose) > 1:
+            raise SchemaError(f"columns {', '.join(map(repr, whose))} are all declared person; one can be")
+        shared = [n for n in whose if n in {*secret, *label, *kept}]
+        if shared:
+            raise InvalidArgument("person", shared[0], "a column that is not passed on", "one role for every column")
+        special = {*secret, *label, *kept, *whose}
+        quasi = tuple(n for n in names if roles[n] == "quasi-identifier")
+        clash = [n for n in quasi if n in special]
+        if clash:
+            parts = {"sensitive": secret, "target": label, "person": whose, "keep": kept}
+            part = next(name for name, columns in parts.items() if clash[0] in columns)
+            raise InvalidArgument(
+                part, clash[0], "not a quasi-identifier at the same time", "one role for every column"
+            )
+        if not quasi:
+            quasi = tuple(n for n in names if roles[n] == "attribute" and n not in special)
+        rest = [n for n in names if roles[n] == "attribute" and n not in special and n not in quasi]
+        if rest:
+            raise SchemaError(
+                f"column {rest[0]!r} has no role in an anonymous table; declare it a quasi-identifier, sensitive, "
+                f"an identifier or the target, or pass it on as it is with keep=[{rest[0]!r}]"
+            )
+        if not quasi:
+            raise SchemaError('no column is a quasi-identifier; declare role = "quasi-identifier" for at least one')
+        identifiers = tuple(n for n in names if n in whose or (roles[n] == "identifier" and n not in special))
+        by_column = grid if isinstance(grid, Mapping) else dict.fromkeys(quasi, grid)
+        unknown = [n for n in by_column if n not in quasi]
+        if unknown:
+            raise InvalidArgument("grid", unknown[0], "given for quasi-identifiers only", "grid={'age': 24}")
+        grids = tuple(make_grid(domain.column(n), by_column.get(n), (orders or {}).get(n)) for n in quasi)
+        whom = whose[0] if whose else None
+        return cls(domain, quasi, secret, label[0] if label else None, identifiers, kept, grids, whom)
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of one release, ready to be grouped.
+
+    Attributes
+    ----------
+    plan : Plan
+        What is public.
+    bins : ndarray of uint16, shape (columns, rows)
+        Bin of every row on the grid of every quasi-identifier; column by column in memory.
+    kept : ndarray of int64
+        Numbers of the input rows that are here; rows without a value in a column that drops them are not.
+    sensitive : tuple of Coded
+        The sensitive columns.
+    target : Coded or None
+        The target.
+    others : pyarrow.Table
+        Sensitive, target and kept columns as they came, rows as in ``bins``.
+    dropped : int
+        Input rows left out for a missing quasi-identifier.
+    """
+
+    plan: Plan
+    bins: Bins
+    kept: npt.NDArray[np.int64]
+    sensitive: tuple[Coded, ...]
+    target: Coded | None
+    others: pa.Table
+    dropped: int
+    identifiers: pa.Table
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.bins.shape[1])
+
+    @cached_property
+    def persons(self) -> npt.NDArray[np.int64] | None:
+        """Whose row each is, as numbers; None if no column says so."""
+        name = self.plan.person
+        return None if name is None else person_codes(self.identifiers[name], self.plan.domain.column(name))
+
+    @cached_property
+    def n_bins(self) -> npt.NDArray[np.int64]:
+        """Number of bins of every column."""
+        return np.array([g.n_bins for g in self.plan.grids])
+
+
+def read_table(data: Any, plan: Plan) -> Table:
+    """Read a table: one pass over the quasi-identifiers, one over the rest.
+
+    Examples
+    --------
+    >>> plan = Plan.of(Domain({"age": (0, 120)}))
+    >>> read_table(pa.table({"age": [35.5, None, 200.0]}), plan).bins.tolist()
+    [[35, 119]]
+    """
+    source = engines.open(data, plan.domain)
+    wanted = plan.domain.select(list(plan.quasi))
+    pieces, lost = [np.empty((len(plan.quasi), 0), np.uint16)], 0
+    for columns in source._batches(wanted):
+        pieces.append(np.empty((len(columns), len(columns[0])), np.uint16))
+        for grid, coordinates, piece in zip(plan.grids, columns, pieces[-1], strict=True):
+            lost += grid.write_bins(coordinates, piece)
+    bins = pieces[1] if len(pieces) == 2 else np.concatenate(pieces, axis=1)
+    kept = np.flatnonzero((bins != NO_BIN).all(axis=0)) if lost else np.arange(bins.shape[1])
+    others = read_columns(source, _unique([*plan.sensitive, *([plan.target] if plan.target else []), *plan.keep]))
+    whole = len(kept) == bins.shape[1]
+    others = others if whole else others.take(pa.array(kept))
+    identifiers = read_columns(source, list(plan.identifiers))
+    identifiers = identifiers if whole else identifiers.take(pa.array(kept))
+    binned = bins if whole else np.ascontiguousarray(bins[:, kept])
+    coded = tuple(code_column(plan.domain, name, others[name]) for name in plan.sensitive)
+    target = code_column(plan.domain, plan.target, others[plan.target]) if plan.target else None
+    return Table(plan, binned, kept, coded, target, others, bins.shape[1] - len(kept), identifiers)
+
+
+def code_column(domain: Domain | None, name: str, values: pa.ChunkedArray) -> Coded:
+    """Number the values of a column. Declared categories come first, in their order; numbers in rising order.
+
+    What a reader takes for the same (`discreet.engines.same`) is one value, or it would make a class look diverse:
+    ``1`` and ``1.0``, a category with blanks around it, and all that is missing.
+    """
+    column = domain.column(name) if domain is not None else None
+    values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    if pa.types.is_floating(values.type):
+        values = pc.if_else(pc.is_nan(values), None, values)
+    encoded = pc.dictionary_encode(values, null_encoding="encode")
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    found = encoded.dictionary.to_pylist()
+    alike = same_key(encoded.dictionary, column).to_pylist()
+    numbers = isinstance(column, Numeric) or (column is None and all(_is_number(v) for v in found if v is not None))
+    keys: list[float | None] = []
+    if numbers:
+        keys = [day_number(v) if isinstance(column, Date) else _number(v) for v in found]
+        order = sorted(range(len(found)), key=lambda i: (keys[i] is None, keys[i] or 0.0))
+    elif isinstance(column, Categorical):
+        declared = pa.array([category_text(c) for c in column.categories])
+        place = {key: i for i, key in enumerate(same_key(declared, column).to_pylist())}
+        order = sorted(range(len(found)), key=lambda i: (place.get(alike[i], len(place)), str(alike[i])))
+    else:
+        order = sorted(range(len(found)), key=lambda i: (found[i] is None, str(found[i])))
+    rank = np.empty(len(found) or 1, np.int32)
+    first: dict[Any, int] = {}
+    labels: list[Any] = []
+    for i in order:
+        known = keys[i] if numbers and keys[i] is not None else None
+        same = ("number", known) if known is not None else ("text", alike[i])
+        if same not in first:
+            first[same] = len(labels)
+            labels.append(found[i])
+        rank[i] = first[same]
+    codes = (
+        rank[encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)] if len(values) else np.empty(0, np.int32)
+    )
+    return Coded(name, codes.astype(np.int32), labels, numbers)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _number(value: Any) -> float | None:
+    try:
+        number = None if value is None else float(value)
+    except (ValueError, OverflowError):
+        return None
+    return None if number is None or math.isnan(number) else number
+
+
+def _names(label: str, given: Any, names: list[str]) -> tuple[str, ...]:
+    listed = () if given is None else (given,) if isinstance(given, str) else tuple(given)
+    for name in listed:
+        if name not in names:
+            raise InvalidArgument(label, name, f"a declared column ({', '.join(names[:20])})", f"{label}={names[0]!r}")
+    return listed
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(names))

@@ -1,0 +1,320 @@
+"""Several releases about the same people: what an attacker who holds all of them can compute keeps the rules.
+
+*The attacker* holds every released table and knows the quasi-identifiers of everybody (so in which cell each lies), who
+was in which table and who was suppressed. Sensitive values are what is to be learned. At best every row can be followed
+from table to table, by rare values, say. Then the finest that can be told apart are the *histories*: by table, that a
+record was not in it, was suppressed, or in which cell it was published; and in which tables its sensitive values were
+the same. A person whose values change leaves with the old and comes with the new ones.
+
+*The condition*: each table, with its rows grouped by their whole history instead of by its own cells, keeps what it
+promised (k, l and t, with persons if k counts persons, t with the distribution of that table).
+
+*Why it suffices*: every set of rows that is defined by intersecting, subtracting or joining cells and tables, of any of
+the releases, says of a row no more than its history does: it is a union of histories. So are the cells in a subset of
+the releases: who cannot isolate with all cannot with releases 1 and 3 alone. Each rule is closed under union (spec
+density-trees, 9.4.3), t with a fixed distribution: so whichever rows of a table can be told apart are none, or keep
+what that table promised. Records that came, left or stayed are histories like all others.
+
+*What is done*: cells are merged until the condition holds; it is closed under union, so these are the finest. Records
+that were never published may be suppressed instead, as far as that is allowed. What was published once cannot be taken
+back: where no merging helps, the release is refused.
+
+Rows are followed by person or identifier. Where somebody has several rows in a table, those with equal sensitive values
+are taken for the same, in the order of their cells.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.anonymity.growth.frontier import Enforced, refuse_root
+from discreet.anonymity.growth.tree import Tree
+from discreet.anonymity.release.house import House, as_text, identities
+from discreet.anonymity.release.table import Coded, Table, code_column
+from discreet.anonymity.risk.classes import join
+from discreet.anonymity.risk.rules import Rules
+from discreet.errors import InvalidArgument
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+#: States of a record in a release; cells and nodes are counted from `_SHOWN` on.
+_ABSENT, _SUPPRESSED, _SHOWN = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Published:
+    """The published rows of an earlier release: which record each is, its values and person, and what was promised."""
+
+    record: IntArray
+    sensitive: tuple[Coded, ...]
+    persons: IntArray | None
+    rules: Rules
+
+    def broken(self, history: IntArray) -> IntArray:
+        """Return the histories by which this table would break its promise."""
+        found, own = np.unique(history[self.record], return_inverse=True)
+        broken: IntArray = found[~self.rules.kept(own.ravel(), self.sensitive, self.persons)]
+        return broken
+
+
+@dataclass(frozen=True)
+class Past:
+    """The records of all releases, and what is known of them before this release is decided.
+
+    Attributes
+    ----------
+    earlier : tuple of Published
+        The earlier releases.
+    record : ndarray of int64
+        Which record each row of this release is.
+    before, known : ndarray of int64
+        A number for what each record did in the earlier releases; the same, with whether its values have changed since.
+    shown : ndarray of bool
+        Whether a record was ever published.
+    hidden : ndarray of bool
+        Whether it was ever suppressed.
+    """
+
+    earlier: tuple[Published, ...]
+    record: IntArray
+    before: IntArray
+    known: IntArray
+    shown: BoolArray
+    hidden: BoolArray
+
+    def histories(self, node: IntArray, n_nodes: int) -> tuple[IntArray, IntArray]:
+        """Return the state of every record in this release, and a number for its history in all."""
+        state = np.full(len(self.known), _ABSENT, np.int64)
+        state[self.record] = np.where(node >= 0, node + _SHOWN, _SUPPRESSED)
+        return state, join([(self.known, _levels(self.known)), (state, n_nodes + _SHOWN)], len(state))
+
+
+def read_past(houses: Sequence[House], table: Table, leaf: IntArray, rules: Rules) -> Past:
+    """Follow the records of a table through earlier releases; ``leaf`` orders several rows of one person."""
+    plan = table.plan
+    own = identities(table)
+    for house in houses:
+        _check_same(house, tuple(own), plan.sensitive, plan.person is not None)
+    sizes = [house.n for house in houses] + [table.n]
+    release = np.repeat(np.arange(len(sizes)), sizes)
+    total = len(release)
+    key = join([_numbers([*(h.identifier(n) for h in houses), own[n]]) for n in own], total)
+    texts = {n: pa.chunked_array([*(h.values(n) for h in houses), as_text(table.others[n])]) for n in plan.sensitive}
+    coded = [code_column(plan.domain, n, column) for n, column in texts.items()]
+    value = join([(c.codes.astype(np.int64), len(c.labels) + 1) for c in coded], total)
+    place = np.concatenate([*(h.cell for h in houses), leaf])
+    record = _records(key, value, release, place)
+    starts = np.cumsum([0, *sizes])
+    split, split_value = np.split(record, starts[1:-1]), np.split(value, starts[1:-1])
+    n = _levels(record)
+    shown, hidden = np.zeros(n, bool), np.zeros(n, bool)
+    states: list[tuple[IntArray, int]] = []
+    seen: list[IntArray] = []
+    earlier = []
+    for j, house in enumerate(houses):
+        out = house.cell >= 0
+        mine, there = split[j], np.flatnonzero(out)
+        rows = starts[j] + there
+        state = np.full(n, _ABSENT, np.int64)
+        state[mine] = np.where(out, house.cell + _SHOWN, _SUPPRESSED)
+        shown[mine[out]], hidden[mine[~out]] = True, True
+        seen.append(np.full(n, -1, np.int64))
+        seen[j][mine[out]] = split_value[j][out]
+        states += [(state, _levels(state)), (_first_alike(seen), j + 2)]
+        earlier.append(
+            Published(
+                mine[there],
+                tuple(_of_rows(column, rows) for column in coded),
+                key[rows] if house.counts_persons else None,
+                replace(house.rules, hierarchies=rules.hierarchies),
+            )
+        )
+    before = join(states, n)
+    seen.append(np.full(n, -1, np.int64))
+    seen[-1][split[-1]] = split_value[-1]
+    changed = np.where(shown, _first_alike(seen), 0)  # nobody compares with values that were never published
+    known = join([(before, _levels(before)), (changed, len(sizes) + 1)], n)
+    return Past(tuple(earlier), split[-1], before, known, shown, hidden)
+
+
+def enforce_together(
+    tree: Tree, leaf: IntArray, rules: Rules, table: Table, past: Past, *, suppress: float = 0.0
+) -> tuple[Enforced, dict[str, Any]]:
+    """Find the finest cells of a release that keep the rules, by themselves and together with the earlier releases.
+
+    Returns
+    -------
+    Enforced
+        The cells.
+    dict
+        What this table reaches with its rows grouped by their history in all releases.
+    """
+    whole = rules.measure(np.zeros(table.n, np.int64), table.sensitive, table.persons)
+    refuse_root(rules, table.sensitive, np.ones(table.n, bool), whole.ok, table.persons)
+    node = leaf.copy()
+    shown = past.shown[past.record]
+    allowed = math.floor(suppress * table.n + 1e-9)
+    while True:
+        if not (node >= 0).any():
+            _refuse(past, {"added": table.n})
+        state, history = past.histories(node, tree.n_nodes)
+        broken = _broken(past, node, history, rules, table)
+        if not len(broken):
+            break
+        bad = np.isin(history, broken)
+        if (bad & (state == _ABSENT)).any():
+            _refuse(past, {"removed": int((bad & (state == _ABSENT)).sum())})
+        rows = np.flatnonzero(bad[past.record] & (node >= 0))  # what was published is never suppressed
+        doomed = _in_the_way(tree, leaf, node, rows, shown, allowed - int((node < 0).sum()))
+        if len(doomed):
+            node[doomed] = -1
+            continue
+        stuck = rows[node[rows] == 0]
+        if len(stuck):
+            old, waited = shown[stuck], past.hidden[past.record[stuck]]
+            _refuse(
+                past,
+                {
+                    "that stayed": int(old.sum()),
+                    "suppressed before": int((~old & waited).sum()),
+                    "added": int((~old & ~waited).sum()),
+                },
+            )
+        node = _merged(tree, node, np.unique(tree.parent[node[rows]]))
+    final = np.where(node >= 0, history[past.record], -1)
+    final[node >= 0] = np.unique(final[node >= 0], return_inverse=True)[1].ravel()
+    occupied = np.unique(leaf[node >= 0])
+    kept = node[node >= 0]
+    merged = len(np.setdiff1d(occupied, kept))
+    return Enforced(node, merged, int((node < 0).sum())), rules.reached(final, table.sensitive, table.persons)
+
+
+def _broken(past: Past, node: IntArray, history: IntArray, rules: Rules, table: Table) -> IntArray:
+    """Return the histories by which one of the tables would break its promise."""
+    there = np.flatnonzero(node >= 0)
+    coded = tuple(replace(c, codes=c.codes[there]) for c in table.sensitive)
+    persons = None if table.persons is None else table.persons[there]
+    found = [Published(past.record[there], coded, persons, rules).broken(history)]
+    return np.unique(np.concatenate([*found, *(p.broken(history) for p in past.earlier)]))
+
+
+def _in_the_way(tree: Tree, leaf: IntArray, node: IntArray, rows: IntArray, shown: BoolArray, allowed: int) -> IntArray:
+    """Return rows to suppress instead of merging their cell with its neighbour: the fewest first, as many as allowed.
+
+    Only rows that were never published; only where all else below the node above is in order and holds more rows, who
+    would get a larger cell for their sake; or in the root, where nothing can be merged.
+    """
+    if allowed <= 0:
+        return np.empty(0, np.int64)
+    left = node >= 0
+    size = np.bincount(node[rows], minlength=tree.n_nodes)
+    fixed = np.bincount(node[rows[shown[rows]]], minlength=tree.n_nodes)
+    cell = np.flatnonzero((size > 0) & (fixed == 0))
+    above = np.where(cell > 0, tree.parent[cell], 0)
+    held, bad = (tree.totals(np.bincount(leaf[chosen], minlength=tree.n_nodes)) for chosen in (left, rows))
+    fit = (bad[above] == size[cell]) & ((2 * size[cell] < held[above]) | (cell == 0))
+    cell = cell[fit][np.argsort(size[cell[fit]], kind="stable")]
+    cell = cell[np.cumsum(size[cell]) <= allowed]
+    doomed: IntArray = rows[np.isin(node[rows], cell)]
+    return doomed
+
+
+def _merged(tree: Tree, node: IntArray, above: IntArray) -> IntArray:
+    """Publish the nodes ``above`` in place of all below them."""
+    # Subtrees are stretches of numbers, nested or apart: one that begins before an earlier one ends lies inside it.
+    ends = np.maximum.accumulate(tree.ends[above])
+    top = above[np.append(True, above[1:] >= ends[:-1])]
+    at = np.searchsorted(top, node, side="right") - 1
+    inside = (at >= 0) & (node < tree.ends[top[np.maximum(at, 0)]])
+    return np.where(inside, top[np.maximum(at, 0)], node)
+
+
+def _refuse(past: Past, found: dict[str, int]) -> None:
+    """Say which records stand in the way."""
+    if any(len(p.broken(past.before)) for p in past.earlier):
+        raise InvalidArgument(
+            "previous",
+            f"{len(past.earlier)} releases",
+            "releases that isolate nobody together; these were not checked against each other, and what is published "
+            "cannot be taken back",
+            "giving all earlier releases to every later one, from the first on",
+        )
+    listed = " and ".join(f"{n} records {name}" for name, n in found.items() if n)
+    raise InvalidArgument(
+        "data",
+        listed,
+        "such that the records that were added, were removed, stayed or were suppressed before, grouped by their cells "
+        "in all releases, are none or keep the rules by themselves",
+        "waiting until more have come together, or suppress=0.05 for people who were never published",
+    )
+
+
+def _check_same(house: House, identifiers: tuple[str, ...], sensitive: tuple[str, ...], persons: bool) -> None:
+    """Refuse a house file whose columns play other parts."""
+    for what, theirs, ours in (
+        ("identifiers", house.identifiers, identifiers),
+        ("sensitive columns", house.sensitive, sensitive),
+    ):
+        if set(theirs) != set(ours):
+            raise InvalidArgument(
+                "previous",
+                f"a release with {what} {list(theirs)}",
+                f"releases with the same {what} as this one, {list(ours)}",
+                "the same schema for all releases about these people",
+            )
+    if house.counts_persons != persons:
+        raise InvalidArgument(
+            "previous",
+            "a release in which k counts " + ("persons" if house.counts_persons else "rows"),
+            "releases that count as this one does",
+            "the same schema for all releases about these people",
+        )
+
+
+def _numbers(pieces: Sequence[pa.Array]) -> tuple[IntArray, int]:
+    """Number the texts of a column that comes in pieces; null is a text of its own."""
+    encoded = pc.dictionary_encode(pa.concat_arrays(pieces), null_encoding="encode")
+    return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64), len(encoded.dictionary) + 1
+
+
+def _of_rows(column: Coded, rows: IntArray) -> Coded:
+    """Return a column of some rows, with the values that they have: as if they were the whole table."""
+    found, codes = np.unique(column.codes[rows], return_inverse=True)
+    labels = [column.labels[i] for i in found.tolist()]
+    return Coded(column.name, codes.ravel().astype(np.int32), labels, column.ordered)
+
+
+def _records(key: IntArray, value: IntArray, release: IntArray, place: IntArray) -> IntArray:
+    """Number the records: by key, and where a release has several rows of one by sensitive values and place as well."""
+    n = len(key)
+    pair = join([(key, _levels(key)), (release, _levels(release))], n)
+    several = np.zeros(_levels(key), bool)
+    several[key[np.bincount(pair)[pair] > 1]] = True
+    group = join([(key, _levels(key)), (np.where(several[key], value + 1, 0), _levels(value) + 1)], n)
+    order = np.lexsort((place, release, group))
+    run = join([(group, _levels(group)), (release, _levels(release))], n)[order]
+    rank = np.empty(n, np.int64)
+    rank[order] = np.arange(n) - np.searchsorted(run, run)  # runs rise along this order
+    return join([(group, _levels(group)), (rank, _levels(rank))], n)
+
+
+def _first_alike(seen: Sequence[IntArray]) -> IntArray:
+    """Return for the last of some releases in which of them each record first had the values it has; 0 without any."""
+    last = seen[-1]
+    found = np.full(len(last), len(seen), np.int64)
+    for j in range(len(seen) - 1, -1, -1):
+        found[seen[j] == last] = j + 1
+    return np.where(last >= 0, found, 0)
+
+
+def _levels(codes: IntArray) -> int:
+    return int(codes.max(initial=-1)) + 1

@@ -1,0 +1,182 @@
+"""Equivalence classes of a table by factorising: columns are numbered, the numbers joined, no row compared twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.anonymity.release.table import Coded
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+_LARGEST = 2**62
+
+
+def number_column(column: Any) -> tuple[IntArray, int, npt.NDArray[np.bool_]]:
+    """Number the values of a column, missing ones last; return the numbers, how many there are, and what is missing."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), None, column)
+    encoded = column if pa.types.is_dictionary(column.type) else pc.dictionary_encode(column)
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    missing = encoded.indices.is_null().to_numpy(zero_copy_only=False)
+    size = len(encoded.dictionary)
+    codes = encoded.indices.fill_null(size).to_numpy(zero_copy_only=False).astype(np.int64)
+    return codes, size + 1, missing
+
+
+def join(columns: Sequence[tuple[IntArray, int]], n: int) -> IntArray:
+    """Number the combinations of columns, ``0..classes-1``, in order of their numbers.
+
+    Examples
+    --------
+    >>> join([(np.array([0, 1, 1, 0]), 2), (np.array([5, 5, 9, 5]), 10)], 4).tolist()
+    [0, 1, 2, 0]
+    """
+    joined, size = np.zeros(n, np.int64), 1
+    for codes, levels in columns:
+        if size * levels > _LARGEST:  # number afresh what is there, before the product overflows
+            joined, size = _compact(joined, size)
+        joined = joined * levels + codes
+        size *= levels
+    return _compact(joined, size)[0]
+
+
+def _compact(codes: IntArray, size: int) -> tuple[IntArray, int]:
+    """Number the values that occur, keeping their order."""
+    if size <= 8 * len(codes) + 1024:  # counting is faster than sorting
+        present = np.bincount(codes, minlength=size) > 0
+        place = np.cumsum(present) - 1
+        return place[codes], int(present.sum())
+    found, place = np.unique(codes, return_inverse=True)
+    return place.ravel().astype(np.int64), len(found)
+
+
+@dataclass(frozen=True)
+class Joint:
+    """How often each value of a sensitive column occurs in each class: the pairs that occur, sorted by class and value.
+
+    Attributes
+    ----------
+    size : ndarray of int64
+        Rows of each class.
+    cls, value, count : ndarray of int64
+        The pairs.
+    start : ndarray of int64
+        Where each class begins among the pairs.
+    total : ndarray of float
+        Share q of each value in the whole table.
+    ordered : bool
+        Whether the order of the values means something.
+    """
+
+    size: IntArray
+    cls: IntArray
+    value: IntArray
+    count: IntArray
+    start: IntArray
+    total: FloatArray
+    ordered: bool
+
+    @classmethod
+    def of(cls, classes: IntArray, column: Coded, rows: IntArray) -> Joint:
+        """Count the pairs of entries, each of which stands for so many rows."""
+        levels = len(column.labels)
+        size = _rows(classes, rows)
+        pairs = classes * levels + column.codes
+        if len(size) * levels <= 8 * len(pairs) + 1024:
+            table = _rows(pairs, rows)
+            found = np.flatnonzero(table)
+            count = table[found]
+        else:
+            found, place = np.unique(pairs, return_inverse=True)
+            count = _rows(place.ravel(), rows)
+        owner = found // levels
+        start = np.searchsorted(owner, np.arange(len(size)))
+        total = np.bincount(column.codes, rows, minlength=levels) / max(int(rows.sum()), 1)
+        return cls(size, owner, found % levels, count, start, total, column.ordered)
+
+    @property
+    def share(self) -> FloatArray:
+        """Share p of each pair's value in its class."""
+        return np.asarray(self.count / self.size[self.cls])
+
+    def per_class(self, amounts: FloatArray) -> FloatArray:
+        """Add up amounts of pairs by class."""
+        return np.asarray(np.bincount(self.cls, amounts, minlength=len(self.size)), np.float64)
+
+    def distinct(self) -> IntArray:
+        """Return how many values each class has."""
+        return np.bincount(self.cls, minlength=len(self.size))
+
+    def entropy(self) -> FloatArray:
+        """Return e^H of each class: the number of equally frequent values that would be as diverse."""
+        p = self.share
+        return np.exp(self.per_class(-p * np.log(p)))
+
+    def recursive(self, l: int) -> FloatArray:  # noqa: E741
+        """Return r_1/(r_l + ... + r_m) of each class: (c, l)-diversity holds for every c above it."""
+        order = np.lexsort((-self.count, self.cls))
+        rank = np.arange(len(order)) - self.start[self.cls[order]]
+        falling = self.count[order].astype(np.float64)
+        owner = self.cls[order]
+        rest = np.bincount(owner, np.where(rank >= l - 1, falling, 0.0), minlength=len(self.size))
+        largest = np.bincount(owner, np.where(rank == 0, falling, 0.0), minlength=len(self.size))
+        with np.errstate(divide="ignore"):
+            return np.where(rest > 0, largest / np.where(rest > 0, rest, 1.0), np.inf)
+
+    def equal_distance(self) -> FloatArray:
+        """Return ½ Σ |p - q| of each class. The shares add up to one, so it is the sum of what is above q."""
+        return self.per_class(np.maximum(self.share - self.total[self.value], 0.0))
+
+    def ordered_distance(self) -> FloatArray:
+        """Return the earth mover's distance with equally spaced values: Σ |P_i - Q_i| / (m - 1) of cumulated shares.
+
+        Between two values of a class its P does not move, so |P - Q_i| is summed over a whole stretch at once, with the
+        sums of Q and the place where the rising Q overtakes P.
+        """
+        m = len(self.total)
+        if m < 2:
+            return np.zeros(len(self.size))
+        q = np.cumsum(self.total)
+        sums = np.append(0.0, np.cumsum(q))
+        rows = np.cumsum(self.count)
+        level = (rows - np.append(0, rows)[self.start[self.cls]]) / self.size[self.cls]
+        begin = self.value
+        last = np.append(self.cls[1:] != self.cls[:-1], True) if len(self.cls) else np.zeros(0, bool)
+        end = np.where(last, m, np.append(self.value[1:], m))
+        stretch = _distance(level, begin, end, q, sums)
+        first = np.zeros(len(self.size), np.int64)
+        head = _distance(np.zeros(len(self.size)), first, self.value[self.start], q, sums)
+        return (self.per_class(stretch) + head) / (m - 1)
+
+    def gains(self) -> tuple[FloatArray, FloatArray]:
+        """Return (p - q)/q of every pair, and -ln q of its value."""
+        q = self.total[self.value]
+        return np.asarray((self.share - q) / q), np.asarray(-np.log(q))
+
+    def disclosure(self) -> FloatArray:
+        """Return the largest |ln(p/q)| of each class over all values of the table; infinite where one is absent."""
+        found = np.zeros(len(self.size))
+        np.maximum.at(found, self.cls, np.abs(np.log(self.share / self.total[self.value])))
+        return np.where(self.distinct() < int((self.total > 0).sum()), np.inf, found)
+
+
+def _rows(own: IntArray, rows: IntArray) -> IntArray:
+    return np.bincount(own, rows).astype(np.int64)
+
+
+def _distance(level: FloatArray, begin: IntArray, end: IntArray, q: FloatArray, sums: FloatArray) -> FloatArray:
+    """Return Σ |level - q_i| for begin <= i < end, with rising q and its cumulated sums."""
+    over = np.clip(np.searchsorted(q, level), begin, end)
+    below = level * (over - begin) - (sums[over] - sums[begin])
+    above = (sums[end] - sums[over]) - level * (end - over)
+    return np.asarray(below + above)

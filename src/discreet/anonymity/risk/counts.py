@@ -1,0 +1,177 @@
+"""A table as classes and counts: what `risk` needs of it, gathered in one pass over batches of rows.
+
+An *entry* is a combination of quasi-identifiers, sensitive values and person that occurs, with its number of rows. How
+the table is divided into batches changes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import engines
+from discreet.anonymity.release.table import Coded
+from discreet.anonymity.risk.classes import FloatArray, IntArray, Joint, join
+from discreet.anonymity.risk.counted import MISSING, UNKNOWN, Tally, Values, looked_up, total
+from discreet.anonymity.risk.persons import persons_by_class
+from discreet.engines.tables.columns import counted_columns
+from discreet.engines.tables.part import BATCH_SIZE, Stored
+from discreet.engines.tables.same import same_key
+
+_IN_MEMORY = 1 << 23
+
+
+@dataclass(frozen=True)
+class Entries:
+    """The entries of a table.
+
+    Attributes
+    ----------
+    values : mapping
+        From column to its different values.
+    codes : mapping
+        From column to the number of each entry's value.
+    counts : ndarray of int64
+        Rows of each entry.
+    quasi : tuple of str
+        The quasi-identifiers.
+    """
+
+    values: Mapping[str, Values]
+    codes: Mapping[str, IntArray]
+    counts: IntArray
+    quasi: tuple[str, ...]
+
+    @classmethod
+    def read(cls, table: Any, quasi: Sequence[str], others: Sequence[str], person: str | None = None) -> Entries:
+        """Count the rows of a table by what they hold.
+
+        Persons that mean the same are one, as sensitive values are (`joint`): either makes the risk no smaller.
+        Quasi-identifiers are compared as they are spelled, because a spelling can tell rows of a release apart.
+        """
+        names = [*quasi, *others, *([] if person is None else [person])]
+        values = {name: Values(same_key if name == person else None) for name in names}
+        tally = Tally()
+        for batch, counts in _batches(table, names):
+            tally.add([values[name].codes(batch[name]) for name in names], counts)
+        codes, held = tally.result()
+        found = codes.astype(np.int64) if len(held) else np.empty((len(names), 0), np.int64)
+        return cls(values, dict(zip(names, found, strict=True)), held, tuple(quasi))
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.counts.sum())
+
+    @property
+    def gaps(self) -> npt.NDArray[np.bool_]:
+        """Say which entries miss a quasi-identifier."""
+        found = np.zeros(len(self.counts), bool)
+        for name in self.quasi:
+            found |= self.codes[name] == MISSING
+        return found
+
+    def only(self, kept: npt.NDArray[np.bool_]) -> Entries:
+        """Leave out entries."""
+        return Entries(self.values, {n: c[kept] for n, c in self.codes.items()}, self.counts[kept], self.quasi)
+
+    def classes(self) -> IntArray:
+        """Return the class of every entry: equal quasi-identifiers, a missing one being a value of its own."""
+        columns = []
+        for name, codes in self._known():
+            size, gaps = len(self.values[name]), codes == MISSING
+            columns.append((np.where(gaps, size, codes), size + 1) if gaps.any() else (codes, size))
+        return join(columns, len(self.counts))
+
+    def persons(self, classes: IntArray, name: str | None) -> IntArray:
+        """Return for every entry the rows of its class, or its different persons."""
+        if name is None:
+            return total(classes, self.counts)[classes]
+        return persons_by_class(classes, self.codes[name], int(classes.max()) + 1)[classes]
+
+    def separations(self, classes: IntArray) -> dict[str, dict[str, float]]:
+        """Return how well each quasi-identifier, and all together under ``*``, tell rows apart."""
+        found = {name: total(codes - UNKNOWN, self.counts) for name, codes in self._known()}
+        sizes = {**found, "*": total(classes, self.counts)}
+        return {name: _separation(counts[counts > 0], self.n) for name, counts in sizes.items()}
+
+    def joint(self, classes: IntArray, name: str) -> tuple[Joint, Coded]:
+        """Return how often each value of a sensitive column occurs in each class."""
+        coded = self.values[name].coded(None, name, self.codes[name])
+        # Entries may have been left out, and with them values: a distance by order counts the steps between the others.
+        found, codes = np.unique(coded.codes, return_inverse=True)
+        labels = [coded.labels[i] for i in found]
+        coded = Coded(name, codes.ravel().astype(np.int32), labels, coded.ordered)
+        return Joint.of(classes, coded, self.counts), coded
+
+    def compatible(self) -> IntArray:
+        """Count for every entry the rows that agree wherever both have a value: pattern of gaps by pattern of gaps."""
+        absent = {name: codes == MISSING for name, codes in self._known()}
+        patterns = join([(gaps.astype(np.int64), 2) for gaps in absent.values()], len(self.counts))
+        found = np.zeros(len(self.counts), np.int64)
+        for one in np.unique(patterns):
+            mine = np.flatnonzero(patterns == one)
+            for two in np.unique(patterns):
+                theirs = np.flatnonzero(patterns == two)
+                shared = [
+                    (np.concatenate([codes[mine], codes[theirs]]), len(self.values[name]))
+                    for name, codes in self._known()
+                    if not absent[name][mine[0]] and not absent[name][theirs[0]]
+                ]
+                keys = join(shared, len(mine) + len(theirs))
+                counts = total(keys[len(mine) :], self.counts[theirs], int(keys.max()) + 1)
+                found[mine] += counts[keys[: len(mine)]]
+        return found
+
+    def matches(self, population: Any) -> IntArray:
+        """Count for every entry the people of a population with the same quasi-identifiers."""
+        tally, known = Tally(), None
+        for batch, counts in _batches(population, self.quasi):
+            if known is None:
+                known = {name: self.values[name].comparing(batch[name].type) for name in self.quasi}
+            own = [
+                looked_up(batch[name], known[name][1], batch[name].type != self.values[name].kind)
+                for name in self.quasi
+            ]
+            there = np.all([codes != UNKNOWN for codes in own], axis=0)
+            tally.add([codes[there] for codes in own], None if counts is None else counts[there])
+        people, held = tally.result()
+        if known is None or not len(held):
+            return np.zeros(len(self.counts), np.int64)
+        n, joined = len(self.counts), []
+        for (name, codes), theirs in zip(self._known(), people, strict=True):
+            mine = np.append(known[name][0], MISSING)[codes]  # -1, missing, picks the last
+            joined.append((np.concatenate([mine, theirs.astype(np.int64)]) - MISSING, len(self.values[name]) + 1))
+        keys = join(joined, n + len(held))
+        return total(keys[n:], held, int(keys.max()) + 1)[keys[:n]]
+
+    def mean(self, amounts: FloatArray) -> float:
+        """Return the mean over rows of an amount of every entry, the same in whatever order entries are."""
+        levels, own = np.unique(amounts, return_inverse=True)
+        rows = total(own.ravel(), self.counts)
+        return math.fsum((levels * rows).tolist()) / self.n
+
+    def share(self, chosen: npt.NDArray[np.bool_]) -> float:
+        """Return the share of the rows in some of the entries."""
+        return int(self.counts[chosen].sum()) / self.n
+
+    def _known(self) -> list[tuple[str, IntArray]]:
+        return [(name, self.codes[name]) for name in self.quasi]
+
+
+def _batches(table: Any, names: Sequence[str]) -> Iterator[tuple[dict[str, Any], IntArray | None]]:
+    source = engines.open(table)
+    # A table in memory is best counted in one go.
+    held = not any(isinstance(part, Stored) for part in source._parts)
+    return counted_columns(source, names, _IN_MEMORY if held else BATCH_SIZE)
+
+
+def _separation(counts: IntArray, n: int) -> dict[str, float]:
+    wide = counts if n < 2**31 else counts.astype(np.float64)  # whole numbers as long as they are exact
+    together = float((wide * (counts - 1)).sum())
+    return {"distinction": len(counts) / n, "separation": 1 - together / (n * (n - 1)) if n > 1 else 0.0}

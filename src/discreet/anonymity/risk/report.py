@@ -1,0 +1,370 @@
+"""Risk of a table that is to be handed out: what its classes promise, and who could be found in it.
+
+All measures come from one pass: the classes of equal quasi-identifiers, and how often each sensitive value occurs in
+each (spec density-trees, 9.10). Rows are counted batch by batch and not kept, `discreet.anonymity.risk.counts`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from discreet.anonymity.risk.classes import FloatArray, IntArray
+from discreet.anonymity.risk.counts import Entries
+from discreet.core import checks
+from discreet.errors import InvalidArgument, InvalidType
+
+MISSING = ("own", "wildcard", "drop")
+
+
+@dataclass(frozen=True)
+class SensitiveRisk:
+    """What the classes say of one sensitive column: the worst value over classes of every measure.
+
+    Attributes
+    ----------
+    distinct_l : int
+        Fewest distinct values in a class.
+    entropy_l : float
+        Smallest e^H: entropy l-diversity holds up to it.
+    recursive_c : float
+        (c, l)-diversity holds for every c above it, with the l asked for.
+    t_equal, t_ordered : float
+        Largest distance from the whole table; the second only means something for ordered values, None otherwise.
+    alpha : float
+        Largest share of one value in a class.
+    beta, enhanced_beta : float
+        Largest relative gain (p - q)/q, and the same with each capped at -ln q.
+    delta : float
+        Largest |ln(p/q)|; infinite if a class lacks a value.
+    homogeneous : float
+        Share of rows in classes with a single value: their value is known to whoever finds the class.
+    """
+
+    distinct_l: int
+    entropy_l: float
+    recursive_c: float
+    t_equal: float
+    t_ordered: float | None
+    alpha: float
+    beta: float
+    enhanced_beta: float
+    delta: float
+    homogeneous: float
+
+
+@dataclass(frozen=True)
+class RiskReport:
+    """The risk of a table.
+
+    Made by `discreet.anonymity.risk`. Shares are of the rows.
+
+    Attributes
+    ----------
+    rows, classes, k : int
+        Rows looked at, classes of equal quasi-identifiers, rows (or persons) of the smallest.
+    prosecutor : dict
+        An attacker who knows that a person is in the table: ``max``, ``mean`` risk of being found, and the ``share`` of
+        rows above ``threshold``.
+    journalist : dict or None
+        An attacker who only knows that the person is in the population; None without a population table.
+    marketer : float
+        Share of rows that an attacker who matches them all gets right.
+    k_map : int or None
+        Fewest people of the population who match a class.
+    unique : float
+        Share of rows that are alone in their class.
+    columns : dict
+        For every quasi-identifier, and for all together under ``*``: distinction (distinct values per row) and
+        separation (share of pairs of rows that differ).
+    sensitive : dict of SensitiveRisk
+        One for each sensitive column.
+    missing : dict
+        The rule for missing quasi-identifiers, how many rows had one, how many were left out.
+    person : str or None
+        The column by which k, uniqueness and the chances count persons instead of rows.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> ill = ["no", "yes", "no", "yes", "no", "no", "no", "yes"]
+    >>> report = risk(pa.table({"age": ["[30, 40)"] * 4 + ["[40, 50)"] * 4, "ill": ill}), ["age"], ["ill"])
+    >>> report.k, report.sensitive["ill"].distinct_l, report.prosecutor["max"]
+    (4, 2, 0.25)
+    >>> report.check(k=5)
+    ['k is 4, required is at least 5']
+    """
+
+    rows: int
+    classes: int
+    k: int
+    prosecutor: dict[str, float]
+    journalist: dict[str, float] | None
+    marketer: float
+    k_map: int | None
+    unique: float
+    columns: dict[str, dict[str, float]]
+    sensitive: dict[str, SensitiveRisk]
+    missing: dict[str, Any]
+    recursive_l: int = 2
+    notes: tuple[str, ...] = field(default=())
+    person: str | None = None
+
+    def check(self, **required: float) -> list[str]:
+        """Compare with what is required and return what fails, in words; an empty list is a pass.
+
+        Parameters
+        ----------
+        **required : float
+            Any of ``k``, ``k_map``, ``l`` (distinct), ``entropy_l``, ``c`` (recursive), ``t`` (ordered for numbers,
+            else equal), ``t_equal``, ``t_ordered``, ``alpha``, ``beta``, ``enhanced_beta``, ``delta``, ``unique``,
+            ``prosecutor``, ``journalist``, ``marketer``, ``homogeneous``.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> table = pa.table({"zip": [1, 1, 2, 2]})
+        >>> risk(table, ["zip"]).check(k=2, prosecutor=0.5)
+        []
+        """
+        failed = []
+        for name, bound in required.items():
+            limit = checks.finite(name, bound, fix=f"{name}=2")
+            for label, value, least in self._measures(name):
+                if value is None:
+                    failed.append(f"{label} is not known here")
+                elif value < limit if least else value > limit:
+                    words = "at least" if least else "at most"
+                    failed.append(f"{label} is {_short(value)}, required is {words} {_short(limit)}")
+        return failed
+
+    def _measures(self, name: str) -> list[tuple[str, float | None, bool]]:
+        """Return what a requirement speaks of: label, value, and whether more is better."""
+        whole: dict[str, tuple[float | None, bool]] = {
+            "k": (self.k, True),
+            "k_map": (self.k_map, True),
+            "unique": (self.unique, False),
+            "prosecutor": (self.prosecutor["max"], False),
+            "journalist": (None if self.journalist is None else self.journalist["max"], False),
+            "marketer": (self.marketer, False),
+        }
+        if name in whole:
+            return [(name, *whole[name])]
+        fields = {"l": "distinct_l", "c": "recursive_c"}
+        known = [f for f in SensitiveRisk.__dataclass_fields__ if f not in ("distinct_l", "recursive_c")] + [
+            "l",
+            "c",
+            "t",
+        ]
+        if name not in known:
+            listed = ", ".join(sorted([*whole, *known]))
+            raise InvalidArgument("require", name, f"one of {listed}", "require k=5")
+        if not self.sensitive:
+            raise InvalidArgument("require", name, "asked for with a sensitive column", 'sensitive=["disease"]')
+        found: list[tuple[str, float | None, bool]] = []
+        for column, values in self.sensitive.items():
+            attribute = fields.get(name, name)
+            if name == "t":
+                attribute = "t_equal" if values.t_ordered is None else "t_ordered"
+            found.append((f"{name} of {column!r}", getattr(values, attribute), name in ("l", "entropy_l")))
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all figures as plain data; an infinite one is the text "inf"."""
+        plain: dict[str, Any] = _plain(asdict(self))
+        return plain
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return all figures as JSON."""
+        return json.dumps(self.to_dict(), indent=indent)
+
+    def to_rows(self) -> list[tuple[str, str, str]]:
+        """Return the figures for a table: measure, value, meaning."""
+        counted = "rows" if self.person is None else "persons"
+        whose = "" if self.person is None else ", but for others of the same person"
+        rows = [
+            ("rows", f"{self.rows:,}", "rows looked at"),
+            ("classes", f"{self.classes:,}", "groups of rows with equal quasi-identifiers"),
+            ("k", f"{self.k:,}", f"{counted} of the smallest group"),
+            ("unique rows", _percent(self.unique), f"rows alone in their group{whose}"),
+            ("prosecutor, worst", _percent(self.prosecutor["max"]), "chance to pick the right row, worst group"),
+            ("prosecutor, mean", _percent(self.prosecutor["mean"]), "the same, mean over rows"),
+            (
+                "prosecutor, at risk",
+                _percent(self.prosecutor["share"]),
+                f"rows whose chance is above {_percent(self.prosecutor['threshold'])}",
+            ),
+            ("marketer", _percent(self.marketer), "rows right if all are matched"),
+        ]
+        if self.journalist is not None:
+            rows.append(
+                ("journalist, worst", _percent(self.journalist["max"]), "as prosecutor, person from the population")
+            )
+            rows.append(("k-map", f"{self.k_map:,}", "people of the population who match the rarest group"))
+        for column, found in self.sensitive.items():
+            rows += [
+                (f"{column}: distinct l", str(found.distinct_l), "fewest values in a group"),
+                (f"{column}: entropy l", _short(found.entropy_l), "fewest equally likely values"),
+                (f"{column}: recursive c", _short(found.recursive_c), f"(c, {self.recursive_l})-diverse above it"),
+                (f"{column}: t, equal", _short(found.t_equal), "farthest group from the whole table"),
+                (f"{column}: alpha", _percent(found.alpha), "largest share of one value in a group"),
+                (f"{column}: beta", _short(found.beta), "largest relative gain of belief"),
+                (f"{column}: delta", _short(found.delta), "largest change of belief, as a logarithm"),
+                (f"{column}: homogeneous", _percent(found.homogeneous), "rows whose value the group gives away"),
+            ]
+            if found.t_ordered is not None:
+                rows.append((f"{column}: t, ordered", _short(found.t_ordered), "the same, by the order of values"))
+        return rows
+
+    def __str__(self) -> str:
+        rows = self.to_rows()
+        widths = [max(len(r[i]) for r in rows) for i in range(2)]
+        return "\n".join(f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c}" for a, b, c in rows)
+
+
+def risk(
+    table: Any,
+    quasi_identifiers: Sequence[str],
+    sensitive: Sequence[str] | str | None = None,
+    *,
+    population: Any = None,
+    missing: str = "own",
+    threshold: float = 0.2,
+    recursive_l: int = 2,
+    person: str | None = None,
+) -> RiskReport:
+    """Measure the risk of handing out a table.
+
+    Parameters
+    ----------
+    table : data frame, Arrow table or path
+        The table as it would be released.
+    quasi_identifiers : list of str
+        Columns that an attacker may know of a person.
+    sensitive : list of str, optional
+        Columns that must not become known.
+    population : data frame, Arrow table or path, optional
+        The people from whom the rows come, with the same quasi-identifiers: gives k-map and the journalist's risk.
+    missing : {"own", "wildcard", "drop"}
+        A missing quasi-identifier is a value of its own; or matches any value (then a row's group is all rows it could
+        be; sensitive measures still use the first rule); or leaves the row out.
+    threshold : float
+        A row is at risk if its chance of being found is above it.
+    recursive_l : int
+        The l of recursive (c, l)-diversity.
+    person : str, optional
+        The column that says whose row it is: then k, uniqueness and the chances of being found count the different
+        persons of a class. It is not taken to be released. Rows without a person count as one and the same. Spelling
+        makes no other person: ``7``, ``" 7"``, ``7.0`` and ``07`` are one, and so is text that differs only in blanks
+        or in how Unicode composes it. Where ``07`` and ``7`` are two people after all, k comes out too small, never too
+        large (`discreet.engines.same`).
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"zip": ["10", "10", "20"], "ill": ["no", "yes", "no"]})
+    >>> report = risk(table, ["zip"], "ill")
+    >>> report.k, report.unique.__round__(2), report.sensitive["ill"].homogeneous.__round__(2)
+    (1, 0.33, 0.33)
+    """
+    quasi = _listed("quasi_identifiers", quasi_identifiers)
+    secret = _listed("sensitive", sensitive)
+    if not quasi:
+        raise InvalidArgument(
+            "quasi_identifiers", quasi_identifiers, "at least one column", 'quasi_identifiers=["age"]'
+        )
+    both = [name for name in secret if name in quasi]
+    if both:
+        raise InvalidArgument(
+            "sensitive", both[0], "not a quasi-identifier at the same time", "one role for every column"
+        )
+    rule = checks.choice("missing", missing, MISSING)
+    level = float(checks.probability("threshold", threshold, closed=True))
+    l_wanted = checks.whole("recursive_l", recursive_l, low=2)
+    whose = _listed("person", person)
+    if len(whose) > 1 or set(whose) & {*quasi, *secret}:
+        raise InvalidArgument("person", person, "one column, of no other role", 'person="patient"')
+    if whose and rule == "wildcard":
+        raise InvalidArgument("missing", rule, '"own" or "drop" where persons are counted', 'missing="own"')
+    entries = Entries.read(table, quasi, secret, whose[0] if whose else None)
+    absent = entries.gaps
+    with_gaps = int(entries.counts[absent].sum())
+    facts = {"rule": rule, "rows_with_missing": with_gaps, "left_out": with_gaps if rule == "drop" else 0}
+    if rule == "drop":
+        entries = entries.only(~absent)
+    if not entries.n:
+        raise InvalidArgument("table", "no rows", "a table with rows to look at", "a table with rows")
+    classes = entries.classes()
+    wild = rule == "wildcard" and bool(absent.any())
+    own = entries.compatible() if wild else entries.persons(classes, whose[0] if whose else None)
+    matches = None if population is None else entries.matches(population)
+    chance = 1.0 / own
+    return RiskReport(
+        rows=entries.n,
+        classes=int(classes.max()) + 1,
+        k=int(own.min()),
+        prosecutor=_attacker(entries, chance, level),
+        journalist=None if matches is None else _attacker(entries, 1.0 / np.maximum(matches, 1), level),
+        marketer=entries.mean(chance if matches is None else 1.0 / np.maximum(matches, own)),
+        k_map=None if matches is None else int(matches.min()),
+        unique=entries.share(own == 1),
+        columns=entries.separations(classes),
+        sensitive={name: _sensitive(entries, classes, name, l_wanted) for name in secret},
+        missing=facts,
+        recursive_l=l_wanted,
+        person=person,
+    )
+
+
+def _attacker(entries: Entries, chance: FloatArray, threshold: float) -> dict[str, float]:
+    at_risk = entries.share(chance > threshold)
+    return {"max": float(chance.max()), "mean": entries.mean(chance), "share": at_risk, "threshold": threshold}
+
+
+def _sensitive(entries: Entries, classes: IntArray, name: str, l_wanted: int) -> SensitiveRisk:
+    joint, coded = entries.joint(classes, name)
+    gains, caps = joint.gains()
+    alone = joint.distinct() == 1
+    return SensitiveRisk(
+        distinct_l=int(joint.distinct().min()),
+        entropy_l=float(joint.entropy().min()),
+        recursive_c=float(joint.recursive(l_wanted).max()),
+        t_equal=float(joint.equal_distance().max()),
+        t_ordered=float(joint.ordered_distance().max()) if coded.ordered else None,
+        alpha=float(joint.share.max()),
+        beta=float(gains.max(initial=0.0)),
+        enhanced_beta=float(np.minimum(gains, caps).max(initial=0.0)) + 0.0,  # not -0.0
+        delta=float(joint.disclosure().max()),
+        homogeneous=float(joint.size[alone].sum() / joint.size.sum()),
+    )
+
+
+def _listed(name: str, given: Any) -> list[str]:
+    listed = [] if given is None else [given] if isinstance(given, str) else list(given)
+    for column in listed:
+        if not isinstance(column, str):
+            raise InvalidType(name, column, "column names", f'{name}=["age"]')
+    if len(set(listed)) < len(listed):
+        raise InvalidArgument(name, listed, "columns named once", f"{name}={sorted(set(listed))}")
+    return listed
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    return "inf" if isinstance(value, float) and math.isinf(value) else value
+
+
+def _short(value: float) -> str:
+    return str(int(value)) if math.isfinite(value) and value == int(value) else f"{value:.4g}"
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.3g} %"

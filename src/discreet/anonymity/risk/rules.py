@@ -1,0 +1,329 @@
+"""What every class of a released table must keep: k records, l diverse sensitive values, t close to the whole.
+
+All of it is closed under union (spec density-trees, 9.4.3): two classes that keep the rules keep them together. So a
+class that breaks a rule is not repaired by cutting it, and merging is always safe. The reference of t is the
+distribution in the *released* table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.anonymity.growth.hierarchy import Hierarchy
+from discreet.anonymity.release.table import Coded
+from discreet.anonymity.risk.distances import Limits, is_ok, measure_classes, rows_by_class
+from discreet.anonymity.risk.persons import persons_by_class
+from discreet.core import checks
+from discreet.errors import InvalidArgument, InvalidType, SchemaError
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+LKind = Literal["distinct", "entropy", "recursive"]
+TKind = Literal["auto", "equal", "ordered", "hierarchical"]
+L_KINDS: tuple[LKind, ...] = ("distinct", "entropy", "recursive")
+T_KINDS: tuple[TKind, ...] = ("auto", "equal", "ordered", "hierarchical")
+_GROUND = ("equal", "ordered", "hierarchical")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The rules of a release.
+
+    Parameters
+    ----------
+    k : int
+        Every class holds at least so many records, or persons where a column says whose they are; at least 2.
+    l_diversity : float, optional
+        How diverse every sensitive column is in every class; 1 is no rule.
+    l_kind : {"distinct", "entropy", "recursive"}
+        At least l values; entropy at least ln l; or r_1 < c (r_l + ... + r_m), with r the frequencies in falling order.
+    c : float, default 3.0
+        The constant of recursive diversity.
+    t_closeness : float, optional
+        Largest distance of a sensitive column's distribution in a class from that in the table; 1 or more is no rule.
+    t_kind : {"auto", "equal", "ordered", "hierarchical"}
+        The ground distance. "auto" is ordered for numbers and equal otherwise.
+    hierarchies : mapping, optional
+        From sensitive column to `Hierarchy`, for the hierarchical distance.
+
+    Notes
+    -----
+    With several sensitive columns each must keep the rules by itself. A missing sensitive value is a value of its own;
+    among numbers it counts as the largest.
+
+    Privacy
+    -------
+    k says that a record cannot be told from k - 1 others by its quasi-identifiers; l and t bound what is learned of the
+    sensitive value from the class alone. None bounds what an attacker with other knowledge learns, none hides whether
+    somebody is in the table, and none is differential privacy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> disease = Coded("disease", np.array([0, 0, 1, 1, 1, 0], np.int32), ["flu", "cold"], False)
+    >>> rules = Rules(2, l_diversity=2)
+    >>> rules.ok([0, 1, 2], [disease]), rules.ok([0, 1], [disease])
+    (True, False)
+    >>> reached = rules.reached([0, 0, 0, 1, 1, 1], [disease])
+    >>> reached["k"], reached["l"], round(reached["t"]["disease"], 3)
+    (3, {'disease': 2.0}, 0.167)
+    """
+
+    k: int
+    l_diversity: float | None = None
+    l_kind: LKind = "distinct"
+    c: float = 3.0
+    t_closeness: float | None = None
+    t_kind: TKind = "auto"
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", checks.whole("k", self.k, low=2))
+        checks.choice("l_kind", self.l_kind, L_KINDS)
+        checks.choice("t_kind", self.t_kind, T_KINDS)
+        checks.positive("c", self.c, fix="c=3.0")
+        if self.l_diversity is not None:
+            number = checks.finite("l_diversity", self.l_diversity, fix="l_diversity=2")
+            if number < 1 or (self.l_kind != "entropy" and number != math.floor(number)):
+                kind = "a number" if self.l_kind == "entropy" else "a whole number"
+                raise InvalidArgument("l_diversity", self.l_diversity, f"{kind} of at least 1", "l_diversity=2")
+        if self.t_closeness is not None:
+            number = checks.finite("t_closeness", self.t_closeness, fix="t_closeness=0.2")
+            if number < 0:
+                raise InvalidArgument("t_closeness", self.t_closeness, "a distance from 0 to 1", "t_closeness=0.2")
+        if not isinstance(self.hierarchies, Mapping) or not all(
+            isinstance(h, Hierarchy) for h in self.hierarchies.values()
+        ):
+            raise InvalidType("hierarchies", type(self.hierarchies), "a mapping from column to Hierarchy", "{}")
+
+    @property
+    def l_on(self) -> bool:
+        """Whether diversity is asked for."""
+        return self.l_diversity is not None and self.l_diversity > 1
+
+    @property
+    def t_on(self) -> bool:
+        """Whether closeness is asked for."""
+        return self.t_closeness is not None and self.t_closeness < 1
+
+    def check_columns(self, sensitive: Sequence[str]) -> None:
+        """Refuse rules about sensitive values of a table that has no sensitive column."""
+        for name, on in (("l_diversity", self.l_on), ("t_closeness", self.t_on)):
+            if on and not sensitive:
+                raise InvalidArgument(
+                    name, getattr(self, name), "given with a sensitive column", 'sensitive="disease", or that role'
+                )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is required, as plain data."""
+        asked: dict[str, Any] = {"k": self.k}
+        if self.l_on:
+            asked["l"] = {"kind": self.l_kind, "least": self.l_diversity}
+            if self.l_kind == "recursive":
+                asked["l"]["c"] = self.c
+        if self.t_on:
+            asked["t"] = {"kind": self.t_kind, "most": self.t_closeness}
+        return asked
+
+    def ok(self, rows: Any, sensitive: Sequence[Coded]) -> bool:
+        """Tell whether the class of these rows keeps the rules; all rows of ``sensitive`` are the table."""
+        chosen = np.asarray(rows, np.int64)
+        limits = self.limits(sensitive)
+        codes = stacked(sensitive, int(chosen.max(initial=-1)) + 1)
+        counts = np.bincount(codes[:, chosen].ravel(), minlength=len(limits.share))
+        return is_ok(counts, len(chosen), limits)
+
+    def reached(self, classes: Any, sensitive: Sequence[Coded], persons: IntArray | None = None) -> dict[str, Any]:
+        """Return what a table reaches in its worst class, as plain data: see `measure`."""
+        return self.measure(classes, sensitive, persons).to_dict()
+
+    def measure(
+        self,
+        classes: Any,
+        sensitive: Sequence[Coded],
+        persons: IntArray | None = None,
+        rows: IntArray | None = None,
+    ) -> Reached:
+        """Return what a table reaches in its worst class.
+
+        Parameters
+        ----------
+        classes : sequence of int
+            The class of every row, -1 for a row that is suppressed. Suppressed rows are no part of the table.
+        sensitive : sequence of Coded
+            The sensitive columns.
+        persons : ndarray of int64, optional
+            Whose row each is: then k counts persons.
+        rows : ndarray of int64, optional
+            How many equal rows each stands for; by default itself alone.
+        """
+        sizes, people, diversities, distances, limits = self._by_class(classes, sensitive, persons, rows)
+        there = sizes > 0
+        worst = np.max if self.l_kind == "recursive" else np.min
+        names = [c.name for c in sensitive] if there.any() else []
+        return Reached(
+            k=int(people[there].min()) if there.any() else 0,
+            l={name: float(worst(diversities[there, q])) for q, name in enumerate(names)},
+            t={name: float(np.max(distances[there, q])) for q, name in enumerate(names)},
+            l_kind=self.l_kind,
+            t_kinds={name: _GROUND[limits.t_kind[q]] for q, name in enumerate(names)},
+            ok=bool(there.any()) and bool(self._kept(people, diversities, distances)[there].all()),
+        )
+
+    def kept(self, classes: Any, sensitive: Sequence[Coded], persons: IntArray | None = None) -> BoolArray:
+        """Tell of every class, from 0 on, whether it is empty or keeps the rules; arguments as in `measure`.
+
+        Examples
+        --------
+        >>> disease = Coded("disease", np.array([0, 0, 1, 1, 1, 0], np.int32), ["flu", "cold"], False)
+        >>> Rules(2, l_diversity=2).kept([0, 0, 0, 2, 2, 3], [disease]).tolist()
+        [True, True, False, False]
+        """
+        sizes, people, diversities, distances, _ = self._by_class(classes, sensitive, persons, None)
+        good: BoolArray = (sizes == 0) | self._kept(people, diversities, distances)
+        return good
+
+    def _by_class(
+        self, classes: Any, sensitive: Sequence[Coded], persons: IntArray | None, rows: IntArray | None
+    ) -> tuple[IntArray, IntArray, FloatArray, FloatArray, Limits]:
+        """Return rows and persons of every class, and by sensitive column its diversity and its distance."""
+        of = np.asarray(classes, np.int64)
+        kept = of >= 0
+        alike = np.ones(len(of), np.int64) if rows is None else rows
+        limits = self.limits(sensitive, kept, rows)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(of[kept]))])
+        sizes = np.bincount(of[kept], alike[kept]).astype(np.int64)
+        diversities = np.full((len(sizes), len(sensitive)), np.nan)
+        distances = np.full((len(sizes), len(sensitive)), np.nan)
+        if sensitive:
+            order = rows_by_class(of, starts)
+            measure_classes(starts, order, stacked(sensitive, len(of)), alike, limits, diversities, distances)
+        people = sizes if persons is None else persons_by_class(of[kept], persons[kept], len(sizes))
+        return sizes, people, diversities, distances, limits
+
+    def _kept(self, people: IntArray, diversities: FloatArray, distances: FloatArray) -> BoolArray:
+        good: BoolArray = people >= self.k
+        if self.l_on:
+            assert self.l_diversity is not None
+            recursive = self.l_kind == "recursive"
+            diverse = diversities < self.c if recursive else diversities >= self.l_diversity - 1e-9
+            good = good & diverse.all(axis=1)
+        if self.t_on:
+            assert self.t_closeness is not None
+            good = good & (distances <= self.t_closeness + 1e-9).all(axis=1)
+        return good
+
+    def limits(
+        self,
+        sensitive: Sequence[Coded],
+        kept: npt.NDArray[np.bool_] | None = None,
+        rows: IntArray | None = None,
+    ) -> Limits:
+        """Return the rules with the distributions of this table, for the kernels; see `measure` for ``rows``."""
+        sizes = [len(column.labels) for column in sensitive]
+        offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        shares, kinds, parents, weights, leaves = [np.empty(0)], [], [np.empty(0, np.int64)], [np.empty(0)], []
+        tree_start = [0]
+        for column in sensitive:
+            codes = column.codes if kept is None else column.codes[kept]
+            alike = rows if rows is None or kept is None else rows[kept]
+            n = len(codes) if alike is None else int(alike.sum())
+            shares.append(np.bincount(codes, alike, minlength=len(column.labels)) / max(n, 1))
+            kind = self._ground(column)
+            kinds.append(_GROUND.index(kind))
+            leaf = np.zeros(len(column.labels), np.int64)
+            if kind == "hierarchical":
+                parent, weight, leaf = self.hierarchies[column.name].distance_tree(column.labels)
+                if (leaf < 0).any():
+                    raise SchemaError(
+                        f"the hierarchy of column {column.name!r} misses a value that occurs in the table; "
+                        "every value must be in it"
+                    )
+                parents.append(parent)
+                weights.append(weight)
+            leaves.append(leaf)
+            tree_start.append(sum(map(len, parents)))
+        return Limits(
+            k=self.k,
+            l_on=self.l_on and bool(sensitive),
+            l_kind=L_KINDS.index(self.l_kind),
+            l=float(self.l_diversity or 1),
+            c=float(self.c),
+            t_on=self.t_on and bool(sensitive),
+            t=float(self.t_closeness if self.t_closeness is not None else 1),
+            offset=offset,
+            t_kind=np.array(kinds, np.int64),
+            share=np.concatenate(shares),
+            tree_start=np.array(tree_start, np.int64),
+            parent=np.concatenate(parents),
+            weight=np.concatenate(weights),
+            leaf=np.concatenate([np.empty(0, np.int64), *leaves]),
+        )
+
+    def _ground(self, column: Coded) -> str:
+        if self.t_kind == "auto":
+            return "ordered" if column.ordered else "equal"
+        if self.t_kind == "hierarchical" and column.name not in self.hierarchies:
+            raise InvalidArgument(
+                "hierarchies",
+                sorted(self.hierarchies),
+                f"a mapping that has the sensitive column {column.name!r}, for t_kind='hierarchical'",
+                f"hierarchies={{{column.name!r}: Hierarchy(...)}}",
+            )
+        return self.t_kind
+
+
+@dataclass(frozen=True)
+class Reached:
+    """What a table reaches, in its worst class.
+
+    Attributes
+    ----------
+    k : int
+        Size of the smallest class; 0 for a table without rows.
+    l : dict
+        By sensitive column: least number of values, least e^entropy, or largest ratio r_1/(r_l + ... + r_m).
+    t : dict
+        By sensitive column: largest distance from the table.
+    l_kind : str
+        The kind of diversity.
+    t_kinds : dict
+        The ground distance by sensitive column.
+    ok : bool
+        Whether the rules are kept.
+    """
+
+    k: int
+    l: dict[str, float]  # noqa: E741
+    t: dict[str, float]
+    l_kind: str
+    t_kinds: dict[str, str]
+    ok: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return k and, if there are sensitive columns, l and t; a ratio without bound is written "inf"."""
+        found: dict[str, Any] = {"k": self.k}
+        if self.l:
+            found["l_kind"] = self.l_kind
+            # Rounded as the comparisons are: a class at exactly the limit reads as at the limit.
+            found["l"] = {name: "inf" if math.isinf(v) else round(v, 11) for name, v in self.l.items()}
+            found["t_kind"] = dict(self.t_kinds)
+            found["t"] = {name: round(v, 11) for name, v in self.t.items()}
+        return found
+
+
+def stacked(sensitive: Sequence[Coded], n: int) -> IntArray:
+    """Return the codes of all sensitive columns of ``n`` rows, one row a column, numbered as `Limits` has them."""
+    start, found = 0, []
+    for column in sensitive:
+        found.append(column.codes.astype(np.int64) + start)
+        start += len(column.labels)
+    return np.stack(found) if found else np.empty((0, n), np.int64)

@@ -1,0 +1,12 @@
+"""The command line: one file per verb. Each builds a job and shows what came of it."""
+
+from __future__ import annotations
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line; the entry point of ``discreet``."""
+    from discreet.cli.app import main as run
+
+    run()

@@ -1,0 +1,99 @@
+"""The loops of the mixture fit: expected counts of all leaves, and the gradient of the squared residual.
+
+Leaves come sorted by their interval on the first axis, in blocks that share it (``starts``, one more than blocks). Most
+components are far from most leaves: where a component has no share of the interval, it skips the block.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.core.jit import jit
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+#: A component counts as absent from a leaf where its share is smaller.
+_NEGLIGIBLE = 1e-13
+
+
+@jit
+def expected(starts: IntArray, index: IntArray, shares: FloatArray, masses: FloatArray) -> FloatArray:
+    """Return the expected count of every leaf: Σ_k masses[k] Π_j shares[index[leaf, j], k]."""
+    n, d = index.shape
+    out = np.zeros(n)
+    for block in range(starts.size - 1):
+        for k in range(masses.size):
+            first = shares[index[starts[block], 0], k]
+            if first < _NEGLIGIBLE:
+                continue
+            for i in range(starts[block], starts[block + 1]):
+                share = first
+                for j in range(1, d):
+                    share *= shares[index[i, j], k]
+                if share >= _NEGLIGIBLE:
+                    out[i] += masses[k] * share
+    return out
+
+
+@jit
+def gradient(
+    starts: IntArray,
+    index: IntArray,
+    shares: FloatArray,
+    by_mean: FloatArray,
+    by_spread: FloatArray,
+    masses: FloatArray,
+    pull: FloatArray,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return Σ_leaf pull[leaf] d(expected count) by masses (K,), means (K, d) and log spreads (K, d)."""
+    d = index.shape[1]
+    to_mass = np.zeros(masses.size)
+    to_mean, to_spread = np.zeros((masses.size, d)), np.zeros((masses.size, d))
+    for block in range(starts.size - 1):
+        for k in range(masses.size):
+            first = shares[index[starts[block], 0], k]
+            if first < _NEGLIGIBLE:
+                continue
+            for i in range(starts[block], starts[block + 1]):
+                share = first
+                for j in range(1, d):
+                    share *= shares[index[i, j], k]
+                if share < _NEGLIGIBLE:
+                    continue
+                part = pull[i] * share
+                to_mass[k] += part
+                part *= masses[k]
+                for j in range(d):
+                    own = part / shares[index[i, j], k]
+                    to_mean[k, j] += own * by_mean[index[i, j], k]
+                    to_spread[k, j] += own * by_spread[index[i, j], k]
+    return to_mass, to_mean, to_spread
+
+
+@jit
+def leaf_means(
+    index: IntArray, shares: FloatArray, places: FloatArray, masses: FloatArray, middles: FloatArray
+) -> FloatArray:
+    """Return the mean of the mixture inside every leaf; the middle of the leaf where there is no mass.
+
+    ``places`` holds, like ``shares``, one value for each interval of an axis and each component: the mean of the
+    component inside the interval.
+    """
+    n, d = index.shape
+    out = np.zeros((n, d))
+    for i in range(n):
+        total = 0.0
+        for k in range(masses.size):
+            share = masses[k]
+            for j in range(d):
+                share *= shares[index[i, j], k]
+            if share < _NEGLIGIBLE:
+                continue
+            total += share
+            for j in range(d):
+                out[i, j] += share * places[index[i, j], k]
+        for j in range(d):
+            out[i, j] = out[i, j] / total if total > 0.0 else middles[i, j]
+    return out

@@ -1,0 +1,210 @@
+"""From a synopsis to clusters: refine, then weighted k-means. Post-processing throughout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.clustering.central import auto
+from discreet.clustering.central.columns import category_shares, cluster_columns, left_out, view
+from discreet.clustering.central.mixture import mixture
+from discreet.clustering.kmeans import weighted_kmeans
+from discreet.core import checks
+from discreet.core.domain import Domain
+from discreet.errors import InvalidType
+from discreet.synopses import Synopsis
+from discreet.synopses import refine as refinement_steps
+
+FloatArray = npt.NDArray[np.float64]
+#: What may be passed as ``refine``: "auto", None (or "none"), a name, a function of a synopsis, or a sequence of
+#: names and functions.
+Refine: TypeAlias = str | Callable[[Synopsis], Synopsis] | Sequence[Any] | None
+
+_STEPS: dict[str, Callable[[Synopsis], Synopsis]] = {
+    "consistent": refinement_steps.consistent,
+    "project": refinement_steps.project,
+    "threshold": refinement_steps.threshold,
+}
+#: Names that ``refine`` understands.
+NAMES = ("auto", *_STEPS, "mixture", "none")
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterResult:
+    """Clusters found on a synopsis.
+
+    Attributes
+    ----------
+    centers : array of shape (clusters, columns)
+        Their centres, in the coordinates of the domain, sorted; see `columns`.
+    weights : array of shape (clusters,)
+        Estimated number of rows nearest to each centre.
+    cost : float
+        The k-means cost on the refined synopsis (not on the data).
+    synopsis : Synopsis
+        The refined synopsis; its guarantee lists the refinements.
+    note : str
+        What a reader should know, such as that there are fewer centres than asked for, or that columns took no part.
+        Empty if nothing.
+    columns : tuple of str
+        The columns of the centres.
+    categories : mapping
+        For every category column that took no part, an array of shape (clusters, categories): the share of each
+        category in each cluster's weight, by the synopsis. Less than 1 in all where the rest is not known; None where
+        the column was never cut.
+
+    Examples
+    --------
+    >>> ClusterResult(np.zeros((1, 2)), np.ones(1), 0.0, None, "")
+    <ClusterResult: 1 centre of 2 columns>
+    """
+
+    centers: FloatArray
+    weights: FloatArray
+    cost: float
+    synopsis: Synopsis
+    note: str = ""
+    columns: tuple[str, ...] = ()
+    categories: Mapping[str, FloatArray | None] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        k, d = self.centers.shape
+        text = f"{k} centre{'s' * (k != 1)} of {d} column{'s' * (d != 1)}"
+        return f"<ClusterResult: {text}{'; ' + self.note if self.note else ''}>"
+
+
+def cluster_synopsis(
+    synopsis: Synopsis,
+    n_clusters: int,
+    *,
+    refine: Refine = "auto",
+    n_init: int = 10,
+    scale: str = "none",
+    random_state: int = 0,
+    columns: Sequence[str] | None = None,
+) -> ClusterResult:
+    """Find clusters in a synopsis: weighted k-means on its leaves after refinement.
+
+    Centres are found on numbers and dates. Categories have no distances, and a mean of their numbers is not a place:
+    they are described afterwards, by their shares in each cluster, as far as the synopsis knows them.
+
+    Parameters
+    ----------
+    synopsis : Synopsis
+        A release with weights as drawn.
+    n_clusters : int
+        Number of centres. If fewer leaves have positive weight, those leaves are the centres, and the note says so.
+    refine : str, callable, sequence of them, or None
+        Steps to take before, in order: "consistent", "project", "threshold", "mixture", or functions from synopsis to
+        synopsis. "auto" takes the steps that suit the synopsis, by the rule that `PrivateKMeans` follows
+        (`discreet.clustering.central.auto.refinement`): "consistent" where counts above the leaves are there, then
+        "mixture", or "project" where cells are too coarse or noise too strong for a model, or "threshold" where
+        leaves have means or are too many. None, or "none", takes the leaves of positive weight as they are.
+    n_init : int, default 10
+        Starts of k-means; see `weighted_kmeans`.
+    scale : {"none", "domain"}
+        Measure distances in the units of the columns, as scikit-learn does, or in shares of their declared ranges.
+    random_state : int, default 0
+        Seed of the search. It is not a secret: the search sees published values only.
+    columns : list of str, optional
+        The columns to cluster on; by default all but categories. A category named here counts by its place in the
+        declared order, which makes sense for ordered ones only.
+
+    Returns
+    -------
+    ClusterResult
+        Centres, their weights, the refined synopsis and a note.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> from discreet.synopses import Synopsis
+    >>> s = Synopsis(dc.Domain.box(0, 3), lower=[[0], [1], [2]], upper=[[1], [2], [3]], weights=[90, 10, 50],
+    ...              variances=[1.0, 1.0, 1.0], guarantee=dc.Guarantee("central"))
+    >>> cluster_synopsis(s, 2, refine="threshold").centers.round(2).tolist()
+    [[0.5], [2.33]]
+    """
+    if not isinstance(synopsis, Synopsis):
+        raise InvalidType("synopsis", type(synopsis).__name__, "a Synopsis", "GridSynopsis(...).fit(data).synopsis_")
+    n_clusters = checks.whole("n_clusters", n_clusters, low=1)
+    axes = cluster_columns(synopsis.domain, columns)
+    seen, steps = synopsis, refine
+    if axes != synopsis.domain.names:
+        # Counts above the leaves are about all columns: they are used before the others are summed out.
+        if synopsis.tree is not None and (isinstance(refine, str) and refine in ("auto", "consistent")):
+            synopsis, steps = refinement_steps.consistent(synopsis), "auto" if refine == "auto" else None
+        seen = view(synopsis, axes)
+    widths = distance_units(seen.domain, scale)
+    refined = refined_synopsis(seen, n_clusters, steps, n_init=n_init, scale=scale, random_state=random_state)
+    # A leaf of missing values has no place to be clustered at.
+    placed = np.isfinite(refined.points).all(axis=1)
+    found = weighted_kmeans(
+        refined.points[placed] / widths,
+        refined.weights[placed],
+        n_clusters,
+        n_init=n_init,
+        seed=random_state,
+    )
+    centers, weights = found.centers * widths, found.weights
+    notes = [left_out(synopsis.domain, axes)]
+    if not len(centers):
+        centers, weights = seen.domain.bounds.center[np.newaxis], np.zeros(1)
+        notes.append("no leaf has positive weight: the middle of the domain is the only centre")
+    elif len(centers) < n_clusters:
+        notes.append(f"{len(centers)} places have positive weight: they are the centres, fewer than {n_clusters}")
+    if set(axes) <= set(seen.uncut):
+        notes.append("none of these columns was divided, so the synopsis does not know where clusters are")
+    shares = category_shares(synopsis, axes, centers, widths)
+    return ClusterResult(centers, weights, found.cost, refined, "; ".join(filter(None, notes)), axes, shares)
+
+
+def refined_synopsis(
+    synopsis: Synopsis, n_clusters: int, steps: Refine, *, n_init: int = 10, scale: str = "none", random_state: int = 0
+) -> Synopsis:
+    """Take the refinement steps that ``steps`` names, in order."""
+    for step in _listed(synopsis, n_clusters, steps):
+        if callable(step):
+            synopsis = step(synopsis)
+        elif step == "mixture":
+            synopsis = mixture(synopsis, n_clusters, n_init=n_init, scale=scale, random_state=random_state).synopsis
+        else:
+            synopsis = _STEPS[step](synopsis)
+    return synopsis
+
+
+def distance_units(domain: Domain, scale: str) -> FloatArray:
+    """Return what coordinates are divided by before distances are taken."""
+    if checks.choice("scale", scale, ("none", "domain")) == "none":
+        return np.ones(len(domain))
+    return domain.high - domain.low
+
+
+def check_refine(steps: Refine) -> None:
+    """Refuse what is no refinement."""
+    if isinstance(steps, str):
+        checks.choice("refine", steps, NAMES)
+        return
+    for step in _as_list(steps):
+        if not callable(step):
+            checks.choice("refine", step, NAMES[1:-1])
+
+
+def _listed(synopsis: Synopsis, n_clusters: int, steps: Refine) -> list[Any]:
+    if isinstance(steps, str) and steps == "auto":
+        return list(auto.refinement_for(synopsis, n_clusters))
+    check_refine(steps)
+    return _as_list(steps)
+
+
+def _as_list(steps: Refine) -> list[Any]:
+    if steps is None or (isinstance(steps, str) and steps == "none"):
+        return []
+    if isinstance(steps, str) or callable(steps):
+        return [steps]
+    if not isinstance(steps, Sequence):
+        raise InvalidType("refine", steps, f"one of {', '.join(NAMES)}, functions or a list of these", 'refine="auto"')
+    return list(steps)

@@ -1,0 +1,230 @@
+"""Private k-means through a synopsis: one release, then as much clustering as one likes."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from discreet import noise
+from discreet.clustering.central import auto
+from discreet.clustering.central.columns import left_out, no_part, select_columns
+from discreet.clustering.central.estimator import Centers
+from discreet.clustering.central.of_synopsis import Refine, check_refine, cluster_synopsis
+from discreet.core import checks
+from discreet.core.domain import Domain
+from discreet.engines import GridMap
+from discreet.errors import InvalidType
+from discreet.synopses import Synopsis
+from discreet.synopses.artifact.synopsis import FIELDS
+from discreet.synopses.grid import estimator
+from discreet.synopses.grid.estimator import GridSynopsis
+from discreet.synopses.grid.settings import Settings as GridSettings
+from discreet.synopses.grid.size import check_size
+from discreet.synopses.opening import Opening, note_columns, open_release
+from discreet.synopses.tree import estimator as tree
+from discreet.synopses.tree.estimator import TreeSynopsis
+from discreet.synopses.tree.settings import Settings
+
+#: Parameters of a synopsis estimator that the clusterer sets itself.
+_OWN = ("epsilon", "domain", "n_rows", "size_share", "random_state")
+
+
+class PrivateKMeans(Centers):
+    """k-means with differential privacy: a private synopsis of the table, then weighted k-means on its leaves.
+
+    Parameters
+    ----------
+    n_clusters : int, default 8
+        Number of clusters.
+    epsilon : float, default 1.0
+        The whole budget; ``math.inf`` for a run without privacy.
+    domain : Domain, mapping or (low, high)
+        The declared columns. Bounds are never read off the data.
+    synopsis : {"auto", "grid", "tree"} or GridSynopsis or TreeSynopsis
+        "auto" chooses by the noisy number of rows, the domain, the number of clusters and ε; see
+        `discreet.clustering.auto`. An estimator gives the settings; its own budget, domain, numbers of rows and
+        clusters and random state are not used.
+    refine : "auto", str, callable, sequence of them, or None
+        See `cluster_synopsis`. "auto" takes what goes with the chosen synopsis.
+    n_init : int, default 10
+        Starts of k-means on the synopsis.
+    n_rows : float, optional
+        A public number of rows. Without it ``size_share`` of the budget buys one.
+    size_share : float, default 0.03
+        See ``n_rows``.
+    scale : {"none", "domain"}
+        Measure distances in the units of the columns, as scikit-learn does, or in shares of their declared ranges.
+    random_state : None, int or Generator
+        None is secure; anything else marks the guarantee as seeded.
+    columns : list of str, optional
+        The columns to release and cluster on; by default all but categories, whose mean is not a place. A category
+        named here counts by its place in the declared order, which makes sense for ordered ones only. `predict` takes
+        the full table all the same.
+
+    Attributes
+    ----------
+    cluster_centers_ : array of shape (clusters, columns)
+        The private centres, on the columns of ``domain_``. May be fewer than asked for, if the synopsis has fewer
+        leaves; `note_` says so.
+    cluster_weights_ : array of shape (clusters,)
+        Estimated number of rows nearest to each.
+    synopsis_ : Synopsis
+        What was released, weights as drawn. Centres and everything else follow from it.
+    guarantee_ : Guarantee
+        Its promise.
+    note_ : str
+        What to know about the centres; mostly empty.
+
+    Notes
+    -----
+    There is no ``labels_``, ``inertia_`` or ``n_iter_``: exact labels and the exact objective are facts about the rows
+    that no budget was spent on. `predict` labels rows for whoever holds them.
+
+    Privacy
+    -------
+    Neighbours: add or remove one row. The rows are seen by the synopsis' mechanism alone, which spends exactly ε;
+    refining and clustering are post-processing, seeded from the same stream as the noise.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> data = dc.datasets.mixture(2000, 2, 3, random_state=0)
+    >>> km = PrivateKMeans(3, epsilon=1.0, domain=data.domain, random_state=0).fit(data.X)
+    >>> km.cluster_centers_.shape, km.guarantee_.epsilon
+    ((3, 2), 1.0)
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        epsilon: float = 1.0,
+        domain: Any = None,
+        synopsis: Any = "auto",
+        refine: Refine = "auto",
+        n_init: int = 10,
+        n_rows: float | None = None,
+        size_share: float = 0.03,
+        scale: str = "none",
+        random_state: Any = None,
+        columns: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.epsilon = epsilon
+        self.domain = domain
+        self.synopsis = synopsis
+        self.refine = refine
+        self.n_init = n_init
+        self.n_rows = n_rows
+        self.size_share = size_share
+        self.scale = scale
+        self.random_state = random_state
+        self.columns = columns
+
+    def fit(self, X: Any, y: Any = None) -> PrivateKMeans:
+        """Release a synopsis and cluster it.
+
+        Parameters
+        ----------
+        X : array, data frame, table or path
+            The rows: what `discreet.engines.open` takes.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        k = checks.whole("n_clusters", self.n_clusters, low=1)
+        n_init = checks.whole("n_init", self.n_init, low=1)
+        check_refine(self.refine)
+        checks.choice("scale", self.scale, ("none", "domain"))
+        named = _method(self.synopsis, k)
+        opening = open_release(
+            X,
+            self.domain,
+            self.epsilon,
+            self.random_state,
+            self.n_rows,
+            self.size_share,
+            check=lambda domain: _check_size(domain, named, self.epsilon, self.n_rows),
+            estimator=lambda domain: _known_grid(domain, named),
+            select=lambda domain: select_columns(domain, self.columns),
+        )
+        choice = named or choice_for(opening, k)
+        released = _named(_build(choice, opening), opening)
+        found = cluster_synopsis(
+            released,
+            k,
+            refine=choice.refine if isinstance(self.refine, str) and self.refine == "auto" else self.refine,
+            n_init=n_init,
+            scale=self.scale,
+            random_state=int(noise.below(2**31, rng=opening.stream)),
+            columns=opening.domain.names,
+        )
+        self.domain_, self._declared = opening.domain, opening.declared
+        self.synopsis_ = released
+        self.guarantee_ = released.guarantee
+        self.cluster_centers_, self.cluster_weights_ = found.centers, found.weights
+        said = left_out(opening.declared, opening.domain.names)
+        self.note_ = "; ".join(filter(None, [said, found.note, *released.warnings]))
+        note_columns(self, X)
+        return self
+
+
+def _named(released: Synopsis, opening: Opening) -> Synopsis:
+    """Let the promise say which columns took no part."""
+    facts = no_part(opening.declared, opening.domain)
+    if not facts:
+        return released
+    promise = dataclasses.replace(released.guarantee, parameters={**released.guarantee.parameters, **facts})
+    return Synopsis(opening.domain, guarantee=promise, **{name: getattr(released, name) for name in FIELDS})
+
+
+def choice_for(opening: Opening, n_clusters: int) -> auto.Choice:
+    """Choose a method; what that takes is bought from the opening's ledger."""
+    facts = opening.n_rows, opening.domain, n_clusters
+    tight = auto.wants_probe(*facts, float(opening.ledger.remaining)) and auto.finds_tight(
+        opening.source, opening.domain, opening.n_rows, n_clusters, opening.ledger, opening.stream
+    )
+    return auto.choose(*facts, float(opening.ledger.remaining), tight)
+
+
+def _method(synopsis: Any, n_clusters: int) -> auto.Choice | None:
+    """Return the method that the argument names; None for "auto"."""
+    if isinstance(synopsis, str):
+        kind = checks.choice("synopsis", synopsis, ("auto", "grid", "tree"))
+        return None if kind == "auto" else auto.Choice(kind, {"n_clusters": n_clusters})
+    if not isinstance(synopsis, (GridSynopsis, TreeSynopsis)):
+        expected = '"auto", "grid", "tree", a GridSynopsis or a TreeSynopsis'
+        raise InvalidType("synopsis", type(synopsis), expected, 'synopsis="auto"')
+    settings = {name: value for name, value in synopsis.get_params(deep=False).items() if name not in _OWN}
+    settings["n_clusters"] = n_clusters
+    if isinstance(synopsis, TreeSynopsis):
+        Settings.read(**settings)  # before any row is read
+    return auto.Choice("grid" if isinstance(synopsis, GridSynopsis) else "tree", settings)
+
+
+def _check_size(domain: Domain, choice: auto.Choice | None, epsilon: Any, n_rows: Any) -> None:
+    """Refuse a method that does not fit its memory, before rows are read; "auto" takes a grid for few axes."""
+    if choice is None:
+        if len(domain) > auto.FEW_AXES:
+            return
+        choice = auto.Choice("grid")
+    if choice.method == "tree":
+        Settings.read(**choice.settings).check_size(len(domain))
+    else:
+        check_size(domain, GridSettings.read(**choice.settings), epsilon, n_rows)
+
+
+def _known_grid(domain: Domain, choice: auto.Choice | None) -> GridMap | None:
+    if choice is None or choice.method != "grid":
+        return None
+    return estimator.fixed_grid(domain, GridSettings.read(**choice.settings))
+
+
+def _build(choice: auto.Choice, opening: Opening) -> Synopsis:
+    shared = {"ledger": opening.ledger, "stream": opening.stream, "n_rows": opening.n_rows}
+    settings: dict[str, Any] = {**shared, "assumptions": opening.assumptions, **choice.settings}
+    if choice.method == "tree":
+        return tree.build(opening.source, opening.domain, **settings)
+    settings |= {"n_rows_variance": opening.n_rows_variance, "counts": opening.counts}
+    return estimator.build(opening.source, opening.domain, **settings)

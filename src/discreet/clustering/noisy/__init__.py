@@ -1,0 +1,1 @@
+"""Clusters of records that carry a known noise."""

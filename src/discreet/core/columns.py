@@ -1,0 +1,243 @@
+"""The declaration of one column: bounds or categories, its role, and the rule for its missing values."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, TypeAlias, cast
+
+import numpy as np
+
+from discreet.core import checks, dates
+from discreet.errors import InvalidArgument, InvalidType, SchemaError
+
+Category: TypeAlias = str | int | bool
+Role = Literal["attribute", "quasi-identifier", "sensitive", "identifier", "target", "person"]
+Missing = Literal["drop", "own"]
+
+ROLES: tuple[Role, ...] = ("attribute", "quasi-identifier", "sensitive", "identifier", "target", "person")
+MISSING_RULES: tuple[Missing, ...] = ("drop", "own")
+
+
+def category_text(value: Category) -> str:
+    """Return the text by which a declared category is recognised in a file.
+
+    Examples
+    --------
+    >>> [category_text(v) for v in ("f", 7, True)]
+    ['f', '7', 'true']
+    """
+    return str(value).lower() if isinstance(value, (bool, np.bool_)) else str(value)
+
+
+@dataclass(frozen=True)
+class Numeric:
+    """A numeric column: values are clamped to ``low..high``.
+
+    Parameters
+    ----------
+    name : str
+        Column name.
+    low, high : float
+        Public bounds, ``low < high``. Values beyond them (also infinite ones) count as the bound.
+    role : str, default "attribute"
+        What the column is to a disclosure: one of `ROLES`.
+    missing : {"drop", "own"}, default "drop"
+        The row-wise rule for missing or unreadable values: the row is left out, or it gets a cell of its own.
+
+    Examples
+    --------
+    >>> Numeric("age", 0, 120)
+    Numeric(name='age', low=0.0, high=120.0, role='attribute', missing='drop')
+    """
+
+    name: str
+    low: float
+    high: float
+    role: Role = "attribute"
+    missing: Missing = "drop"
+    kind: ClassVar[str] = "numeric"
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        low = checks.finite(f"low bound of column {self.name!r}", self.low, fix="low=0")
+        high = checks.finite(f"high bound of column {self.name!r}", self.high, fix="high=1")
+        if not low < high or not np.isfinite(high - low):
+            raise InvalidArgument(
+                f"bounds of column {self.name!r}",
+                (low, high),
+                "a non-empty finite interval (low < high)",
+                "(0, 1)",
+            )
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+        _check_rules(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the declaration as plain data."""
+        return {"bounds": [self.low, self.high], "role": self.role, "missing": self.missing}
+
+
+@dataclass(frozen=True)
+class Date(Numeric):
+    """A column of dates: a numeric one, in whole days since 1970-01-01.
+
+    Parameters
+    ----------
+    name : str
+        Column name.
+    low, high : date, datetime, datetime64 or ISO 8601 text
+        Public bounds, first and last day. Days beyond them count as the bound.
+    role, missing
+        As in `Numeric`. What is no date is missing; of a time stamp the day counts.
+
+    Examples
+    --------
+    >>> born = Date("born", "1920-01-01", "2010-12-31")
+    >>> born.low, born.to_dict()["bounds"]
+    (-18263.0, ['1920-01-01', '2010-12-31'])
+    """
+
+    kind: ClassVar[str] = "date"
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        for side in ("low", "high"):
+            bound: object = getattr(self, side)
+            # A float is a day already: a copy of a declaration passes through here as well.
+            day = bound if isinstance(bound, float) else dates.day_number(bound)
+            if day is None:
+                label = f"{side} bound of column {self.name!r}"
+                wrong = InvalidArgument if isinstance(bound, str) else InvalidType
+                raise wrong(label, bound, "a date such as 1984-05-01", f'{side}="1984-05-01"')
+            object.__setattr__(self, side, day)
+        if not self.low < self.high:
+            label, shown = f"bounds of column {self.name!r}", tuple(self.to_dict()["bounds"])
+            raise InvalidArgument(label, shown, "a first and a later last day", '("1920-01-01", "2010-12-31")')
+        super().__post_init__()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the declaration as plain data; dates as text."""
+        ends = [dates.date_text(self.low), dates.date_text(self.high)]
+        return {"bounds": ends, "role": self.role, "missing": self.missing}
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """A categorical column: values outside the declared categories are treated as missing.
+
+    Parameters
+    ----------
+    name : str
+        Column name.
+    categories : sequence of str, int or bool
+        The public list, in the order of the axis. Recognised by their text, so ``1`` and ``"1"`` are the same.
+    role, missing
+        As in `Numeric`.
+
+    Examples
+    --------
+    >>> Categorical("sex", ["f", "m"]).high
+    2.0
+    """
+
+    name: str
+    categories: tuple[Category, ...]
+    role: Role = "attribute"
+    missing: Missing = "drop"
+    kind: ClassVar[str] = "categorical"
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        label = f"categories of column {self.name!r}"
+        if isinstance(self.categories, (str, bytes)) or not isinstance(self.categories, Iterable):
+            raise InvalidType(label, self.categories, "a list of categories", '["a", "b"]')
+        values = tuple(self.categories)
+        for value in values:
+            if not isinstance(value, (str, int, bool, np.integer, np.bool_)):
+                raise InvalidType(label, value, "text, whole numbers or booleans", '["a", "b"]')
+        texts = [category_text(v) for v in values]
+        if not values:
+            raise InvalidArgument(label, values, "a list of at least one category", '["a", "b"]')
+        if len(set(texts)) < len(texts):
+            twice = next(t for t in texts if texts.count(t) > 1)
+            raise InvalidArgument(label, twice, "a list without repeats", "naming each category once")
+        plain = tuple(v.item() if isinstance(v, (np.integer, np.bool_)) else v for v in values)
+        object.__setattr__(self, "categories", plain)
+        _check_rules(self)
+
+    @property
+    def low(self) -> float:
+        """Lower end of the axis, always 0."""
+        return 0.0
+
+    @property
+    def high(self) -> float:
+        """Upper end of the axis: the number of categories."""
+        return float(len(self.categories))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the declaration as plain data."""
+        return {"categories": list(self.categories), "role": self.role, "missing": self.missing}
+
+
+Column: TypeAlias = Numeric | Categorical
+
+
+def read_column(name: object, declared: object) -> Column:
+    _check_name(name)
+    name = cast(str, name)
+    if isinstance(declared, (Numeric, Categorical)):
+        if declared.name != name:
+            raise InvalidArgument(
+                "columns", declared.name, f"keyed by its own name ({name!r})", f"{declared.name!r}: ..."
+            )
+        return declared
+    if isinstance(declared, Mapping):
+        unknown = set(declared) - {"bounds", "categories", "role", "missing"}
+        if "unit" in unknown:
+            raise SchemaError(
+                f"column {name!r} has no unit: it belongs to the whole table, so write the line 'unit' above the first "
+                "[columns.NAME] of the file"
+            )
+        if unknown or ("bounds" in declared) == ("categories" in declared):
+            raise SchemaError(
+                f"column {name!r} must declare either 'bounds' or 'categories', and optionally 'role' and 'missing', "
+                f"got {sorted(map(str, declared))}"
+            )
+        rules = {k: declared[k] for k in ("role", "missing") if k in declared}
+        if "bounds" in declared:
+            return _bounded(name, declared["bounds"], rules)
+        return Categorical(name, declared["categories"], **rules)
+    if isinstance(declared, list):
+        return Categorical(name, cast(Any, declared))
+    if isinstance(declared, tuple):
+        return _bounded(name, declared, {})
+    raise InvalidType(f"declaration of column {name!r}", declared, "(low, high) or a list of categories", "(0, 1)")
+
+
+def _bounded(name: str, bounds: object, rules: Mapping[str, Any]) -> Numeric:
+    low, high = _pair(name, bounds)
+    # Two texts are dates too: that is how plain data holds them, and numbers are not written in quotes.
+    texts = isinstance(low, str) and isinstance(high, str)
+    dated = texts or any(isinstance(b, (datetime.date, np.datetime64)) for b in (low, high))
+    return Date(name, low, high, **rules) if dated else Numeric(name, low, high, **rules)
+
+
+def _pair(name: str, bounds: object) -> tuple[Any, Any]:
+    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
+        raise InvalidArgument(f"bounds of column {name!r}", bounds, "a pair (low, high)", "(0, 1)")
+    return bounds[0], bounds[1]
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str):
+        raise InvalidType("column name", name, "text", '"age"')
+    if not name or name != name.strip():
+        raise InvalidArgument("column name", name, "non-empty text without surrounding blanks", '"age"')
+
+
+def _check_rules(column: Column) -> None:
+    checks.choice(f"role of column {column.name!r}", column.role, ROLES)
+    checks.choice(f"missing rule of column {column.name!r}", column.missing, MISSING_RULES)

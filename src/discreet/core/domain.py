@@ -1,0 +1,375 @@
+"""What is publicly known about a table before anyone looks at it: column names, bounds, categories, roles.
+
+A `Domain` is *declared*, never read off the data: the smallest and largest value of a column are single records,
+and so is a category that only one person has. Everything here is a function of public constants; the one thing
+done to rows (clamping, scaling) is done to each row by itself.
+
+Coordinates. Every column has a real axis. A numeric column's axis is its declared interval. A categorical
+column with c categories has the axis [0, c], and category number i sits at i + 1/2. A column of dates is numeric: its
+axis counts days since 1970-01-01.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.core.columns import Categorical, Column, Date, Numeric, category_text, read_column
+from discreet.core.schema_file import dump_schema, load_schema
+from discreet.core.unit import Unit, read_unit
+from discreet.errors import InvalidArgument, InvalidType, SchemaError
+
+__all__ = ["Box", "Categorical", "Column", "Date", "Domain", "FloatArray", "Numeric", "as_domain", "category_text"]
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """An axis-parallel box, half open: ``lower <= x < upper`` on every axis.
+
+    Parameters
+    ----------
+    lower, upper : sequence of float
+        Opposite corners, ``lower <= upper``.
+
+    Examples
+    --------
+    >>> box = Box([0, 0], [2, 1])
+    >>> box.center.tolist(), box.volume
+    ([1.0, 0.5], 2.0)
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+
+    def __post_init__(self) -> None:
+        lower, upper = _vector("lower", self.lower), _vector("upper", self.upper)
+        if lower.shape != upper.shape or np.isnan(lower).any() or np.isnan(upper).any() or (lower > upper).any():
+            raise InvalidArgument(
+                "box",
+                (lower.tolist(), upper.tolist()),
+                "two corners of one length with lower <= upper",
+                "Box([0], [1])",
+            )
+        object.__setattr__(self, "lower", lower)
+        object.__setattr__(self, "upper", upper)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Box)
+            and np.array_equal(self.lower, other.lower)
+            and np.array_equal(self.upper, other.upper)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.lower.tobytes(), self.upper.tobytes()))
+
+    def __repr__(self) -> str:
+        return f"Box({self.lower.tolist()}, {self.upper.tolist()})"
+
+    @property
+    def widths(self) -> FloatArray:
+        """Length of the box on every axis."""
+        return self.upper - self.lower
+
+    @property
+    def center(self) -> FloatArray:
+        """Middle of the box."""
+        return self.lower + self.widths / 2
+
+    @property
+    def volume(self) -> float:
+        """Product of the widths."""
+        return float(np.prod(self.widths))
+
+
+class Domain:
+    """The declared columns of a table.
+
+    Parameters
+    ----------
+    columns : mapping
+        From column name to ``(low, high)`` (a tuple: bounds, which may be dates), ``["a", "b"]`` (a list:
+        categories), a mapping with the keys of a schema file (``bounds`` or ``categories``, ``role``, ``missing``),
+        or a `Numeric`, `Date` or `Categorical`.
+    unit : "row", optional
+        Says that privacy is promised to one row. Needed only where a column has the role "person": without it such a
+        table gets no promise about rows.
+
+    Examples
+    --------
+    >>> domain = Domain({"age": (0, 120), "sex": ["f", "m"]})
+    >>> domain.names
+    ('age', 'sex')
+    >>> domain.clamp([[130, 0.5]]).tolist()
+    [[120.0, 0.5]]
+    """
+
+    def __init__(self, columns: Mapping[str, Any], *, unit: Any = None) -> None:
+        if isinstance(columns, Domain) or not isinstance(columns, Mapping):
+            kind = type(columns).__name__  # not the object: it may be the data
+            raise InvalidType("columns", kind, "a mapping from column name to bounds", '{"age": (0, 120)}')
+        self._setup([read_column(name, declared) for name, declared in columns.items()], named=True, unit=unit)
+
+    def _setup(self, columns: Sequence[Column], *, named: bool, unit: Any = None) -> None:
+        if not columns:
+            raise InvalidArgument("columns", {}, "a declaration of at least one column", '{"age": (0, 120)}')
+        self._columns = tuple(columns)
+        self._named = named
+        self._unit = read_unit(unit)
+        self._index = {c.name: i for i, c in enumerate(columns)}
+        self._low = np.array([c.low for c in columns])
+        self._high = np.array([c.high for c in columns])
+
+    @classmethod
+    def _of(cls, columns: Sequence[Column], *, named: bool, unit: Any = None) -> Domain:
+        domain = cls.__new__(cls)
+        domain._setup(columns, named=named, unit=unit)
+        return domain
+
+    @classmethod
+    def box(cls, low: Any, high: Any, *, names: Sequence[str] | None = None) -> Domain:
+        """Declare numeric columns by two corners; a scalar holds for all columns.
+
+        Without ``names`` the columns are called ``x0, x1, ...`` and match those of the data by position.
+
+        Examples
+        --------
+        >>> Domain.box(low=0, high=[1, 10])
+        Domain({'x0': (0.0, 1.0), 'x1': (0.0, 10.0)})
+        >>> Domain.box(0, 1, names=["a", "b"]).names
+        ('a', 'b')
+        """
+        lower, upper = _vector("low", low), _vector("high", high)
+        if names is not None and (isinstance(names, str) or not isinstance(names, Sequence)):
+            raise InvalidType("names", names, "a list of column names", 'names=["a", "b"]')
+        size = max(len(lower), len(upper)) if names is None else len(names)
+        for label, vector in (("low", lower), ("high", upper)):
+            if len(vector) not in (1, size):
+                raise InvalidArgument(label, len(vector), f"one number or {size} of them", f"{label}=0")
+        labels = [f"x{i}" for i in range(size)] if names is None else list(names)
+        if len(set(map(str, labels))) < len(labels):
+            raise InvalidArgument("names", labels, "a list without repeats", "naming each column once")
+        corners = zip(labels, np.broadcast_to(lower, size), np.broadcast_to(upper, size), strict=True)
+        return cls._of([Numeric(n, float(a), float(b)) for n, a, b in corners], named=names is not None)
+
+    @classmethod
+    def from_toml(cls, source: str | Path) -> Domain:
+        """Read a schema file, or the text of one (recognised by its line breaks).
+
+        Examples
+        --------
+        >>> Domain.from_toml('''
+        ... [columns.age]
+        ... bounds = [0, 120]
+        ... role = "quasi-identifier"
+        ... ''').column("age").role
+        'quasi-identifier'
+        """
+        columns, unit = load_schema(source)
+        return cls(columns, unit=unit)
+
+    def to_toml(self, path: str | Path | None = None) -> str:
+        """Return the schema file's text, and write it if a path is given.
+
+        Examples
+        --------
+        >>> print(Domain({"sex": ["f", "m"]}).to_toml())
+        [columns.sex]
+        categories = ["f", "m"]
+        role = "attribute"
+        missing = "drop"
+        """
+        text = dump_schema(self.to_dict(), unit=self._unit)
+        if path is not None:
+            Path(path).write_text(text + "\n", encoding="utf-8")
+        return text
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Return the declared columns as plain data, in order; the unit is told by `unit`."""
+        return {c.name: c.to_dict() for c in self._columns}
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The declared columns, in order."""
+        return self._columns
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column names, in order."""
+        return tuple(c.name for c in self._columns)
+
+    @property
+    def named(self) -> bool:
+        """Whether columns match by name; if not (`Domain.box` without names), by position."""
+        return self._named
+
+    @property
+    def unit(self) -> Unit | None:
+        """The unit of privacy that was declared; None where nothing was said."""
+        return self._unit
+
+    def with_unit(self, unit: Any) -> Domain:
+        """Return the same columns with another unit of privacy.
+
+        Examples
+        --------
+        >>> Domain({"age": (0, 120)}).with_unit("row")
+        Domain({'age': (0.0, 120.0)}, unit='row')
+        """
+        return Domain._of(self._columns, named=self._named, unit=unit)
+
+    @property
+    def low(self) -> FloatArray:
+        """Lower ends of the axes."""
+        return self._low.copy()
+
+    @property
+    def high(self) -> FloatArray:
+        """Upper ends of the axes."""
+        return self._high.copy()
+
+    @property
+    def bounds(self) -> Box:
+        """The whole domain as a box."""
+        return Box(self._low, self._high)
+
+    def column(self, name: str) -> Column:
+        """Return one column's declaration."""
+        return self._columns[self.position(name)]
+
+    def position(self, name: str) -> int:
+        """Return the place of a column in the declared order."""
+        try:
+            return self._index[name]
+        except (KeyError, TypeError):
+            listed = ", ".join(map(repr, self.names[:20]))
+            raise SchemaError(f"column {name!r} is not declared in the domain; declared: {listed}") from None
+
+    def select(self, names: Sequence[str]) -> Domain:
+        """Return the domain of some of the columns, in the order asked for.
+
+        Examples
+        --------
+        >>> Domain({"age": (0, 120), "sex": ["f", "m"]}).select(["sex"]).names
+        ('sex',)
+        """
+        if isinstance(names, str) or not isinstance(names, Sequence):
+            raise InvalidType("names", names, "a list of column names", 'names=["age"]')
+        chosen = [self.column(n) for n in names]
+        if len(set(names)) < len(chosen):
+            raise InvalidArgument("names", list(names), "a list without repeats", "naming each column once")
+        return Domain._of(chosen, named=self._named, unit=self._unit)
+
+    def clamp(self, X: Any) -> FloatArray:
+        """Move every coordinate into its declared interval; NaN (missing) stays NaN.
+
+        Examples
+        --------
+        >>> Domain.box([0, 0], [1, 1]).clamp([[-3.0, float("inf")]]).tolist()
+        [[0.0, 1.0]]
+        """
+        return cast(FloatArray, np.clip(self._matrix(X), self._low, self._high))
+
+    def to_unit(self, X: Any) -> FloatArray:
+        """Clamp and scale every axis to [0, 1].
+
+        Examples
+        --------
+        >>> Domain({"age": (0, 120)}).to_unit([[30]]).tolist()
+        [[0.25]]
+        """
+        return cast(FloatArray, (self.clamp(X) - self._low) / (self._high - self._low))
+
+    def from_unit(self, U: Any) -> FloatArray:
+        """Scale from [0, 1] back to the declared intervals.
+
+        Examples
+        --------
+        >>> Domain({"age": (0, 120)}).from_unit([[0.25]]).tolist()
+        [[30.0]]
+        """
+        return cast(FloatArray, self._low + self._matrix(U) * (self._high - self._low))
+
+    def _matrix(self, X: Any) -> FloatArray:
+        try:
+            matrix = np.asarray(X, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InvalidType("X", type(X).__name__, "a table of numbers", "X=np.zeros((n, d))") from None
+        if matrix.ndim != 2 or matrix.shape[1] != len(self):
+            raise SchemaError(
+                f"X must have {len(self)} columns ({', '.join(self.names[:8])}), got shape {matrix.shape}; "
+                "pass a two-dimensional array in the order of the domain"
+            )
+        return matrix
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self._columns)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Domain)
+            and self._columns == other._columns
+            and self._named == other._named
+            and self._unit == other._unit
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._columns)
+
+    def __repr__(self) -> str:
+        shown = {
+            c.name: list(c.categories) if isinstance(c, Categorical) else _ends(c)
+            for c in itertools.islice(self._columns, 6)
+        }
+        more = f" and {len(self) - 6} more" if len(self) > 6 else ""
+        unit = "" if self._unit is None else f", unit={self._unit!r}"
+        return f"Domain({shown}{unit}){more}"
+
+
+def as_domain(domain: object, names: Sequence[str]) -> Domain:
+    """Read what a user may pass as ``domain`` for a table with these column names.
+
+    A `Domain`, a mapping as `Domain` takes it, or a pair ``(low, high)`` whose scalars hold for all columns.
+
+    Examples
+    --------
+    >>> as_domain((0, 1), ["a", "b"])
+    Domain({'a': (0.0, 1.0), 'b': (0.0, 1.0)})
+    """
+    if isinstance(domain, Domain):
+        return domain
+    if isinstance(domain, Mapping):
+        return Domain(domain)
+    if isinstance(domain, tuple) and len(domain) == 2:
+        return Domain.box(domain[0], domain[1], names=list(names))
+    raise InvalidType(
+        "domain",
+        type(domain).__name__,
+        "the declared bounds of the columns (bounds are never read off the data)",
+        'domain={"age": (0, 120)}',
+    )
+
+
+def _ends(column: Numeric) -> tuple[Any, ...]:
+    return tuple(column.to_dict()["bounds"])
+
+
+def _vector(name: str, value: Any) -> FloatArray:
+    try:
+        vector = np.atleast_1d(np.array(value, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise InvalidType(name, value, "a number or a list of numbers", f"{name}=[0, 0]") from None
+    if vector.ndim != 1 or not vector.size:
+        raise InvalidArgument(name, value, "a number or a non-empty list of numbers", f"{name}=[0, 0]")
+    return vector

@@ -1,0 +1,411 @@
+"""What is promised, what was spent for it, on what, and under which assumptions.
+
+A `Guarantee` travels with every artifact. Its ε is not what the user typed: it is what the ledger's steps add up
+to, recomputed whenever it is read from a file. It can be sealed with a digest over itself and the artifact's
+payload (never over the input), so that a later change to either shows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
+
+from discreet._version import __version__
+from discreet.core import checks
+from discreet.core.checks import Budget, Exact
+from discreet.core.domain import Domain
+from discreet.core.ledger import KINDS, Kind, Ledger, Line, Scope, add_up
+from discreet.core.zcdp import epsilon_to_zcdp, zcdp_to_epsilon
+from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
+
+__all__ = ["Budget", "Guarantee", "Ledger", "Line", "Scope", "add_up", "epsilon_to_zcdp", "zcdp_to_epsilon"]
+
+Model = Literal["central", "local", "metric", "shuffled", "syntactic"]
+MODELS: tuple[Model, ...] = ("central", "local", "metric", "shuffled", "syntactic")
+
+#: The neighbour relation of each model: which two inputs are to look alike.
+NEIGHBOURS: Mapping[str, str] = MappingProxyType(
+    {
+        "central": "add or remove one row",
+        "local": "any two values of one user",
+        "metric": "two points at a distance",
+        "shuffled": "one user's value replaced",
+        "syntactic": "none: a property of the released table",
+    }
+)
+
+#: What a seal is over: bytes, or buffers that follow each other.
+Payload: TypeAlias = bytes | bytearray | memoryview | Iterable[Any]
+
+_FORMAT, _FORMAT_VERSION = "discreet.guarantee", 1
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A privacy promise that can be read, checked and stored.
+
+    Make one with `Guarantee.from_ledger`. All fields are plain data; none is a function of the raw rows.
+
+    Attributes
+    ----------
+    model : {"central", "local", "metric", "shuffled", "syntactic"}
+        Who is kept from learning what; see docs/architecture.md.
+    unit : str
+        Unit of privacy: what one neighbour differs in, such as "one row".
+    neighbours : str
+        The neighbour relation, in words.
+    ledger : tuple of Line
+        What was spent on what.
+    accounting : {"epsilon", "rho"}
+        The ledger's unit: pure ε, or zCDP.
+    delta : float
+        0 for pure ε.
+    parameters : mapping
+        The settings of the method.
+    domain : Domain or None
+        The declared columns.
+    assumptions : tuple of str
+        What must be true for the promise to hold, beyond the mathematics.
+    seeded : bool
+        True if the noise can be repeated. Such a release must not be published.
+    version : str
+        Version of the library that made it.
+    digest : str or None
+        Seal over this guarantee and the artifact's payload.
+
+    Examples
+    --------
+    >>> ledger = Ledger(epsilon=1)
+    >>> _ = ledger.spend("cells", 0.5, "parallel")
+    >>> promise = Guarantee.from_ledger(ledger, model="central", assumptions=["the bounds are public"])
+    >>> promise.epsilon
+    0.5
+    >>> Guarantee.from_json(promise.to_json()) == promise
+    True
+    """
+
+    model: Model
+    unit: str = "one row"
+    neighbours: str = ""
+    ledger: tuple[Line, ...] = ()
+    accounting: Literal["epsilon", "rho"] = "epsilon"
+    delta: float = 0.0
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    domain: Domain | None = None
+    assumptions: tuple[str, ...] = ()
+    seeded: bool = False
+    version: str = __version__
+    digest: str | None = None
+
+    def __post_init__(self) -> None:
+        checks.choice("model", self.model, MODELS)
+        checks.choice("accounting", self.accounting, ("epsilon", "rho"))
+        for name in ("unit", "neighbours", "version"):
+            if not isinstance(getattr(self, name), str):
+                raise InvalidType(name, getattr(self, name), "text", f'{name}="one row"')
+        if not isinstance(self.seeded, bool):
+            raise InvalidType("seeded", self.seeded, "True or False", "seeded=False")
+        if self.accounting == "rho":
+            checks.probability("delta", self.delta)
+        elif isinstance(self.delta, bool) or self.delta != 0:
+            raise InvalidArgument("delta", self.delta, "0 for a pure epsilon ledger", "delta=0.0")
+        if any(not isinstance(x, Line) or not x.amount > 0 for x in self.ledger):
+            raise InvalidType("ledger", self.ledger, "lines with positive amounts", "Guarantee.from_ledger(ledger)")
+        if not isinstance(self.parameters, Mapping):
+            raise InvalidType("parameters", self.parameters, "a mapping", "parameters={}")
+        object.__setattr__(self, "neighbours", self.neighbours or NEIGHBOURS[self.model])
+        # Through JSON and back: what cannot be written down cannot be promised, and no array can be kept by accident.
+        object.__setattr__(self, "parameters", MappingProxyType(_plain("parameters", dict(self.parameters))))
+        object.__setattr__(self, "assumptions", tuple(_plain("assumptions", list(self.assumptions))))
+
+    @classmethod
+    def from_ledger(cls, ledger: Ledger, *, model: Model, **details: Any) -> Guarantee:
+        """State what a ledger's spending amounts to. ``details`` are the other fields."""
+        if not isinstance(ledger, Ledger):
+            raise InvalidType("ledger", ledger, "a Ledger", "ledger=Ledger(epsilon=1.0)")
+        unknown = set(details) - {f.name for f in fields(cls)}
+        if unknown:
+            raise InvalidType("details", sorted(unknown), "fields of a Guarantee", 'unit="one row"')
+        return cls(model=model, ledger=ledger.lines, accounting=ledger.unit, delta=ledger.delta, **details)
+
+    @property
+    def spent(self) -> Budget:
+        """What the ledger's steps add up to, in the ledger's unit."""
+        return Budget(add_up(self.ledger))
+
+    @property
+    def epsilon(self) -> float | None:
+        """The ε promised, at `delta`; None for a syntactic promise, which has none."""
+        if self.model == "syntactic":
+            return None
+        return self.spent if self.accounting == "epsilon" else zcdp_to_epsilon(self.spent, self.delta)
+
+    @property
+    def rho(self) -> float | None:
+        """The ρ promised by a zCDP ledger; None for a pure ε one."""
+        return self.spent if self.accounting == "rho" else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all facts as plain data, amounts as exact rationals in text."""
+        return {
+            "format": _FORMAT,
+            "format_version": _FORMAT_VERSION,
+            "model": self.model,
+            "epsilon": None if self.epsilon is None else _edge(self.epsilon),
+            "delta": self.delta,
+            "accounting": self.accounting,
+            "spent": str(self.spent.exact),
+            "unit": self.unit,
+            "neighbours": self.neighbours,
+            "ledger": [_line_to_dict(x) for x in self.ledger],
+            "parameters": dict(self.parameters),
+            "domain": None if self.domain is None else _domain_to_dict(self.domain),
+            "assumptions": list(self.assumptions),
+            "seeded": self.seeded,
+            "version": self.version,
+            "digest": self.digest,
+        }
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return the guarantee as JSON."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Guarantee:
+        """Read a guarantee and add its ledger up afresh; a stated ε that does not match is refused."""
+        try:
+            facts = json.loads(text)
+        except (ValueError, TypeError) as error:
+            raise FormatError(f"not a Discreet guarantee: {error}") from None
+        return cls.from_dict(facts)
+
+    @classmethod
+    def from_dict(cls, facts: Any) -> Guarantee:
+        """Read what `to_dict` wrote."""
+        if not isinstance(facts, Mapping) or "format" not in facts:
+            raise FormatError("not a Discreet guarantee: the field 'format' is missing")
+        if facts["format"] != _FORMAT or facts.get("format_version") != _FORMAT_VERSION:
+            got = (facts["format"], facts.get("format_version"))
+            raise FormatError(
+                f"not a guarantee this version can read: format must be {(_FORMAT, _FORMAT_VERSION)}, got {got}"
+            )
+        try:
+            domain = facts["domain"]
+            promise = cls(
+                model=facts["model"],
+                unit=facts["unit"],
+                neighbours=facts["neighbours"],
+                ledger=tuple(_line_from_dict(x) for x in facts["ledger"]),
+                accounting=facts["accounting"],
+                delta=float(facts["delta"]),
+                parameters=facts["parameters"],
+                domain=None if domain is None else _domain_from_dict(domain),
+                assumptions=tuple(facts["assumptions"]),
+                seeded=facts["seeded"],
+                version=facts["version"],
+                digest=facts["digest"],
+            )
+            stated = (facts["spent"], facts["epsilon"])
+            found = promise.to_dict()
+        except KeyError as error:
+            raise FormatError(f"the guarantee is damaged: the field {error} is missing") from None
+        except (TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, DiscreetError) as error:
+            raise FormatError(f"the guarantee is damaged: {error}") from None
+        unknown = sorted(set(map(str, facts)) - set(found))
+        if unknown:
+            raise FormatError(f"the guarantee is damaged: unknown fields {unknown}")
+        if stated != (found["spent"], found["epsilon"]):
+            raise FormatError(
+                f"the guarantee does not add up: it states {stated[0]} (epsilon {stated[1]}), "
+                f"its ledger adds up to {found['spent']} (epsilon {found['epsilon']})"
+            )
+        return promise
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A read-only mapping cannot be pickled, and what comes out of a pickle should be checked like a file.
+        return Guarantee.from_dict, (self.to_dict(),)
+
+    def seal(self, payload: Payload) -> Guarantee:
+        """Return this guarantee with a digest over itself and the artifact's payload.
+
+        Parameters
+        ----------
+        payload : bytes or iterable of buffers
+            The artifact in a fixed form, whole or in pieces. How it is cut into pieces does not matter, so a large one
+            need not be held a second time.
+
+        Examples
+        --------
+        >>> promise = Guarantee("syntactic", parameters={"k": 10}).seal(b"the released table")
+        >>> promise.verify(b"the released table"), promise.verify(b"another table")
+        (True, False)
+        >>> promise.verify([b"the released ", b"table"])
+        True
+        """
+        return replace(self, digest=self._digest(payload))
+
+    def verify(self, payload: Payload) -> bool:
+        """Tell whether guarantee and payload are those that were sealed."""
+        return self.digest is not None and self.digest == self._digest(payload)
+
+    def _digest(self, payload: Payload) -> str:
+        facts = {k: v for k, v in self.to_dict().items() if k != "digest"}
+        head = json.dumps(facts, sort_keys=True, separators=(",", ":")).encode()
+        digest = hashlib.sha256(len(head).to_bytes(8, "big") + head)
+        whole = isinstance(payload, (bytes, bytearray, memoryview)) or not isinstance(payload, Iterable)
+        pieces: Iterable[Any] = (payload,) if whole else payload
+        for piece in pieces:  # one by one: joining a large payload would copy it
+            try:
+                digest.update(piece)
+            except (TypeError, ValueError, BufferError):
+                raise InvalidType("payload", type(piece), "bytes, or an iterable of buffers", 'b"..."') from None
+        return "sha256:" + digest.hexdigest()
+
+    def __str__(self) -> str:
+        sentences = [self._promise(), f"The unit of privacy is {self.unit}."]
+        if self.ledger:
+            sentences.append(f"It was spent on {'; '.join(_line_text(x) for x in self.ledger)}.")
+        if self.assumptions:
+            sentences.append(f"It assumes that {'; '.join(self.assumptions)}.")
+        if self.seeded:
+            sentences.append("THE NOISE WAS SEEDED: this release can be undone and must not be published.")
+        elif self.ledger:
+            sentences.append("The noise was drawn from the operating system's entropy.")
+        sentences.append(f"Made by Discreet {self.version}" + (f", sealed {self.digest}." if self.digest else "."))
+        return " ".join(sentences)
+
+    def _promise(self) -> str:
+        epsilon = self.epsilon
+        if epsilon is None:
+            # An anonymous table keeps its other facts beside what it satisfies.
+            kept = self.parameters.get("required", self.parameters)
+            stated = ", ".join(f"{k} = {_rule_text(v)}" for k, v in kept.items() if v is not None)
+            sampled = self.parameters.get("output") == "sample"
+            head = "The rows were drawn from a table that satisfies" if sampled else "This table satisfies"
+            together = _together_text(self.parameters.get("earlier_releases"))
+            kept_columns = self.parameters.get("kept")
+            if not kept_columns:
+                return f"{head} {stated or 'no stated property'}{together}; it promises no differential privacy."
+            known = ", ".join(map(str, self.parameters.get("quasi_identifiers", ())))
+            where = f" in the columns that were generalised ({known}) only" if stated and known else ""
+            return (
+                f"{head} {stated or 'no stated property'}{where}{together}; it promises no differential privacy. "
+                f"{kept_text(kept_columns)}"
+            )
+        if math.isinf(epsilon):
+            return "This release carries NO privacy guarantee (epsilon is infinite)."
+        if epsilon == 0:
+            return "This release has spent nothing: it is the same whatever the data are."
+        name = f"{_up(epsilon)}-differential privacy"
+        if self.delta:
+            name = f"({_up(epsilon)}, {self.delta:.3g})-differential privacy"
+        factor = f"{math.exp(epsilon):.4g}" if epsilon < 700 else "a number beyond all bounds"
+        slack = f", up to a probability of {self.delta:.3g}" if self.delta else ""
+        return (
+            f"This release satisfies {name} in the {self.model} model (neighbours: {self.neighbours}): no outcome is "
+            f"more than e^{_up(epsilon)} = {factor} times as likely for one neighbour as for the other{slack}."
+        )
+
+
+def kept_text(kept: Mapping[str, Any]) -> str:
+    """Say which columns an anonymous table passes on as they are, and what that costs.
+
+    Examples
+    --------
+    >>> kept_text({"columns": ["hours", "weight"], "k": 1, "unique": 0.995})
+    'Columns hours, weight were passed on as they are: if they are known too, the smallest group is 1 and 99.5 % of \
+the rows are unique.'
+    """
+    names = [str(name) for name in kept["columns"]]
+    were = f"Column {names[0]} was" if len(names) == 1 else f"Columns {', '.join(names)} were"
+    told = "it is" if len(names) == 1 else "they are"
+    if "k" not in kept:
+        return f"{were} passed on as {told}."
+    share = 100 * float(kept["unique"])
+    # Rounded up, and never to all or to none where it is not so.
+    shown = "no row is" if not share else "all rows are" if share == 100 else f"{_share_text(share)} % of the rows are"
+    return f"{were} passed on as {told}: if {told} known too, the smallest group is {kept['k']} and {shown} unique."
+
+
+def _share_text(share: float) -> str:
+    return "more than 99.9" if share > 99.9 else "less than 0.1" if share < 0.1 else f"{math.ceil(share * 10) / 10:g}"
+
+
+def _together_text(earlier: Any) -> str:
+    """Say what a table keeps beside earlier ones, of which so many were named."""
+    if not earlier:
+        return ""
+    others = "the earlier release" if earlier == 1 else f"the {earlier} earlier releases"
+    return f", and so does every group of its rows that can be told apart with the help of {others}"
+
+
+def _rule_text(value: Any) -> str:
+    """Write what a syntactic rule asks for: a number, or a number and how it is meant."""
+    if not isinstance(value, Mapping):
+        return str(value)
+    amounts = [str(v) for k, v in value.items() if k in ("least", "most")]
+    notes = [str(v) if k == "kind" else f"{k} = {v}" for k, v in value.items() if k not in ("least", "most")]
+    return " ".join(amounts) + (f" ({', '.join(notes)})" if notes else "")
+
+
+def _line_text(line: Line) -> str:
+    text = f"{line.label} {float(line.amount):.6g}"
+    if not line.parts:
+        return text + (" (one price over disjoint cells)" if line.kind == "parallel" else "")
+    joint = "the dearest of" if line.kind == "parallel" else "the sum of"
+    return f"{text} ({joint} {', '.join(_line_text(x) for x in line.parts)})"
+
+
+def _line_to_dict(line: Line) -> dict[str, Any]:
+    facts: dict[str, Any] = {"label": line.label, "amount": str(line.amount), "kind": line.kind}
+    if line.parts:
+        facts["parts"] = [_line_to_dict(x) for x in line.parts]
+    return facts
+
+
+def _line_from_dict(facts: Mapping[str, Any]) -> Line:
+    amount: Exact = math.inf if facts["amount"] == "inf" else Fraction(facts["amount"])
+    kind: Kind = checks.choice("kind", facts["kind"], KINDS)
+    parts = tuple(_line_from_dict(x) for x in facts.get("parts", ()))
+    if not isinstance(facts["label"], str) or amount <= 0 or (parts and add_up(parts, kind) != amount):
+        raise FormatError("a ledger line does not add up")
+    return Line(facts["label"], amount, kind, parts)
+
+
+def _domain_to_dict(domain: Domain) -> dict[str, Any]:
+    facts = {"named": domain.named, "columns": domain.to_dict()}
+    # Left out where nothing was said, so that the seals of earlier artifacts hold.
+    return facts if domain.unit is None else {**facts, "unit": domain.unit}
+
+
+def _domain_from_dict(facts: Mapping[str, Any]) -> Domain:
+    unknown = sorted(set(map(str, facts)) - {"named", "columns", "unit"})
+    if unknown:
+        raise FormatError(f"the guarantee is damaged: unknown fields {unknown} of the domain")
+    domain = Domain(facts["columns"], unit=facts.get("unit"))
+    return domain if facts["named"] else Domain._of(domain.columns, named=False, unit=domain.unit)
+
+
+def _up(number: float) -> str:
+    """Write a budget with six digits, never less than it is."""
+    text = f"{number:.6g}"
+    return text if float(text) >= number else f"{number * (1 + 1e-5):.6g}"
+
+
+def _edge(number: float) -> float | str:
+    return "inf" if math.isinf(number) else float(number)
+
+
+def _plain(name: str, value: Any) -> Any:
+    try:
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError):
+        raise InvalidType(
+            name, type(value).__name__, "plain data (text, finite numbers, lists)", f"{name}={{'k': 10}}"
+        ) from None

@@ -1,0 +1,75 @@
+"""Numba's compiler with its type kept: a jitted function has the signature it is written with.
+
+Numba keeps machine code on disk and looks only at a kernel's own file to see whether it is stale, not at the files of
+what is compiled into it. So the machine code lies in the user's cache folder, under a name that follows from the
+version, the text of the kernel's module and the texts of the kernels it calls. Nothing is written
+into the installation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+from numba import njit
+
+from discreet._version import __version__
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: The name of a module with kernels, and what its machine code depends on.
+_TEXTS: dict[str, str] = {}
+
+
+def _cache_folder() -> Path:
+    """Return the folder in which this user's programs keep what can be made again."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
+    elif sys.platform == "darwin":
+        base = "~/Library/Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "discreet"
+
+
+def _kernel_text(module: str, names: dict[str, Any]) -> str:
+    """Return a digest of a module's text and of the kernels and constants it has imported so far."""
+    if module not in _TEXTS:
+        texts = [__version__, module]
+        file = names.get("__file__")
+        if file is not None:
+            texts.append(hashlib.sha256(Path(file).read_bytes()).hexdigest())
+        for name, value in sorted(names.items()):
+            home = getattr(getattr(value, "py_func", None), "__module__", None)
+            if home is not None and home != module:
+                texts.append(_TEXTS.get(home, home))
+            elif isinstance(value, (int, float, tuple)) and name.isupper():
+                texts.append(f"{name}={value!r}")
+        _TEXTS[module] = hashlib.sha256("\n".join(texts).encode()).hexdigest()
+    return _TEXTS[module]
+
+
+def jit(function: F) -> F:
+    """Compile a kernel on its first call, keep the machine code on disk, and run it without the interpreter's lock."""
+    given = numba.config.CACHE_DIR
+    # Numba chooses the place when a function is decorated, so other packages' kernels stay where they were.
+    if not given:
+        text = _kernel_text(function.__module__, function.__globals__)
+        numba.config.CACHE_DIR = str(_cache_folder() / f"kernels-{text[:24]}")
+    try:
+        return cast(F, njit(function, cache=True, nogil=True))
+    except (RuntimeError, OSError):
+        return cast(F, njit(function, nogil=True))  # no folder can be written to: compiled anew in every process
+    finally:
+        numba.config.CACHE_DIR = given
+
+
+def inlined(function: F) -> F:
+    """Compile a helper into the kernels that call it."""
+    _kernel_text(function.__module__, function.__globals__)
+    return cast(F, njit(function, inline="always"))

@@ -1,0 +1,345 @@
+"""The ledger: every touch of the data is written down and paid for, in exact rational arithmetic.
+
+Composition. Steps on the same rows add up (*sequential*). Steps on disjoint parts of the rows cost only the
+dearest part (*parallel*), because adding or removing one row changes one part; this holds for the add-or-remove
+relation, and for parts that are fixed in advance or were made by a step that was itself paid for. Both may be
+nested. The budget of a later step may depend on earlier *outputs*, as long as no path overspends
+(spec partition-synopsis 2.1), which is what the ledger enforces.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from discreet.core import checks
+from discreet.core.checks import Budget, Exact
+from discreet.core.zcdp import zcdp_to_epsilon
+from discreet.errors import BudgetExceeded, InvalidArgument, InvalidType
+
+Kind = Literal["sequential", "parallel"]
+KINDS: tuple[Kind, ...] = ("sequential", "parallel")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a ledger: a step, or a group of steps with its composition.
+
+    Attributes
+    ----------
+    label : str
+        What the budget was spent on.
+    amount : Fraction or inf
+        What it cost: as given for a step; the sum (sequential) or the maximum (parallel) of the parts for a group.
+    kind : {"sequential", "parallel"}
+        For a step, "parallel" says that the one price covers many disjoint cells.
+    parts : tuple of Line
+        The steps of a group; empty for a step.
+
+    Examples
+    --------
+    >>> Line("count", Fraction(1, 4))
+    Line(label='count', amount=Fraction(1, 4), kind='sequential', parts=())
+    """
+
+    label: str
+    amount: Exact
+    kind: Kind = "sequential"
+    parts: tuple[Line, ...] = ()
+
+    def walk(self, depth: int = 0) -> Iterator[tuple[int, Line]]:
+        """Yield this line and those below it with their depth."""
+        yield depth, self
+        for part in self.parts:
+            yield from part.walk(depth + 1)
+
+
+def add_up(lines: Sequence[Line], kind: Kind = "sequential") -> Exact:
+    """Add lines up afresh from the steps alone, as an auditor would.
+
+    Examples
+    --------
+    >>> add_up([Line("a", Fraction(1, 4)), Line("b", Fraction(1, 2))])
+    Fraction(3, 4)
+    >>> add_up([Line("a", Fraction(1, 4)), Line("b", Fraction(1, 2))], "parallel")
+    Fraction(1, 2)
+    """
+    amounts = [add_up(x.parts, x.kind) if x.parts else x.amount for x in lines]
+    total: Exact = Fraction(0)
+    for amount in amounts:
+        total = total + amount if kind == "sequential" else max(total, amount)
+    return total
+
+
+class Scope:
+    """A place to spend from: the ledger itself or a group within it. See `Ledger`."""
+
+    def __init__(self, ledger: Ledger | None, parent: Scope | None, label: str, kind: Kind) -> None:
+        self._ledger: Ledger = ledger if ledger is not None else self  # type: ignore[assignment]
+        self._parent, self._label, self._kind = parent, label, kind
+        self._total: Exact = Fraction(0)
+        self._parts: list[Line | Scope] = []
+        self._members: set[str] = set()
+
+    def spend(self, label: str, epsilon: Any = None, kind: Kind = "sequential", *, rho: Any = None) -> Exact:
+        """Charge one step, before it touches the data.
+
+        Parameters
+        ----------
+        label : str
+            What the budget is for.
+        epsilon : float or Fraction
+            Its price, if the step is ε-differentially private. In a zCDP ledger it is charged as ρ = ε²/2.
+        kind : {"sequential", "parallel"}
+            "parallel" notes that the one price covers disjoint cells. (To charge disjoint parts at different prices,
+            open a `parallel` group.)
+        rho : float or Fraction
+            The price of a ρ-zCDP step; zCDP ledgers only.
+
+        Returns
+        -------
+        Fraction or inf
+            The exact price to use in the mechanism, in the unit it was given in: ``scale = 1 / spend(...)``.
+
+        Raises
+        ------
+        BudgetExceeded
+            If the ledger does not hold that much. Nothing is charged then.
+        InvalidArgument
+            If a parallel group has a member of this name already.
+        """
+        kind = checks.choice("kind", kind, KINDS)
+        price, amount = self._price(label, epsilon, rho)
+        with self._ledger._lock:
+            self._check_new(label)
+            for place, total in self._after(label, amount):
+                place._total = total
+            self._append(label, Line(label, amount, kind))
+        return price
+
+    def check(self, label: str, epsilon: Any = None, *, rho: Any = None) -> None:
+        """Raise what `spend` with these arguments would, without charging anything.
+
+        For a method that has to look at the *form* of its data (type, shape) first: it checks, looks, spends.
+        """
+        _, amount = self._price(label, epsilon, rho)
+        with self._ledger._lock:
+            self._check_new(label)
+            self._after(label, amount)
+
+    def _price(self, label: str, epsilon: Any, rho: Any) -> tuple[Exact, Exact]:
+        """Return what a step costs as given, and in the ledger's unit."""
+        _check_label(label)
+        if (epsilon is None) == (rho is None):
+            raise InvalidArgument("epsilon", epsilon, "given, or rho, but not both", 'spend("count", 0.1)')
+        if rho is not None:
+            if self._ledger.unit == "epsilon":
+                raise InvalidArgument("rho", rho, "left out in a pure epsilon ledger", "Ledger(rho=0.5, delta=1e-6)")
+            price = checks.budget("rho", rho)
+            return price, price
+        price = checks.budget("epsilon", epsilon)
+        return price, price if self._ledger.unit == "epsilon" else price * price / 2
+
+    def _after(self, label: str, amount: Exact) -> list[tuple[Scope, Exact]]:
+        """Return what the groups from here to the root would cost after a step; raise if that is too much."""
+        totals: list[tuple[Scope, Exact]] = []
+        place: Scope | None = self
+        grown, added = amount, amount  # the member that grows: what it costs then, and how much that is more
+        while place is not None:
+            total = place._total + added if place._kind == "sequential" else max(place._total, grown)
+            # An infinite total cannot grow, and inf - inf is undefined.
+            added = total - place._total if place._total != math.inf else Fraction(0)
+            grown = total
+            totals.append((place, total))
+            place = place._parent
+        if totals[-1][0] is not self._ledger:
+            raise InvalidType("scope", self, "a group opened on its ledger", "ledger.parallel(...)")
+        limit = self._ledger._limit
+        if grown > limit:
+            left = limit - self._ledger._total
+            raise BudgetExceeded(
+                f"{label!r} needs {self._ledger.unit} {_short(amount)} but only {_short(left)} of {_short(limit)} "
+                "is left; spend less or open a larger ledger"
+            )
+        return totals
+
+    def sequential(self, label: str) -> Scope:
+        """Open a group whose steps add up."""
+        return self._open(label, "sequential")
+
+    def parallel(self, label: str) -> Scope:
+        """Open a group whose members work on disjoint rows: it costs as much as its dearest member.
+
+        Members are told apart by their labels. A label that comes again is refused: if it meant the same rows, the
+        second step would seem to cost nothing.
+
+        Examples
+        --------
+        >>> ledger = Ledger(epsilon=1)
+        >>> with ledger.parallel("by region") as regions:
+        ...     for name, price in [("north", 0.25), ("south", 0.5)]:
+        ...         with regions.sequential(name) as region:
+        ...             _ = region.spend("count", price)
+        >>> ledger.remaining
+        0.5
+        """
+        return self._open(label, "parallel")
+
+    def _open(self, label: str, kind: Kind) -> Scope:
+        _check_label(label)
+        scope = Scope(self._ledger, self, label, kind)
+        with self._ledger._lock:
+            self._check_new(label)
+            self._append(label, scope)
+        return scope
+
+    def _check_new(self, label: str) -> None:
+        """Refuse a second member of the same name in a parallel group: disjoint rows have names of their own."""
+        if self._kind == "parallel" and label.strip() in self._members:
+            raise InvalidArgument(
+                "label",
+                label,
+                f"new in the parallel group {self._label!r}, whose members are on disjoint rows",
+                "a label of its own for other rows, or one sequential group for several steps on the same rows",
+            )
+
+    def _append(self, label: str, part: Line | Scope) -> None:
+        self._parts.append(part)
+        self._members.add(label.strip())
+
+    def __copy__(self) -> Scope:
+        raise InvalidType("ledger", self, "one and the same: a copy could spend its budget again", "one Ledger")
+
+    def __reduce__(self) -> Any:
+        return self.__copy__()
+
+    def __enter__(self) -> Scope:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    @property
+    def spent(self) -> Budget:
+        """What this group has cost so far."""
+        return Budget(self._total)
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """What was spent here, in order."""
+        return tuple(
+            x if isinstance(x, Line) else Line(x._label, x._total, x._kind, x.lines)
+            for x in list(self._parts)
+            if isinstance(x, Line) or x._total > 0
+        )
+
+
+class Ledger(Scope):
+    """A privacy budget and the record of what it was spent on.
+
+    Parameters
+    ----------
+    epsilon : float or Fraction
+        Budget of a pure ε ledger. Floats are read as written: ``0.1`` is exactly 1/10. ``math.inf`` is a run without
+        privacy, and the guarantee says so.
+    rho, delta : float or Fraction
+        Instead of ``epsilon``: budget of a zCDP ledger, and the δ at which `epsilon` is stated.
+
+    Examples
+    --------
+    >>> ledger = Ledger(epsilon=1.0)
+    >>> price = ledger.spend("count", 0.25)
+    >>> ledger.remaining
+    0.75
+    >>> print(ledger)
+    step       composition   epsilon
+    count      sequential       0.25
+    spent                       0.25
+    remaining                   0.75
+    """
+
+    def __init__(self, epsilon: Any = None, *, rho: Any = None, delta: Any = None) -> None:
+        if (epsilon is None) == (rho is None):
+            raise InvalidArgument("epsilon", epsilon, "given, or rho with delta, but not both", "Ledger(epsilon=1.0)")
+        if (rho is None) != (delta is None):
+            raise InvalidArgument(
+                "delta", delta, "given together with rho and only then", "Ledger(rho=0.5, delta=1e-6)"
+            )
+        super().__init__(None, None, "ledger", "sequential")
+        self._lock = threading.Lock()
+        self._unit: Literal["epsilon", "rho"] = "epsilon" if rho is None else "rho"
+        self._limit = checks.budget(self._unit, epsilon if rho is None else rho)
+        self._delta = None if delta is None else checks.probability("delta", delta)
+
+    @property
+    def unit(self) -> Literal["epsilon", "rho"]:
+        """What the ledger counts in."""
+        return self._unit
+
+    @property
+    def total(self) -> Budget:
+        """The budget the ledger was opened with."""
+        return Budget(self._limit)
+
+    @property
+    def remaining(self) -> Budget:
+        """What is left of it."""
+        return Budget(math.inf if self._limit == math.inf else self._limit - self._total)
+
+    @property
+    def delta(self) -> float:
+        """The δ of the guarantee; 0 for a pure ε ledger."""
+        return 0.0 if self._delta is None else float(self._delta)
+
+    @property
+    def epsilon(self) -> float:
+        """The ε that the spent budget amounts to, at `delta`."""
+        return self.spent if self._delta is None else zcdp_to_epsilon(self.spent, self._delta)
+
+    def split(self, *weights: Any) -> tuple[Fraction, ...]:
+        """Divide what remains in the given proportions, exactly.
+
+        Examples
+        --------
+        >>> Ledger(epsilon=0.1).split(1, 2)
+        (Fraction(1, 30), Fraction(1, 15))
+        """
+        if not weights:
+            raise InvalidArgument("weights", weights, "at least one positive number", "split(1, 2)")
+        shares = [checks.positive("weights", w, fix="split(1, 2)") for w in weights]
+        rest = self.remaining.exact
+        if isinstance(rest, float):
+            raise InvalidArgument("weights", weights, "used with a finite budget only", "Ledger(epsilon=1.0)")
+        return tuple(rest * w / sum(shares) for w in shares)
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Return the readable table: step, composition, cost; groups indented."""
+        body = [
+            ("  " * depth + line.label, line.kind, _short(line.amount))
+            for top in self.lines
+            for depth, line in top.walk()
+        ]
+        return [*body, ("spent", "", _short(self._total)), ("remaining", "", _short(self.remaining.exact))]
+
+    def __str__(self) -> str:
+        table = [("step", "composition", self.unit), *self.rows()]
+        widths = [max(len(row[i]) for row in table) for i in range(3)]
+        return "\n".join(f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c:>{widths[2]}}".rstrip() for a, b, c in table)
+
+    def __repr__(self) -> str:
+        return f"<Ledger {self.unit}: {_short(self._total)} of {_short(self._limit)} spent>"
+
+
+def _check_label(label: object) -> None:
+    if not isinstance(label, str):
+        raise InvalidType("label", label, "text saying what the budget is for", '"count"')
+    if not label.strip():
+        raise InvalidArgument("label", label, "text saying what the budget is for", '"count"')
+
+
+def _short(amount: Exact) -> str:
+    return f"{float(amount):.6g}"

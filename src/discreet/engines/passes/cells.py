@@ -1,0 +1,194 @@
+"""Cell maps: which cell of a public partition a row falls into.
+
+A map is a small frozen object without any data in it, so it can be pickled to another process or another
+machine. An engine asks three things of it (`CellMap`): the columns it needs, how many cells it has, and the cell
+numbers of a batch of coordinates. Cells are those of spec `partition-synopsis.md`, 9.1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+
+from discreet.core import checks
+from discreet.core.domain import Categorical, Column, Domain, FloatArray
+from discreet.engines.passes.kernels import IntArray, append_axis, drop_missing
+from discreet.errors import InvalidArgument, InvalidType, SchemaError
+
+
+@runtime_checkable
+class CellMap(Protocol):
+    """What an engine needs to know of a cell map.
+
+    Examples
+    --------
+    >>> isinstance(GridMap(Domain({"age": (0, 120)}), 12), CellMap)
+    True
+    """
+
+    @property
+    def domain(self) -> Domain:
+        """The columns the map needs, with their bounds and rules for missing values."""
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells, occupied or not."""
+
+    def ids(self, columns: Sequence[FloatArray]) -> IntArray:
+        """Return the cell of each row, -1 for a dropped one, from one coordinate array a column."""
+
+
+@dataclass(frozen=True)
+class GridMap:
+    """A grid of equal cells on every axis.
+
+    A value x on an axis with m parts falls into cell ``clamp(floor((x - low) / (high - low) * m), 0, m - 1)``;
+    values beyond the bounds, infinite ones too, into the first or last cell. Where the column's rule for missing
+    values is "own", the axis has one more cell, the last, for them; where it is "drop", the row has no cell.
+    Cells are numbered with the first column as the most significant digit, as `numpy.ravel_multi_index` does.
+
+    Parameters
+    ----------
+    domain : Domain
+        The columns of the grid.
+    parts : int or sequence of int
+        Parts per axis; one number holds for all. A categorical axis has one cell a category: for it a single
+        number does not count, and in a sequence the entry is that number of categories or None.
+
+    Examples
+    --------
+    >>> grid = GridMap(Domain({"age": (0, 120), "sex": ["f", "m"]}), 12)
+    >>> grid.shape, grid.n_cells
+    ((12, 2), 24)
+    >>> grid.ids([np.array([35.0, np.nan]), np.array([1.5, 0.5])]).tolist()
+    [7, -1]
+    """
+
+    domain: Domain
+    parts: tuple[int, ...]
+
+    def __init__(self, domain: Domain, parts: Any) -> None:
+        if not isinstance(domain, Domain):
+            raise InvalidType("domain", type(domain), "a Domain", 'domain=Domain({"age": (0, 120)})')
+        if isinstance(parts, (list, tuple, np.ndarray)):
+            if len(parts) != len(domain):
+                raise InvalidArgument("parts", len(parts), f"one number or {len(domain)} of them", "parts=16")
+            chosen = tuple(_parts(f"parts[{i}]", p, c) for i, (p, c) in enumerate(zip(parts, domain, strict=True)))
+        else:
+            number = checks.whole("parts", parts, low=1)
+            chosen = tuple(len(c.categories) if isinstance(c, Categorical) else number for c in domain.columns)
+        object.__setattr__(self, "domain", domain)
+        object.__setattr__(self, "parts", chosen)
+        if self.n_cells >= 2**63:
+            raise InvalidArgument(
+                "parts", chosen, "a grid of fewer than 2**63 cells", "fewer parts per axis or fewer columns"
+            )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the grid, in order."""
+        return self.domain.names
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Cells per axis, the one for missing values included."""
+        return tuple(p + _own(c) for p, c in zip(self.parts, self.domain, strict=True))
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells, occupied or not."""
+        return math.prod(self.shape)
+
+    def ids(self, columns: Sequence[FloatArray]) -> IntArray:
+        """Return the cell of each row, -1 for a dropped one.
+
+        Parameters
+        ----------
+        columns : sequence of float arrays
+            The coordinates, one array a column of the domain, NaN where a value is missing.
+
+        Examples
+        --------
+        >>> GridMap(Domain({"age": (0, 120)}), 4).ids([np.array([-5.0, 30.0, 1e9])]).tolist()
+        [0, 1, 3]
+        """
+        if len(columns) != len(self.domain):
+            raise SchemaError(f"a grid over {', '.join(self.names[:8])} needs {len(self.domain)} columns")
+        ids = np.zeros(len(columns[0]), dtype=np.int64)
+        for x, column, parts in zip(columns, self.domain, self.parts, strict=True):
+            append_axis(ids, x, column.low, column.high - column.low, parts, _own(column))
+        return ids
+
+    def boxes(self, cells: Any) -> tuple[FloatArray, FloatArray]:
+        """Return the real bounds of cells, for publication.
+
+        Parameters
+        ----------
+        cells : array of int
+            Cell numbers.
+
+        Returns
+        -------
+        lower, upper : array of shape (cells, columns)
+            Opposite corners. NaN on an axis where the cell is the one for missing values.
+
+        Examples
+        --------
+        >>> lower, upper = GridMap(Domain({"age": (0, 120), "sex": ["f", "m"]}), 12).boxes([7])
+        >>> lower.tolist(), upper.tolist()
+        ([[30.0, 1.0]], [[40.0, 2.0]])
+        """
+        flat = np.asarray(cells)
+        if flat.ndim != 1 or (flat.size and flat.dtype.kind not in "iu"):
+            raise InvalidType("cells", type(cells), "a one-dimensional array of cell numbers", "cells=[0, 1]")
+        if flat.size and (flat.min() < 0 or flat.max() >= self.n_cells):
+            raise InvalidArgument("cells", "others", f"cell numbers from 0 to {self.n_cells - 1}", "cells=[0]")
+        rest = flat.astype(np.int64)
+        index = np.empty((flat.size, len(self.shape)))
+        for axis in range(len(self.shape) - 1, -1, -1):
+            rest, index[:, axis] = np.divmod(rest, self.shape[axis])
+        parts = np.array(self.parts, dtype=np.float64)
+        index[index >= parts] = np.nan
+        low, width = self.domain.low, self.domain.high - self.domain.low
+        return low + index * width / parts, low + (index + 1) * width / parts
+
+
+@dataclass(frozen=True)
+class RowMap:
+    """A single cell for all rows that any grid over the domain would count: those that no missing value drops.
+
+    Examples
+    --------
+    >>> RowMap(Domain({"age": (0, 120)})).ids([np.array([35.0, np.nan, np.inf])]).tolist()
+    [0, -1, 0]
+    """
+
+    domain: Domain
+    n_cells: ClassVar[int] = 1
+
+    def ids(self, columns: Sequence[FloatArray]) -> IntArray:
+        """Return 0 for a row that counts, -1 for a dropped one."""
+        ids = np.zeros(len(columns[0]), dtype=np.int64)
+        for x, column in zip(columns, self.domain, strict=True):
+            if not _own(column):
+                drop_missing(ids, x)
+        return ids
+
+
+def _own(column: Column) -> bool:
+    return column.missing == "own"
+
+
+def _parts(label: str, value: object, column: Column) -> int:
+    if not isinstance(column, Categorical):
+        return checks.whole(label, value, low=1)
+    size = len(column.categories)
+    if value is not None and checks.whole(label, value, low=1) != size:
+        raise InvalidArgument(
+            label, value, f"{size}, the number of categories of column {column.name!r}", f"{label}=None"
+        )
+    return size

@@ -1,0 +1,155 @@
+"""One pass over rows: whole numbers, added up by key. The unit of work that all engines share.
+
+A pass is a small picklable object without any data in it. It is started once for a batch of rows, a thread, a row group
+or a partition of a cluster; what the pieces gathered is added up. The numbers are whole, so neither the pieces nor
+their order change the sum, and a piece that is lost is done again without a trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from discreet.core.domain import Domain, FloatArray
+from discreet.engines.passes.cells import CellMap
+from discreet.engines.passes.counts import Tally
+from discreet.engines.passes.kernels import IntArray, merge_sparse
+
+
+class Keyed:
+    """Whole numbers by key: raw counts or sums, as sensitive as the rows.
+
+    Parameters
+    ----------
+    keys : array of int
+        Ascending.
+    values : array of int, shape (width, keys)
+        The numbers of each key.
+
+    Examples
+    --------
+    >>> one, two = Keyed(np.array([1, 4]), np.array([[10, 20]])), Keyed(np.array([4]), np.array([[5]]))
+    >>> both = one + two
+    >>> both.keys.tolist(), both.values.tolist()
+    ([1, 4], [[10, 25]])
+    """
+
+    __slots__ = ("keys", "values")
+
+    def __init__(self, keys: IntArray, values: IntArray) -> None:
+        self.keys, self.values = keys, values
+
+    @classmethod
+    def of(cls, keys: IntArray, values: IntArray) -> Keyed:
+        """Sort keys that come once each, in any order."""
+        order = np.argsort(keys, kind="stable")
+        return cls(keys[order], values[:, order])
+
+    def __add__(self, other: Keyed) -> Keyed:
+        if not len(other.keys):
+            return self
+        if not len(self.keys):
+            return other
+        if len(self.values) == 1:
+            keys, counts = merge_sparse(self.keys, self.values[0], other.keys, other.values[0])
+            return Keyed(keys, counts[np.newaxis])
+        return Keyed(*merge([(self.keys, self.values), (other.keys, other.values)]))
+
+    def __repr__(self) -> str:
+        return "Keyed()"  # what is in it must not be shown
+
+
+def merge(parts: Sequence[tuple[IntArray, IntArray]]) -> tuple[IntArray, IntArray]:
+    """Add up tables whose columns belong to keys, each of its own, ascending.
+
+    Examples
+    --------
+    >>> keys, table = merge([(np.array([2]), np.array([[1]])), (np.array([0, 2]), np.array([[7, 8]]))])
+    >>> keys.tolist(), table.tolist()
+    ([0, 2], [[7, 9]])
+    """
+    keys, places = np.unique(np.concatenate([k for k, _ in parts]), return_inverse=True)
+    table = np.zeros((len(parts[0][1]), keys.size), np.int64)
+    start = 0
+    for found, part in parts:
+        table[:, places[start : start + found.size]] += part  # keys of a part are distinct
+        start += found.size
+    return keys, table
+
+
+class Adder(Protocol):
+    """What a pass has gathered so far, in one place."""
+
+    def add(self, prepared: Any) -> None:
+        """Take in a batch that the pass has prepared."""
+
+    def result(self) -> Keyed:
+        """Return what was gathered."""
+
+
+class Pass(Protocol):
+    """What is asked of the rows."""
+
+    @property
+    def domain(self) -> Domain:
+        """The columns it needs."""
+
+    @property
+    def width(self) -> int:
+        """How many numbers a key has."""
+
+    def prepare(self, columns: list[FloatArray]) -> Any:
+        """Do what can be done with a batch by itself, in any thread."""
+
+    def start(self) -> Adder:
+        """Return an adder that has seen no row."""
+
+
+@dataclass(frozen=True)
+class CountPass:
+    """How many rows fall into each cell of a map.
+
+    Examples
+    --------
+    >>> from discreet.engines.passes.cells import GridMap
+    >>> job = CountPass(GridMap(Domain({"age": (0, 120)}), 4))
+    >>> adder = job.start()
+    >>> adder.add(job.prepare([np.array([35.0, 31.0, 100.0])]))
+    >>> adder.result().values.tolist()
+    [[2, 1]]
+    """
+
+    cell_map: CellMap
+
+    @property
+    def domain(self) -> Domain:
+        """The columns of the map."""
+        return self.cell_map.domain
+
+    @property
+    def width(self) -> int:
+        """One count."""
+        return 1
+
+    def prepare(self, columns: list[FloatArray]) -> IntArray:
+        """Find the cell of every row."""
+        return self.cell_map.ids(columns)
+
+    def start(self) -> Adder:
+        """Return an empty tally."""
+        return _Counting(Tally(self.cell_map.n_cells))
+
+
+@dataclass
+class _Counting:
+    tally: Tally
+
+    def add(self, prepared: IntArray) -> None:
+        self.tally.add(prepared)
+
+    def result(self) -> Keyed:
+        found = self.tally.result()
+        return Keyed(found.cells, found.counts[np.newaxis])

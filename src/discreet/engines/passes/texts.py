@@ -1,0 +1,127 @@
+"""Columns of files as text, batch by batch: what a telemetry client reads. Local privacy needs values, not counts.
+
+CSV, Parquet, and plain text with one value a line. Whatever a column's type, a value is its text, so the same values
+give the same reports from every kind of file. No row causes an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.engines import open as open_table
+from discreet.engines.progress import Meter
+from discreet.engines.tables.encode import arrow_kind
+from discreet.engines.tables.parquet import ParquetTable
+from discreet.errors import DataSourceError, SchemaError
+
+BATCH_SIZE = 2**16
+_LINES = (".txt", ".text", ".lines")
+_BLOCK = 1 << 22
+
+
+def texts(
+    path: str | Path, columns: Sequence[str] = (), *, batch_size: int = BATCH_SIZE, progress: bool | None = None
+) -> Iterator[list[pa.Array]]:
+    """Yield some rows of the asked columns at a time, as Arrow text.
+
+    Parameters
+    ----------
+    path : str or Path
+        A CSV or Parquet file, a folder or pattern of them, or a text file (``.txt``) with one value a line.
+    columns : sequence of str
+        Their names. None given: the file must have one column only. A text file has one, whatever it is called.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "words.txt"
+    ...     _ = file.write_text("cat\\ndog\\n")
+    ...     [batch[0].to_pylist() for batch in texts(file)]
+    [['cat', 'dog']]
+    """
+    if str(path).lower().endswith(_LINES):
+        if len(columns) > 1:
+            raise SchemaError(f"a text file has one column, not {len(columns)}; use CSV or Parquet for more")
+        return _even(_lines(Path(path).expanduser(), progress), batch_size)
+    return _even(_table(path, columns, batch_size, progress), batch_size)
+
+
+def _even(batches: Iterator[list[pa.Array]], size: int) -> Iterator[list[pa.Array]]:
+    """Cut batches to one size, whatever the file's own: a seeded client must not depend on the kind of file."""
+    waiting: list[list[pa.Array]] = []
+    n = 0
+    for batch in batches:
+        waiting.append(batch)
+        n += len(batch[0])
+        if n >= size:
+            whole = [pa.chunked_array(pieces) for pieces in zip(*waiting, strict=True)]
+            for start in range(0, n - n % size, size):
+                yield [column.slice(start, size).combine_chunks() for column in whole]
+            waiting = [[column.slice(n - n % size).combine_chunks() for column in whole]]
+            n %= size
+    if n:
+        yield [pa.chunked_array(pieces).combine_chunks() for pieces in zip(*waiting, strict=True)]
+
+
+def _table(
+    path: str | Path, columns: Sequence[str], batch_size: int, progress: bool | None
+) -> Iterator[list[pa.Array]]:
+    source = open_table(str(path))
+    names = tuple(columns) or source.names
+    if not columns and len(names) != 1:
+        raise SchemaError(f"data has {len(names)} columns; name the one that holds the values: --column NAME")
+    jobs = []
+    for part in source._parts:
+        if any(name not in part.names for name in names):
+            odd = next(name for name in names if name not in part.names)
+            raise SchemaError(f"{part.label} has no column {odd!r}; check the name and the header")
+        places = [part.names.index(name) for name in names]
+        if isinstance(part, ParquetTable):
+            for place in places:
+                kind = part._schema.field(place).type
+                if arrow_kind(kind) == "other":
+                    raise SchemaError(
+                        f"column {part.names[place]!r} of {part.label} has type {kind}; convert it to text"
+                    )
+        jobs.append((part, places))
+    with Meter(sum(part.size() for part, _ in jobs), progress) as meter:
+        for part, places in jobs:
+            for pieces, amount in part.read(places, batch_size):
+                yield [_as_text(piece) for piece in pieces]
+                meter.advance(amount)
+
+
+def _as_text(piece: Any) -> pa.Array:
+    if pa.types.is_dictionary(piece.type):
+        piece = piece.dictionary_decode()
+    if arrow_kind(piece.type) == "text":
+        # Not a checked cast: bytes that are no UTF-8 are a value like any other.
+        return piece.cast(pa.large_binary()).view(pa.large_string())
+    return piece.cast(pa.large_string())
+
+
+def _lines(path: Path, progress: bool | None) -> Iterator[list[pa.Array]]:
+    try:
+        with path.open("rb") as file, Meter(path.stat().st_size, progress) as meter:
+            kept = b""
+            while block := file.read(_BLOCK):
+                body, newline, kept_next = (kept + block).rpartition(b"\n")
+                kept = kept_next
+                meter.advance(len(block))
+                if newline:
+                    yield [_split(body)]
+            if kept:
+                yield [_split(kept)]
+    except OSError as error:
+        raise DataSourceError(f"data: cannot read {str(path)!r} ({error.strerror}); check the path") from None
+
+
+def _split(body: bytes) -> pa.Array:
+    """Cut a block at its line ends; the carriage return of Windows is part of the line end."""
+    lines = body.replace(b"\r\n", b"\n").removesuffix(b"\r").split(b"\n")
+    return pa.array(lines, pa.large_binary()).view(pa.large_string())

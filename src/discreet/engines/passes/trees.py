@@ -1,0 +1,394 @@
+"""Tree maps: which node of a public tree a row falls into, and what trees need to know of the rows in their nodes.
+
+A tree lives on the public grid of spec `partition-synopsis.md`, 9.1: ``2**bits`` equal cells on a numeric axis, one a
+category on a categorical one, and where missing values have a cell of their own, one more at the end. A box is a
+range of cells per axis, a cut a whole number k, and a row goes left of it iff its cell is below k. The part p of G
+of a range [A, B) starts at ``A + floor(p (B - A) / G)``; a range of fewer than G cells has one part a cell.
+
+What is read are sums over rows of whole numbers, so neither batches nor threads nor the order of rows change them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.core.domain import Categorical, Domain, FloatArray
+from discreet.engines.passes import _tree_kernels as kernels
+from discreet.engines.passes.counts import CellCounts, Tally
+from discreet.engines.passes.kernels import IntArray
+from discreet.engines.passes.tally import Keyed
+from discreet.engines.threads import WORKERS
+
+if TYPE_CHECKING:
+    from discreet.engines.source import Source
+
+#: Rows of a block.
+CHUNK = 2**13
+#: A row at the edge of a box is so many units from its middle (`RowCells.spreads`).
+SPREAD_UNITS = 2**8
+#: Cells of rows are kept between passes if they need no more bytes than this.
+MEMORY = 2**30
+
+#: Cells, and ends of boxes in cells: an axis has 2^30 + 1 of them at most. There may be many, so they are kept short.
+Cells: TypeAlias = npt.NDArray[np.int32]
+#: Cells by row and axis, and the node each row has reached.
+Block: TypeAlias = tuple[Cells, npt.NDArray[np.int32]]
+T = TypeVar("T")
+
+
+def grid_parts(domain: Domain, bits: int) -> IntArray:
+    """Return the number of cells of each axis, without the one for missing values."""
+    return np.array([len(c.categories) if isinstance(c, Categorical) else 2**bits for c in domain], np.int64)
+
+
+def grid_cells(domain: Domain, bits: int) -> IntArray:
+    """Return the number of cells of each axis, the one for missing values included."""
+    own = np.array([c.missing == "own" for c in domain], np.int64)
+    return np.asarray(grid_parts(domain, bits) + own)
+
+
+@dataclass(frozen=True, eq=False)
+class TreeMap:
+    """A tree of integer cuts on the public grid, as a cell map.
+
+    Parameters
+    ----------
+    domain : Domain
+        The columns.
+    bits : int
+        A numeric axis has ``2**bits`` cells.
+    axis, first, cut_at, n_cuts : arrays of int, one entry a node
+        The axis a node is cut on (-1: it is not), its first child (the others follow), and its cuts: the ``n_cuts``
+        entries of ``cuts`` from ``cut_at`` on, ascending. Node 0 is the root.
+    cuts : array of int
+        Cells at which a child starts.
+    slot : array of int, one entry a node
+        The number under which rows that end in a node are counted; -1 leaves them out.
+    lower, upper : arrays of int, shape (slots, columns)
+        The boxes of the slots, in cells.
+    key_axis : array of int, one entry a slot
+        The axis along which rows of the slot are told apart, -1 for none.
+    lines : int
+        Into so many parts, and so many cells of the map a slot has.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> import discreet as dc
+    >>> domain = dc.Domain({"age": (0, 120)})
+    >>> halves = replace(TreeMap.root(domain, bits=4), key_axis=np.array([0]), lines=2)
+    >>> halves.ids([np.array([35.0, 70.0, np.nan])]).tolist()
+    [0, 1, -1]
+    """
+
+    domain: Domain
+    bits: int
+    axis: IntArray
+    first: IntArray
+    cut_at: IntArray
+    n_cuts: IntArray
+    cuts: IntArray
+    slot: IntArray
+    lower: Cells
+    upper: Cells
+    key_axis: IntArray
+    lines: int = 1
+
+    @classmethod
+    def root(cls, domain: Domain, bits: int) -> TreeMap:
+        """Return the tree of one node."""
+        none, zero, cells = np.array([-1]), np.array([0]), grid_cells(domain, bits).astype(np.int32)[np.newaxis]
+        return cls(domain, bits, none, none, zero, zero, np.empty(0, np.int64), zero, cells * 0, cells, none)
+
+    @property
+    def n_slots(self) -> int:
+        """Number of nodes whose rows are counted."""
+        return len(self.lower)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells, occupied or not."""
+        return self.n_slots * self.lines
+
+    @cached_property
+    def widths(self) -> Cells:
+        """Widths of the boxes of the slots, in cells."""
+        return self.upper - self.lower
+
+    def ids(self, columns: Sequence[FloatArray]) -> IntArray:
+        """Return the cell of each row, ``slot * lines + line``; -1 for a row that is dropped or in no slot."""
+        n, whole = len(columns[0]), blank(columns)
+        blocks = (encode(self.domain, self.bits, columns, start, whole) for start in range(0, n, CHUNK))
+        return np.concatenate([np.empty(0, np.int64), *(self.block_ids(block) for block in blocks)])
+
+    def block_ids(self, block: Block) -> IntArray:
+        """Walk the rows of a block on to where they end, and return their cells."""
+        self.route(block)
+        out = np.empty(len(block[1]), np.int64)
+        widths = self.widths if self.lines > 1 else self.upper  # not looked at where nothing is told apart
+        kernels.write_ids(*block, self.slot, self.lower, widths, self.key_axis, self.lines, out)
+        return out
+
+    def route(self, block: Block) -> None:
+        """Walk the rows of a block from the nodes they have reached to where they end."""
+        cells, node = block
+        kernels.route(cells, self.axis, self.first, self.cut_at, self.n_cuts, self.cuts, node)
+
+    def boxes(self, slots: Any) -> tuple[FloatArray, FloatArray]:
+        """Return the real bounds of slots; NaN on an axis where a slot holds missing values only."""
+        chosen = np.asarray(slots, np.int64)
+        return real_bounds(self.domain, self.bits, self.lower[chosen], self.upper[chosen])
+
+
+def blank(columns: Sequence[FloatArray]) -> Block:
+    """Return room for the cells of some rows, all of them at the root.
+
+    For a batch at once and by the thread that will let it go, so that what comes later can have the memory.
+    """
+    n = len(columns[0])
+    return np.empty((n, len(columns)), np.int32), np.zeros(n, np.int32)
+
+
+def encode(domain: Domain, bits: int, columns: Sequence[FloatArray], start: int, whole: Block) -> Block:
+    """Fill in and return the block of rows that begins at ``start``, all of them at the root or dropped."""
+    rows = slice(start, start + CHUNK)
+    cells, node = whole[0][rows], whole[1][rows]
+    parts = grid_parts(domain, bits)
+    for j, (x, column) in enumerate(zip(columns, domain, strict=True)):
+        own = column.missing == "own"
+        kernels.fill_cells(x[rows], column.low, column.high - column.low, parts[j], own, cells[:, j], node)
+    return cells, node
+
+
+def real_bounds(domain: Domain, bits: int, lower: Cells, upper: Cells) -> tuple[FloatArray, FloatArray]:
+    """Return the coordinates of boxes given in cells, for publication."""
+    reals = np.empty(lower.shape), np.empty(upper.shape)
+    columns = zip(grid_parts(domain, bits), domain.low, domain.high, strict=True)
+    for j, (parts, low, high) in enumerate(columns):  # axis by axis: there may be many boxes
+        missing = lower[:, j] >= parts
+        for ends, cells in zip(reals, (lower[:, j], upper[:, j]), strict=True):
+            ends[:, j] = np.where(cells >= parts, high, low + cells * (high - low) / parts)
+            ends[missing, j] = np.nan
+    return reals
+
+
+class TreeAdder:
+    """What the passes of a tree share: rows come as coordinates, or as blocks that have reached some node already."""
+
+    def __init__(self, tree_map: TreeMap) -> None:
+        self.tree_map = tree_map
+
+    def add(self, prepared: list[FloatArray]) -> None:
+        """Take in rows that are at the root."""
+        whole = blank(prepared)
+        for start in range(0, len(prepared[0]), CHUNK):
+            self.add_block(encode(self.tree_map.domain, self.tree_map.bits, prepared, start, whole))
+
+    def add_block(self, block: Block) -> None:
+        """Walk the rows of a block on to where they end, and take them in."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class TreePass:
+    """What the passes of a tree share."""
+
+    tree_map: TreeMap
+
+    @property
+    def domain(self) -> Domain:
+        """The columns of the tree."""
+        return self.tree_map.domain
+
+    def prepare(self, columns: list[FloatArray]) -> list[FloatArray]:
+        """Leave the rows as they are."""
+        return columns
+
+
+@dataclass(frozen=True, eq=False)
+class HistogramPass(TreePass):
+    """Count rows by slot, axis and part of the slot's box on that axis.
+
+    Examples
+    --------
+    >>> job = HistogramPass(TreeMap.root(Domain({"age": (0, 120)}), bits=4), 4)
+    >>> adder = job.start()
+    >>> adder.add([np.array([35.0, 70.0])])
+    >>> job.result(adder.result()).tolist()
+    [[[0, 1, 1, 0]]]
+    """
+
+    bins: int
+
+    @property
+    def width(self) -> int:
+        """One count."""
+        return 1
+
+    def start(self) -> Histograms:
+        """Return empty histograms."""
+        return Histograms(self.tree_map, self.bins)
+
+    def result(self, found: Keyed) -> IntArray:
+        """Return counts of shape (slots, axes, bins)."""
+        totals = np.zeros((*self.tree_map.lower.shape, self.bins), np.int64)
+        totals.reshape(-1)[found.keys] = found.values[0]
+        return totals
+
+
+class Histograms(TreeAdder):
+    """The adder of `HistogramPass`."""
+
+    def __init__(self, tree_map: TreeMap, bins: int) -> None:
+        super().__init__(tree_map)
+        widths = tree_map.widths
+        self._boxes = tree_map.lower, widths, np.minimum(widths, bins)
+        self.totals = np.zeros((*widths.shape, bins), np.int64)
+
+    def add_block(self, block: Block) -> None:
+        self.tree_map.route(block)
+        kernels.add_histograms(*block, self.tree_map.slot, *self._boxes, self.totals)
+
+    def result(self) -> Keyed:
+        """Return what was counted; a key is slot, axis and part in one number."""
+        flat = self.totals.reshape(-1)
+        keys = np.flatnonzero(flat)
+        return Keyed(keys, flat[keys][np.newaxis])
+
+
+@dataclass(frozen=True, eq=False)
+class SpreadPass(TreePass):
+    """Count rows by slot, and add up by axis how far they lie from its middle."""
+
+    @property
+    def width(self) -> int:
+        """The count, then the sums axis by axis."""
+        return 1 + len(self.domain)
+
+    def start(self) -> Spreads:
+        """Return empty sums."""
+        return Spreads(self.tree_map)
+
+    def result(self, found: Keyed) -> tuple[IntArray, IntArray]:
+        """Return rows by slot, and sums by slot and axis."""
+        table = np.zeros((self.width, self.tree_map.n_slots), np.int64)
+        table[:, found.keys] = found.values
+        return table[0], table[1:].T
+
+
+class Spreads(TreeAdder):
+    """The adder of `SpreadPass`."""
+
+    def __init__(self, tree_map: TreeMap) -> None:
+        super().__init__(tree_map)
+        self._ends = np.add(tree_map.lower, tree_map.upper, dtype=np.int64)  # may be 2^31
+        self._scale = (SPREAD_UNITS / tree_map.widths).astype(np.float32)
+        self.counts = np.zeros(tree_map.n_slots, np.int64)
+        self.sums = np.zeros(self._ends.shape, np.int64)
+
+    def add_block(self, block: Block) -> None:
+        self.tree_map.route(block)
+        kernels.add_spreads(*block, self.tree_map.slot, self._ends, self._scale, self.counts, self.sums)
+
+    def result(self) -> Keyed:
+        """Return what was added up, by slot."""
+        keys = np.flatnonzero(self.counts)
+        return Keyed(keys, np.vstack([self.counts[np.newaxis], self.sums.T])[:, keys])
+
+
+class RowCells:
+    """The rows of a source as grid cells, for the many passes of a tree that grows. As sensitive as the rows.
+
+    They are read from the source once and kept, half as large as an array of doubles, together with the node each row
+    has reached; where that would need more than ``memory`` bytes they are read again for every pass, and rows on Spark
+    stay there. Maps must come from one growing tree, each pass at nodes not above those of the last; `count` with
+    ``ahead`` leaves the rows where they are.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> domain = dc.Domain({"age": (0, 120)})
+    >>> rows = RowCells(dc.engines.open(np.array([[35.0], [70.0]])), domain, bits=4)
+    >>> rows.histograms(TreeMap.root(domain, bits=4), 4).tolist()
+    [[[0, 1, 1, 0]]]
+    """
+
+    def __init__(self, source: Source, domain: Domain, bits: int, *, memory: int = MEMORY) -> None:
+        self._source, self._domain, self._bits, self._memory = source, domain, bits, memory
+        self._kept: list[Block] | None = None
+        # Rows that are known not to fit are not kept at first either. That is all their number decides.
+        self._distant = source._distant or source._known_rows * 4 * (len(domain) + 1) > memory
+
+    def count(self, tree_map: TreeMap, *, ahead: bool = False) -> CellCounts:
+        """Count rows by cell of a map."""
+        if self._distant:
+            return self._source.count(tree_map)
+        tallies = [Tally(tree_map.n_cells) for _ in range(WORKERS)]
+
+        def use(worker: int, block: Block) -> None:
+            tallies[worker].add(tree_map.block_ids((block[0], block[1].copy()) if ahead else block))
+
+        self._pass(use)
+        total = tallies[0].result()
+        for tally in tallies[1:]:
+            total += tally.result()
+        return total
+
+    def histograms(self, tree_map: TreeMap, bins: int) -> IntArray:
+        """Count rows by slot, axis and part of the slot's box on that axis: shape (slots, axes, bins)."""
+        job = HistogramPass(tree_map, bins)
+        if self._distant:
+            return job.result(self._source._gather(job))
+        adders = [job.start() for _ in range(WORKERS)]
+        self._pass(lambda worker, block: adders[worker].add_block(block))
+        return np.asarray(sum(adder.totals for adder in adders))
+
+    def spreads(self, tree_map: TreeMap) -> tuple[IntArray, IntArray]:
+        """Return the rows of every slot, and by axis how far they lie from its middle, in 256ths of the half width.
+
+        Each row is rounded by itself, to a whole number from 0 to 256.
+        """
+        job = SpreadPass(tree_map)
+        if self._distant:
+            return job.result(self._source._gather(job))
+        adders = [job.start() for _ in range(WORKERS)]
+        self._pass(lambda worker, block: adders[worker].add_block(block))
+        return np.asarray(sum(a.counts for a in adders)), np.asarray(sum(a.sums for a in adders))
+
+    def _pass(self, use: Callable[[int, Block], None]) -> None:
+        if self._kept is not None:
+            _in_threads(use, self._kept)
+            return
+        kept: list[Block] | None = []
+        size = 0
+        for columns in self._source._batches(self._domain):
+            whole = blank(columns)
+
+            def read(worker: int, start: int, columns: Sequence[FloatArray] = columns, whole: Block = whole) -> Block:
+                block = encode(self._domain, self._bits, columns, start, whole)
+                use(worker, block)
+                return block
+
+            blocks = _in_threads(read, range(0, len(columns[0]), CHUNK))
+            size += sum(block[0].nbytes + block[1].nbytes for block in blocks)
+            kept = None if kept is None or size > self._memory else kept + blocks
+        self._kept = kept
+        self._distant = kept is None
+
+
+def _in_threads(work: Callable[[int, Any], T], items: Iterable[Any]) -> list[T]:
+    """Return ``work(worker, item)`` of all items; each worker has every so-many-th. Kernels hold no lock."""
+    listed = list(items)
+    workers = min(WORKERS, len(listed) // 4)
+    if workers < 2:
+        return [work(0, item) for item in listed]
+    with ThreadPoolExecutor(max_workers=workers) as pool:
+        parts = list(pool.map(lambda w: [work(w, item) for item in listed[w::workers]], range(workers)))
+    return [parts[i % workers][i // workers] for i in range(len(listed))]

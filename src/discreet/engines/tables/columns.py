@@ -1,0 +1,233 @@
+"""Whole columns as they are, as Arrow: what anonymous tables pass on. The other reader, `Source.count`, only counts.
+
+A column of numbers keeps its type; everything else becomes text. What cannot be read is null. No row causes an error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.core.domain import Domain, FloatArray
+from discreet.engines.passes.kernels import IntArray
+from discreet.engines.source import Source, _ahead
+from discreet.engines.tables.encode import Encoder, _text, arrow_kind
+from discreet.engines.tables.parquet import ParquetTable
+from discreet.engines.tables.part import BATCH_SIZE, Part, Remote
+from discreet.errors import SchemaError
+
+
+def read_columns(source: Source, names: Sequence[str]) -> pa.Table:
+    """Return the named columns of a source.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> source = dc.engines.open(pa.table({"age": [35, None], "job": ["cook", "smith"]}))
+    >>> read_columns(source, ["job", "age"]).to_pydict()
+    {'job': ['cook', 'smith'], 'age': [35, None]}
+    """
+    pieces: dict[str, list[pa.Array]] = {name: [] for name in names}
+    for _, batch in column_batches(source, names):
+        for name, piece in batch.items():
+            pieces[name].append(piece)
+    return pa.table(
+        {name: pa.chunked_array(found, None if found else pa.large_string()) for name, found in pieces.items()}
+    )
+
+
+def column_batches(
+    source: Source, names: Sequence[str], domain: Domain | None = None, batch_size: int = BATCH_SIZE
+) -> Iterator[tuple[list[FloatArray], dict[str, pa.Array]]]:
+    """Yield some rows at a time: the coordinates of the columns of a domain, and the named columns as they are.
+
+    A column has one type in all batches. Where files disagree on it, whole numbers of several sizes are those of the
+    largest, and all else is text.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> source = dc.engines.open(pa.table({"age": [35, None], "job": ["cook", "smith"]}))
+    >>> [(c[0].tolist(), b["job"].to_pylist()) for c, b in column_batches(source, ["job"], Domain({"age": (0, 120)}))]
+    [([35.0, nan], ['cook', 'smith'])]
+    """
+    placed = [(part, _places(source, part, names)) for part in source._parts]
+    matched = source._match(domain) if domain is not None else [([], []) for _ in placed]
+    shared = _shared_kinds(placed, names)
+    for (part, places), (positions, encoders) in zip(placed, matched, strict=True):
+        asked = list(dict.fromkeys([*positions, *places]))  # a file reads a column once
+        batches = part.read(asked, batch_size)
+        for pieces, _ in _ahead(batches) if part.slow else batches:
+            own = dict(zip(asked, pieces, strict=True))
+            found = {name: _as_arrow(own[place]) for name, place in zip(names, places, strict=True)}
+            found |= {name: _of_kind(found[name], kind) for name, kind in shared.items()}
+            yield _coordinates(part, [own[p] for p in positions], encoders), found
+
+
+def counted_columns(
+    source: Source, names: Sequence[str], batch_size: int = BATCH_SIZE
+) -> Iterator[tuple[dict[str, pa.Array], IntArray | None]]:
+    """Yield the named columns of some rows at a time, and how many equal rows each stands for; None: one.
+
+    Rows that are elsewhere are counted there: only different ones are brought here, in any order.
+    """
+    part = source._parts[0]
+    if not isinstance(part, Remote):
+        for _, columns in column_batches(source, names, batch_size=batch_size):
+            yield columns, None
+        return
+    for pieces, _ in part.counted(_places(source, part, names)):
+        found = {name: _as_arrow(piece) for name, piece in zip(names, pieces, strict=False)}
+        yield found, np.asarray(pieces[-1], np.int64)
+
+
+def _coordinates(part: Part, pieces: list[Any], encoders: list[Encoder]) -> list[FloatArray]:
+    return [part.encode(piece, encoder) for piece, encoder in zip(pieces, encoders, strict=True)]
+
+
+def _places(source: Source, part: Part, names: Sequence[str]) -> list[int]:
+    """Return where the named columns are in a part."""
+    known = part.names if not part.bare or source._domain is None else source._domain.names
+    absent = [name for name in names if name not in known]
+    if absent:
+        raise SchemaError(f"{part.label} has no column {absent[0]!r}; check the names")
+    twice = [name for name in names if list(known).count(name) > 1]
+    if twice:
+        raise SchemaError(f"{part.label} has more than one column {twice[0]!r}; rename or drop the others")
+    return [known.index(name) for name in names]
+
+
+@dataclass(frozen=True)
+class _Rounded:
+    """Text, of numbers that some files keep no more precisely than in a floating-point type."""
+
+    kind: pa.DataType
+
+
+def _shared_kinds(
+    placed: Sequence[tuple[Part, Sequence[int]]], names: Sequence[str]
+) -> dict[str, pa.DataType | _Rounded]:
+    """Return the columns whose type differs from file to file, and the one to give them all: text, if need be.
+
+    What has a single part has a single type. A file that says of a column no more than that it is empty has none. Where
+    a file keeps whole numbers as floating-point ones, it has rounded them: then they are rounded alike everywhere, or
+    one number would be two (`_Rounded`).
+    """
+    found: dict[str, pa.DataType | _Rounded] = {}
+    for i, name in enumerate(names if len(placed) > 1 else ()):
+        kinds = set()
+        for part, places in placed:
+            # Only files come in several parts, and those of CSV hold text.
+            kind = part.kind(places[i]) if isinstance(part, ParquetTable) else pa.large_string()
+            kinds.add(None if pa.types.is_null(kind) else _as_arrow(pa.array([], kind)).type)
+        if len(kinds) > 1:
+            typed = kinds - {None}
+            found[name] = typed.pop() if len(typed) == 1 else _common(typed)
+    return found
+
+
+def _common(kinds: set[pa.DataType]) -> pa.DataType | _Rounded:
+    """Return the one type for columns of several: the larger of whole numbers, else text."""
+    if all(pa.types.is_integer(kind) for kind in kinds):
+        wide = {kind for kind in kinds if pa.types.is_unsigned_integer(kind) and kind.bit_width == 64}
+        return pa.large_string() if wide and len(kinds) > 1 else pa.int64()
+    floats = [kind for kind in kinds if pa.types.is_floating(kind)]
+    whole = any(pa.types.is_integer(kind) for kind in kinds)
+    return _Rounded(min(floats, key=lambda kind: kind.bit_width)) if floats and whole else pa.large_string()
+
+
+def _of_kind(column: pa.Array, kind: pa.DataType | _Rounded) -> pa.Array:
+    """Give a column the type of its fellows: it has it, or is to be text, or is all missing."""
+    if isinstance(kind, _Rounded):
+        return as_text(column.cast(kind.kind, safe=False) if pa.types.is_integer(column.type) else column)
+    if pa.types.is_integer(kind) and pa.types.is_integer(column.type):
+        return column.cast(kind)
+    if pa.types.is_large_string(kind):
+        return as_text(column)
+    return column if column.type == kind else pa.nulls(len(column), kind)
+
+
+def as_text(column: pa.Array) -> pa.Array:
+    """Write a column of numbers or texts as texts. Equal numbers are written alike, whatever their type.
+
+    Otherwise a person or a value would count once for every type that files keep it in.
+
+    Examples
+    --------
+    >>> as_text(pa.array([7.0, 1e16, -0.0, 0.1, float("nan")])).to_pylist()
+    ['7', '10000000000000000', '0', '0.1', None]
+    """
+    if arrow_kind(column.type) != "float":
+        return column.cast(pa.large_string())
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), None, column)
+    encoded = pc.dictionary_encode(column)
+    written = encoded.dictionary.cast(pa.large_string()).to_pylist()
+    texts = [_written(value, text) for value, text in zip(encoded.dictionary.to_pylist(), written, strict=True)]
+    return pa.array(texts, pa.large_string()).take(encoded.indices)
+
+
+def _written(value: Any, text: str) -> str:
+    if math.isfinite(value) and value == int(value):
+        return str(int(value))
+    return text if isinstance(value, float) else f"{value:f}".rstrip("0")  # a decimal has zeros at its end
+
+
+def _as_arrow(piece: Any) -> pa.Array:
+    """Turn a piece of a column, in whatever form its part keeps it, into Arrow numbers or Arrow text."""
+    if isinstance(piece, np.ndarray) and piece.dtype.kind in "biuf":
+        # Arrow computes with single and double precision only.
+        small, large = piece.dtype == np.float16, piece.dtype == np.longdouble
+        if small or large:
+            with np.errstate(all="ignore"):
+                piece = piece.astype(np.float32 if small else np.float64)
+        return pa.array(np.ascontiguousarray(piece), from_pandas=True)
+    if isinstance(piece, np.ndarray) and piece.dtype.kind == "M":
+        piece = pa.array(_with_unit(piece))
+    if isinstance(piece, pa.ChunkedArray):
+        piece = piece.combine_chunks()
+    if not isinstance(piece, pa.Array):
+        values = piece.tolist() if hasattr(piece, "tolist") else list(piece)
+        return _readable(pa.array([_text(v) for v in values], pa.large_binary()))
+    if pa.types.is_dictionary(piece.type):
+        piece = piece.dictionary_decode()
+    if pa.types.is_float16(piece.type):
+        piece = piece.cast(pa.float32())
+    kind = arrow_kind(piece.type)
+    if kind == "text":
+        return _readable(piece.cast(pa.large_binary()))
+    if kind in ("bool", "int", "float"):
+        return piece
+    if kind == "null":
+        return pa.nulls(len(piece), pa.large_string())
+    return _as_text(piece)
+
+
+def _with_unit(times: Any) -> Any:
+    """Arrow knows days, seconds and finer; NumPy also years, hours and more."""
+    known = ("datetime64[D]", "datetime64[s]", "datetime64[ms]", "datetime64[us]", "datetime64[ns]")
+    return times if times.dtype.name in known else times.astype("datetime64[s]")
+
+
+def _as_text(piece: pa.Array) -> pa.Array:
+    """Write values of other kinds as text; those that Arrow cannot write by their own."""
+    try:
+        return piece.cast(pa.large_string())
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        return pa.array([None if v is None else str(v) for v in piece.to_pylist()], pa.large_string())
+
+
+def _readable(column: pa.LargeBinaryArray) -> pa.Array:
+    """Read bytes as text; where they are no UTF-8, with marks in place of what cannot be read."""
+    try:
+        return column.cast(pa.large_string())
+    except pa.ArrowInvalid:
+        return pa.array(
+            [None if v is None else v.decode("utf-8", "replace") for v in column.to_pylist()], pa.large_string()
+        )

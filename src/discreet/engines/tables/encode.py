@@ -1,0 +1,292 @@
+"""From a column, however it is stored, to coordinates on its declared axis.
+
+One row at a time, and without ever failing on a value: what cannot be read is missing (NaN). What may be refused
+is the *type* of a column, because that is schema. A numeric column gives its value in double precision, one of dates
+its days since 1970-01-01, a categorical one the number of the category plus one half.
+
+A category is recognised by its text. In columns of numbers the text is that of the number, so that 7, 7.0 and
+"7" are one category; in columns of text, blanks around it are ignored, and a category *declared* as a number is
+also found by value ("7.0"). Which of these rules holds depends on types and on the declaration, never on rows.
+"""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import math
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.core import dates
+from discreet.core.domain import Categorical, Column, Date, FloatArray, category_text
+from discreet.engines.tables.text_kernels import parse_numbers
+from discreet.errors import SchemaError
+
+_TRUE, _FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
+
+
+@functools.lru_cache(maxsize=256)
+def arrow_kind(kind: pa.DataType) -> str:
+    """Sort an Arrow type into bool, int, float, text, null or other."""
+    if pa.types.is_dictionary(kind):
+        return arrow_kind(kind.value_type)
+    for name, tests in _ARROW_KINDS.items():
+        if any(test(kind) for test in tests):
+            return name
+    return "other"
+
+
+_ARROW_KINDS = {
+    "bool": (pa.types.is_boolean,),
+    "int": (pa.types.is_integer,),
+    "float": (pa.types.is_floating, pa.types.is_decimal),
+    "null": (pa.types.is_null,),
+    "text": (
+        pa.types.is_string,
+        pa.types.is_large_string,
+        pa.types.is_string_view,
+        pa.types.is_binary,
+        pa.types.is_large_binary,
+        pa.types.is_binary_view,
+        pa.types.is_fixed_size_binary,
+    ),
+}
+
+
+def column_kind(kind: pa.DataType) -> str:
+    """Sort an Arrow type likewise, dates and time stamps apart."""
+    if pa.types.is_dictionary(kind):
+        return column_kind(kind.value_type)
+    return "date" if dates.is_date(kind) else arrow_kind(kind)
+
+
+def numpy_kind(kind: np.dtype[Any]) -> str:
+    """Sort a NumPy type likewise."""
+    return {"b": "bool", "i": "int", "u": "int", "f": "float", "M": "date"}.get(
+        kind.kind, "text" if kind.kind in "OUST" else "other"
+    )
+
+
+class Encoder:
+    """Turns one declared column into coordinates.
+
+    Parameters
+    ----------
+    column : Numeric, Date or Categorical
+        The declaration.
+
+    Examples
+    --------
+    >>> from discreet import Categorical, Numeric
+    >>> Encoder(Numeric("age", 0, 120)).objects([35, " 1e1 ", "old", None]).tolist()
+    [35.0, 10.0, nan, nan]
+    >>> Encoder(Categorical("sex", ["f", "m"])).objects(["m", "x"]).tolist()
+    [1.5, nan]
+    """
+
+    def __init__(self, column: Column) -> None:
+        self.column = column
+        self._codes = _Codes(column) if isinstance(column, Categorical) else None
+        self._dated = isinstance(column, Date)
+
+    def check(self, kind: str, shown: object, where: str) -> None:
+        """Refuse a column type that cannot carry this column; ``shown`` is the type as the user knows it."""
+        label = f"column {self.column.name!r} of {where} has type {shown}"
+        if self._dated:
+            # An empty column may be called one of floats; whole numbers could be years as well as days.
+            if kind not in ("date", "text", "null", "float"):
+                raise SchemaError(f"{label}, but is declared with dates; convert it to dates or to text 1984-05-01")
+            return
+        if kind == "date" and self._codes is None:
+            raise SchemaError(f"{label}, but is declared with numbers as bounds; convert it, or declare dates")
+        kind = "other" if kind == "date" else kind
+        if kind == "other" and self._codes is None:
+            raise SchemaError(f"{label}, but is declared with bounds; convert it to a number first")
+        if kind == "other":
+            raise SchemaError(f"{label}, but is declared with categories; convert it to text first")
+        # A type that matches no category at all is let pass: pandas calls a text column float when all its rows are
+        # empty, so refusing it would be a failure caused by rows.
+
+    def numbers(self, values: npt.NDArray[Any]) -> FloatArray:
+        """Encode an array of booleans, integers or floats."""
+        if self._dated:
+            return np.full(len(values), np.nan)
+        if self._codes is not None:
+            return self._codes.of_numbers(values)
+        with np.errstate(all="ignore"):  # a long double may overflow: it is clamped like any infinite value
+            return values.astype(np.float64, copy=False)
+
+    def times(self, values: npt.NDArray[np.datetime64]) -> FloatArray:
+        """Encode an array of NumPy dates or times."""
+        return dates.numpy_days(values)
+
+    def arrow(self, values: pa.Array) -> FloatArray:
+        """Encode an Arrow array of a type that `check` let pass."""
+        if pa.types.is_dictionary(values.type):
+            if len(values.dictionary) > len(values):
+                return self.arrow(values.dictionary_decode())
+            known = np.append(self.arrow(values.dictionary), np.nan)
+            places = values.indices.cast(pa.int64()).fill_null(-1)  # a null picks the NaN at the end
+            return np.asarray(known[places.to_numpy()], dtype=np.float64)
+        kind = arrow_kind(values.type)
+        if kind == "null" or (self._dated and kind == "float"):
+            return np.full(len(values), np.nan)
+        if self._dated and kind == "other":
+            return dates.arrow_days(values)
+        if kind == "text":
+            return self._text(values.cast(pa.large_binary()))
+        if kind == "float" or self._codes is None:
+            # Not a checked cast: a whole number beyond 2**53 is rounded, as it is everywhere else.
+            if not pa.types.is_float64(values.type):
+                values = values.cast(pa.float64(), safe=False)
+            return self.numbers(values.to_numpy(zero_copy_only=False))
+        known = self.numbers(values.fill_null(False if kind == "bool" else 0).to_numpy(zero_copy_only=False))
+        if values.null_count:
+            known[values.is_null().to_numpy(zero_copy_only=False)] = np.nan
+        return known
+
+    def objects(self, values: Iterable[object]) -> FloatArray:
+        """Encode Python objects of any kinds, by their text."""
+        return self._text(pa.array([_text(v) for v in values], pa.large_binary()))
+
+    def _text(self, values: pa.LargeBinaryArray) -> FloatArray:
+        if self._dated:
+            return dates.parse_days(values)
+        return _parse(values) if self._codes is None else self._codes.of_text(values)
+
+
+class _Codes:
+    """The lookup tables of a categorical column, made from its declaration alone."""
+
+    def __init__(self, column: Categorical) -> None:
+        texts = {category_text(c): i for i, c in enumerate(column.categories)}
+        self._numbers: dict[float, int] = {}
+        self._declared_numbers: dict[float, int] = {}
+        for text, i in texts.items():
+            value = _canonical_number(text)
+            if value is not None:
+                self._numbers.setdefault(value, i)
+        for i, c in enumerate(column.categories):
+            if isinstance(c, (bool, int)):
+                self._declared_numbers.setdefault(int(c), i)
+                self._numbers.setdefault(int(c), i)
+        self._booleans = [self._boolean(texts, False), self._boolean(texts, True)]
+        for i, c in enumerate(column.categories):
+            if isinstance(c, bool):
+                for spelling in _TRUE if c else _FALSE:
+                    texts.setdefault(spelling, i)
+        self._texts = pa.array([t.encode("utf-8", "surrogatepass") for t in texts], pa.large_binary())
+        self._text_codes = np.append(np.array(list(texts.values())) + 0.5, np.nan)
+
+    def _boolean(self, texts: Mapping[str, int], value: bool) -> float:
+        for spelling in _TRUE if value else _FALSE:
+            if spelling in texts:
+                return texts[spelling] + 0.5
+        return self._numbers.get(int(value), math.nan - 0.5) + 0.5
+
+    def of_numbers(self, values: npt.NDArray[Any]) -> FloatArray:
+        if values.dtype.kind == "b":
+            return np.array(self._booleans)[values.astype(np.int64)]
+        return _look_up(self._numbers, values)
+
+    def of_text(self, values: pa.LargeBinaryArray) -> FloatArray:
+        places = pc.index_in(values, value_set=self._texts)
+        if places.null_count:
+            places = pc.coalesce(places, pc.index_in(_trim(values), value_set=self._texts))
+        codes: FloatArray = self._text_codes[places.fill_null(-1).to_numpy()]
+        if places.null_count and self._declared_numbers:
+            rest = np.isnan(codes)
+            codes[rest] = _look_up(self._declared_numbers, _parse(values.filter(pa.array(rest))))
+        return codes
+
+
+def _look_up(table: Mapping[float, int], values: npt.NDArray[Any]) -> FloatArray:
+    """Find numbers among those of a table: code plus one half, NaN for others."""
+    if values.dtype.kind == "f":
+        values = values.astype(np.float64, copy=False)
+        pairs = sorted((float(k), i) for k, i in table.items() if abs(k) <= 2**53)
+    else:
+        limits = np.iinfo(values.dtype)
+        pairs = sorted((int(k), i) for k, i in table.items() if k == int(k) and limits.min <= k <= limits.max)
+    if not pairs:
+        return np.full(len(values), np.nan)
+    keys = np.array([k for k, _ in pairs], dtype=values.dtype)
+    codes = np.array([i for _, i in pairs]) + 0.5
+    places = np.searchsorted(keys, values)
+    places[places == len(keys)] = 0
+    return np.where(keys[places] == values, codes[places], np.nan)
+
+
+def _canonical_number(text: str) -> float | None:
+    """Return the number that is written exactly so, if there is one."""
+    for read in (int, float):
+        try:
+            value = read(text)
+        except ValueError:
+            continue
+        if str(value) == text and (read is int or math.isfinite(value)):
+            return value
+    return None
+
+
+def _text(value: object) -> bytes | None:
+    """Return the text of an object, None if it has none that a table could hold."""
+    if isinstance(value, str):
+        return str.encode(value, "utf-8", "surrogatepass")
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, (bool, np.bool_)):
+        return b"true" if value else b"false"
+    if isinstance(value, (int, np.integer)):
+        whole = int(value)
+        if whole.bit_length() > 1024:  # beyond any double, and Python may refuse to write it out
+            return b"inf" if whole > 0 else b"-inf"
+        return str(whole).encode()
+    if isinstance(value, (float, np.floating)):
+        with np.errstate(all="ignore"):
+            number = float(value)
+        if math.isnan(number):
+            return None
+        return str(int(number) if number.is_integer() and abs(number) <= 2**53 else number).encode()
+    if isinstance(value, (datetime.date, np.datetime64)):
+        return str(value).encode() if value == value else None  # NaT differs from itself
+    return str(value).encode() if isinstance(value, Decimal) else None
+
+
+def _trim(values: pa.LargeBinaryArray) -> pa.LargeBinaryArray:
+    # The view does not check the encoding, and the function looks at bytes only.
+    return pc.ascii_trim_whitespace(values.view(pa.large_string())).view(pa.large_binary())
+
+
+def _parse(values: pa.LargeBinaryArray) -> FloatArray:
+    """Read texts as numbers, NaN for what is none."""
+    if not len(values):
+        return np.empty(0)
+    values = values.fill_null(b"")
+    _, offsets, data = values.buffers()
+    hard = np.empty(len(values), dtype=np.int64)
+    out, n_hard = parse_numbers(
+        _readonly(data, np.uint8), _readonly(offsets, np.int64)[values.offset : values.offset + len(values) + 1], hard
+    )
+    if n_hard:
+        rows = hard[:n_hard]
+        texts = _trim(values.take(pa.array(rows))).view(pa.large_string())
+        # Both ways round correctly, so which one is taken does not change the result.
+        try:
+            out[rows] = texts.cast(pa.float64()).to_numpy()
+        except pa.ArrowInvalid:  # some versions of Arrow refuse numbers beyond the range of doubles
+            out[rows] = [float(t) for t in texts.to_pylist()]
+    return out
+
+
+def _readonly(buffer: pa.Buffer | None, kind: npt.DTypeLike) -> npt.NDArray[Any]:
+    """View a buffer as an array, always read-only: one type of argument, one compiled kernel."""
+    array = np.frombuffer(buffer if buffer is not None and buffer.size else b"", dtype=kind)
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,182 @@
+"""Tables in memory: NumPy arrays, pandas and Polars data frames, Arrow tables.
+
+Rows are taken in slices, so the table is never copied as a whole. pandas and Polars are not imported here: an
+object of theirs brings its library along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from discreet.core.domain import FloatArray
+from discreet.engines.tables.encode import Encoder, column_kind, numpy_kind
+from discreet.engines.tables.part import Batch
+from discreet.errors import InvalidArgument, InvalidType
+
+
+class _Table:
+    """What tables in memory have in common: a length, and columns that can be cut into slices."""
+
+    bare = False
+    headed = False
+    slow = False
+
+    def __init__(self, names: Sequence[object], n_rows: int, label: str) -> None:
+        self.names = tuple(map(str, names))
+        self.label = label
+        self._n_rows = n_rows
+
+    def size(self) -> int:
+        return self._n_rows
+
+    def read(self, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:
+        for start in range(0, self._n_rows, batch_size):
+            stop = min(start + batch_size, self._n_rows)
+            yield [self._slice(p, start, stop) for p in positions], stop - start
+
+    def _slice(self, position: int, start: int, stop: int) -> Any:
+        raise NotImplementedError
+
+
+class ArrayTable(_Table):
+    """A NumPy array, rows by columns."""
+
+    bare = True
+
+    def __init__(self, data: npt.NDArray[Any]) -> None:
+        if isinstance(data, np.ma.MaskedArray):
+            raise InvalidType("data", "a masked array", "a plain array", "data.filled(np.nan)")
+        if data.dtype.names is not None:
+            raise InvalidType("data", "a structured array", "a plain array or a data frame", "pd.DataFrame(data)")
+        data = np.asarray(data)
+        if data.ndim == 1:
+            data = data[:, np.newaxis]
+        if data.ndim != 2 or not data.shape[1]:
+            form = f"{data.ndim} dimensions"  # not the shape: the number of rows is a secret
+            raise InvalidArgument("data", form, "an array of rows by columns", "data.reshape(len(data), -1)")
+        super().__init__([f"x{i}" for i in range(data.shape[1])], len(data), "the array")
+        self._data = data
+
+    def check(self, position: int, encoder: Encoder) -> None:
+        encoder.check(numpy_kind(self._data.dtype), self._data.dtype, self.label)
+
+    def encode(self, piece: npt.NDArray[Any], encoder: Encoder) -> FloatArray:
+        if piece.dtype.kind == "M":
+            return encoder.times(piece)
+        return encoder.objects(piece.tolist()) if piece.dtype.kind in "OUST" else encoder.numbers(piece)
+
+    def _slice(self, position: int, start: int, stop: int) -> npt.NDArray[Any]:
+        return self._data[start:stop, position]
+
+
+class ArrowTable(_Table):
+    """An Arrow table or record batch."""
+
+    def __init__(self, data: pa.Table | pa.RecordBatch) -> None:
+        super().__init__(data.schema.names, data.num_rows, "the table")
+        self._data = data
+
+    def check(self, position: int, encoder: Encoder) -> None:
+        kind = self._data.schema.field(position).type
+        encoder.check(column_kind(kind), kind, self.label)
+
+    def encode(self, piece: pa.Array | pa.ChunkedArray, encoder: Encoder) -> FloatArray:
+        return _encode_chunks(encoder, piece)
+
+    def _slice(self, position: int, start: int, stop: int) -> pa.Array | pa.ChunkedArray:
+        return self._data.column(position).slice(start, stop - start)
+
+
+class PolarsTable(_Table):
+    """A Polars data frame; slices of it are handed over as Arrow."""
+
+    def __init__(self, data: Any) -> None:
+        super().__init__(data.columns, data.height, "the data frame")
+        self._data = data
+
+    def check(self, position: int, encoder: Encoder) -> None:
+        kind = self._data.dtypes[position]
+        # Objects have no Arrow form at all.
+        known = "other" if str(kind) == "Object" else column_kind(self._slice(position, 0, 0).type)
+        encoder.check(known, kind, self.label)
+
+    def encode(self, piece: pa.Array, encoder: Encoder) -> FloatArray:
+        return encoder.arrow(piece)
+
+    def _slice(self, position: int, start: int, stop: int) -> pa.Array:
+        return self._data.to_series(position).slice(start, stop - start).to_arrow()
+
+
+class PandasTable(_Table):
+    """A pandas data frame.
+
+    Columns are never handed to Arrow's type inference, which looks at values: plain numbers go as they are,
+    extension types by their declared Arrow form, everything else object by object.
+    """
+
+    def __init__(self, data: Any) -> None:
+        super().__init__(list(data.columns), len(data), "the data frame")
+        self._columns = [_storage(data.iloc[:, i]) for i in range(data.shape[1])]
+
+    def check(self, position: int, encoder: Encoder) -> None:
+        kind = self._columns[position].dtype
+        encoder.check(_pandas_kind(kind), kind, self.label)
+
+    def encode(self, piece: Any, encoder: Encoder) -> FloatArray:
+        return _encode_pandas(encoder, piece)
+
+    def _slice(self, position: int, start: int, stop: int) -> Any:
+        return self._columns[position][start:stop]
+
+
+def _encode_chunks(encoder: Encoder, values: pa.Array | pa.ChunkedArray) -> FloatArray:
+    """Encode an Arrow column that may consist of several pieces."""
+    if isinstance(values, pa.ChunkedArray):
+        if values.num_chunks != 1:
+            return np.concatenate([np.empty(0)] + [encoder.arrow(chunk) for chunk in values.chunks])
+        values = values.chunk(0)
+    return encoder.arrow(values)
+
+
+def _storage(values: Any) -> Any:
+    """Return a NumPy array where pandas keeps one (without copying it), its own kind of array otherwise."""
+    return values.to_numpy() if isinstance(values.dtype, np.dtype) else values.array
+
+
+def _pandas_kind(kind: Any) -> str:
+    if isinstance(kind, np.dtype):
+        return numpy_kind(kind)
+    if hasattr(kind, "categories"):
+        return _pandas_kind(kind.categories.dtype)
+    if hasattr(kind, "pyarrow_dtype"):
+        return column_kind(kind.pyarrow_dtype)
+    if hasattr(kind, "numpy_dtype"):
+        return numpy_kind(kind.numpy_dtype)
+    if hasattr(kind, "tz"):
+        return "date"
+    return "text" if kind.type is str else "other"
+
+
+def _encode_pandas(encoder: Encoder, values: Any) -> FloatArray:
+    kind = values.dtype
+    if hasattr(kind, "categories"):
+        used = np.unique(values.codes[values.codes >= 0])
+        known = np.full(len(kind.categories) + 1, np.nan)
+        known[used] = _encode_pandas(encoder, _storage(kind.categories)[used])
+        coordinates: FloatArray = known[values.codes]  # code -1, missing, picks the NaN at the end
+        return coordinates
+    if isinstance(kind, np.dtype) and kind.kind in "biuf":
+        return encoder.numbers(values)
+    if isinstance(kind, np.dtype) and kind.kind == "M":
+        return encoder.times(values)
+    if hasattr(kind, "tz"):
+        return encoder.times(values.tz_localize(None).to_numpy())  # the day on the clock of its zone
+    typed = hasattr(kind, "pyarrow_dtype") or hasattr(kind, "numpy_dtype")
+    if typed or getattr(kind, "storage", "") == "pyarrow":
+        return _encode_chunks(encoder, pa.array(values))
+    return encoder.objects(list(values))

@@ -1,0 +1,96 @@
+"""Parquet files, read out of core: only the needed columns, only one batch at a time, several row groups at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from discreet.core.domain import FloatArray
+from discreet.engines.tables.encode import Encoder, column_kind
+from discreet.engines.tables.part import Batch
+from discreet.errors import DataSourceError
+
+#: Bytes of a column chunk fetched at a time; otherwise a chunk, which may be the whole file, is read at once.
+_BUFFER = 1 << 20
+#: Row groups are joined to units of at least so many rows, read by one thread in one go.
+_UNIT_ROWS = 1 << 18
+
+
+class ParquetTable:
+    """One Parquet file."""
+
+    bare = False
+    headed = False
+    slow = False  # Arrow decodes with threads of its own
+
+    def __init__(self, path: Path) -> None:
+        self.label = f"file {str(path)!r}"
+        self._path = path
+        with self._open() as file:
+            self._schema = file.schema_arrow
+            rows = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+        self.names = tuple(self._schema.names)
+        self._groups = _joined(rows)
+        self.units = tuple(sum(rows[group] for group in groups) for groups in self._groups)
+
+    def size(self) -> int:
+        return sum(self.units)
+
+    def identity(self) -> tuple[object, ...]:
+        facts = self._path.stat()
+        return str(self._path), facts.st_size, facts.st_mtime_ns
+
+    def kind(self, position: int) -> pa.DataType:
+        """Return the type of a column."""
+        return self._schema.field(position).type
+
+    def check(self, position: int, encoder: Encoder) -> None:
+        kind = self.kind(position)
+        encoder.check(column_kind(kind), kind, self.label)
+
+    def read(self, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:
+        return self._read(positions, batch_size, None)
+
+    def read_unit(self, unit: int, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:
+        return self._read(positions, batch_size, self._groups[unit])
+
+    def _read(self, positions: Sequence[int], batch_size: int, groups: list[int] | None) -> Iterator[Batch]:
+        wanted = [self.names[p] for p in positions]
+        with self._open() as file:
+            try:
+                # Whoever reads a unit is one of several threads already.
+                for batch in file.iter_batches(
+                    batch_size, row_groups=groups, columns=wanted, use_threads=groups is None
+                ):
+                    yield [batch.column(name) for name in wanted], batch.num_rows
+            except (pa.ArrowException, OSError):
+                raise self._damaged() from None
+
+    def encode(self, piece: pa.Array, encoder: Encoder) -> FloatArray:
+        return encoder.arrow(piece)
+
+    def _open(self) -> pq.ParquetFile:
+        try:
+            # An open file: of a path Arrow would first find out which file system it belongs to.
+            return pq.ParquetFile(pa.OSFile(str(self._path)), buffer_size=_BUFFER, pre_buffer=False)
+        except (pa.ArrowException, OSError):
+            raise self._damaged() from None
+
+    def _damaged(self) -> DataSourceError:
+        return DataSourceError(f"data: {self.label} cannot be read as Parquet; check the file and its permissions")
+
+
+def _joined(rows: Sequence[int]) -> list[list[int]]:
+    """Join neighbouring row groups to units of some size: their numbers."""
+    units: list[list[int]] = []
+    size = _UNIT_ROWS
+    for group, n in enumerate(rows):
+        if size >= _UNIT_ROWS:
+            units.append([])
+            size = 0
+        units[-1].append(group)
+        size += n
+    return units

@@ -1,0 +1,88 @@
+"""What a source is made of: tables in memory, files, or a Spark frame, each with the same few questions to answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
+
+from discreet.core.domain import FloatArray
+from discreet.engines.passes.tally import Keyed, Pass
+from discreet.engines.tables.encode import Encoder
+
+#: Rows read and counted at a time. Small enough for the cache of one core.
+BATCH_SIZE = 2**17
+
+#: Some rows, one piece a column in whatever form the part keeps it, and how much of the part's size they are.
+Batch: TypeAlias = tuple[list[Any], int]
+
+
+class Part(Protocol):
+    """A table in memory or one file."""
+
+    names: tuple[str, ...]
+    #: What an error calls it.
+    label: str
+    #: Whether columns have no names of their own, as in an array.
+    bare: bool
+    #: Whether the names were read from a first line, which may be a row after all: then no error quotes them.
+    headed: bool
+    #: Whether reading is worth a thread of its own.
+    slow: bool
+
+    def size(self) -> int:
+        """How much there is to read, for the progress bar: rows or bytes."""
+
+    def check(self, position: int, encoder: Encoder) -> None:
+        """Refuse a column whose type does not fit its declaration."""
+
+    def read(self, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:
+        """Yield the asked columns, batch by batch."""
+
+    def encode(self, piece: Any, encoder: Encoder) -> FloatArray:
+        """Turn a piece of a column into coordinates."""
+
+
+@runtime_checkable
+class Stored(Part, Protocol):
+    """A file: it can be recognised when a job is taken up again."""
+
+    def identity(self) -> tuple[object, ...]:
+        """Return what changes when the file does: path, size and time of the last change."""
+
+
+@runtime_checkable
+class Divided(Stored, Protocol):
+    """A file that can be read from several places at once."""
+
+    #: Rows of each unit.
+    units: tuple[int, ...]
+
+    def read_unit(self, unit: int, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:
+        """Yield the asked columns of a unit; units hold disjoint rows and together all of them."""
+
+
+@runtime_checkable
+class Remote(Part, Protocol):
+    """A table whose rows stay where they are: a pass is sent to them, and what it gathered comes back."""
+
+    def gather(self, job: Pass, positions: Sequence[int]) -> Keyed:
+        """Run a pass over all rows."""
+
+    def counted(self, positions: Sequence[int]) -> Iterator[Batch]:
+        """Yield the different rows in any order, each with how many are equal to it in a further column."""
+
+    def states(self, work: Any, positions: Sequence[int]) -> Iterator[bytes]:
+        """Run ``work`` (an iterator of Arrow batches to bytes) once for every partition; yield what it returned."""
+
+
+# By one method each: to look for all that a protocol asks takes as long as opening a small file.
+
+
+def is_divided(part: Part) -> TypeGuard[Divided]:
+    """Tell whether a part can be read from several places at once."""
+    return hasattr(part, "read_unit")
+
+
+def is_remote(part: Part) -> TypeGuard[Remote]:
+    """Tell whether the rows of a part stay where they are."""
+    return hasattr(part, "counted")

@@ -1,0 +1,178 @@
+"""When two values of a table mean the same: the one rule by which persons, and sensitive values, are told apart.
+
+Files spell one person in many ways: ``7``, `` 7``, ``7.0`` and ``07``; ``é`` as one character or as two. Whoever counts
+spellings counts more people than there are, and a class of k spellings of one person hides nobody. The rule:
+
+1. *Numbers by value*, exactly, whatever their type: ``7``, ``7.0`` and ``7e0``. Text that reads as a number is one.
+2. *Text* in Unicode's composed form (NFC), without blanks around it, with one blank for every run of them inside, and
+   without characters that are not seen (zero-width blanks, byte order marks). Upper and lower case stay different.
+3. *Declared categories* as everywhere: by their text first. So a schema that declares ``07`` and ``7`` keeps them
+   apart. What is no declared category follows rules 1 and 2.
+4. Empty text, ``nan`` and null are missing.
+
+Where nothing is declared, rule 1 for text is a choice: ``07`` and ``7`` may be two people. Taken as one they make k
+and l smaller than they are, never larger; the other choice could promise what does not hold. Bounds of a numeric
+declaration do not clamp here, or all persons beyond a bound would be one.
+
+Nothing here looks at more than one value at a time, so batches and engines cannot matter.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.core.domain import Categorical, Column, category_text
+from discreet.engines.tables.columns import _as_arrow, as_text
+from discreet.engines.tables.encode import Encoder, arrow_kind
+
+#: Characters that are not seen, and blanks of any kind.
+_UNSEEN, _BLANKS = r"\p{Cf}", r"[\s\p{Z}\x{85}\x{0b}]+"
+_PLAIN = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)$"
+_NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?$"
+#: Numbers of at most so many characters are written in plain digits.
+_FEW = 36
+#: A number in its shortest form, and the steps that lead there from plain digits.
+_SHORTEST = r"^(?:0|-?[1-9][0-9]*|-?(?:0|[1-9][0-9]*)\.[0-9]*[1-9])$"
+_SHORTER = (
+    (r"^\+", ""),
+    (r"^(-?)\.", r"\10."),
+    (r"^(-?)0+([0-9])", r"\1\2"),
+    (r"(\.[0-9]*?)0+$", r"\1"),
+    (r"\.$", ""),
+    (r"^-0$", "0"),
+)
+#: Stands before a declared category that only its text tells from another; no text that was made ready holds it.
+_MARK = "\x00"
+
+
+def same_key(column: pa.Array | pa.ChunkedArray, declared: Column | None = None) -> pa.Array:
+    """Return a key for every value: two values are the same if and only if their keys are. Null where one is missing.
+
+    Keys of whole numbers are these; all others are text, and so comparable with the text of whole numbers.
+
+    Parameters
+    ----------
+    column : Arrow array
+        Values of any type.
+    declared : Numeric, Date or Categorical, optional
+        The declaration of the column; only one with categories matters.
+
+    Examples
+    --------
+    >>> same_key(pa.array(["7", " 7", "7.0", "07", "+7e0", "seven", " Ann\\u00a0 Lee ", "Ann Lee", " "])).to_pylist()
+    ['7', '7', '7', '7', '7', 'seven', 'Ann Lee', 'Ann Lee', None]
+    >>> same_key(pa.array([7.0, 0.5, float("nan")])).to_pylist(), same_key(pa.array([7, None])).to_pylist()
+    (['7', '0.5', None], [7, None])
+    >>> keys = same_key(pa.array(["07", " 07", "7", "7.0"]), Categorical("who", ["07", "7"])).to_pylist()
+    >>> keys[0] == keys[1], keys[2] == keys[3], keys[0] == keys[2]
+    (True, False, False)
+    """
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    column = _as_arrow(column)
+    if arrow_kind(column.type) == "int" and not isinstance(declared, Categorical):
+        return column
+    encoded = pc.dictionary_encode(column)
+    found = encoded.dictionary
+    keys = _texts(as_text(found))
+    if isinstance(declared, Categorical):
+        keys = _categories(found, keys, declared)
+    return keys.take(encoded.indices)
+
+
+def same_text(values: Any) -> Any:
+    """Return texts of a NumPy array as their keys, of the same kind; what is missing as empty text.
+
+    Examples
+    --------
+    >>> same_text(np.array(["ann", " ann ", "007", ""])).tolist()
+    ['ann', 'ann', '7', '']
+    """
+    keys = _texts(pa.array(values.tolist(), pa.large_string())).fill_null("")
+    return np.array(keys.to_pylist(), dtype=np.str_)
+
+
+def key_codes(keys: pa.Array) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Number keys from 0 in the order in which they come; all that are missing get one number, the next.
+
+    Examples
+    --------
+    >>> key_codes(same_key(pa.array(["7", None, "07", "8", ""]))).tolist()
+    [0, 2, 0, 1, 2]
+    """
+    encoded = pc.dictionary_encode(keys)
+    size = len(encoded.dictionary)
+    return np.asarray(encoded.indices.fill_null(size).to_numpy(zero_copy_only=False), np.int64)
+
+
+def _texts(texts: pa.Array) -> pa.Array:
+    """Apply the rules for numbers and text to texts."""
+    bare = pc.utf8_normalize(texts, form="NFC")
+    for pattern, instead in ((_UNSEEN, ""), (_BLANKS, " ")):
+        bare = pc.replace_substring_regex(bare, pattern, instead)
+    bare = pc.replace_substring(pc.utf8_trim(bare, " "), _MARK, "\ufffd")
+    lower = pc.ascii_lower(bare)
+    gone = pc.or_(pc.equal(lower, ""), pc.equal(lower, "nan"))
+    bare = pc.if_else(gone, pa.scalar(None, pa.large_string()), bare)
+    return _long(_plain(bare))
+
+
+def _plain(texts: pa.Array) -> pa.Array:
+    """Write numbers in few plain digits in their shortest form: all at once, without reading them."""
+    plain = pc.and_(pc.match_substring_regex(texts, _PLAIN), pc.less_equal(pc.utf8_length(texts), _FEW))
+    short = texts
+    for pattern, instead in _SHORTER:
+        short = pc.replace_substring_regex(short, pattern, instead)
+    return pc.if_else(plain, short, texts)
+
+
+def _long(texts: pa.Array) -> pa.Array:
+    """Write the other numbers, with an exponent or with many digits, likewise: one by one, as there are few."""
+    others = pc.and_(pc.match_substring_regex(texts, _NUMBER), pc.invert(pc.match_substring_regex(texts, _SHORTEST)))
+    others = pc.or_(others, pc.and_(pc.match_substring_regex(texts, _PLAIN), pc.greater(pc.utf8_length(texts), _FEW)))
+    chosen = np.flatnonzero(others.fill_null(False).to_numpy(zero_copy_only=False))
+    if not len(chosen):
+        return texts
+    written = pa.array([_shortest(text) for text in texts.take(pa.array(chosen)).to_pylist()], pa.large_string())
+    return pc.replace_with_mask(texts, others.fill_null(False), written)
+
+
+def _shortest(text: str) -> str:
+    """Write a number exactly: in plain digits if those are few, else as whole digits and an exponent."""
+    sign, digits, exponent = Decimal(text).as_tuple()
+    assert isinstance(exponent, int)
+    whole = "".join(map(str, digits)).lstrip("0")
+    if not whole:
+        return "0"
+    kept = whole.rstrip("0")
+    exponent += len(whole) - len(kept)
+    minus = "-" if sign else ""
+    if max(len(kept) + exponent, len(kept), 2 - exponent) > _FEW:
+        return f"{minus}{kept}e{exponent}"
+    if exponent >= 0:
+        return minus + kept + "0" * exponent
+    padded = kept.rjust(1 - exponent, "0")
+    return f"{minus}{padded[:exponent]}.{padded[exponent:]}"
+
+
+def _categories(found: pa.Array, keys: pa.Array, declared: Categorical) -> pa.Array:
+    """Give values of declared categories the key of the category: found by its text first, then by its key.
+
+    That is the category's own key, so that it does not depend on the others, unless another one shares it.
+    """
+    texts = [category_text(c) for c in declared.categories]
+    own = _texts(pa.array(texts, pa.large_string())).to_pylist()
+    often = Counter(own)
+    marks = [f"{_MARK}{t}" if key is None or often[key] > 1 else key for t, key in zip(texts, own, strict=True)]
+    known = Encoder(declared).arrow(found)
+    places = np.where(np.isnan(known), len(marks), np.nan_to_num(known)).astype(np.int64)
+    shared = {key: mark for key, mark in zip(reversed(own), reversed(marks), strict=True) if key is not None}
+    by_key = pc.index_in(keys, value_set=pa.array(list(shared), pa.large_string()))
+    rest = pc.coalesce(pa.array(list(shared.values()), pa.large_string()).take(by_key), keys)
+    return pc.coalesce(pa.array([*marks, None], pa.large_string()).take(pa.array(places)), rest)

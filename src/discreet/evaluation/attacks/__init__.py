@@ -1,0 +1,1 @@
+"""What somebody with the release could find out."""

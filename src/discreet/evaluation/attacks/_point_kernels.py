@@ -1,0 +1,142 @@
+"""Inner loops of the attacks on points: sums of exp(-rate distance) over all pairs, without a table of all pairs."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from discreet.core.jit import inlined, jit
+
+#: exp(-45) of the largest term is beyond a double's digits.
+_NEGLIGIBLE = -45.0
+
+
+@inlined
+def _far(a: Any, i: int, b: Any, j: int) -> float:  # pragma: no cover
+    total = 0.0
+    for axis in range(a.shape[1]):
+        gap = a[i, axis] - b[j, axis]
+        total += gap * gap
+    return math.sqrt(total)
+
+
+@jit
+def log_sums(x: Any, z: Any, offsets: Any, rate: float) -> Any:  # pragma: no cover
+    """Return log Σ_i exp(offset_i - rate |x - z_i|) for every row of x; the largest term so far is kept outside."""
+    found = np.empty(x.shape[0])
+    for t in range(x.shape[0]):
+        top, total = -np.inf, 0.0
+        for i in range(z.shape[0]):
+            value = offsets[i] - rate * _far(x, t, z, i)
+            if value > top:
+                total = total * np.exp(top - value) + 1.0
+                top = value
+            elif value - top > _NEGLIGIBLE:
+                total += np.exp(value - top)
+        found[t] = top + np.log(total)
+    return found
+
+
+@jit
+def posterior(z: Any, prior: Any, rate: float, median: bool, rounds: int) -> tuple[Any, Any]:  # pragma: no cover
+    """Return for every row of z the posterior mean, or geometric median, and the most likely of the prior's rows."""
+    m, d = prior.shape
+    guess, mode = np.zeros((z.shape[0], d)), np.empty(z.shape[0], np.int64)
+    weight = np.empty(m)
+    for t in range(z.shape[0]):
+        best, near = 0, np.inf
+        for j in range(m):
+            weight[j] = _far(z, t, prior, j)
+            if weight[j] < near:
+                near, best = weight[j], j
+        mode[t] = best
+        total = 0.0
+        for j in range(m):
+            value = rate * (near - weight[j])
+            weight[j] = np.exp(value) if value > _NEGLIGIBLE else 0.0
+            total += weight[j]
+            for axis in range(d):
+                guess[t, axis] += weight[j] * prior[j, axis]
+        for axis in range(d):
+            guess[t, axis] /= total
+        if median:
+            _weiszfeld(prior, weight, guess, t, rounds)
+    return guess, mode
+
+
+@jit
+def _weiszfeld(points: Any, weight: Any, guess: Any, t: int, rounds: int) -> None:  # pragma: no cover
+    """Move row t of the guess to the weighted geometric median of the points.
+
+    Where the guess sits on a point, that point pulls with at most its weight (Vardi and Zhang 2000).
+    """
+    d = points.shape[1]
+    pull = np.empty(d)
+    for _ in range(rounds):
+        pull[:] = 0.0
+        here, total = 0.0, 0.0
+        for j in range(points.shape[0]):
+            if weight[j] == 0.0:
+                continue
+            far = _far(guess, t, points, j)
+            if far < 1e-12:
+                here += weight[j]
+                continue
+            total += weight[j] / far
+            for axis in range(d):
+                pull[axis] += weight[j] / far * (points[j, axis] - guess[t, axis])
+        if total == 0.0:
+            return
+        force = np.sqrt((pull * pull).sum())
+        if force <= here:
+            return
+        step = (1.0 - here / force) / total
+        moved = 0.0
+        for axis in range(d):
+            guess[t, axis] += step * pull[axis]
+            moved = max(moved, abs(step * pull[axis]))
+        if moved < 1e-9:
+            return
+
+
+@jit
+def geometric_medians(reports: Any, rounds: int) -> Any:  # pragma: no cover
+    """Return for every person the point with the least total distance to the reports, shape (people, reports, d)."""
+    guess = np.empty((reports.shape[0], reports.shape[2]))
+    weight = np.ones(reports.shape[1])
+    for t in range(reports.shape[0]):
+        for axis in range(reports.shape[2]):
+            guess[t, axis] = reports[t, :, axis].mean()
+        _weiszfeld(reports[t], weight, guess, t, rounds)
+    return guess
+
+
+@jit
+def unlinked(
+    known: Any, values: Any, step: float, z_known: Any, z_secret: Any, offsets: Any, rate: float
+) -> Any:  # pragma: no cover
+    """Return log Σ_i exp(offset_i - rate |(known, v) - z_i|) for every person and candidate value v of the secret.
+
+    A value stands for the stretch of width ``step`` around it, and a point counts by its distance from the stretch:
+    with noise finer than the values, the true one would be missed between two of them.
+    """
+    found = np.empty((known.shape[0], values.size))
+    squared = np.empty(z_known.shape[0])
+    for t in range(known.shape[0]):
+        for i in range(z_known.shape[0]):
+            far = _far(known, t, z_known, i)
+            squared[i] = far * far
+        for v in range(values.size):
+            top, total = -np.inf, 0.0
+            for i in range(squared.size):
+                gap = max(abs(z_secret[i] - values[v]) - step / 2.0, 0.0)
+                value = offsets[i] - rate * math.sqrt(squared[i] + gap * gap)
+                if value > top:
+                    total = total * np.exp(top - value) + 1.0
+                    top = value
+                elif value - top > _NEGLIGIBLE:
+                    total += np.exp(value - top)
+            found[t, v] = top + np.log(total)
+    return found

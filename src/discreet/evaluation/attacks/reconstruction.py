@@ -1,0 +1,182 @@
+"""Where was the record behind a noisy point? The best guess under the known law of the noise and a public prior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import noise
+from discreet.core import checks
+from discreet.errors import InvalidArgument
+from discreet.evaluation.attacks import draws
+from discreet.evaluation.attacks.guesses import GuessResult
+from discreet.evaluation.attacks.laws import Space, records
+from discreet.evaluation.attacks.pairs import posterior
+from discreet.evaluation.attacks.roc import ScoredAttack
+
+FloatArray = npt.NDArray[np.float64]
+
+_BLENDS = np.linspace(0.0, 1.0, 11)
+#: Public records on which the attacker rehearses; more would only take longer.
+_REHEARSED = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class ReconstructionResult(GuessResult):
+    """What a reconstruction reached. Scores are minus the distance of the guess from the truth, in the scaled space.
+
+    The rates count guesses within ``within``. The control is the same guesses held against somebody else; the
+    baseline guesses without the point.
+
+    Attributes
+    ----------
+    expected_noise : float
+        n/rate, the mean distance of a point from its record.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> people, public = rng.random((2, 300, 2))
+    >>> found = reconstruction_attack(people, people, reference=public, rate=1e4, random_state=1)
+    >>> found.attack.value, found.mean_error < 0.001
+    (1.0, True)
+    """
+
+    expected_noise: float = 1.0
+
+    @property
+    def relative_to_noise(self) -> float:
+        """Mean error over n/rate: 1 is no better than taking the point itself."""
+        return self.mean_error / self.expected_noise
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all figures as plain data."""
+        return {**super().to_dict(), "relative_to_noise": self.relative_to_noise}
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Return the figures for a table: measure, value, meaning."""
+        noise_row = ("of the noise", f"{self.relative_to_noise:.3f}", "1: no better than the point itself")
+        return [noise_row, *super().rows()]
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}; {self.relative_to_noise:.3f} of the noise's mean length"
+
+    __repr__ = __str__
+
+
+def reconstruction_attack(
+    released: Any,
+    originals: Any,
+    *,
+    reference: Any,
+    metric: Any = None,
+    rate: Any = None,
+    estimate: str = "mean",
+    within: float | None = None,
+    confidence: float = 0.95,
+    random_state: Any = None,
+) -> ReconstructionResult:
+    """Guess every record from its noisy point.
+
+    Parameters
+    ----------
+    released, originals : array of shape (n, d)
+        Points, and the records behind them, row by row. The attack sees the points only.
+    reference : array of shape (m, d)
+        Public records of the same kind of people, as the prior; none of them one of the originals.
+    metric, rate
+        See `membership_attack`.
+    estimate : {"mean", "median", "mode"}
+        Of the posterior: least squared error, least distance, or the most likely of the public records.
+    within : float, optional
+        A guess this near in the scaled space is a success. By default a quarter of the mean distance between public
+        records and the guess made from them alone.
+    confidence : float, default 0.95
+        Of the intervals.
+    random_state : None, int or Generator
+        For the control and the rehearsal.
+
+    Returns
+    -------
+    ReconstructionResult
+
+    Notes
+    -----
+    A finite sample is a poor prior where the noise is finer than the gaps between its records: the truth lies in a
+    gap. So the attacker perturbs one half of the public records himself, attacks them with the other half as the
+    prior, and takes the mixture of posterior guess and plain point that did best there (in squared error for the mean,
+    in distance otherwise). The mode is left as it is.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> people, public = rng.normal(0.5, 0.1, (2, 500, 2))
+    >>> noisy = people + rng.normal(0, 0.3, people.shape)
+    >>> found = reconstruction_attack(noisy, people, reference=public, rate=6.0, random_state=1)
+    >>> found.relative_to_noise < 0.5, 0.9 < found.relative_to_prior < 1.1
+    (True, True)
+    """
+    estimate = checks.choice("estimate", estimate, ("mean", "median", "mode"))
+    level = float(checks.probability("confidence", confidence))
+    stream = noise.generator(random_state)
+    truth = records("originals", originals, least=2)
+    given = records("released", released, truth.shape[1])
+    if len(given) != len(truth):
+        raise InvalidArgument("released", f"{len(given)} rows", f"one point for each of the {len(truth)} originals")
+    space = Space.of(metric, rate, truth.shape[1])
+    public = space.scale(records("reference", reference, truth.shape[1], least=4))
+    guesses, blend = reconstruct(space.scale(given), public, space.law.rate, estimate, stream)
+
+    # From here on the evaluator speaks, who knows the truth.
+    places = space.scale(truth)
+    alone = _alone(public, estimate)
+    near = 0.25 * float(_lengths(public - alone).mean()) if within is None else float(checks.positive("within", within))
+    errors = _lengths(guesses - places)
+    control = _lengths(guesses[draws.others(len(truth), stream)] - places)
+    prior = _lengths(alone - places)
+    # Without a point everybody gets the same guess: held against others it does as well.
+    blind = ScoredAttack("without the release", -prior, -prior, -near, confidence=level)
+    facts = {"estimate": estimate, "share_of_posterior": blend}
+    found: ReconstructionResult = ReconstructionResult.of(
+        f"reconstruction, {estimate}",
+        (errors, control, prior),
+        near,
+        blind,
+        level,
+        facts,
+        expected_noise=space.expected_noise,
+    )
+    return found
+
+
+def reconstruct(
+    points: FloatArray, public: FloatArray, rate: float, estimate: str, stream: noise.Generator
+) -> tuple[FloatArray, float]:
+    """Guess records from points: the attacker's part. Returns the guesses and how much of the posterior they hold."""
+    guess = posterior(points, public, rate, estimate)
+    if estimate == "mode":
+        return guess, 1.0
+    chosen = draws.half(len(public), stream)
+    rehearsed = public[chosen][:_REHEARSED]
+    noisy = rehearsed + draws.isotropic(len(rehearsed), public.shape[1], rate, stream)
+    tried = posterior(noisy, public[~chosen], rate, estimate)
+    power = 2 if estimate == "mean" else 1
+    losses = [float((_lengths(noisy + a * (tried - noisy) - rehearsed) ** power).mean()) for a in _BLENDS]
+    blend = float(_BLENDS[int(np.argmin(losses))])
+    return points + blend * (guess - points), blend
+
+
+def _alone(public: FloatArray, estimate: str) -> FloatArray:
+    """Return the guess without any point: what the posterior becomes when the noise has no end."""
+    if estimate == "mean":
+        return np.asarray(public.mean(axis=0))
+    middle = posterior(public.mean(axis=0, keepdims=True), public, 1e-12, "median")[0]
+    return np.asarray(middle if estimate == "median" else public[int(np.argmin(_lengths(public - middle)))])
+
+
+def _lengths(rows: FloatArray) -> FloatArray:
+    found: FloatArray = np.linalg.norm(rows, axis=1)
+    return found

@@ -1,0 +1,278 @@
+"""How well scores tell people in a release from people who are not: curve, rates at a fixed threshold, intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit, logit, ndtri
+from scipy.stats import binom
+
+from discreet import noise
+from discreet.core import checks
+from discreet.evaluation.attacks import draws
+from discreet.evaluation.attacks.rates import Rate
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+#: What an attacker who must rarely be wrong still finds.
+LOW_RATES = (0.01, 0.001)
+
+
+class Roc(NamedTuple):
+    """A receiver operating characteristic: shares called members at falling thresholds, from (0, 0) to (1, 1)."""
+
+    fpr: FloatArray
+    tpr: FloatArray
+    thresholds: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredAttack:
+    """What an attack that scores people reached. High scores mean "in the release", or "guessed well".
+
+    Attributes
+    ----------
+    name : str
+        The attack.
+    scores, control_scores : ndarray
+        Of people in the release, and of people who are not.
+    threshold : float
+        A person whose score is at least this is called a success. Fixed without the people on whom it is judged.
+    judged, judged_control : ndarray of bool
+        On whom it is judged; the others were used to fix the threshold.
+    blind : ScoredAttack or None
+        The baseline: the same people attacked without the release. If it does well, the two groups differ anyway.
+    confidence : float
+        Of all intervals.
+    facts : dict
+        What else is worth knowing, as plain data.
+
+    Examples
+    --------
+    >>> found = ScoredAttack("by age", np.array([3.0, 2.0, 1.0]), np.array([0.0, 1.5]), 1.7)
+    >>> round(found.advantage, 3), round(found.auc, 3), round(found.tpr_at(0.01), 3)
+    (0.667, 0.833, 0.667)
+    """
+
+    name: str
+    scores: FloatArray
+    control_scores: FloatArray
+    threshold: float
+    judged: BoolArray | None = None
+    judged_control: BoolArray | None = None
+    blind: ScoredAttack | None = None
+    confidence: float = 0.95
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def attack(self) -> Rate:
+        """Share of the judged people in the release that are called so: the true positive rate."""
+        return _called(self.scores, self.judged, self.threshold, self.confidence)
+
+    @property
+    def control(self) -> Rate:
+        """Share of the judged others that are called so: the false positive rate."""
+        return _called(self.control_scores, self.judged_control, self.threshold, self.confidence)
+
+    @property
+    def advantage(self) -> float:
+        """True minus false positive rate at the threshold, on the judged people. May come out below 0."""
+        return self.attack.value - self.control.value
+
+    @property
+    def advantage_interval(self) -> tuple[float, float]:
+        """Ends of the advantage from the Wilson ends of both rates (Newcombe 1998, method 10)."""
+        (a_low, a_high), (c_low, c_high) = self.attack.interval, self.control.interval
+        a, c = self.attack.value, self.control.value
+        low = self.advantage - math.hypot(a - a_low, c_high - c)
+        high = self.advantage + math.hypot(a_high - a, c - c_low)
+        return max(low, -1.0), min(high, 1.0)
+
+    @property
+    def baseline(self) -> float:
+        """Advantage without the release; 0, that of a coin, where there is nothing to go by."""
+        return 0.0 if self.blind is None else self.blind.advantage
+
+    @property
+    def roc(self) -> Roc:
+        """The curve over all scores."""
+        return roc_curve(self.scores, self.control_scores)
+
+    @property
+    def auc(self) -> float:
+        """Area under the curve: the chance that a person in the release scores higher, ties counting half."""
+        return float(_placements(self.scores, self.control_scores).mean())
+
+    @property
+    def auc_interval(self) -> tuple[float, float]:
+        """Interval of the area, on log odds (DeLong and others 1988); by the rule of three where it is 0 or 1."""
+        m, n, area = len(self.scores), len(self.control_scores), self.auc
+        if area in (0.0, 1.0) or min(m, n) < 2:
+            gap = min(-math.log(1 - self.confidence) / min(m, n), 1.0)
+            return max(area - gap, 0.0), min(area + gap, 1.0)
+        one = _placements(self.scores, self.control_scores).var(ddof=1) / m
+        two = _placements(self.control_scores, self.scores).var(ddof=1) / n
+        # On the scale of log odds: near the ends the plain interval is too short, and goes beyond them.
+        half = float(ndtri((1 + self.confidence) / 2)) * math.sqrt(one + two) / (area * (1 - area))
+        middle = float(logit(area))
+        return float(expit(middle - half)), float(expit(middle + half))
+
+    def tpr_at(self, fpr: float) -> float:
+        """Return the share of people found at the threshold that calls at most this share of the others."""
+        share = float(checks.probability("fpr", fpr, closed=True))
+        curve = self.roc
+        return float(curve.tpr[np.searchsorted(curve.fpr, share + 1e-12, side="right") - 1])
+
+    def tpr_interval(self, fpr: float) -> tuple[float, float]:
+        """Return an interval of `tpr_at` that covers both errors: of the people found, and of the threshold.
+
+        Order statistics of the control's scores hold the true threshold between them; the shares found at those two
+        get their Wilson ends. Each of the two steps takes half of what the confidence leaves.
+        """
+        share = float(checks.probability("fpr", fpr))
+        n, miss = len(self.control_scores), 1 - self.confidence
+        few, many = (int(k) for k in binom.ppf([miss / 4, 1 - miss / 4], n, share))
+        falling = np.append(np.sort(self.control_scores)[::-1], -np.inf)
+        # At most `few` controls lie above the strict threshold, at least `many` at or above the lax one.
+        strict = np.inf if few == 0 else float(falling[few - 1])
+        low = Rate(int((self.scores > strict).sum()), len(self.scores), 1 - miss / 2).interval[0]
+        high = Rate(int((self.scores >= falling[min(many, n)]).sum()), len(self.scores), 1 - miss / 2).interval[1]
+        return low, high
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all figures as plain data; not the curve, which has as many points as people."""
+        found: dict[str, Any] = {
+            "attack": self.name,
+            "confidence": self.confidence,
+            "advantage": self.advantage,
+            "advantage_interval": list(self.advantage_interval),
+            "on_released": self.attack.to_dict(),
+            "on_control": self.control.to_dict(),
+            "auc": self.auc,
+            "auc_interval": list(self.auc_interval),
+            "tpr_at": {str(f): self.tpr_at(f) for f in LOW_RATES},
+            "tpr_at_interval": {str(f): list(self.tpr_interval(f)) for f in LOW_RATES},
+            "baseline_advantage": self.baseline,
+        }
+        if self.blind is not None:
+            found["baseline_interval"] = list(self.blind.advantage_interval)
+        return {**found, **self.facts}
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Return the figures for a table: measure, value, meaning."""
+        found = [
+            ("advantage", _ends(self.advantage, self.advantage_interval), "true minus false positive rate"),
+            ("on released people", str(self.attack), "share called so at the threshold"),
+            ("on the control group", str(self.control), "share called so though not released"),
+            ("area under the curve", _ends(self.auc, self.auc_interval), "0.5 is guessing"),
+        ]
+        found += [
+            (f"found at {f:.1%} false", _ends(self.tpr_at(f), self.tpr_interval(f)), "by one who must rarely be wrong")
+            for f in LOW_RATES
+        ]
+        if self.blind is not None:
+            text = _ends(self.blind.advantage, self.blind.advantage_interval)
+            found.append(("baseline", text, "advantage without the release"))
+        return found
+
+    def plot(self) -> Any:
+        """Draw the curve, with the baseline's beside it; needs the extra 'plot'."""
+        from discreet.evaluation.attacks.roc_plot import draw
+
+        return draw(self)
+
+    def __str__(self) -> str:
+        low, high = self.advantage_interval
+        text = (
+            f"{self.name}: advantage {self.advantage:.3f} ({low:.3f} to {high:.3f}), area {self.auc:.3f}, "
+            f"{self.tpr_at(0.01):.3f} found at 1 % false positives; {len(self.scores):,} people in the release, "
+            f"{len(self.control_scores):,} others; {self.baseline:.3f} without the release"
+        )
+        return text if low > 0 else text + "; no better than guessing"
+
+    __repr__ = __str__
+
+
+def _ends(value: float, interval: tuple[float, float]) -> str:
+    return f"{value:.3f} ({interval[0]:.3f} to {interval[1]:.3f})"
+
+
+def _called(scores: FloatArray, judged: BoolArray | None, threshold: float, confidence: float) -> Rate:
+    kept = scores if judged is None else scores[judged]
+    return Rate(int((kept >= threshold).sum()), len(kept), confidence)
+
+
+def _placements(scores: FloatArray, others: FloatArray) -> FloatArray:
+    """Return of every score the share of the others below it, ties counting half."""
+    ranked = np.sort(others)
+    below, upto = np.searchsorted(ranked, scores, "left"), np.searchsorted(ranked, scores, "right")
+    found: FloatArray = (below + upto) / (2 * max(len(ranked), 1))
+    return found
+
+
+def roc_curve(scores: FloatArray, control_scores: FloatArray) -> Roc:
+    """Return the shares called members at every distinct score.
+
+    Examples
+    --------
+    >>> curve = roc_curve(np.array([2.0, 1.0]), np.array([1.0, 0.0]))
+    >>> curve.fpr.tolist(), curve.tpr.tolist()
+    ([0.0, 0.0, 0.5, 1.0], [0.0, 0.5, 1.0, 1.0])
+    """
+    thresholds = np.unique(np.concatenate([scores, control_scores]))[::-1]
+    shares = [
+        np.append(0.0, (len(part) - np.searchsorted(np.sort(part), thresholds, "left")) / max(len(part), 1))
+        for part in (control_scores, scores)
+    ]
+    return Roc(shares[0], shares[1], np.append(np.inf, thresholds))
+
+
+def best_threshold(scores: FloatArray, control_scores: FloatArray) -> float:
+    """Return where true minus false positive rate is largest; infinite if calling nobody is best.
+
+    Between the two scores that it separates, the middle is taken: the next sample's lie on both sides of either.
+    """
+    curve = roc_curve(scores, control_scores)
+    place = int(np.argmax(curve.tpr - curve.fpr))
+    if place == 0:
+        return math.inf
+    here = float(curve.thresholds[place])
+    below = float(curve.thresholds[place + 1]) if place + 1 < len(curve.thresholds) else here
+    return (here + below) / 2 if math.isfinite(here + below) else here
+
+
+def split(
+    name: str,
+    scores: FloatArray,
+    control_scores: FloatArray,
+    stream: noise.Generator,
+    *,
+    confidence: float,
+    halves: tuple[BoolArray, BoolArray] | None = None,
+    blind: ScoredAttack | None = None,
+    facts: dict[str, Any] | None = None,
+) -> ScoredAttack:
+    """Fix the threshold on a random half of both groups and judge on the other: the same half would flatter it."""
+    fixed = halves or (draws.half(len(scores), stream), draws.half(len(control_scores), stream))
+    threshold = best_threshold(scores[fixed[0]], control_scores[fixed[1]])
+    judged = ~fixed[0], ~fixed[1]
+    return ScoredAttack(name, scores, control_scores, threshold, *judged, blind, confidence, facts or {})
+
+
+def score_blindly(
+    scorer: Callable[[FloatArray], Any], members: FloatArray, others: FloatArray, stream: noise.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Have people scored in a random order, so that nothing but the records themselves tells the scorer who is who."""
+    people = np.concatenate([members, others])
+    order = draws.order(len(people), stream)
+    found = np.empty(len(people))
+    found[order] = np.nan_to_num(
+        np.asarray(scorer(people[order]), np.float64), nan=-np.inf, posinf=np.inf, neginf=-np.inf
+    )
+    return found[: len(members)], found[len(members) :]

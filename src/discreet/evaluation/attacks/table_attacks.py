@@ -1,0 +1,270 @@
+"""Attacks on a released table: singling out, linking, inferring. Whatever made the table, what do they reach?
+
+The three are what European data protection asks of an anonymous table (Article 29 Working Party, opinion 05/2014).
+Each is run on people whose records were released and on a control group whose records were not, as Giomi and others
+(2023) propose: what works on both is knowledge about people in general, and only the rest is due to the release.
+
+The attacker sees the released table, and of a target what the attack says he knows; never which row is whose. Printed
+cells are read as what they say: ``[34, 41)``, ``{cook, smith}``, ``*``, single values. All of it looks at the raw
+records, so results are not for publication.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import noise
+from discreet.anonymity.release.printed import Sets, Stretches
+from discreet.core import checks
+from discreet.errors import InvalidArgument, InvalidType
+from discreet.evaluation.attacks import _table_kernels as kernels
+from discreet.evaluation.attacks.rates import AttackResult, Rate
+from discreet.evaluation.attacks.tables import Column, Predicates, Space, column_names, read
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+def singling_out(
+    released: Any,
+    original: Any,
+    control: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    attacks: int = 2000,
+    confidence: float = 0.95,
+    random_state: Any = None,
+) -> AttackResult:
+    """Make predicates from released rows and see whether they are true of exactly one person.
+
+    Parameters
+    ----------
+    released : Release, array, data frame, table or path
+        The table that was handed out; of a `Release` only the table is looked at.
+    original : array, data frame, table or path
+        The records it was made from.
+    control : array, data frame, table or path
+        Records of people like them that were not in it; as many as the original. Of more a random part is taken. With
+        fewer, fewer are hit by chance, and the risk comes out too large.
+    columns : list of str, optional
+        The columns of the predicates; by default all that the three tables have.
+    attacks : int, default 2000
+        Released rows that are tried, drawn at random; at most all.
+    confidence : float, default 0.95
+        Of the intervals.
+    random_state : None, int or Generator
+        For the drawing.
+
+    Returns
+    -------
+    AttackResult
+
+    Notes
+    -----
+    For each row the conditions of its columns are joined, in random order, until no other released row looks alike.
+    It succeeds if exactly one original satisfies them. If the row has a double in all columns there is no such
+    predicate, and the attack on it has failed: so rates are shares of the released rows. A number that stands alone,
+    such as a mean, means "nearer to this than to any other number of the column". The baseline takes the condition
+    of each column from a row of its own.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> people, others = dc.datasets.people(600, seed=1).table, dc.datasets.people(600, seed=2).table
+    >>> singling_out(people, people, others, random_state=1).risk > 0.9
+    True
+    """
+    chosen = None if columns is None else column_names("columns", columns)
+    n_attacks, level, stream = _settings(attacks, confidence, random_state)
+    found = read(released, original, control, chosen)
+    tests = Predicates.of(found)
+    codes = np.stack([column.released.code for column in found])
+    targets = _some(codes.shape[1], n_attacks, stream)
+    orders = np.argsort(noise.below(2**62, size=(len(targets), len(found)), rng=stream), axis=1)
+    used = kernels.unique_predicates(codes, targets, orders)
+    mixed = noise.below(codes.shape[1], size=(len(found), len(targets)), rng=stream)
+    n = tests.original.shape[1]
+    others = tests.control[:, _some(tests.control.shape[1], n, stream)]
+    rows = np.broadcast_to(targets, (len(found), len(targets)))
+
+    def hits(people: Any, sources: IntArray) -> Rate:
+        conditions = np.take_along_axis(codes, sources, axis=1)
+        first, last, gap = (
+            np.ascontiguousarray(np.stack([part[j][conditions[j]] for j in range(len(found))], axis=1))
+            for part in (tests.first, tests.last, tests.gap)
+        )
+        numeric = np.array([column.numeric for column in found])
+        counts = kernels.count_up_to_two(people, numeric, used, first, last, gap, tests.sets)
+        return Rate(int((counts[used.any(axis=1)] == 1).sum()), len(targets), level)
+
+    return AttackResult(
+        "singling out", hits(tests.original, rows), hits(others, rows), hits(tests.original, mixed), level
+    )
+
+
+def linkability(
+    released: Any,
+    original: Any,
+    control: Any,
+    *,
+    columns: tuple[Sequence[str], Sequence[str]],
+    attacks: int = 2000,
+    confidence: float = 0.95,
+    random_state: Any = None,
+) -> AttackResult:
+    """Join two halves of a person's record, known from two places, through the released table.
+
+    Parameters
+    ----------
+    released, original, control, attacks, confidence, random_state
+        See `singling_out`; ``attacks`` are people.
+    columns : pair of lists of str
+        What is known from the one place and what from the other. No column is in both.
+
+    Notes
+    -----
+    For each half the nearest released row is taken, one of them at random if several are equally near. The halves are
+    linked if both are the same row. How far a row is from what is known is the mean distance over all that its cells
+    admit; numbers on the scale of their released range, categories 0 or 1. The baseline takes two rows at random.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> people, others = dc.datasets.people(600, seed=1).table, dc.datasets.people(600, seed=2).table
+    >>> halves = (["age", "town"], ["job", "hours"])
+    >>> copied = linkability(people, people, others, columns=halves, random_state=1)
+    >>> copied.attack.value > copied.control.value
+    True
+    """
+    if not isinstance(columns, (tuple, list)) or len(columns) != 2 or isinstance(columns[0], str):
+        raise InvalidType("columns", columns, "two lists of column names", 'columns=(["age"], ["job"])')
+    halves = [column_names("columns", half) for half in columns]
+    both = [name for name in halves[0] if name in halves[1]]
+    if both:
+        raise InvalidArgument("columns", both[0], "in one of the two lists only", 'columns=(["age"], ["job"])')
+    n_attacks, level, stream = _settings(attacks, confidence, random_state)
+    found = read(released, original, control, [*halves[0], *halves[1]])
+    spaces = [Space.of(found[: len(halves[0])]), Space.of(found[len(halves[0]) :])]
+
+    def linked(side: str) -> Rate:
+        targets = _some(getattr(spaces[0], side).shape[1], n_attacks, stream)
+        nearest = []
+        for space in spaces:
+            people = np.ascontiguousarray(getattr(space, side)[:, targets])
+            draws = noise.below(2**62, size=len(targets), rng=stream)
+            nearest.append(space.rows[kernels.nearest_rows(people, *space.combinations, draws)])
+        return Rate(int((nearest[0] == nearest[1]).sum()), len(targets), level)
+
+    attack, other = linked("original"), linked("control")
+    blind = noise.below(len(spaces[0].rows), size=(2, attack.trials), rng=stream)
+    baseline = Rate(int((blind[0] == blind[1]).sum()), attack.trials, level)
+    return AttackResult("linkability", attack, other, baseline, level)
+
+
+def inference(
+    released: Any,
+    original: Any,
+    control: Any,
+    *,
+    secret: str,
+    known: Sequence[str],
+    tolerance: float = 0.05,
+    attacks: int = 2000,
+    confidence: float = 0.95,
+    random_state: Any = None,
+) -> AttackResult:
+    """Guess a column of a person of whom some others are known.
+
+    Parameters
+    ----------
+    released, original, control, attacks, confidence, random_state
+        See `singling_out`; ``attacks`` are people who have a value to be guessed.
+    secret : str
+        The column to guess.
+    known : list of str
+        What is known of the target.
+    tolerance : float, default 0.05
+        A guessed number is right if it is no farther off than this share of the column's range in the original.
+
+    Notes
+    -----
+    The guess is made on the released rows nearest to what is known (see `linkability`), all that are equally near: the
+    most frequent category, or the median. The baseline takes the value of a released row at random.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> people, others = dc.datasets.people(600, seed=1).table, dc.datasets.people(600, seed=2).table
+    >>> known = ["age", "town", "job", "hours"]
+    >>> copied = inference(people, people, others, secret="illness", known=known, random_state=1)
+    >>> copied.attack.value > copied.control.value
+    True
+    """
+    if not isinstance(secret, str):
+        raise InvalidType("secret", secret, "a column name", 'secret="illness"')
+    names = column_names("known", known)
+    if secret in names:
+        raise InvalidArgument("known", secret, "columns other than the secret one", "leaving it out")
+    near = float(checks.probability("tolerance", tolerance, closed=True))
+    n_attacks, level, stream = _settings(attacks, confidence, random_state)
+    found = read(released, original, control, [*names, secret])
+    space, hidden = Space.of(found[:-1]), found[-1]
+    truth = {"original": hidden.original, "control": hidden.control}
+    there = hidden.original[~hidden.missing(hidden.original)]
+    limit = near * float(there.max() - there.min()) * (1 + 1e-9) if hidden.numeric and len(there) else 0.0
+
+    def right(side: str, blind: bool = False) -> Rate:
+        able = np.flatnonzero(~hidden.missing(truth[side]))
+        targets = able[_some(len(able), n_attacks, stream)]
+        people = np.ascontiguousarray(getattr(space, side)[:, targets])
+        guess = _blind(hidden, len(targets), stream) if blind else _guess(space, hidden, people, stream)
+        return Rate(int((np.abs(guess - truth[side][targets]) <= limit).sum()), len(targets), level)
+
+    return AttackResult("inference", right("original"), right("control"), right("original", blind=True), level)
+
+
+def _guess(space: Space, hidden: Column, people: Any, stream: noise.Generator) -> Any:
+    """Guess from the nearest released rows; NaN where they say nothing."""
+    released = hidden.released
+    if isinstance(released, Stretches):
+        return kernels.guess_numbers(people, *space.combinations, released.center[released.code[space.rows]])
+    starts, members = _members(released)
+    draws = noise.below(2**62, size=people.shape[1], rng=stream)
+    secret = released.code[space.rows]
+    labels = max(hidden.n_labels, 1)
+    return kernels.guess_labels(people, *space.combinations, secret, starts, members, labels, draws)
+
+
+def _blind(hidden: Column, size: int, stream: noise.Generator) -> Any:
+    """Guess what a random released row says."""
+    released = hidden.released
+    code = released.code[noise.below(len(released.code), size=size, rng=stream)]
+    if isinstance(released, Stretches):
+        return released.center[code]
+    starts, members = _members(released)
+    held = starts[code + 1] - starts[code]
+    place = (noise.below(2**30, size=size, rng=stream) * held) >> 30
+    chosen = np.append(members, -1)[np.minimum(starts[code] + place, len(members))]
+    return np.where(held > 0, chosen, np.nan)
+
+
+def _members(released: Sets) -> tuple[IntArray, IntArray]:
+    """List the categories of each set, one behind the other."""
+    rows, members = np.nonzero(released.members[:, :-1])
+    return np.searchsorted(rows, np.arange(len(released.members) + 1)), members
+
+
+def _some(n: int, most: int, stream: noise.Generator) -> IntArray:
+    """Return at most so many of n numbers, drawn without replacement."""
+    if n <= most:
+        return np.arange(n)
+    return np.argsort(noise.below(2**62, size=n, rng=stream), kind="stable")[:most]
+
+
+def _settings(attacks: Any, confidence: Any, random_state: Any) -> tuple[int, float, noise.Generator]:
+    level = float(checks.probability("confidence", confidence))
+    return checks.whole("attacks", attacks, low=1), level, noise.generator(random_state)

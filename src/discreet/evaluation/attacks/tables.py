@@ -1,0 +1,237 @@
+"""Tables in the form the attacks read: released cells as conditions, people as numbers and category numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from discreet import engines
+from discreet.anonymity import Release
+from discreet.anonymity.release.printed import Sets, Stretches, as_numbers, as_texts, read_sets, read_stretches
+from discreet.anonymity.risk.classes import join
+from discreet.engines.tables.columns import read_columns
+from discreet.errors import InvalidArgument, InvalidType, SchemaError
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the released table, of the people in it and of the control group.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    released : Stretches or Sets
+        What the released table says.
+    original, control : ndarray of float
+        True values: numbers with NaN for missing, or category numbers with ``n_labels`` for missing.
+    n_labels : int
+        Number of categories; 0 for numbers.
+    """
+
+    name: str
+    released: Stretches | Sets
+    original: FloatArray
+    control: FloatArray
+    n_labels: int
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the column holds numbers."""
+        return isinstance(self.released, Stretches)
+
+    def missing(self, values: FloatArray) -> BoolArray:
+        """Tell which values are missing."""
+        return np.isnan(values) if self.numeric else values == self.n_labels
+
+
+def read(released: Any, original: Any, control: Any, names: Sequence[str] | None) -> list[Column]:
+    """Read the columns that all three tables have, or the named ones. Of a `Release` only its table is looked at."""
+    sources = [engines.open(released.table if isinstance(released, Release) else released)]
+    sources += [engines.open(original), engines.open(control)]
+    if names is None:
+        names = [n for n in sources[0].names if n in sources[1].names and n in sources[2].names]
+        if not names:
+            raise SchemaError("the released table, the original and the control have no column in common")
+    tables = [read_columns(source, names) for source in sources]
+    for label, table in zip(("released", "original", "control"), tables, strict=True):
+        if not table.num_rows:
+            raise InvalidArgument(label, "no rows", "a table with rows", "more rows")
+    return [_column(name, *(table[name] for table in tables)) for name in names]
+
+
+def column_names(label: str, given: Any) -> list[str]:
+    """Check a list of column names."""
+    if isinstance(given, str) or not isinstance(given, Sequence) or any(not isinstance(n, str) for n in given):
+        raise InvalidType(label, given, "a list of column names", f'{label}=["age"]')
+    names = list(given)
+    if not names or len(set(names)) < len(names):
+        raise InvalidArgument(label, names, "at least one column, each named once", f'{label}=["age"]')
+    return names
+
+
+def _column(name: str, released: Any, original: Any, control: Any) -> Column:
+    truth, other = as_numbers(original), as_numbers(control)
+    stretches = read_stretches(released) if truth is not None and other is not None else None
+    if truth is not None and other is not None and stretches is not None:
+        return Column(name, stretches, truth, other, 0)
+    texts = [as_texts(original), as_texts(control)]
+    labels = pa.chunked_array(texts).drop_null().unique()
+    numbered = [_numbers(labels, column) for column in texts]
+    return Column(name, read_sets(released, labels.to_pylist()), numbered[0], numbered[1], len(labels))
+
+
+def _numbers(labels: Any, texts: Any) -> FloatArray:
+    found = pa.compute.index_in(texts, value_set=labels)
+    return np.asarray(found.fill_null(len(labels)).to_numpy(zero_copy_only=False), np.float64)
+
+
+@dataclass(frozen=True)
+class Predicates:
+    """The conditions of a released table in the form in which rows are tested against them.
+
+    Attributes
+    ----------
+    first, last, gap : list of ndarray
+        By column, of each condition: the ranks it admits, or its place in ``sets``; whether a missing value fits.
+    original, control : ndarray of int32, shape (columns, rows)
+        Ranks or category numbers of people; -1 for missing.
+    sets : ndarray of bool
+        Members of all sets, one behind the other.
+    """
+
+    first: list[IntArray]
+    last: list[IntArray]
+    gap: list[BoolArray]
+    original: npt.NDArray[np.int32]
+    control: npt.NDArray[np.int32]
+    sets: BoolArray
+
+    @classmethod
+    def of(cls, columns: Sequence[Column]) -> Predicates:
+        """Number the ends of all conditions, so that tests compare whole numbers."""
+        first, last, gap, people, sets, size = [], [], [], [], [np.empty(0, bool)], 0
+        for column in columns:
+            released = column.released
+            if isinstance(released, Stretches):
+                a, b, closed = _around(released)
+                ends = np.unique(np.concatenate([a, b]))
+                ends = ends[np.isfinite(ends)]
+                rank = _ranks(ends, a)
+                first.append(np.where(np.isnan(a), 1, rank))
+                last.append(np.where(np.isnan(b), 0, _ranks(ends, b) - ~closed))
+                gap.append(released.missing)
+                people.append([_ranks(ends, values) for values in (column.original, column.control)])
+            else:
+                first.append(size + np.arange(len(released.members)) * (column.n_labels + 1))
+                last.append(np.zeros(len(released.members), np.int64))
+                gap.append(released.members[:, -1])
+                sets.append(released.members.ravel())
+                size += released.members.size
+                numbers = [values.astype(np.int64) for values in (column.original, column.control)]
+                people.append([np.where(n == column.n_labels, -1, n) for n in numbers])
+        stacked = [np.stack([p[side] for p in people]).astype(np.int32) for side in (0, 1)]
+        return cls(first, last, gap, stacked[0], stacked[1], np.concatenate(sets))
+
+
+def _around(released: Stretches) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Return the stretch each condition stands for. Where all are single values: what is nearer to it than to others.
+
+    A column of single values, such as means or centres, shows no widths; its other values show where it must end.
+    """
+    low, high, closed = released.low, released.high, released.closed
+    there = ~np.isnan(low)
+    if (low[there] != high[there]).any() or not there.any():
+        return low, high, closed
+    order = np.flatnonzero(there)[np.argsort(low[there])]
+    middle = (low[order][:-1] + low[order][1:]) / 2
+    a, b = low.copy(), high.copy()
+    a[order] = np.append(-np.inf, middle)
+    b[order] = np.append(middle, np.inf)
+    return a, b, np.isinf(b)
+
+
+def _ranks(ends: FloatArray, values: FloatArray) -> IntArray:
+    """Return 2 i for a value between ends i - 1 and i, 2 i + 1 for end i itself, -1 for a missing value."""
+    rank = np.searchsorted(ends, values, side="left") + np.searchsorted(ends, values, side="right")
+    return np.where(np.isnan(values), -1, rank)
+
+
+@dataclass(frozen=True)
+class Space:
+    """Some columns of the released table as combinations of conditions, for finding the nearest to a person.
+
+    Attributes
+    ----------
+    rows : ndarray of int64
+        The released rows, those of one combination together; combination c has places ``starts[c]..starts[c + 1]-1``.
+    numeric, low, high, gaps, sets
+        See the kernels.
+    original, control : ndarray of float, shape (columns, rows)
+        People on the same scale.
+    """
+
+    rows: IntArray
+    starts: IntArray
+    numeric: BoolArray
+    low: FloatArray
+    high: FloatArray
+    gaps: FloatArray
+    sets: FloatArray
+    original: FloatArray
+    control: FloatArray
+
+    @classmethod
+    def of(cls, columns: Sequence[Column]) -> Space:
+        """Group the released rows and bring every number to the scale of its released range."""
+        n = len(columns[0].released.code)
+        classes = join([(c.released.code, int(c.released.code.max()) + 1) for c in columns], n)
+        rows = np.argsort(classes, kind="stable")
+        starts = np.searchsorted(classes[rows], np.arange(int(classes.max()) + 2))
+        one = rows[starts[:-1]]
+        low, high, gaps, people, sets, size = [], [], [], [], [np.empty(0)], 0
+        for column in columns:
+            released = column.released
+            code = released.code[one]
+            if isinstance(released, Stretches):
+                a, b, origin, scale = _scaled(released)
+                low.append(a[code])
+                high.append(b[code])
+                # Missing for sure, perhaps, or not at all.
+                gaps.append(np.where(released.missing, np.where(np.isnan(released.low), 0.0, 0.5), 1.0)[code])
+                people.append([(values - origin) / scale for values in (column.original, column.control)])
+            else:
+                held = released.members.sum(axis=1, keepdims=True)
+                sets.append((1.0 - released.members / np.maximum(held, 1)).ravel())
+                low.append((size + code * (column.n_labels + 1)).astype(np.float64))
+                high.append(np.zeros(len(code)))
+                gaps.append(np.zeros(len(code)))
+                size += released.members.size
+                people.append([column.original, column.control])
+        numeric = np.array([column.numeric for column in columns])
+        sides = [np.stack([p[side] for p in people]) for side in (0, 1)]
+        flat = np.concatenate(sets)
+        return cls(rows, starts, numeric, np.stack(low), np.stack(high), np.stack(gaps), flat, sides[0], sides[1])
+
+    @property
+    def combinations(self) -> tuple[Any, Any, Any, Any, Any, Any]:
+        """What the kernels take, in their order."""
+        return self.numeric, self.low, self.high, self.gaps, self.sets, self.starts
+
+
+def _scaled(released: Stretches) -> tuple[FloatArray, FloatArray, float, float]:
+    ends = np.concatenate([released.low, released.high])
+    ends = ends[np.isfinite(ends)]
+    origin, top = (float(ends.min()), float(ends.max())) if len(ends) else (0.0, 1.0)
+    scale = top - origin or 1.0
+    low, high = np.maximum(released.low, origin), np.minimum(released.high, top)
+    return (low - origin) / scale, (high - origin) / scale, origin, scale

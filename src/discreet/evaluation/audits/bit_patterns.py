@@ -1,0 +1,163 @@
+"""Leaks in the last bits: which doubles can come out may depend on the input, whatever the formula says.
+
+Mironov, "On significance of the least significant bits for differential privacy" (2012): noise made from a uniform
+double reaches only some of the doubles, and adding it to a count of 0 or of 1 reaches different ones. The values look
+alike; their bits do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.core import checks
+from discreet.evaluation.audits.black_box import audit
+from discreet.evaluation.audits.features import flatten
+from discreet.evaluation.audits.result import AuditResult
+
+FloatArray = npt.NDArray[np.float64]
+
+_LOW_BITS = np.uint64(255)
+#: Position of the last bit of zero: below that of all numbers.
+_NOTHING = -1100.0
+
+
+class BitPatterns:
+    """Features of the bits of a release's doubles.
+
+    Of each number: its value; how many zeros its mantissa ends in; the position of its last bit that is set, which is
+    the finest power of two it is a multiple of; its exponent; its eight last bits; and, for each step of a public
+    lattice, how far it is off that lattice.
+
+    Parameters
+    ----------
+    numbers : int, default 1
+        How many numbers of a release to look at.
+    steps : sequence of float
+        Steps of lattices that the releases should, or should not, lie on.
+
+    Examples
+    --------
+    >>> dict(zip(BitPatterns().names, BitPatterns()(0.75).tolist()))
+    {'value': 0.75, 'trailing zeros': 51.0, 'last bit': -2.0, 'exponent': -1.0, 'low bits': 0.0}
+    """
+
+    def __init__(self, numbers: int = 1, steps: Sequence[float] = ()) -> None:
+        self.numbers = checks.whole("numbers", numbers, low=1, high=64)
+        self.steps = tuple(float(checks.positive("steps", s)) for s in steps)
+        kinds = ["value", "trailing zeros", "last bit", "exponent", "low bits"]
+        kinds += [f"off the lattice of {s:.6g}" for s in self.steps]
+        self.names = tuple(
+            kind if numbers == 1 else f"{kind} of number {i}" for i in range(self.numbers) for kind in kinds
+        )
+
+    def __call__(self, release: Any) -> FloatArray:
+        flat = flatten(release)[: self.numbers]
+        row = np.full(self.numbers, np.nan)
+        row[: len(flat)] = flat
+        found: FloatArray = self._table(row[None])[0]
+        return found
+
+    def batch(self, releases: Any) -> FloatArray:
+        """Return one row a release."""
+        if isinstance(releases, np.ndarray) and releases.dtype.kind in "buif":
+            flat = releases.reshape(len(releases), -1)[:, : self.numbers].astype(np.float64)
+            if flat.shape[1] == self.numbers:
+                return self._table(flat)
+        return np.array([self(r) for r in releases]).reshape(len(releases), len(self.names))
+
+    def _table(self, values: FloatArray) -> FloatArray:
+        columns: list[Any] = []
+        for x in values.T:
+            columns += self._of(np.ascontiguousarray(x))
+        return np.column_stack(columns)
+
+    def _of(self, x: FloatArray) -> list[FloatArray]:
+        finite = np.isfinite(x)
+        known = np.where(finite, x, 0.0)
+        fraction, exponent = np.frexp(known)
+        # As whole numbers: |x| = whole * 2^(exponent - 53), exact also for subnormal ones.
+        whole = (np.abs(fraction) * 2.0**53).astype(np.uint64)
+        zeros = _trailing_zeros(whole)
+        none = whole == 0
+        last = np.where(none, _NOTHING, exponent - 53 + zeros)
+        found = [
+            known,
+            np.where(none, 64.0, zeros),
+            last,
+            np.where(none, _NOTHING, exponent - 1.0),
+            (known.view(np.uint64) & _LOW_BITS).astype(np.float64),
+        ]
+        found += [_off(known, step) for step in self.steps]
+        return [np.where(finite, column, np.nan) for column in found]
+
+
+def _trailing_zeros(whole: npt.NDArray[np.uint64]) -> FloatArray:
+    """Count the zeros that whole numbers end in; 0 for 0."""
+    with np.errstate(over="ignore"):
+        lowest = whole & (~whole + np.uint64(1))
+    return np.where(whole == 0, 0.0, np.frexp(np.maximum(lowest, np.uint64(1)).astype(np.float64))[1] - 1.0)
+
+
+def _off(x: FloatArray, step: float) -> FloatArray:
+    """Return the distance to the nearest double that is a rounded multiple of the step; 0 on the lattice."""
+    with np.errstate(all="ignore"):
+        return np.abs(x - np.round(x / step) * step)
+
+
+def bit_pattern_audit(
+    mechanism: Callable[..., Any],
+    data: Any,
+    neighbour: Any,
+    trials: int = 100_000,
+    confidence: float = 0.99,
+    *,
+    epsilon: float | None = None,
+    delta: float = 0.0,
+    numbers: int = 1,
+    steps: Sequence[float] = (),
+    batch: bool = False,
+    workers: int | None = None,
+    time_budget: float | None = None,
+    progress: bool | None = None,
+    random_state: object = None,
+) -> AuditResult:
+    """Audit the bits of the doubles that a mechanism releases.
+
+    `audit` with the features of `BitPatterns`: for mechanisms that release floating-point numbers. Values that come up
+    exactly, again and again, on one input only are found as well.
+
+    Parameters
+    ----------
+    mechanism, data, neighbour, trials, confidence, epsilon, delta, batch, workers, time_budget, progress, random_state
+        As in `audit`.
+    numbers, steps
+        As in `BitPatterns`.
+
+    Examples
+    --------
+    >>> def textbook(data, rng, size):       # ε = 1 by the formula
+    ...     u = rng.random(size) - 0.5
+    ...     return len(data) - np.sign(u) * np.log1p(-2 * np.abs(u))
+    >>> found = bit_pattern_audit(textbook, [1], [], trials=20_000, epsilon=1, batch=True, random_state=1)
+    >>> found.passed, found.epsilon_lower > 3
+    (False, True)
+    """
+    return audit(
+        mechanism,
+        data,
+        neighbour,
+        trials,
+        confidence,
+        epsilon=epsilon,
+        delta=delta,
+        features=BitPatterns(numbers, steps),
+        batch=batch,
+        workers=workers,
+        time_budget=time_budget,
+        progress=progress,
+        random_state=random_state,
+    )

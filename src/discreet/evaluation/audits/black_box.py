@@ -1,0 +1,219 @@
+"""Does a mechanism keep its promise? Run it many times on two neighbouring inputs and bound ε from below.
+
+The method (Ding and others 2018; Bichsel and others 2021; Jagielski, Ullman and Oprea 2020): look for an event that is
+much likelier on one input than on the other, and turn the two rates into a bound. Half of the runs choose one event;
+the other half, run afterwards, count it. So the choice may be as clever as it likes without making the bound wrong.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.core import checks
+from discreet.engines.progress import Meter
+from discreet.errors import InvalidType
+from discreet.evaluation.audits.bounds import lower_bound
+from discreet.evaluation.audits.claims import read_claim, read_delta
+from discreet.evaluation.audits.events import Event, choose
+from discreet.evaluation.audits.features import FeatureMap, Own, features_for
+from discreet.evaluation.audits.result import AuditResult
+from discreet.evaluation.audits.trials import Game, Runner
+from discreet.noise.stream.numpy_streams import root_of
+
+FloatArray = npt.NDArray[np.float64]
+
+#: Places of the streams: the first look, screening, choosing, counting.
+_LOOK, _SCREEN, _CHOOSE, _COUNT = range(4)
+#: More features than this are thinned out by a few runs of their own.
+_MOST_FEATURES, _FIRST_FEATURES = 64, 8
+_SCREENED = 400
+_LEAST, _FEWEST = 50, 10
+
+
+def audit(
+    mechanism: Callable[..., Any],
+    data: Any,
+    neighbour: Any,
+    trials: int = 100_000,
+    confidence: float = 0.99,
+    *,
+    epsilon: float | None = None,
+    delta: float = 0.0,
+    features: Callable[[Any], Any] | None = None,
+    batch: bool = False,
+    workers: int | None = None,
+    time_budget: float | None = None,
+    progress: bool | None = None,
+    random_state: object = None,
+) -> AuditResult:
+    """Bound the ε of a mechanism from below by running it on two neighbouring inputs.
+
+    Parameters
+    ----------
+    mechanism : callable
+        ``mechanism(data, rng)`` makes one release with the given `numpy.random.Generator` (functions of this package
+        take it as ``rng`` or ``random_state``). Every call must be a fresh release: what it remembers between calls
+        would make the runs dependent.
+    data, neighbour : object
+        Two inputs that the promise calls neighbours. Never looked at but by the mechanism and, for the differing
+        records, by the default features.
+    trials : int, default 100000
+        Runs on each input. Half of them choose the event, half count it.
+    confidence : float, default 0.99
+        The bound is too large with a chance of at most 1 - confidence.
+    epsilon : float, optional
+        The claim.
+    delta : float, default 0
+        Of the promise.
+    features : callable, optional
+        Turns a release into a vector of numbers, always of one length (NaN for what is missing). An attribute
+        ``names`` may name them. By default chosen by the kind of the first release: numbers and arrays, synopses,
+        reports and counts of local mechanisms, points and centres, tables.
+    batch : bool, default False
+        Whether the mechanism is ``mechanism(data, rng, size)`` and returns an array or list of that many independent
+        releases; own features are then given the whole batch and return an array of shape (size, k).
+    workers : int, optional
+        Processes; 1 stays in this one. By default as many as there are cores if the work is long and mechanism and
+        inputs can be sent to another process. The result does not depend on it.
+    time_budget : float, optional
+        Seconds. Fewer runs are made if they do not fit. How many are counted is fixed before the first of them, by
+        the speed of those before: a bound whose number of runs depends on what they show would not hold.
+    progress : bool, optional
+        True shows a bar, False none, None shows it on a terminal if the work is long.
+    random_state : None, int or Generator
+        Seed of all runs.
+
+    Returns
+    -------
+    AuditResult
+        ``epsilon_lower``, ``passed``, the event, its counts, and the power of this run.
+
+    Notes
+    -----
+    Events are half lines of a feature, unions of cells (exact values where they repeat, quantile bins elsewhere) in the
+    order of their likelihood ratio, sets of exact outcomes, and sets where a sum of likelihood ratios, a logistic
+    regression or boosted trees exceed a cut. One event and one direction are chosen on the first half of the runs. On
+    the second it comes up k and m times in n runs each; with the Clopper-Pearson bounds p⁻(k) and q⁺(m), each at
+    (1 - confidence)/2, the result is max(0, ln((p⁻ - δ)/q⁺)). No n runs can show more than about
+    ln(n) - ln ln(2/(1 - confidence)).
+
+    Examples
+    --------
+    >>> def leaky(data, rng, size):          # claims ε = 1, draws noise for ε = 2
+    ...     return len(data) + rng.laplace(scale=0.5, size=size)
+    >>> found = audit(leaky, [3, 4], [3], epsilon=1, batch=True, random_state=7)
+    >>> found.passed, round(found.epsilon_lower, 1)
+    (False, 1.9)
+    """
+    if not callable(mechanism):
+        raise InvalidType("mechanism", mechanism, "a function mechanism(data, rng)", "mechanism=lambda data, rng: ...")
+    total = checks.whole("trials", trials, low=2 * _LEAST)
+    level = float(checks.probability("confidence", confidence))
+    claimed, slack = read_claim(epsilon), read_delta(delta)
+    seconds = None if time_budget is None else float(checks.positive("time_budget", time_budget))
+    if workers is not None:
+        checks.whole("workers", workers, low=1, high=256)
+    if features is not None and not callable(features):
+        raise InvalidType("features", features, "a function from a release to numbers, or None", "features=None")
+    begun = time.monotonic()
+    game = Game(mechanism, (data, neighbour), root_of(random_state), bool(batch))
+    chosen = _features(game, features)
+    with Meter(total, progress) as meter:
+        columns = _screen(Runner(game, chosen, None, workers, meter), begun, seconds)
+        runner = Runner(game, chosen, columns, workers, meter)
+        names = chosen.names if columns is None else tuple(chosen.names[c] for c in columns)
+        first, event = _choose(runner, total // 2, names, 1 - level, slack, begun, seconds)
+        counted = _affordable(total - total // 2, runner.speed, begun, seconds)
+        hits = _count(runner, counted, event)
+    likelier, other = hits if event.first else hits[::-1]
+    return AuditResult(
+        epsilon_lower=lower_bound(likelier, other, counted, 1 - level, slack),
+        claimed=claimed,
+        confidence=level,
+        delta=slack,
+        trials=first + counted,
+        counted=counted,
+        event=event.words,
+        likelier="data" if event.first else "neighbour",
+        counts={"data": hits[0], "neighbour": hits[1]},
+        estimate=_estimate(likelier / counted, other / counted, slack),
+        features=names,
+        seconds=time.monotonic() - begun,
+    )
+
+
+def _estimate(p: float, q: float, delta: float) -> float:
+    if p <= delta:
+        return 0.0
+    return max(0.0, math.log((p - delta) / q)) if q else math.inf
+
+
+def _features(game: Game, own: Callable[[Any], Any] | None) -> FeatureMap:
+    """Choose the map by a first release; it takes no part in the audit."""
+    look = game.releases(0, 2 if game.batch else 1, _LOOK, 0)
+    if own is not None:
+        if hasattr(own, "names") and hasattr(own, "batch"):
+            return cast(FeatureMap, own)
+        return Own(own, look if game.batch else look[0], game.batch)
+    return features_for(look[0], *game.inputs)
+
+
+def _screen(runner: Runner, begun: float, seconds: float | None) -> npt.NDArray[np.int64] | None:
+    """Thin out many features: keep the first ones and those whose means differ most, on runs of their own."""
+    if len(runner.features.names) <= _MOST_FEATURES:
+        return None
+    kept: tuple[list[FloatArray], list[FloatArray]] = ([], [])
+    deadline = None if seconds is None else begun + 0.1 * seconds
+    runner.run(_SCREEN, _SCREENED, lambda side, X: kept[side].append(X), deadline=deadline)
+    tables = [np.concatenate(part) for part in kept]
+    known = [np.isfinite(x) for x in tables]
+    counts = [np.maximum(k.sum(axis=0), 1) for k in known]
+    means = [np.where(k, x, 0.0).sum(axis=0) / c for x, k, c in zip(tables, known, counts, strict=True)]
+    parts = zip(tables, known, means, counts, strict=True)
+    squares = [(np.where(k, x - m, 0.0) ** 2).sum(axis=0) / c**2 for x, k, m, c in parts]
+    gap = np.abs(means[0] - means[1])
+    strength = np.where(gap > 0, gap / np.sqrt(squares[0] + squares[1] + 1e-300), 0.0)
+    strength = np.maximum(strength, np.abs(counts[0] - counts[1]) / math.sqrt(len(tables[0])))
+    strength[:_FIRST_FEATURES] = np.inf
+    return np.sort(np.argsort(-strength, kind="stable")[:_MOST_FEATURES])
+
+
+def _choose(
+    runner: Runner,
+    pairs: int,
+    names: tuple[str, ...],
+    miss: float,
+    delta: float,
+    begun: float,
+    seconds: float | None,
+) -> tuple[int, Event]:
+    kept: tuple[list[FloatArray], list[FloatArray]] = ([], [])
+    deadline = None if seconds is None else begun + 0.4 * seconds
+    done = runner.run(_CHOOSE, pairs, lambda side, X: kept[side].append(X), deadline=deadline, ahead=pairs)
+    first, second = (np.concatenate(part) for part in kept)
+    seed = runner.game.root % 2**32
+    return done, choose(first, second, names, miss=miss, delta=delta, seed=seed)
+
+
+def _affordable(pairs: int, speed: float, begun: float, seconds: float | None) -> int:
+    """Return how many runs to count, from what is known before the first of them."""
+    if seconds is None:
+        return pairs
+    left = begun + seconds - time.monotonic()
+    return min(pairs, max(int(0.9 * speed * left), _FEWEST))
+
+
+def _count(runner: Runner, pairs: int, event: Event) -> tuple[int, int]:
+    hits = [0, 0]
+
+    def take(side: int, X: FloatArray) -> None:
+        hits[side] += event.count(X)
+
+    runner.run(_COUNT, pairs, take)
+    return hits[0], hits[1]

@@ -1,0 +1,249 @@
+"""Releases as vectors of numbers. Which map is used depends on what a mechanism releases; own ones are plain functions.
+
+A map may lose information: the audit then sees less, but never claims too much. Texts become numbers by a hash, so
+that equal texts stay equal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from discreet.errors import InvalidArgument, InvalidType
+from discreet.evaluation.audits.differing import as_vector, differing
+
+FloatArray = npt.NDArray[np.float64]
+
+#: Numbers of one release that are looked at.
+WIDEST = 4096
+
+
+class FeatureMap(Protocol):
+    """Turns releases into rows of numbers."""
+
+    names: tuple[str, ...]
+
+    def __call__(self, release: Any) -> Any:
+        """Return the features of one release, in the order of the names."""
+
+    def batch(self, releases: Any) -> FloatArray:
+        """Return the features of many releases, one row each."""
+
+
+class _OneByOne:
+    """Maps a batch release by release."""
+
+    names: tuple[str, ...]
+
+    def __call__(self, release: Any) -> Any:
+        raise NotImplementedError
+
+    def batch(self, releases: Any) -> FloatArray:
+        """Return one row a release."""
+        return np.array([self(r) for r in releases], np.float64).reshape(len(releases), len(self.names))
+
+
+class Numbers(_OneByOne):
+    """Counts, sketches and everything else that is a number or an array of them: length, sum and the entries."""
+
+    def __init__(self, first: Any) -> None:
+        flat = flatten(first)
+        self.scalar = _is_scalar(first)
+        self.size = 1 if self.scalar else min(max(len(flat), 1), WIDEST)
+        entries = tuple(f"entry {i}" for i in range(self.size))
+        self.names = ("value",) if self.scalar else ("length", "sum", *entries)
+
+    def __call__(self, release: Any) -> FloatArray:
+        flat = flatten(release)
+        if self.scalar:
+            return flat[:1] if len(flat) == 1 else np.array([math.nan])
+        found = np.full(len(self.names), np.nan)
+        found[0], found[1] = len(flat), _sum(flat)
+        found[2 : 2 + len(flat)] = flat[: self.size]
+        return found
+
+    def batch(self, releases: Any) -> FloatArray:
+        """Return one row a release; arrays at once."""
+        if not isinstance(releases, np.ndarray) or releases.dtype.kind not in "buif":
+            return super().batch(releases)
+        table = releases.reshape(len(releases), -1).astype(np.float64)
+        if self.scalar:
+            return table[:, :1]
+        head = np.column_stack([np.full(len(table), table.shape[1]), table.sum(axis=1)])
+        rest = np.full((len(table), max(self.size - table.shape[1], 0)), np.nan)
+        return np.concatenate([head, table[:, : self.size], rest], axis=1)
+
+
+class Points(_OneByOne):
+    """Points and centres: their coordinates, and how near the differing records the nearest one is."""
+
+    def __init__(self, first: Any, records: Sequence[FloatArray]) -> None:
+        points = np.atleast_2d(np.asarray(first, np.float64))
+        self.records, self.columns = tuple(records), points.shape[1]
+        self.rows = min(len(points), max(WIDEST // max(self.columns, 1), 1))
+        coordinates = [f"point {i} column {c}" for i in range(self.rows) for c in range(self.columns)]
+        near = [f"distance to differing record {i}" for i in range(len(self.records))]
+        self.names = ("points", *near, *coordinates)
+
+    def __call__(self, release: Any) -> FloatArray:
+        points = np.asarray(release, np.float64).reshape(-1, self.columns)
+        found = np.full(len(self.names), np.nan)
+        found[0] = len(points)
+        for i, record in enumerate(self.records):
+            gaps = np.linalg.norm(points - record, axis=1)
+            found[1 + i] = gaps.min() if len(points) else np.nan
+        flat = points[: self.rows].ravel()
+        found[1 + len(self.records) : 1 + len(self.records) + len(flat)] = flat
+        return found
+
+    def batch(self, releases: Any) -> FloatArray:
+        """Return one row a release; arrays at once."""
+        if not isinstance(releases, np.ndarray) or releases.dtype.kind not in "buif" or releases.ndim < 2:
+            return super().batch(releases)
+        points = releases.reshape(len(releases), -1, self.columns).astype(np.float64)
+        if points.shape[1] < self.rows:
+            return super().batch(list(points))
+        near = [np.linalg.norm(points - record, axis=2).min(axis=1) for record in self.records]
+        flat = points[:, : self.rows].reshape(len(points), -1)
+        return np.column_stack([np.full(len(points), points.shape[1]), *near, flat])
+
+
+class Own:
+    """A user's function; in batches it is given the whole batch."""
+
+    def __init__(self, function: Callable[[Any], Any], first: Any, batch: bool) -> None:
+        self.function = function
+        found = self._read(function(first))
+        width = found.size // max(len(found), 1) if batch and found.ndim > 1 else (1 if batch else found.size)
+        if not width:
+            raise InvalidArgument("features", function, "a function that returns at least one number", "features=None")
+        self.names = tuple(getattr(function, "names", ())) or tuple(f"feature {i}" for i in range(width))
+        if len(self.names) != width:
+            raise InvalidArgument("features", self.names, f"{width} names, one a feature", "leaving out names")
+
+    def _read(self, found: Any) -> FloatArray:
+        try:
+            return np.asarray(found, np.float64)
+        except (TypeError, ValueError):
+            kind = type(found).__name__
+            raise InvalidType("features", kind, "a function that returns numbers", "features=None") from None
+
+    def __call__(self, release: Any) -> FloatArray:
+        found = self._read(self.function(release)).ravel()
+        if len(found) != len(self.names):
+            raise InvalidArgument("features", len(found), f"always {len(self.names)} numbers", "padding with NaN")
+        return found
+
+    def batch(self, releases: Any) -> FloatArray:
+        """Return one row a release."""
+        found = self._read(self.function(releases))
+        if found.size != len(releases) * len(self.names) or len(found) != len(releases):
+            expected = f"{len(releases)} rows of {len(self.names)} numbers for a batch of {len(releases)} releases"
+            raise InvalidArgument("features", found.shape, expected, "features(batch) -> array of shape (size, k)")
+        return found.reshape(len(releases), -1)
+
+
+def features_for(release: Any, data: Any, neighbour: Any) -> FeatureMap:
+    """Choose a map by the kind of the first release.
+
+    Examples
+    --------
+    >>> features_for(3, [1], []).names, features_for([3, 4], [1], []).names
+    (('value',), ('length', 'sum', 'entry 0', 'entry 1'))
+    """
+    from discreet.evaluation.audits import release_features as maps
+
+    records = [r for side in differing(data, neighbour) for r in side]
+    found = maps.map_for(release, records)
+    if found is not None:
+        return found
+    centres = getattr(release, "cluster_centers_", None)
+    if centres is not None:
+        return maps.Centres(centres, _vectors(records, np.shape(centres)[1]))
+    if isinstance(release, np.ndarray) and release.dtype.kind == "f" and release.ndim in (1, 2) and release.size:
+        vectors = _vectors([*records, data, neighbour], release.shape[-1])  # the input may be one record itself
+        if vectors and (release.ndim == 2 or release.shape[-1] > 1):
+            return Points(release, vectors)
+    if isinstance(release, (Real, str, bytes, bool, np.generic, np.ndarray, list, tuple, Mapping, set, frozenset)):
+        return Numbers(release)
+    if release is None:
+        return Numbers(release)
+    kind = type(release).__name__
+    raise InvalidType(
+        "features",
+        None,
+        f"a function that turns a {kind} into numbers: there is no map for it here",
+        "features=lambda release: [...]",
+    )
+
+
+def _vectors(records: Sequence[Any], size: int) -> list[FloatArray]:
+    vectors = [as_vector(r, size) for r in records]
+    return [v for v in vectors if v is not None]
+
+
+def flatten(release: Any) -> FloatArray:
+    """Return all numbers of a release in a row: missing ones NaN, texts by their hash, mappings by sorted key.
+
+    Examples
+    --------
+    >>> flatten([1, (2.5, None), True]).tolist()
+    [1.0, 2.5, nan, 1.0]
+    """
+    if isinstance(release, np.ndarray) and release.dtype.kind in "buif":
+        return release.ravel().astype(np.float64)
+    if isinstance(release, (pa.Array, pa.ChunkedArray)):
+        release = release.to_pylist()
+    if isinstance(release, np.ndarray):
+        release = release.tolist()
+    if isinstance(release, Mapping):
+        keys = sorted(release, key=repr)
+        parts = [np.array([word_code(repr(keys))]), *(flatten(release[k]) for k in keys)]
+        return np.concatenate(parts)
+    if isinstance(release, (set, frozenset)):
+        release = sorted(release, key=repr)
+    if isinstance(release, (list, tuple)):
+        return np.concatenate([flatten(x) for x in release]) if release else np.empty(0)
+    return np.array([number_of(release)])
+
+
+def number_of(value: Any) -> float:
+    """Return a single value as a number.
+
+    Examples
+    --------
+    >>> number_of(3), number_of(True), number_of("a") == number_of("a"), number_of("a") == number_of("b")
+    (3.0, 1.0, True, False)
+    """
+    if value is None:
+        return math.nan
+    if isinstance(value, (int, float, Real, np.bool_)):
+        try:
+            return float(value)
+        except OverflowError:
+            return math.inf if str(value)[0] != "-" else -math.inf  # a whole number beyond all doubles
+    return word_code(value if isinstance(value, str) else repr(value))
+
+
+def word_code(text: str) -> float:
+    """Return a number for a text: 52 bits of a hash."""
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return float(int.from_bytes(digest, "big") >> 12)
+
+
+def _is_scalar(release: Any) -> bool:
+    if isinstance(release, (np.ndarray, np.generic)):
+        return release.ndim == 0
+    return not isinstance(release, (list, tuple, Mapping, set, frozenset, pa.Array, pa.ChunkedArray))
+
+
+def _sum(flat: FloatArray) -> float:
+    with np.errstate(all="ignore"):
+        return float(flat.sum())

@@ -1,0 +1,301 @@
+"""Neighbouring inputs on which mechanisms tend to break, and a search through them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from discreet.core import checks
+from discreet.core.domain import Categorical, Domain
+from discreet.errors import InvalidArgument, InvalidType
+from discreet.evaluation.audits.black_box import audit
+from discreet.evaluation.audits.result import AuditResult
+from discreet.noise.stream.numpy_streams import root_of
+
+FloatArray = npt.NDArray[np.float64]
+FORMS = ("matrix", "column", "table")
+
+
+@dataclass(frozen=True, eq=False)
+class NeighbourPair:
+    """Two inputs that differ in one record.
+
+    Attributes
+    ----------
+    name : str
+        What is special about them.
+    data, neighbour : object
+        The inputs.
+
+    Examples
+    --------
+    >>> neighbour_pairs({"age": (0, 120)})[0]
+    NeighbourPair('nobody against one row in the middle')
+    """
+
+    name: str
+    data: Any
+    neighbour: Any
+
+    def __repr__(self) -> str:
+        return f"NeighbourPair({self.name!r})"
+
+
+def neighbour_pairs(
+    domain: Any, *, rows: int = 50, relation: str = "add", form: str = "matrix", random_state: object = 0
+) -> list[NeighbourPair]:
+    """Return pairs of neighbouring inputs that tend to show mistakes.
+
+    Nobody against one row; a first, last or middle record among few, many, equal and spread-out rows; a record at the
+    ends of the domain, on a line of the halving grid and just below it; a repeated record; one with missing values, one
+    out of bounds, and the only one of its category.
+
+    Parameters
+    ----------
+    domain : Domain or mapping
+        The declared columns.
+    rows : int, default 50
+        Rows of the fuller inputs.
+    relation : {"add", "replace"}
+        Whether neighbours differ by one row more, or by the value of one row.
+    form : {"matrix", "column", "table"}
+        Inputs as arrays of shape (n, columns) in the domain's coordinates, for a single column as arrays of shape (n,),
+        or as Arrow tables.
+    random_state : int, default 0
+        For the spread-out rows.
+
+    Examples
+    --------
+    >>> pairs = neighbour_pairs({"age": (0, 120)}, rows=20, form="column")
+    >>> len(pairs) > 10, pairs[0].data.tolist(), pairs[0].neighbour.tolist()
+    (True, [], [60.0])
+    """
+    declared = domain if isinstance(domain, Domain) else Domain(domain)
+    n = checks.whole("rows", rows, low=2, high=10**7)
+    kind = checks.choice("relation", relation, ("add", "replace"))
+    shape = checks.choice("form", form, FORMS)
+    if shape == "column" and len(declared) != 1:
+        raise InvalidArgument("form", form, "matrix or table for a domain of several columns", 'form="matrix"')
+    found = []
+    for name, base, record in _cases(declared, n, random_state):
+        rows_of_both, one = _snapped(base, declared), _snapped(record[None], declared)
+        first, second = rows_of_both, np.concatenate([rows_of_both, one])
+        if kind == "replace":
+            other = _snapped(declared.low[None], declared)
+            if np.array_equal(other, one):
+                other = _snapped(declared.high[None], declared)
+            first = np.concatenate([rows_of_both, other])
+        found.append(NeighbourPair(name, _as(first, declared, shape), _as(second, declared, shape)))
+    return found
+
+
+def _cases(domain: Domain, n: int, random_state: object) -> Iterator[tuple[str, FloatArray, FloatArray]]:
+    """Yield name, the rows both have, and the record that only one has."""
+    low, high = domain.low, domain.high
+    middle = (low + high) / 2
+    quarter = low + (high - low) / 4
+    below = np.nextafter(quarter, low)
+    nobody = np.empty((0, len(domain)))
+    spread = low + (high - low) * _even(n, len(domain), random_state)
+    ties = np.repeat(quarter[None], n, axis=0)
+    ends = np.concatenate([np.repeat(low[None], n // 2, axis=0), np.repeat(high[None], n - n // 2, axis=0)])
+    corner = np.repeat(low[None], n, axis=0)
+    yield "nobody against one row in the middle", nobody, middle
+    yield "nobody against one row at the lower end", nobody, low
+    yield "nobody against one row at the upper end", nobody, high
+    yield "one row against two equal ones", middle[None], middle
+    yield "equal rows, one more of them", ties, quarter
+    yield "equal rows, one just below", ties, below
+    yield "equal rows, one at the upper end", ties, high
+    yield "all at the lower end, one at the upper end", corner, high
+    yield "half at each end, one in the middle", ends, middle
+    yield "half at each end, one more at the upper end", ends, high
+    yield "spread-out rows, one at the upper end", spread, high
+    yield "spread-out rows, one at the lower end", spread, low
+    yield "spread-out rows, one on a grid line", spread, quarter
+    yield "spread-out rows, one just below a grid line", spread, below
+    yield "spread-out rows, a repeated one", spread, spread[0].copy()
+    yield "spread-out rows, one far out of bounds", spread, high + 1000 * (high - low)
+    yield "spread-out rows, one with missing values", spread, np.full(len(domain), np.nan)
+    yield "nobody against one row of missing values", nobody, np.full(len(domain), np.nan)
+    for c, column in enumerate(domain):
+        if isinstance(column, Categorical) and len(column.categories) > 1:
+            others = spread.copy()
+            others[:, c] = 0.5
+            only = middle.copy()
+            only[c] = len(column.categories) - 0.5
+            yield f"the only row of a category of {column.name}", others, only
+
+
+def _snapped(rows: FloatArray, domain: Domain) -> FloatArray:
+    """Put the coordinates of categories where categories are; what is missing or out of bounds stays."""
+    found = rows.copy()
+    for c, column in enumerate(domain):
+        if isinstance(column, Categorical):
+            inside = (found[:, c] >= column.low) & (found[:, c] <= column.high)
+            last = len(column.categories) - 1
+            found[inside, c] = np.minimum(np.floor(found[inside, c]), last) + 0.5
+    return found
+
+
+def _even(n: int, d: int, random_state: object) -> FloatArray:
+    """Return points that fill the unit cube evenly: a shifted lattice of irrational steps."""
+    shift = (root_of(random_state) % 2**52) / 2**52
+    steps = np.array([math.sqrt(p) % 1 for p in (2, 3, 5, 7, 11, 13, 17, 19)])
+    table = np.outer(np.arange(1, n + 1), np.resize(steps, d) + np.arange(d) // 8 * 0.1234567) + shift
+    found: FloatArray = table % 1.0
+    return found
+
+
+def _as(rows: FloatArray, domain: Domain, form: str) -> Any:
+    if form == "matrix":
+        return rows
+    if form == "column":
+        return rows[:, 0]
+    columns = {}
+    for column, values in zip(domain, rows.T, strict=True):
+        if isinstance(column, Categorical):
+            last = len(column.categories) - 1
+            cells: Any = [
+                None if math.isnan(v) else column.categories[int(min(max(v, 0), last))] for v in values.tolist()
+            ]
+            columns[column.name] = pa.array(cells, type=None if cells else pa.string())
+        else:
+            columns[column.name] = pa.array(values, from_pandas=True, type=pa.float64())
+    return pa.table(columns)
+
+
+@dataclass(frozen=True, eq=False)
+class NeighbourSearch:
+    """What a search through neighbours found.
+
+    Attributes
+    ----------
+    worst : NeighbourPair
+        The pair with the largest bound in the quick look.
+    result : AuditResult
+        The full audit of that pair, on runs of its own.
+    quick : dict
+        The bound of the quick look for every pair, by name. Many pairs were tried: these have no joint confidence.
+    failed : dict
+        Pairs on which the mechanism raised an error, with the error. A mechanism that fails on one of two neighbours
+        tells them apart.
+
+    Examples
+    --------
+    >>> def mean(values, rng):               # no clamping, and the number of rows in clear
+    ...     return float(np.sum(values) + rng.laplace(scale=120)), len(values)
+    >>> found = audit_neighbours(mean, {"age": (0, 120)}, form="column", trials=2000, epsilon=1, random_state=1)
+    >>> found.result.passed
+    False
+    """
+
+    worst: NeighbourPair
+    result: AuditResult
+    quick: dict[str, float]
+    failed: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all figures as plain data."""
+        return {
+            "worst": self.worst.name,
+            "result": self.result.to_dict(),
+            "quick": dict(self.quick),
+            "failed": dict(self.failed),
+        }
+
+    def __str__(self) -> str:
+        text = f"{self.worst.name} (worst of {len(self.quick)} pairs): {self.result}"
+        if self.failed:
+            text += f" The mechanism failed on {len(self.failed)} pairs, which tells neighbours apart."
+        return text
+
+
+def audit_neighbours(
+    mechanism: Callable[..., Any],
+    domain: Any = None,
+    *,
+    pairs: Sequence[NeighbourPair] | None = None,
+    rows: int = 50,
+    relation: str = "add",
+    form: str = "matrix",
+    trials: int = 100_000,
+    quick_trials: int = 2000,
+    confidence: float = 0.99,
+    epsilon: float | None = None,
+    delta: float = 0.0,
+    random_state: object = None,
+    **options: Any,
+) -> NeighbourSearch:
+    """Look at many neighbours quickly, then audit the worst pair at full length.
+
+    Parameters
+    ----------
+    mechanism : callable
+        As in `audit`.
+    domain, rows, relation, form
+        As in `neighbour_pairs`.
+    pairs : list of NeighbourPair, optional
+        Own pairs, instead of those of a domain.
+    trials, confidence, epsilon, delta
+        Of the full audit; it runs afresh, so that its confidence is not spent on the search.
+    quick_trials : int, default 2000
+        Runs of the quick look, on each input of each pair.
+    random_state : None, int or Generator
+        Seed.
+    **options
+        Passed on to `audit`: ``features``, ``batch``, ``workers``, ``time_budget``, ``progress``.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> def total(values, rng, size):
+    ...     return len(values) + dc.noise.discrete_laplace(scale=2, size=size, rng=rng)
+    >>> found = audit_neighbours(total, {"age": (0, 120)}, trials=20_000, epsilon=0.5, batch=True, random_state=2)
+    >>> found.result.passed, found.result.epsilon_lower > 0.35
+    (True, True)
+    """
+    if pairs is None and not isinstance(domain, (Domain, Mapping)):
+        raise InvalidType("domain", domain, "the declared columns, or pairs given instead", 'domain={"age": (0, 120)}')
+    listed = list(neighbour_pairs(domain, rows=rows, relation=relation, form=form) if pairs is None else pairs)
+    if not listed or not all(isinstance(p, NeighbourPair) for p in listed):
+        raise InvalidType("pairs", listed[:2], "a list of NeighbourPair", "pairs=None")
+    few = checks.whole("quick_trials", quick_trials, low=100)
+    root = root_of(random_state) % 2**62
+    quick: dict[str, float] = {}
+    failed: dict[str, str] = {}
+    look = {k: v for k, v in options.items() if k != "time_budget"}
+    best: tuple[float, NeighbourPair | None] = (-math.inf, None)
+    for i, pair in enumerate(listed):
+        try:
+            found = audit(
+                mechanism, pair.data, pair.neighbour, few, confidence, delta=delta, random_state=root + 1 + i, **look
+            )
+        except (ValueError, TypeError, ArithmeticError, LookupError) as error:
+            failed[pair.name] = f"{type(error).__name__}: {error}"
+            continue
+        quick[pair.name] = found.epsilon_lower
+        # Ties, above all at 0, go to the pair with the larger share ratio.
+        strength = found.epsilon_lower + 1e-3 * min(found.estimate, 50.0)
+        if strength > best[0]:
+            best = (strength, pair)
+    if best[1] is None:
+        raise InvalidArgument("mechanism", next(iter(failed.values())), "one that runs on some pair of neighbours")
+    result = audit(
+        mechanism,
+        best[1].data,
+        best[1].neighbour,
+        trials,
+        confidence,
+        epsilon=epsilon,
+        delta=delta,
+        random_state=root,
+        **options,
+    )
+    return NeighbourSearch(best[1], result, quick, failed)

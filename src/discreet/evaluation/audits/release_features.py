@@ -1,0 +1,220 @@
+"""Features of this package's own releases and of tables: synopses, reports, counts, centres, data frames."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from discreet.core.domain import Categorical, Domain
+from discreet.evaluation.audits.features import WIDEST, FeatureMap, Numbers, Points, _OneByOne, number_of, word_code
+from discreet.local import Counts, Reports
+from discreet.synopses import Synopsis
+
+FloatArray = npt.NDArray[np.float64]
+
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_LEVELS, _LEAVES = 24, 128
+
+
+def map_for(release: Any, records: Sequence[Any]) -> FeatureMap | None:
+    """Return the map for a release of a kind that is known here."""
+    if isinstance(_synopsis(release), Synopsis):
+        return Leaves(_synopsis(release), records)
+    if isinstance(release, Reports):
+        return ReportFields(release)
+    if isinstance(release, Counts):
+        return Counters(release)
+    table = as_table(release)
+    return None if table is None else Tables(table, records)
+
+
+class Leaves(_OneByOne):
+    """A synopsis: total, leaves, their edges, and what is said of the place of each differing record.
+
+    Of each record: the leaf it lies in (weight, box), and the noisy counts on its path through the tree.
+    """
+
+    def __init__(self, first: Synopsis, records: Sequence[Any]) -> None:
+        self.places = [p for p in (_place(first.domain, r) for r in records) if p is not None]
+        columns = first.domain.names
+        names = ["total", "leaves", "least weight", "largest weight", "weights above 0"]
+        names += [f"edges of {c}" for c in columns]
+        for i in range(len(self.places)):
+            names += [f"weight at differing record {i}", f"volume at differing record {i}"]
+            names += [f"{end} edge of {c} at differing record {i}" for c in columns for end in ("lower", "upper")]
+            names += [f"count at differing record {i}, level {level}" for level in range(_LEVELS)]
+            names += [f"depth of differing record {i}"]
+        names += [f"weight of leaf {i}" for i in range(_LEAVES)]
+        self.names = tuple(names)
+
+    def __call__(self, release: Any) -> FloatArray:
+        release = _synopsis(release)
+        weights = release.weights.astype(np.float64)
+        some = len(weights) > 0
+        found = [release.total, float(len(weights))]
+        found += [float(weights.min()), float(weights.max())] if some else [np.nan, np.nan]
+        found.append(float((weights > 0).sum()))
+        found += [float(len(np.unique(ends))) for ends in np.concatenate([release.lower, release.upper]).T]
+        for place in self.places:
+            found += self._at(release, weights, place)
+        return np.array([*found, *weights[:_LEAVES], *([np.nan] * max(_LEAVES - len(weights), 0))])
+
+    def _at(self, release: Synopsis, weights: FloatArray, place: FloatArray) -> list[float]:
+        d = len(place)
+        inside = np.flatnonzero(_holds(release.lower, release.upper, place, release.domain.high))
+        if len(inside):
+            leaf = int(inside[0])
+            low, high = release.lower[leaf], release.upper[leaf]
+            found = [float(weights[leaf]), float(np.prod(high - low)), *np.column_stack([low, high]).ravel().tolist()]
+        else:
+            found = [np.nan] * (2 + 2 * d)
+        path, depth = np.full(_LEVELS, np.nan), np.nan
+        tree = release.tree
+        if tree is not None:
+            nodes = np.flatnonzero(_holds(tree.lower, tree.upper, place, release.domain.high))
+            path[np.minimum(tree.depth[nodes], _LEVELS - 1)] = tree.estimate[nodes]
+            depth = float(tree.depth[nodes].max()) if len(nodes) else np.nan
+        return [*found, *path.tolist(), depth]
+
+
+def _synopsis(release: Any) -> Any:
+    """Return the synopsis of a fitted method that makes one and no centres."""
+    return release if hasattr(release, "cluster_centers_") else getattr(release, "synopsis_", release)
+
+
+def _holds(lower: FloatArray, upper: FloatArray, place: FloatArray, top: FloatArray) -> npt.NDArray[np.bool_]:
+    last = (upper == top) & (place == top)  # the domain's upper end belongs to the last box
+    return np.asarray(((lower <= place) & ((place < upper) | last)).all(axis=1))
+
+
+def _place(domain: Domain, record: Any) -> FloatArray | None:
+    """Return the coordinates of a record in a domain, or None if it has none."""
+    if isinstance(record, dict):
+        cells = [record.get(c.name) for c in domain]
+    else:
+        cells = list(record) if isinstance(record, (tuple, list)) else [record]
+    if len(cells) != len(domain):
+        return None
+    found = []
+    for column, cell in zip(domain, cells, strict=True):
+        if isinstance(column, Categorical) and cell in column.categories:
+            found.append(column.categories.index(cell) + 0.5)
+        elif isinstance(cell, (int, float, np.number)):
+            found.append(float(np.clip(cell, column.low, column.high)))
+        else:
+            return None
+    place = np.array(found)
+    return None if np.isnan(place).any() else place
+
+
+class ReportFields(_OneByOne):
+    """Reports of a local mechanism: their bits, and for short ones the whole report as one number."""
+
+    def __init__(self, first: Reports) -> None:
+        self.rows = min(len(first), max(WIDEST // (8 * max(first.rows.shape[1], 1)), 1))
+        self.bits = min(8 * first.rows.shape[1], WIDEST)
+        self.names = (
+            "reports",
+            *(f"report {i}" for i in range(self.rows)),
+            *(f"bit {b} of report {i}" for i in range(self.rows) for b in range(self.bits)),
+        )
+
+    def __call__(self, release: Reports) -> FloatArray:
+        found = np.full(len(self.names), np.nan)
+        found[0] = len(release)
+        rows = release.rows[: self.rows]
+        found[1 : 1 + len(rows)] = [word_code(row.tobytes().hex()) for row in rows]
+        bits = np.unpackbits(rows, axis=1)[:, : self.bits].ravel()
+        start = 1 + self.rows
+        found[start : start + len(bits)] = bits
+        return found
+
+
+class Counters(_OneByOne):
+    """The counters of a collector."""
+
+    def __init__(self, first: Counts) -> None:
+        self._numbers = Numbers(self._flat(first))
+        self.names = self._numbers.names
+
+    def _flat(self, counts: Counts) -> FloatArray:
+        return np.concatenate([[counts.n], *(np.ravel(c) for c in counts.counters.values())]).astype(np.float64)
+
+    def __call__(self, release: Counts) -> FloatArray:
+        return self._numbers(self._flat(release))
+
+
+class Centres(_OneByOne):
+    """A fitted clustering: its centres."""
+
+    def __init__(self, first: Any, records: Sequence[FloatArray]) -> None:
+        self._points = Points(first, records)
+        self.names = self._points.names
+
+    def __call__(self, release: Any) -> FloatArray:
+        return self._points(release.cluster_centers_)
+
+
+class Tables(_OneByOne):
+    """A table: its rows, and of each column the values, the ends of intervals and whether they equal a true value."""
+
+    def __init__(self, first: pa.Table, records: Sequence[Any]) -> None:
+        self.columns = tuple(first.column_names)
+        self.records = tuple(records)
+        names = ["rows", "columns"]
+        for c in self.columns:
+            names += [f"distinct in {c}", f"least of {c}", f"largest of {c}", f"sum of {c}", f"set of {c}"]
+            names += [f"entries of {c} equal to differing record {i}" for i in range(len(self.records))]
+        self.names = tuple(names)
+
+    def __call__(self, release: Any) -> FloatArray:
+        table = as_table(release)
+        if table is None:
+            return np.full(len(self.names), np.nan)
+        found = [float(table.num_rows), float(table.num_columns)]
+        for position, name in enumerate(self.columns):
+            cells = table.column(name).to_pylist() if name in table.column_names else []
+            numbers = _numbers(cells)
+            found.append(float(len(set(map(repr, cells)))))
+            found += [min(numbers), max(numbers), float(np.sum(numbers))] if numbers else [np.nan] * 3
+            found.append(word_code(repr(sorted(set(map(repr, cells))))))
+            found += [float(numbers.count(_cell(r, name, position))) for r in self.records]
+        return np.array(found)
+
+
+def as_table(release: Any) -> pa.Table | None:
+    """Return a release that is a table as an Arrow table: Arrow, pandas, or an object with one as ``table``."""
+    inner = getattr(release, "table", release)
+    if isinstance(inner, pa.RecordBatch):
+        return pa.Table.from_batches([inner])
+    if isinstance(inner, pa.Table):
+        return inner
+    if hasattr(inner, "to_dict") and hasattr(inner, "columns") and hasattr(inner, "iloc"):
+        return pa.Table.from_pandas(inner, preserve_index=False)
+    return None
+
+
+def _numbers(cells: list[Any]) -> list[float]:
+    """Return all numbers in cells: themselves, or those in the text of an interval."""
+    found: list[float] = []
+    for cell in cells:
+        if isinstance(cell, str):
+            found += map(float, _NUMBER.findall(cell))
+        elif isinstance(cell, (list, tuple)):
+            found += [number_of(x) for x in cell]
+        elif cell is not None:
+            found.append(number_of(cell))
+    return [x for x in found if x == x]
+
+
+def _cell(record: Any, name: str, position: int) -> float:
+    if isinstance(record, dict):
+        return number_of(record.get(name))
+    if isinstance(record, (tuple, list)):
+        return number_of(record[position]) if position < len(record) else np.nan
+    return number_of(record)

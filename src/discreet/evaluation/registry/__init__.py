@@ -1,0 +1,1 @@
+"""Every public mechanism, with the inputs on which it is audited."""

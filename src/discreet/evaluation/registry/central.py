@@ -1,0 +1,130 @@
+"""The audited mechanisms of `discreet.synopses` and `discreet.clustering`: few rows, few cells, odd neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.clustering import DPLloyd, PrivateKMeans
+from discreet.core.domain import Domain
+from discreet.core.guarantee import Guarantee
+from discreet.evaluation.audits.differing import differing
+from discreet.evaluation.audits.neighbours import NeighbourPair, neighbour_pairs
+from discreet.evaluation.audits.release_features import Leaves
+from discreet.evaluation.registry.mechanisms import AuditedMechanism
+from discreet.synopses import GridSynopsis, Synopsis, TreeSynopsis
+
+FloatArray = npt.NDArray[np.float64]
+
+#: Of the neighbours that tend to show mistakes, those that every method is run on.
+_CHOSEN = (
+    "nobody against one row in the middle",
+    "equal rows, one just below",
+    "half at each end, one more at the upper end",
+    "spread-out rows, one with missing values",
+    "nobody against one row of missing values",
+)
+_EPSILON = 1.0
+_QUICK = 100
+
+
+def entries() -> Iterator[AuditedMechanism]:
+    """Yield them."""
+    plane, line = Domain.box([0.0, 0.0], [1.0, 1.0]), Domain.box(0.0, 1.0)
+    grids: dict[str, Any] = {
+        "rugnik": {"rule": "rugnik", "n_clusters": 2},
+        "eugkm": {"rule": "eugkm", "n_clusters": 2},
+        "adaptive": {"rule": "adaptive"},
+        "fixed": {"rule": 2},
+        "hidden cells": {"rule": 64, "max_cells": 64, "expected_survivors": 3},
+        "leaf means": {"rule": 2, "leaf_means": True},
+        "declared rows": {"rule": 2, "n_rows": 10},
+    }
+    for name, settings in grids.items():
+        method = GridSynopsis(epsilon=_EPSILON, domain=plane, **settings)
+        yield _entry(f"synopses.GridSynopsis/{name}", method, plane)
+    for partitioner in ("binary", "median", "quantile", "uniform", "privtree", "density"):
+        method = TreeSynopsis(epsilon=_EPSILON, domain=plane, partitioner=partitioner, max_depth=2, bits=4)
+        yield _entry(f"synopses.TreeSynopsis/{partitioner}", method, plane)
+    method = TreeSynopsis(epsilon=_EPSILON, domain=line, partitioner="binary", max_depth=2, leaf_means=True)
+    yield _entry("synopses.TreeSynopsis/leaf means", method, line)
+    for synopsis in ("auto", "grid", "tree"):
+        method = PrivateKMeans(2, epsilon=_EPSILON, domain=line, synopsis=synopsis, n_init=1)
+        yield _entry(f"clustering.PrivateKMeans/{synopsis}", method, line)
+    lloyds: dict[str, Any] = {
+        "joint": {},
+        "split": {"draw": "split", "schedule": "plain"},
+        "synopsis": {"init": "synopsis"},
+    }
+    for name, settings in lloyds.items():
+        yield _entry(f"clustering.DPLloyd/{name}", DPLloyd(2, epsilon=_EPSILON, domain=line, **settings), line)
+
+
+def _entry(name: str, method: Any, domain: Domain) -> AuditedMechanism:
+    pairs = _pairs(domain)
+    features = None if name.startswith("clustering") else FewLeaves(domain, pairs)
+    return AuditedMechanism(name, _Fit(method), pairs, _EPSILON, batch=False, features=features, trials=_QUICK)
+
+
+def _pairs(domain: Domain) -> tuple[NeighbourPair, ...]:
+    found = {pair.name: pair for pair in neighbour_pairs(domain, rows=8)}
+    return tuple(found[name] for name in _CHOSEN)
+
+
+class _Fit:
+    """A method fitted afresh; the fitted object is the release."""
+
+    def __init__(self, method: Any) -> None:
+        self.method = method
+
+    def __call__(self, rows: Any, rng: Any) -> Any:
+        method = self.method.__class__(**{**self.method.get_params(deep=False), "random_state": rng})
+        fitted = method.fit(np.asarray(rows))
+        return fitted if hasattr(fitted, "cluster_centers_") else fitted.synopsis_
+
+
+class FewLeaves:
+    """The features of a small synopsis: what is said of every differing record's place, and the first leaves.
+
+    As in any audit of a synopsis, without the levels and leaves that small ones do not have: no runs are spent on
+    thinning the features out.
+
+    Examples
+    --------
+    >>> domain = Domain.box(0.0, 1.0)
+    >>> len(FewLeaves(domain, _pairs(domain)).names) < 64
+    True
+    """
+
+    _LEVELS, _LEAVES = 4, 12
+
+    def __init__(self, domain: Domain, pairs: tuple[NeighbourPair, ...]) -> None:
+        records = {repr(r): r for p in pairs for side in differing(p.data, p.neighbour) for r in side}
+        whole = Synopsis(
+            domain,
+            lower=domain.low[None],
+            upper=domain.high[None],
+            weights=[0.0],
+            variances=[1.0],
+            guarantee=Guarantee("central"),
+        )
+        self._map = Leaves(whole, list(records.values()))
+        self._kept = [i for i, name in enumerate(self._map.names) if self._keeps(name)]
+        self.names = tuple(self._map.names[i] for i in self._kept)
+
+    def _keeps(self, name: str) -> bool:
+        words = name.split(" ")
+        last = int(words[-1]) if words[-1].isdigit() else 0
+        if name.startswith("weight of leaf"):
+            return last < self._LEAVES
+        return last < self._LEVELS or words[-2] != "level"
+
+    def __call__(self, release: Any) -> FloatArray:
+        return np.asarray(self._map(release)[self._kept])
+
+    def batch(self, releases: Any) -> FloatArray:
+        """Return one row a release."""
+        return np.array([self(r) for r in releases]).reshape(len(releases), len(self.names))

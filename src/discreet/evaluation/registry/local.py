@@ -1,0 +1,174 @@
+"""The audited mechanisms of `discreet.local`, at settings so small that every report comes up often.
+
+Where the law of the reports can be listed it is given too, and the exact audit has no confidence to spend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import local
+from discreet.evaluation.audits.neighbours import NeighbourPair
+from discreet.evaluation.registry.mechanisms import AuditedMechanism
+
+FloatArray = npt.NDArray[np.float64]
+_KEY = 7
+_CROWD, _SHUFFLE_DELTA = 40, 0.01
+
+
+def entries() -> Iterator[AuditedMechanism]:
+    """Yield them."""
+    first_last = (NeighbourPair("two values", 0, 1), NeighbourPair("a value against one that is not listed", 0, None))
+    words = (NeighbourPair("two texts", "ab", "cd"), NeighbourPair("a text against a missing one", "ab", None))
+    numbers = (NeighbourPair("both ends", 0.0, 1.0), NeighbourPair("an end against a missing one", 0.0, None))
+    vectors = (NeighbourPair("opposite corners", (0.0, 0.0), (1.0, 1.0)),)
+    sketch: dict[str, Any] = {"n_hashes": 2, "width": 4, "key": _KEY}
+    fragments: dict[str, Any] = {
+        "n_hashes": 2,
+        "width": 2,
+        "fragment_hashes": 2,
+        "fragment_width": 4,
+        "length": 2,
+        "key": _KEY,
+    }
+    listed: list[tuple[str, Any, tuple[NeighbourPair, ...]]] = [
+        ("DirectResponse", local.DirectResponse(2, 4), first_last),
+        ("UnaryEncoding/optimised", local.UnaryEncoding(2, 4), first_last),
+        ("UnaryEncoding/symmetric", local.UnaryEncoding(2, 4, "symmetric"), first_last),
+        ("SubsetSelection", local.SubsetSelection(2, 5, 2), first_last),
+        ("HadamardResponse", local.HadamardResponse(2, 4), first_last),
+        ("ProjectiveGeometry", local.ProjectiveGeometry(2, 7, 2), first_last),
+        ("LocalHashing", local.LocalHashing(2, width=3, pool=4, key=_KEY), words),
+        ("CountMeanSketch", local.CountMeanSketch(2, **sketch), words),
+        ("HadamardSketch", local.HadamardSketch(2, **sketch), words),
+        ("HadamardSketch/skip zero", local.HadamardSketch(2, **sketch, skip_zero=True), words),
+        ("BitFlip", local.BitFlip(2, 4, 2), first_last),
+        ("BitFlip/one bit", local.BitFlip(2, 4, 1), first_last),
+        ("SquareWave", local.SquareWave(2, 0, 1, 8), numbers),
+        *((f"MeanResponse/{m}", local.MeanResponse(2, 0, 1, m, 4), numbers) for m in ("hybrid", "piecewise", "duchi")),
+        ("MeanVector", local.MeanVector(2, (0, 0), (1, 1), steps=4), vectors),
+        ("PrefixExtension", local.PrefixExtension(2, length=2, width=3, pool=2, key=_KEY), words),
+        ("FragmentPuzzle/budget", local.FragmentPuzzle(1, 1, **fragments), words),
+        ("FragmentPuzzle/users", local.FragmentPuzzle(1, 2, **fragments, split="users"), words),
+    ]
+    for name, mechanism, pairs in listed:
+        yield AuditedMechanism(
+            f"local.{name}",
+            _Reports(mechanism),
+            pairs,
+            float(mechanism.epsilon),
+            features=ReportWords(8 * mechanism.layout.size),
+            trials=10_000,
+            law=_Law(mechanism),
+        )
+    yield from _remembering(first_last)
+    yield from _shuffled()
+
+
+def _remembering(values: tuple[NeighbourPair, ...]) -> Iterator[AuditedMechanism]:
+    """Yield those that answer from a stored response: several reports of one user, who holds one value."""
+    rappor = local.Rappor(0.5, 0.25, 0.75, bits=4, hashes=1, cohorts=2, key=_KEY)
+    flip = local.BitFlip(2, 4, 2, memoised=True)
+    texts = (NeighbourPair("two texts", "ab", "cd"), NeighbourPair("a text against a missing one", "ab", None))
+    listed: list[tuple[str, Any, int, float, tuple[NeighbourPair, ...]]] = [
+        ("Rappor/one report", rappor, 1, float(rappor.epsilon), texts),
+        ("Rappor/five reports", rappor, 5, rappor.epsilon_over(5), texts),
+        ("BitFlip/stored", flip, 3, float(flip.epsilon), values),
+    ]
+    for name, mechanism, rounds, epsilon, pairs in listed:
+        features = ReportWords(8 * mechanism.layout.size * rounds)
+        yield AuditedMechanism(
+            f"local.{name}", _Stored(mechanism, rounds), pairs, epsilon, features=features, trials=10_000
+        )
+
+
+def _shuffled() -> Iterator[AuditedMechanism]:
+    mechanism = local.DirectResponse(1, 2)
+    bound = local.shuffled(mechanism, _CROWD, _SHUFFLE_DELTA)
+    pairs = (NeighbourPair("everyone else holds the first value", 0, 1),)
+    crowd = _Crowd(mechanism)
+    yield AuditedMechanism("local.shuffled", crowd, pairs, bound.epsilon, _SHUFFLE_DELTA, trials=4000)
+
+
+class _Reports:
+    """Fresh reports of one value."""
+
+    def __init__(self, mechanism: Any) -> None:
+        self.mechanism = mechanism
+
+    def __call__(self, value: Any, rng: Any, size: int) -> Any:
+        return self.mechanism.encode(_repeated(value, size), rng=rng).rows
+
+
+class _Stored:
+    """Several reports of each user, made with a secret that is drawn anew for every batch."""
+
+    def __init__(self, mechanism: Any, rounds: int) -> None:
+        self.mechanism, self.rounds = mechanism, rounds
+
+    def __call__(self, value: Any, rng: Any, size: int) -> Any:
+        memo = local.Memo.draw(rng=rng)
+        values, users = _repeated(value, size), np.arange(size)
+        made = [self.mechanism.encode(values, users, memo=memo, rng=rng).rows for _ in range(self.rounds)]
+        return np.concatenate(made, axis=1)
+
+
+class _Crowd:
+    """What a shuffler lets through of binary reports: how many are 1. One of the crowd holds the value asked about."""
+
+    def __init__(self, mechanism: Any) -> None:
+        self.mechanism = mechanism
+
+    def __call__(self, value: Any, rng: Any, size: int) -> Any:
+        held = np.zeros((size, _CROWD), np.int64)
+        held[:, 0] = value
+        reports = self.mechanism.encode(held.ravel(), rng=rng)
+        return reports.field("value").reshape(size, _CROWD).sum(axis=1)
+
+
+class _Law:
+    """The law of one report."""
+
+    def __init__(self, mechanism: Any) -> None:
+        self.mechanism = mechanism
+
+    def __call__(self, value: Any) -> dict[str, float]:
+        rows, chances = self.mechanism.report_law(value)
+        return {row.tobytes().hex(): float(chance) for row, chance in zip(rows, chances, strict=True)}
+
+
+def _repeated(value: Any, size: int) -> Any:
+    return np.tile(value, (size, 1)) if isinstance(value, tuple) else [value] * size
+
+
+class ReportWords:
+    """Packed reports as numbers: the whole report, if it fits into a double exactly, and every bit.
+
+    Examples
+    --------
+    >>> words = ReportWords(8)
+    >>> words.batch(np.array([[3], [128]], np.uint8)).tolist()[1]
+    [128.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    """
+
+    def __init__(self, bits: int) -> None:
+        self.bits = bits
+        whole = ("report",) if bits <= 48 else ()
+        self.names = (*whole, *(f"bit {i}" for i in range(bits)))
+
+    def __call__(self, release: Any) -> FloatArray:
+        found: FloatArray = self.batch(np.asarray(release)[None])[0]
+        return found
+
+    def batch(self, releases: Any) -> FloatArray:
+        """Return one row a report."""
+        rows = np.asarray(releases, np.uint8)
+        bits = np.unpackbits(rows, axis=1).astype(np.float64)
+        if self.bits > 48:
+            return bits
+        place = 256.0 ** np.arange(rows.shape[1])[::-1]
+        return np.column_stack([rows @ place, bits])

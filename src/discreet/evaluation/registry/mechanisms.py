@@ -1,0 +1,179 @@
+"""One list of every public mechanism, each with inputs on which it is audited and the ε it must keep.
+
+A mechanism that is exported and not listed here fails a test, so nothing is released without an audit. An entry is
+named after the public name it audits, ``room.Name``, with a variant after a slash: ``synopses.GridSynopsis/adaptive``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import InvalidArgument
+from discreet.evaluation.audits.black_box import audit
+from discreet.evaluation.audits.exact import ExactAudit, exact_audit
+from discreet.evaluation.audits.neighbours import NeighbourPair
+from discreet.evaluation.audits.result import AuditResult
+from discreet.noise.stream.numpy_streams import root_of
+
+if TYPE_CHECKING:
+    from discreet.evaluation.registry.tables import AuditedTable
+
+#: Public names whose docstring speaks of privacy and that release nothing which could be audited by runs, and why.
+EXEMPT: dict[str, str] = {
+    "noise.bernoulli": "a building block: it is given no data",
+    "noise.geometric": "a building block: it is given no data",
+    "clustering.NoisyKMeans": "works on what was already released",
+    "clustering.cluster_after_noise": "works on what was already released",
+    "metric.UserLedger": "adds up what reports cost and draws nothing",
+    "anonymity.Hierarchy": "public groups of categories, part of a method's settings",
+    "anonymity.Rules": "what a table must satisfy, part of a method's settings",
+    "anonymity.NoiseAddition": "promises no figure that could be refuted; its attacks are in the guarantee",
+    "anonymity.RankSwapping": "promises no figure that could be refuted; its attacks are in the guarantee",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class AuditedMechanism:
+    """A mechanism of this package as the audit runs it.
+
+    Attributes
+    ----------
+    name : str
+        The public name, and a variant after a slash.
+    mechanism : callable
+        As in `audit`.
+    pairs : tuple of NeighbourPair
+        Inputs that the promise calls neighbours; the first is the one on which the promise is most nearly used up.
+    epsilon, delta : float
+        The claim.
+    batch : bool
+        As in `audit`.
+    features : callable or None
+        As in `audit`.
+    trials : int
+        Runs on each input that make a quick look.
+    tight : bool
+        Whether the first pair uses the claim up, so that an audit long enough must come near it.
+    law : callable or None
+        The exact law of the release, for `exact_audit`.
+
+    Examples
+    --------
+    >>> entry = audited_mechanisms()["noise.discrete_laplace"]
+    >>> entry.epsilon, entry.public, entry.pairs[0]
+    (1.0, 'noise.discrete_laplace', NeighbourPair('nobody against one row'))
+    >>> found = entry.audit(20_000, random_state=1)[0]
+    >>> found.passed, found.epsilon_lower > 0.8
+    (True, True)
+    """
+
+    name: str
+    mechanism: Callable[..., Any]
+    pairs: tuple[NeighbourPair, ...]
+    epsilon: float
+    delta: float = 0.0
+    batch: bool = True
+    features: Any = None
+    trials: int = 4000
+    tight: bool = False
+    law: Callable[[Any], Any] | None = field(default=None, repr=False)
+
+    @property
+    def public(self) -> str:
+        """The public name that is audited."""
+        return self.name.partition("/")[0]
+
+    def audit(
+        self,
+        trials: int | None = None,
+        confidence: float = 0.99,
+        *,
+        pairs: int | None = None,
+        time_budget: float | None = None,
+        workers: int | None = 1,
+        progress: bool | None = False,
+        random_state: object = None,
+    ) -> list[AuditResult]:
+        """Audit every pair, or the first few; ``time_budget`` is that of one pair."""
+        chosen = self.pairs[:pairs]
+        root = root_of(random_state) % 2**62
+        return [
+            audit(
+                self.mechanism,
+                pair.data,
+                pair.neighbour,
+                self.trials if trials is None else trials,
+                confidence,
+                epsilon=self.epsilon,
+                delta=self.delta,
+                features=self.features,
+                batch=self.batch,
+                workers=workers,
+                time_budget=time_budget,
+                progress=progress,
+                random_state=root + place,
+            )
+            for place, pair in enumerate(chosen)
+        ]
+
+    def exact(self) -> ExactAudit | None:
+        """Return the exact loss of the first pair; None if the law is not written down."""
+        if self.law is None:
+            return None
+        first = self.pairs[0]
+        return exact_audit(self.law, first.data, first.neighbour, epsilon=self.epsilon, delta=self.delta)
+
+
+@cache
+def _listed() -> dict[str, AuditedMechanism]:
+    from discreet.evaluation.registry import central, local, metric, noise
+
+    rooms = (noise, central, local, metric)
+    return {entry.name: entry for room in rooms for entry in room.entries()}
+
+
+def audited_mechanisms() -> dict[str, AuditedMechanism]:
+    """Return every mechanism that promises an ε, by name.
+
+    Anonymous tables promise none; theirs are in `audited_tables`.
+
+    Examples
+    --------
+    >>> names = list(audited_mechanisms())
+    >>> names[0], "local.DirectResponse" in names, len(names) > 60
+    ('noise.discrete_laplace', True, True)
+    """
+    return dict(_listed())
+
+
+def audited_tables() -> dict[str, AuditedTable]:
+    """Return every method that releases anonymous tables, by name: their k, l and t are counted again.
+
+    Examples
+    --------
+    >>> audited_tables()["anonymity.Microaggregation"].check()
+    []
+    """
+    from discreet.evaluation.registry import tables
+
+    return tables.audited_tables()
+
+
+def audited_mechanism(name: str) -> AuditedMechanism:
+    """Return one of them, or say which there are.
+
+    Examples
+    --------
+    >>> audited_mechanism("metric.Duchi").epsilon
+    1.0
+    """
+    listed = _listed()
+    if name in listed:
+        return listed[name]
+    word = str(name).lower()
+    near = [n for n in listed if word in n.lower() or n.partition("/")[0].lower() in word][:6]
+    shown = ", ".join(near) if near else ", ".join(sorted({n.partition(".")[0] + ".*" for n in listed}))
+    raise InvalidArgument("mechanism", name, f"a name of the list, such as {shown}", "discreet audit --list")

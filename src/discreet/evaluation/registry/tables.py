@@ -1,0 +1,129 @@
+"""The audited methods of `discreet.anonymity`. They promise no ε: k, l and t are counted again on odd tables.
+
+Every number of the tables lies off the public grid, so an edge or a mean that equals one was read off a row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+
+from discreet import anonymity
+from discreet.core.domain import Domain
+from discreet.evaluation.audits.recount import Recount, recount
+
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+_OFF = 0.3137
+_JOBS, _ILLS = ("cook", "smith", "nurse"), ("none", "flu", "asthma")
+_DOMAIN = Domain(
+    {
+        "age": {"bounds": (0, 120), "role": "quasi-identifier"},
+        "job": {"categories": list(_JOBS), "role": "quasi-identifier"},
+        "ill": {"categories": list(_ILLS), "role": "sensitive"},
+    }
+)
+
+
+@dataclass(frozen=True, eq=False)
+class AuditedTable:
+    """A method that releases anonymous tables, as it is audited.
+
+    Attributes
+    ----------
+    name : str
+        The public name, and a variant after a slash.
+    method : object
+        The method.
+    tables : dict
+        Tables by what is special about them.
+
+    Examples
+    --------
+    >>> audited_tables()["anonymity.Mondrian/strict"].check()
+    []
+    """
+
+    name: str
+    method: Any
+    tables: dict[str, pa.Table]
+
+    @property
+    def public(self) -> str:
+        """The public name that is audited."""
+        return self.name.partition("/")[0]
+
+    def check(self) -> list[str]:
+        """Return what does not hold, over all tables."""
+        failures = []
+        for title, table in self.tables.items():
+            method = self.method.__class__(**self.method.get_params(deep=False))
+            release = method.fit_transform(table)
+            found = self.recounted(release)
+            failures += [f"{title}: {text}" for text in found.failures]
+            failures += [f"{title}: the published value {x} is that of a row" for x in _copied(release.table, table)]
+        return failures
+
+    def recounted(self, release: Any) -> Recount:
+        """Count a release again."""
+        return recount(release.table, release.guarantee)
+
+
+@cache
+def _listed() -> dict[str, AuditedTable]:
+    return {entry.name: entry for entry in _entries()}
+
+
+def audited_tables() -> dict[str, AuditedTable]:
+    """Return the methods of anonymous tables, by name.
+
+    Examples
+    --------
+    >>> "anonymity.DensityTree/spread" in audited_tables()
+    True
+    """
+    return dict(_listed())
+
+
+def _entries() -> Iterator[AuditedTable]:
+    tables = {"spread-out rows": _spread(), "equal rows and one far off": _outlier(), "as few rows as allowed": _few()}
+    rules: dict[str, Any] = {"k": 4, "domain": _DOMAIN}
+    for criterion in ("spread", "factor", "width", "cell", "tight", "mondrian", "mixture"):
+        method = anonymity.DensityTree(criterion=criterion, **rules)
+        yield AuditedTable(f"anonymity.DensityTree/{criterion}", method, tables)
+    diverse: dict[str, Any] = {"l_diversity": 2, "t_closeness": 0.4}
+    yield AuditedTable("anonymity.DensityTree/l and t", anonymity.DensityTree(**rules, **diverse), tables)
+    entropy = anonymity.DensityTree(**rules, l_diversity=1.5, l_kind="entropy")
+    yield AuditedTable("anonymity.DensityTree/entropy", entropy, tables)
+    for mode in ("strict", "relaxed"):
+        yield AuditedTable(f"anonymity.Mondrian/{mode}", anonymity.Mondrian(mode=mode, **rules), tables)
+    yield AuditedTable("anonymity.Mondrian/l and t", anonymity.Mondrian(**rules, **diverse), tables)
+    yield AuditedTable("anonymity.Generalization", anonymity.Generalization(**rules, l_diversity=2), tables)
+    yield AuditedTable("anonymity.Microaggregation", anonymity.Microaggregation(**rules), tables)
+
+
+def _table(ages: list[float]) -> pa.Table:
+    n = range(len(ages))
+    return pa.table({"age": ages, "job": [_JOBS[i % 3] for i in n], "ill": [_ILLS[i % 3] for i in n]})
+
+
+def _spread() -> pa.Table:
+    return _table([20 + (i * 37) % 61 + _OFF + i / 1000 for i in range(120)])
+
+
+def _outlier() -> pa.Table:
+    return _table([40 + _OFF] * 40 + [119 + _OFF])
+
+
+def _few() -> pa.Table:
+    return _table([30 + _OFF, 31 + _OFF, 60 + _OFF, 61 + _OFF])
+
+
+def _copied(released: pa.Table, raw: pa.Table) -> list[float]:
+    """Return the numbers of the release that are those of a row."""
+    shown = {float(x) for cell in released["age"].to_pylist() for x in _NUMBER.findall(str(cell))}
+    return sorted(shown & set(raw["age"].to_pylist()))

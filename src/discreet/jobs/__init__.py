@@ -1,0 +1,5 @@
+"""The unit of work: what the command line, a job file, a page and a notebook start."""
+
+from discreet.jobs.job import Job
+
+__all__ = ["Job"]

@@ -1,0 +1,1 @@
+"""Numbers of a public range: means and whole distributions."""

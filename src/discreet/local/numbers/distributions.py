@@ -1,0 +1,187 @@
+"""Distributions: what is estimated of numbers from randomised reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.core import checks
+from discreet.core.domain import FloatArray
+from discreet.core.guarantee import Guarantee
+from discreet.errors import InvalidArgument, MissingExtra
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+#: ``refit(replicates, rng)`` returns the shares of so many bootstrap samples, a row each.
+Refit = Callable[[int, object], FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """An estimated distribution over equal buckets of a public range.
+
+    Not unbiased: the shares are those that make the reports most likely (or smoothed ones). Within a bucket, values are
+    taken as spread evenly.
+
+    Attributes
+    ----------
+    shares : ndarray of float
+        Estimated share of the reporters in each bucket; they are at least 0 and sum to 1.
+    edges : ndarray of float
+        The ends of the buckets, one more than there are buckets.
+    n : int
+        Number of reports.
+    guarantee : Guarantee
+        What every reporter was promised.
+    method : str
+        How it was estimated.
+    steps : int
+        Steps the fit took.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.local.numbers.square_wave import SquareWave
+    >>> m = SquareWave(epsilon=2, low=0, high=100, buckets=20)
+    >>> ages = np.repeat([25.0, 40.0, 61.0], 4000)
+    >>> found = m.estimate(m.aggregate(m.encode(ages, rng=1)))
+    >>> round(found.mean), found.quantile([0.25, 0.5, 0.75]).round().tolist()
+    (44, [29.0, 43.0, 61.0])
+    >>> low, high = found.interval(0.95, of="mean", replicates=50, rng=2)
+    >>> bool(low < found.mean < high)
+    True
+    """
+
+    shares: FloatArray
+    edges: FloatArray
+    n: int
+    guarantee: Guarantee
+    method: str
+    steps: int
+    _refit: Refit | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.shares)
+
+    @property
+    def middles(self) -> FloatArray:
+        """The middle of each bucket."""
+        return np.asarray((self.edges[1:] + self.edges[:-1]) / 2)
+
+    @property
+    def mean(self) -> float:
+        """Estimated mean."""
+        return float(self.shares @ self.middles)
+
+    @property
+    def std(self) -> float:
+        """Estimated standard deviation, buckets taken as their middles."""
+        return float(np.sqrt(self.shares @ (self.middles - self.mean) ** 2))
+
+    def cdf(self, x: Any) -> FloatArray:
+        """Return the estimated share of values of at most ``x``."""
+        return np.asarray(np.interp(np.asarray(x, np.float64), self.edges, _running(self.shares)))
+
+    def quantile(self, q: Any) -> FloatArray:
+        """Return the values that shares ``q`` of the reporters do not exceed."""
+        return _quantiles(self.shares, self.edges, _levels(q))
+
+    def interval(
+        self, level: float = 0.95, *, of: str = "shares", q: Any = 0.5, replicates: int = 200, rng: object = None
+    ) -> tuple[Any, Any]:
+        """Return bootstrap intervals: the reports are resampled, the fit is repeated.
+
+        They speak of the population that the reporters are a sample of. A fit cannot see detail finer than the noise,
+        and this bias is not in the interval: trust means, quantiles and sums over many buckets more than single shares.
+
+        Parameters
+        ----------
+        level : float
+            Coverage, between 0 and 1.
+        of : {"shares", "cdf", "mean", "quantile"}
+            Of what: every bucket's share, the share up to every edge, the mean, or the quantiles at ``q``.
+        q : float or array
+            Levels of the quantiles.
+        replicates : int
+            Bootstrap samples.
+        rng : None, int or Generator
+            Randomness of the resampling.
+        """
+        confidence = float(checks.probability("level", level))
+        kind = checks.choice("of", of, ("shares", "cdf", "mean", "quantile"))
+        times = checks.whole("replicates", replicates, low=2, high=1_000_000)
+        if self._refit is None:
+            raise InvalidArgument("self", "a distribution without reports", "one that a mechanism estimated")
+        again = self._refit(times, rng)
+        found: Any = again
+        if kind == "cdf":
+            found = np.stack([_running(row) for row in again])
+        elif kind == "mean":
+            found = again @ self.middles
+        elif kind == "quantile":
+            found = np.stack([_quantiles(row, self.edges, _levels(q)) for row in again])
+        low, high = np.quantile(found, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
+        return low, high
+
+    def to_arrow(self) -> pa.Table:
+        """Return a table: the ends of every bucket and its share."""
+        table = pa.table({"low": self.edges[:-1], "high": self.edges[1:], "share": self.shares})
+        return table.replace_schema_metadata({"discreet.guarantee": self.guarantee.to_json()})
+
+    def plot(self) -> Figure:
+        """Draw the shares as bars."""
+        try:
+            from plotly.graph_objects import Bar, Figure
+        except ImportError:
+            raise MissingExtra("drawing distributions", "plot") from None
+        bars = Bar(
+            x=self.middles,
+            y=100 * self.shares,
+            width=np.diff(self.edges),
+            marker={"color": "#4f7cac", "line": {"width": 0}},
+            customdata=np.stack([self.edges[:-1], self.edges[1:]], axis=1),
+            hovertemplate="%{customdata[0]:.4g} to %{customdata[1]:.4g}: %{y:.2f} %<extra></extra>",
+        )
+        promise = f"ε = {self.guarantee.epsilon:g} per report, {self.n:,} reports, {self.method}"
+        if self.guarantee.seeded:
+            promise += " (seeded: not for publication)"
+        figure = Figure(bars)
+        figure.add_vline(x=self.mean, line={"color": "#334155", "dash": "dot"}, annotation_text=f"mean {self.mean:.4g}")
+        figure.update_layout(
+            title={"text": f"Estimated distribution<br><sup>{promise}</sup>"},
+            xaxis={"title": "value", "range": [float(self.edges[0]), float(self.edges[-1])]},
+            yaxis_title="share of the reporters, %",
+            template="simple_white",
+            bargap=0,
+            height=420,
+            margin={"l": 60, "r": 30, "t": 80, "b": 60},
+        )
+        return figure
+
+    def __repr__(self) -> str:
+        return f"<distribution over {len(self)} buckets from {self.n} reports, mean {self.mean:.4g}>"
+
+
+def _levels(q: Any) -> FloatArray:
+    levels = checks.numeric_column("q", np.atleast_1d(q)).reshape(np.shape(q))
+    if not np.all((levels >= 0) & (levels <= 1)):
+        raise InvalidArgument("q", q, "shares from 0 to 1", "q=[0.25, 0.5, 0.75]")
+    return levels
+
+
+def _running(shares: FloatArray) -> FloatArray:
+    total = np.concatenate([[0.0], np.cumsum(shares)])
+    return np.asarray(total / total[-1])
+
+
+def _quantiles(shares: FloatArray, edges: FloatArray, q: FloatArray) -> FloatArray:
+    running = _running(shares)
+    place = np.minimum(np.searchsorted(running[1:], q, side="left"), len(shares) - 1)
+    span = running[place + 1] - running[place]
+    within = np.clip((q - running[place]) / np.where(span > 0, span, 1.0), 0, 1)
+    return np.asarray(edges[place] + within * (edges[place + 1] - edges[place]))

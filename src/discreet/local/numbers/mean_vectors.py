@@ -1,0 +1,200 @@
+"""The means of several numbers of each user: everyone speaks of a few of them, drawn at random.
+
+The budget is spent on k of the D attributes, ε/k each, never ε on every one (Wang and others 2019; spec
+local-sketches, C.16.5).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet import noise
+from discreet.core import checks
+from discreet.errors import InvalidArgument, InvalidType
+from discreet.local.mechanism import Mechanism, adds_up, local_budget, within
+from discreet.local.numbers.means import METHODS, MOST_STEPS, STEPS, MeanEstimate, moments
+from discreet.local.numbers.ranges import public_range
+from discreet.local.wire.bits import IntArray, Layout, Rows, bits_for
+from discreet.local.wire.counts import Counts
+from discreet.noise import Generator
+from discreet.noise.reports.means import MeanLaw, mean_law, places_of
+
+#: More attributes than this are no vector of numbers about a person.
+MOST_ATTRIBUTES = 2**16
+
+
+@dataclass(frozen=True)
+class MeanVector(Mechanism):
+    """Report k of D numbers, drawn at random, each with ε/k; k = max(1, min(D, ⌊ε/2.5⌋)).
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget of one report, all its numbers together.
+    low, high : list of float
+        The public range of every attribute. Values outside count as its ends; what is no number as its middle.
+    method : {"hybrid", "piecewise", "duchi"}
+        See `MeanResponse`.
+    steps : int
+        See `MeanResponse`.
+
+    Privacy
+    -------
+    Neighbours: any two vectors of one user, which may differ in every attribute. Which attributes are spoken of is
+    drawn without looking at the values; each costs ε/k as in `MeanResponse`, together ε. Cost: ε per report.
+
+    Examples
+    --------
+    >>> m = MeanVector(epsilon=5, low=[0, 0, 0], high=[10, 1, 100])
+    >>> m.n_sent, m.report_bits
+    (2, 22)
+    >>> rows = np.tile([3.0, 0.5, 20.0], (30_000, 1))
+    >>> found = m.estimate(m.aggregate(m.encode(rows, rng=1)))
+    >>> found.mean.round(1).tolist(), found.std_error.round(3).tolist()
+    ([3.0, 0.5, 19.8], [0.028, 0.003, 0.285])
+    """
+
+    NAME = "mean-vector"
+
+    epsilon: float
+    low: Any
+    high: Any
+    method: str = "hybrid"
+    steps: int = STEPS
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high"):
+            ends = getattr(self, name)
+            if not isinstance(ends, (list, tuple, np.ndarray)) or np.ndim(ends) != 1:
+                raise InvalidType(name, ends, "a list of numbers, one an attribute", f"{name}=[0.0, 0.0]")
+        if len(self.low) != len(self.high) or not 1 <= len(self.low) <= MOST_ATTRIBUTES:
+            lengths = f"{len(self.low)} and {len(self.high)} entries"
+            raise InvalidArgument("low, high", lengths, "of one length, at least 1", "low=[0, 0], high=[1, 1]")
+        ranges = [public_range(a, b) for a, b in zip(self.low, self.high, strict=True)]
+        self._set(
+            epsilon=local_budget("epsilon", self.epsilon),
+            low=tuple(a for a, _ in ranges),
+            high=tuple(b for _, b in ranges),
+            method=checks.choice("method", self.method, METHODS),
+            steps=checks.whole("steps", self.steps, low=1, high=MOST_STEPS),
+        )
+
+    @property
+    def _exact(self) -> Fraction:
+        return Fraction(self.epsilon.exact)  # type: ignore[attr-defined]
+
+    @cached_property
+    def n_sent(self) -> int:
+        """How many attributes a report speaks of, k."""
+        return max(1, min(len(self.low), int(self._exact / Fraction(5, 2))))
+
+    @cached_property
+    def law(self) -> MeanLaw:
+        """The law of one number of a report, on [-1, 1], with ε/k."""
+        return mean_law(self.method, self._exact / self.n_sent, self.steps)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Pairs of numbers: an attribute and what is said of it."""
+        pair = (("attribute", bits_for(len(self.low))), ("report", bits_for(len(self.law.values))))
+        return Layout(tuple((f"{name}_{i}", bits) for i in range(self.n_sent) for name, bits in pair))
+
+    def _encode(self, values: Any, stream: Generator) -> Rows:
+        try:
+            table = checks.as_floats(np.asarray(values))
+        except ValueError:
+            raise InvalidArgument("values", "rows of different lengths", f"rows by {len(self.low)} columns") from None
+        if table.shape == (0,):
+            table = table.reshape(0, len(self.low))
+        if table.ndim != 2 or table.shape[1] != len(self.low):
+            form = f"{table.ndim} dimensions" if table.ndim != 2 else f"{table.shape[1]} columns"
+            raise InvalidArgument("values", form, f"rows by {len(self.low)} columns", "values=np.column_stack([a, b])")
+        ends = np.array(self.low), np.array(self.high)
+        taken = self._attributes(len(table), stream)
+        fields = {}
+        for i in range(self.n_sent):
+            chosen = taken[:, i]
+            said = table[np.arange(len(table)), chosen]
+            fields[f"attribute_{i}"] = chosen
+            fields[f"report_{i}"] = self.law.draw(places_of(said, ends[0][chosen], ends[1][chosen]), stream)
+        return self.layout.pack(**fields)
+
+    def _attributes(self, n: int, stream: Generator) -> IntArray:
+        """Draw k different attributes a row: the next one is a number below those left, moved past the ones taken."""
+        taken = np.empty((n, self.n_sent), np.int64)
+        for i in range(self.n_sent):
+            place = noise.below(len(self.low) - i, size=n, rng=stream)
+            for earlier in np.sort(taken[:, :i], axis=1).T:
+                place += place >= earlier
+            taken[:, i] = place
+        return taken
+
+    def _zeros(self) -> dict[str, IntArray]:
+        return {"reports": np.zeros((len(self.low), len(self.law.values)), np.int64)}
+
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
+        taken = np.stack([self.layout.unpack(rows, f"attribute_{i}") for i in range(self.n_sent)], axis=1)
+        said = np.stack([self.layout.unpack(rows, f"report_{i}") for i in range(self.n_sent)], axis=1)
+        ordered = np.sort(taken, axis=1)
+        different = (np.diff(ordered, axis=1) > 0).all(axis=1)
+        possible = different & (ordered[:, -1] < len(self.low)) & (said < len(self.law.values)).all(axis=1)
+        flat = (taken[possible] * len(self.law.values) + said[possible]).ravel()
+        found = np.bincount(flat, minlength=counters["reports"].size)
+        counters["reports"] += found.reshape(counters["reports"].shape)
+        return int(possible.sum())
+
+    def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
+        return within(counters["reports"].sum(axis=1), n) and adds_up(counters["reports"], n * self.n_sent)
+
+    def estimate(self, counts: Any) -> MeanEstimate:  # type: ignore[override]
+        """Estimate the mean of every attribute, from those who spoke of it.
+
+        They are a random part of the reporters, so their mean estimates that of all without bias. It is taken over
+        their actual number: the form with the expected one, n k/D, has the larger variance.
+
+        Parameters
+        ----------
+        counts : Counts
+            What `aggregate` gave.
+
+        Returns
+        -------
+        MeanEstimate
+            With arrays, one entry an attribute.
+        """
+        if not isinstance(counts, Counts):
+            raise InvalidType("counts", type(counts).__name__, "Counts", "counts=m.aggregate(reports)")
+        self.same_as(counts.mechanism, "counts")
+        reports = counts.counters["reports"]
+        mean, error, wide = moments(self.law, reports, reports.sum(axis=1) / max(counts.n, 1))
+        low = np.array(self.low)
+        scale = (np.array(self.high) - low) / 2
+        return MeanEstimate(low + scale + scale * mean, scale * error, scale * wide, counts.n, counts.guarantee)
+
+    def variance(self, n: int, f: Any = 0) -> Any:
+        """Return the variance of every attribute's estimated mean at worst, with nk/D reports of it."""
+        flat, growth = self.law.second
+        spoke = n * self.n_sent / len(self.low)
+        # As in `moments`, at the worst: mean 0, and all values in the middle or all at the ends.
+        worst = max(flat, flat + growth - self.n_sent / len(self.low))
+        return ((np.array(self.high) - np.array(self.low)) / 2) ** 2 * worst / spoke
+
+    def total_variation(self) -> float:
+        """Return tanh(ε/2), the largest that ε allows: a bound."""
+        return super().total_variation()
+
+    def report_law(self, value: Any) -> tuple[Rows, Any]:
+        """Return every report and its probability given a vector; for reports of one attribute."""
+        if self.n_sent > 1:
+            raise InvalidArgument("epsilon", self.epsilon, "below 5 to list all reports", "epsilon=1.0")
+        table = checks.as_floats(np.asarray([value]))
+        places = places_of(table[0], np.array(self.low), np.array(self.high))
+        chances = np.concatenate([self.law.probabilities(int(p)) for p in places]) / len(places)
+        each = len(self.law.values)
+        attributes, said = np.divmod(np.arange(len(chances)), each)
+        return self.layout.pack(attribute_0=attributes, report_0=said), chances

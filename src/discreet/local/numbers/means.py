@@ -1,0 +1,216 @@
+"""The mean of one number in a public range, without bias: Duchi's sign, the piecewise point, or a mixture of the two.
+
+Duchi, Jordan, Wainwright (2018); Wang and others (2019). The laws, in whole numbers, are in
+`discreet.noise.reports.means` (spec local-sketches, C.16).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from discreet.core import checks
+from discreet.core.guarantee import Guarantee
+from discreet.errors import InvalidType
+from discreet.local.mechanism import Mechanism, adds_up, local_budget
+from discreet.local.numbers.ranges import numbers, public_range
+from discreet.local.wire.bits import IntArray, Layout, Rows, bits_for
+from discreet.local.wire.counts import Counts
+from discreet.noise import Generator
+from discreet.noise.reports.means import HALF, DuchiLaw, MeanLaw, mean_law, places_of
+
+METHODS = ("hybrid", "piecewise", "duchi")
+#: Half the points of the piecewise law: its variance is within 0.4 % of the continuous one's up to ε = 3.
+STEPS = 128
+MOST_STEPS = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class MeanEstimate:
+    """An estimated mean with its error; of several attributes, arrays of them.
+
+    Attributes
+    ----------
+    mean : float or ndarray
+        Unbiased estimate of the reporters' mean; it may lie outside the range.
+    std_error : float or ndarray
+        Standard error over the mechanism, the reporters' values being fixed.
+    population_error : float or ndarray
+        Standard error as an estimate of the mean of the population that the reporters are a sample of.
+    n : int
+        Number of reports.
+    guarantee : Guarantee
+        What every reporter was promised.
+
+    Examples
+    --------
+    >>> m = MeanResponse(epsilon=1, low=0, high=100)
+    >>> found = m.estimate(m.aggregate(m.encode([20.0, 30.0] * 5000, rng=1)))
+    >>> round(found.mean, 1), round(found.std_error, 2)
+    (25.0, 1.04)
+    >>> [round(float(end), 1) for end in found.interval(0.95)]
+    [23.0, 27.1]
+    """
+
+    mean: Any
+    std_error: Any
+    population_error: Any
+    n: int
+    guarantee: Guarantee
+
+    def interval(self, level: float = 0.95, *, population: bool = False) -> tuple[Any, Any]:
+        """Return the ends of a confidence interval.
+
+        Parameters
+        ----------
+        level : float
+            Coverage, between 0 and 1.
+        population : bool
+            Whether for the mean of the population rather than that of the reporters.
+        """
+        confidence = float(checks.probability("level", level))
+        reach = float(ndtri(0.5 + confidence / 2)) * (self.population_error if population else self.std_error)
+        return self.mean - reach, self.mean + reach
+
+
+@dataclass(frozen=True)
+class MeanResponse(Mechanism):
+    """Report a number at random such that its mean is right.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget of one report.
+    low, high : float
+        The public range. Values outside count as its ends; what is no number counts as its middle.
+    method : {"hybrid", "piecewise", "duchi"}
+        "duchi" sends one bit; "piecewise" a point of 2·steps + 1, better for values near the middle and for large
+        budgets; "hybrid" draws one of the two and is at least as good as both at their worst.
+    steps : int
+        Fineness of the piecewise points.
+
+    Privacy
+    -------
+    Neighbours: any two values of one user. A value is put on a public grid of 2^31 steps. Given the grid point, a sign
+    is + with chance 1/2 ± at most (E-1)/(2(E+1)), a point of the window has E times the chance of the others, E = e^ε,
+    and which of the two is sent does not depend on the value: the ratio is exactly e^ε. Cost: ε per report.
+
+    Examples
+    --------
+    >>> m = MeanResponse(epsilon=2, low=0, high=10)
+    >>> counts = m.aggregate(m.encode([1.0, 2.0, 3.0] * 2000, rng=4))
+    >>> round(m.estimate(counts).mean, 2), m.report_bits
+    (1.95, 9)
+    >>> [round(MeanResponse(1, -1, 1, method).variance(1), 2) for method in ("hybrid", "piecewise", "duchi")]
+    [4.29, 5.22, 4.68]
+    """
+
+    NAME = "mean-response"
+
+    epsilon: float
+    low: float
+    high: float
+    method: str = "hybrid"
+    steps: int = STEPS
+
+    def __post_init__(self) -> None:
+        low, high = public_range(self.low, self.high)
+        self._set(
+            epsilon=local_budget("epsilon", self.epsilon),
+            low=low,
+            high=high,
+            method=checks.choice("method", self.method, METHODS),
+            steps=checks.whole("steps", self.steps, low=1, high=MOST_STEPS),
+        )
+
+    @cached_property
+    def law(self) -> MeanLaw:
+        """The chances of the reports and the numbers they stand for, on [-1, 1]."""
+        return mean_law(self.method, Fraction(self.epsilon.exact), self.steps)  # type: ignore[attr-defined]
+
+    @cached_property
+    def layout(self) -> Layout:
+        """One number: the report, counted from 0."""
+        return Layout((("report", bits_for(len(self.law.values))),))
+
+    def _encode(self, values: Any, stream: Generator) -> Rows:
+        return self.layout.pack(report=self.law.draw(places_of(numbers(values), self.low, self.high), stream))
+
+    def _zeros(self) -> dict[str, IntArray]:
+        return {"reports": np.zeros(len(self.law.values), np.int64)}
+
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
+        sent = self.layout.unpack(rows, "report")
+        sent = sent[sent < len(self.law.values)]
+        counters["reports"] += np.bincount(sent, minlength=len(self.law.values))
+        return len(sent)
+
+    def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
+        return adds_up(counters["reports"], n)
+
+    def estimate(self, counts: Any) -> MeanEstimate:  # type: ignore[override]
+        """Estimate the mean of the reporters' values.
+
+        Parameters
+        ----------
+        counts : Counts
+            What `aggregate` gave.
+
+        Returns
+        -------
+        MeanEstimate
+        """
+        if not isinstance(counts, Counts):
+            raise InvalidType("counts", type(counts).__name__, "Counts", "counts=m.aggregate(reports)")
+        self.same_as(counts.mechanism, "counts")
+        centre, error, wide = moments(self.law, counts.counters["reports"][None])
+        scale = (self.high - self.low) / 2
+        mean = self.low + scale + scale * centre[0]
+        return MeanEstimate(float(mean), float(scale * error[0]), float(scale * wide[0]), counts.n, counts.guarantee)
+
+    def variance(self, n: int, value: Any = None) -> Any:
+        """Return the variance of the estimated mean of ``n`` reporters who all hold ``value`` (None: the worst)."""
+        scale = (self.high - self.low) / 2
+        if value is None:
+            flat, growth = self.law.second
+            return scale**2 * max(flat, flat + growth - 1) / n
+        t = places_of(np.asarray(value, np.float64), self.low, self.high) / HALF - 1
+        return scale**2 * self.law.variance(t) / n
+
+    def total_variation(self) -> float:
+        """Return the largest total variation, between the two ends of the range."""
+        ends = self.law.probabilities(2 * HALF) - self.law.probabilities(0)
+        return float(np.abs(ends).sum() / 2)
+
+    def report_law(self, value: Any) -> tuple[Rows, Any]:
+        """Return every report and its probability given the value."""
+        place = int(places_of(numbers([value]), self.low, self.high)[0])
+        return self.layout.pack(report=np.arange(len(self.law.values))), self.law.probabilities(place)
+
+
+def moments(law: MeanLaw, reports: IntArray, sampled: Any = 1.0) -> tuple[Any, Any, Any]:
+    """Return means on [-1, 1] with their errors, for the reporters and for their population, of every row of counts.
+
+    ``sampled`` is the share of the reporters who spoke of the attribute. A report's value has E[value²] = a + b t². The
+    mean of t² over the reporters is estimated from it, between mean² and 1; of a sign nothing can be learnt (b = 0), so
+    the least, mean², is taken, which makes the error too large rather than too small.
+    """
+    n = reports.sum(axis=1)
+    some = np.maximum(n, 1)
+    mean = reports @ law.values / some
+    squared = np.minimum(mean**2, 1.0)
+    flat, growth = law.second
+    if isinstance(law, DuchiLaw):
+        second = squared
+    else:
+        second = np.clip((reports @ law.values**2 / some - flat) / growth, squared, 1.0)
+    # Over the mechanism and over who spoke: E[value²] - mean², less what fixed values do not vary by.
+    wide = np.maximum(flat + growth * second - squared, 0.0)
+    fixed = np.maximum(wide - sampled * (second - squared), 0.0)
+    with np.errstate(divide="ignore"):
+        return mean, np.sqrt(fixed / n), np.sqrt(wide / n)

@@ -1,0 +1,47 @@
+"""Numbers of a public range: how the range is declared and how rows are read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.core import checks
+from discreet.core.domain import FloatArray, Numeric
+from discreet.engines.tables.encode import Encoder, arrow_kind
+from discreet.errors import InvalidArgument, InvalidType
+
+
+def public_range(low: object, high: object) -> tuple[float, float]:
+    """Check the declared bounds of a number: finite, the lower one first.
+
+    Examples
+    --------
+    >>> public_range(0, 120)
+    (0.0, 120.0)
+    """
+    lower = checks.finite("low", low, fix="low=0.0")
+    upper = checks.finite("high", high, fix="high=1.0")
+    if not lower < upper or not np.isfinite(upper - lower):
+        raise InvalidArgument("high", high, f"above low ({lower:g}), with a finite distance", f"high={lower + 1:g}")
+    return lower, upper
+
+
+def numbers(values: Any) -> FloatArray:
+    """Read one number a row; what is none is NaN. Types may be refused, rows may not.
+
+    Examples
+    --------
+    >>> numbers([1, 2.5, None, "x"]).tolist(), numbers(pa.array([1, None])).tolist()
+    ([1.0, 2.5, nan, nan], [1.0, nan])
+    """
+    if hasattr(values, "__arrow_c_stream__") and getattr(values, "dtype", None) != np.dtype(object):
+        values = pa.chunked_array(values)
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if isinstance(values, pa.Array):
+        if arrow_kind(values.type) == "other":
+            raise InvalidType("values", str(values.type), "a column of numbers", "values=column.cast(pa.float64())")
+        return Encoder(Numeric("values", 0, 1)).arrow(values)
+    return checks.numeric_column("values", values)

@@ -1,0 +1,283 @@
+"""Local hashing: the value is hashed to a few buckets by a function drawn for the report, then sent by direct response.
+
+Optimal local hashing: Wang, Blocki, Li, Jha (2017). Fast local hashing, with a limited pool of functions: Cormode,
+Maddock, Maple (2021); it is a sketch with direct-response rows (spec local-sketches, C.5, C.6).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet import noise
+from discreet.core import checks
+from discreet.errors import FormatError, InvalidArgument
+from discreet.local.estimates import Estimate
+from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget, public_key, within
+from discreet.local.oracles import _local_hashing_kernels as kernels
+from discreet.local.oracles.choices import Choices
+from discreet.local.oracles.laws import FloatArray, SupportLaw, pure_estimate
+from discreet.local.oracles.likelihood import not_offered
+from discreet.local.sketches.base import MOST_CELLS, asked
+from discreet.local.sketches.shared_rows import RowLaw, rows_estimate
+from discreet.local.wire.bits import IntArray, Layout, Rows, bits_for
+from discreet.local.wire.counts import Counts
+from discreet.noise import Generator, HashFamily
+from discreet.noise.hashing import hash_kernels
+from discreet.noise.reports.coins import keep_chance
+from discreet.noise.stream.thresholds import Chance, chance_value
+
+#: Functions to draw from without a pool: a seed has 63 bits.
+SEEDS = 2**63
+MOST_BUCKETS = 2**32
+#: How far the share of the 2^63 functions that tell two values apart can be from 1 - 1/g: beyond it for any of the
+#: 2^121 pairs of points with probability below 2^-200 (Hoeffding).
+_SPREAD = 2.0**-28
+
+
+@dataclass(frozen=True)
+class LocalHashing(Mechanism):
+    """Draw a public hash function, hash the value to one of g buckets, and send the bucket by direct response.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget of one report.
+    width : int, optional
+        The number g of buckets. None takes the best, about e^ε + 1.
+    candidates : int or list, optional
+        The values that will be asked for, if they are known before the reports come: a number of values (0..d-1), or
+        labels. The state is then one counter each, and a report costs a hash of each. Without them the state is the
+        reports themselves, sixteen bytes each, so memory grows with their number; add them in large parts, since each
+        part is merged with all before. Reports made with and without candidates are the same.
+    pool : int, optional
+        Draw from a pool of so many functions ("fast local hashing"). Then the state is ``pool`` times g counters, and
+        candidates may be named late; the values that share functions add a term to the variance that more reports do
+        not lower: see `variance`.
+    key : int, optional
+        Public key of the hash functions; None draws one.
+
+    Privacy
+    -------
+    Neighbours: any two values of one user. The function is drawn without a look at the value. Given it, a report is a
+    direct response over g buckets: ratio e^ε, reached whenever the function tells the two values apart. Cost: ε per
+    report. Function and key are public and hide nothing.
+
+    Notes
+    -----
+    Estimates are unbiased because two values share a bucket under a random function with probability 1/g. Without a
+    pool a report has 63 + ⌈log₂ g⌉ bits.
+
+    Examples
+    --------
+    >>> m = LocalHashing(epsilon=3, key=7)
+    >>> m.width, m.report_bits, round(m.variance(1000), 1)
+    (21, 68, 220.6)
+    >>> found = m.estimate(m.aggregate(m.encode(["cat"] * 500 + ["dog"] * 300, rng=1)), ["cat", "dog", "emu"])
+    >>> found.count.round().tolist()
+    [518.0, 306.0, -5.0]
+    >>> fast = LocalHashing(epsilon=3, pool=1000, key=7)
+    >>> fast.report_bits, round(fast.variance(1000, second_moment=1e5), 1)
+    (15, 225.6)
+    """
+
+    NAME = "local-hashing"
+
+    epsilon: float
+    width: int | None = None
+    candidates: Any = None
+    pool: int | None = None
+    key: int | None = None
+
+    def __post_init__(self) -> None:
+        epsilon = local_budget("epsilon", self.epsilon)
+        width = best_width(epsilon) if self.width is None else self.width
+        width = checks.whole("width", width, low=2, high=MOST_BUCKETS)
+        self._set(epsilon=epsilon, width=width, key=public_key(self.key))
+        if self.pool is not None:
+            self._set(pool=checks.whole("pool", self.pool, low=1, high=max(1, MOST_CELLS // width)))
+        if self.candidates is not None:
+            if self.pool is not None:
+                raise InvalidArgument("candidates", "given", "None with a pool: name them when estimating")
+            self._set(candidates=Choices.read(self.candidates).domain)
+
+    @property
+    def _g(self) -> int:
+        assert self.width is not None
+        return self.width
+
+    @property
+    def _exact(self) -> Fraction:
+        return Fraction(self.epsilon.exact)  # type: ignore[attr-defined]
+
+    @cached_property
+    def family(self) -> HashFamily:
+        """The public hash functions; three-wise independent in a pool, as the variance there needs."""
+        assert self.key is not None
+        if self.pool is None:
+            return HashFamily(SEEDS, self._g, key=self.key, independence=2)
+        return HashFamily(self.pool, self._g, key=self.key, independence=3)
+
+    @cached_property
+    def choices(self) -> Choices | None:
+        """The candidates named beforehand."""
+        return None if self.candidates is None else Choices(self.candidates)
+
+    @cached_property
+    def row_law(self) -> SupportLaw:
+        """The chances with which a bucket is sent: the true one, and any other."""
+        stray = Chance(b=Fraction(1), d=Fraction(self._g - 1), x=self._exact)
+        return SupportLaw(chance_value(keep_chance(self._g, self._exact)), chance_value(stray))
+
+    @cached_property
+    def law(self) -> SupportLaw:
+        """The chances that a report supports its sender's value, and any other (over the functions): E/(E+g-1), 1/g."""
+        return SupportLaw(self.row_law.p, 1 / self._g)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The number of the function and the bucket."""
+        return Layout((("seed", 63 if self.pool is None else bits_for(self.pool)), ("bucket", bits_for(self._g))))
+
+    def same_as(self, other: Mechanism, what: str) -> None:
+        """Refuse reports or counts made with other parameters; to a report the candidates make no difference."""
+        if what == "reports" and isinstance(other, LocalHashing):
+            other = replace(other, candidates=self.candidates) if other.pool is None else other
+        super().same_as(other, what)
+
+    def _encode(self, values: Any, stream: Generator) -> Rows:
+        points = noise.fingerprint(values, self.family.key)
+        hash_kernels.reduce_words(points)
+        if self.pool is None:
+            seeds = stream.bytes(8 * len(points)).view(np.dtype("<u8")) >> np.uint64(1)  # 63 of 64 uniform bits
+        else:
+            seeds = noise.below(self.pool, size=len(points), rng=stream).astype(np.uint64)
+        buckets = np.empty(len(points), np.int64)
+        hash_kernels.hash_pairs(points, seeds, *self.family._parameters(), buckets)
+        sent = noise.randomized_response(buckets, n_values=self._g, epsilon=self.epsilon, rng=stream)
+        return self.layout.pack(seed=seeds, bucket=sent)
+
+    def _zeros(self) -> dict[str, IntArray]:
+        if self.pool is not None:
+            return {"reports": np.zeros((self.pool, self._g), np.int64)}
+        if self.choices is not None:
+            return {"support": np.zeros(self.choices.size, np.int64)}
+        return {"seed": np.zeros(0, np.int64), "bucket": np.zeros(0, np.int64)}
+
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
+        seed, bucket = self.layout.unpack(rows, "seed"), self.layout.unpack(rows, "bucket")
+        possible = bucket < self._g
+        if self.pool is not None:
+            possible &= seed < self.pool
+        if not possible.all():
+            seed, bucket = seed[possible], bucket[possible]
+        if self.pool is not None:
+            cells = counters["reports"].reshape(-1)
+            cells += np.bincount(seed * self._g + bucket, minlength=len(cells))
+        elif self.choices is not None:
+            counters["support"] += self.family.support(self.choices.candidates(None)[0], seed, bucket)
+        else:
+            order = np.lexsort((bucket, seed))
+            counters.update(self._merge(counters, {"seed": seed[order], "bucket": bucket[order]}))
+        return len(seed)
+
+    def _merge(self, one: dict[str, IntArray], two: dict[str, IntArray]) -> dict[str, IntArray]:
+        if "seed" not in one:
+            return super()._merge(one, two)
+        both = {name: np.empty(len(one[name]) + len(two[name]), np.int64) for name in one}
+        kernels.merge_sorted(one["seed"], one["bucket"], two["seed"], two["bucket"], both["seed"], both["bucket"])
+        return both
+
+    def _unpack_counters(self, numbers: IntArray, n: int) -> dict[str, IntArray]:
+        if "seed" not in self._zeros():
+            return super()._unpack_counters(numbers, n)
+        if len(numbers) != 2 * n:
+            raise FormatError(f"a state damaged: {n} reports do not fill {len(numbers)} numbers")
+        seed, bucket = numbers[:n], numbers[n:]
+        ordered = (seed[:-1] < seed[1:]) | ((seed[:-1] == seed[1:]) & (bucket[:-1] <= bucket[1:]))
+        if n and not (seed[0] >= 0 and bucket.min() >= 0 and bucket.max() < self._g and ordered.all()):
+            raise FormatError("a state damaged: reports that cannot be, or not in order")
+        return {"seed": seed, "bucket": bucket}
+
+    def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
+        return (
+            within(counters["support"], n)
+            if "support" in counters
+            else "reports" not in counters or adds_up(counters["reports"], n)
+        )
+
+    def _estimate(self, counts: Counts, candidates: Any) -> Estimate:
+        if self.choices is not None:
+            labels, codes = self.choices.candidates(candidates)
+            return pure_estimate(self.law, counts, labels, counts.counters["support"][codes])
+        labels = asked(candidates)
+        if self.pool is None:
+            support = self.family.support(labels, counts.counters["seed"], counts.counters["bucket"])
+            return pure_estimate(self.law, counts, labels, support)
+        table = counts.counters["reports"]
+        sizes = table.sum(axis=1)
+
+        def bucket_estimates(start: int, stop: int) -> FloatArray:
+            law = self.row_law
+            return np.asarray((table[start:stop] - sizes[start:stop, None] * law.q) / (law.p - law.q))
+
+        return rows_estimate(self._rows, counts, labels, self.family, sizes, bucket_estimates)
+
+    def _likelihood(self, counts: Counts, candidates: Any) -> Estimate:
+        raise not_offered("the functions of local hashing leave no table of messages to fit")
+
+    @cached_property
+    def _rows(self) -> RowLaw:
+        assert self.pool is not None
+        return RowLaw.of(self.row_law, rows=self.pool, width=self._g)
+
+    def variance(self, n: int, f: Any = 0, second_moment: Any = None) -> Any:
+        """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold.
+
+        Parameters
+        ----------
+        n : int
+            Number of reports.
+        f : int or array
+            How many hold the value.
+        second_moment : float, optional
+            With a pool: G, the sum of f'(f' - 1) over the *other* values, which adds G/(pool (g - 1)). None takes n²,
+            the worst case. Without a pool it changes nothing.
+        """
+        return self.law.variance(n, f) if self.pool is None else self._rows.variance(n, f, second_moment)
+
+    def total_variation(self) -> float:
+        """Return the largest total variation between two values.
+
+        That is (e^ε - 1)/(e^ε + g - 1) times the share of functions that tell the values apart: 1 - 1/g without a pool
+        (rounded up by 2^-28, for the functions are many but not all), at most all of them in a pool.
+        """
+        apart = 1.0 if self.pool is not None else 1 - 1 / self._g + _SPREAD
+        return (self.row_law.p - self.row_law.q) * apart
+
+    def report_law(self, value: Any) -> tuple[Rows, Any]:
+        """Return every report (function and bucket) and its probability given the value; needs a small pool."""
+        if self.pool is None or self.pool * self._g > MOST_REPORTS:
+            raise InvalidArgument("pool", self.pool, f"such that pool times width is at most {MOST_REPORTS}", "pool=16")
+        truth = self.family.all([value])[:, 0]
+        seeds, buckets = np.divmod(np.arange(self.pool * self._g), self._g)
+        chances = np.where(buckets == truth[seeds], self.row_law.p, self.row_law.q) / self.pool
+        return self.layout.pack(seed=seeds, bucket=buckets), chances
+
+
+def best_width(epsilon: float) -> int:
+    """Return the number of buckets with the smallest variance (E+g-1)²/((g-1)(E-1)²), E = e^ε (spec C.5).
+
+    Examples
+    --------
+    >>> [best_width(e) for e in (0.1, 0.5, 1, 3, 5)]
+    [2, 3, 4, 21, 149]
+    """
+    e = math.exp(epsilon)
+    near = [min(max(g, 2), MOST_BUCKETS) for g in (math.floor(e + 1), math.ceil(e + 1))]
+    return min(near, key=lambda g: (e + g - 1) ** 2 / (g - 1))

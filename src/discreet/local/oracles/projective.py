@@ -1,0 +1,300 @@
+"""Projective-geometry response: the optimal error at about log₂ d bits, with a fast collector.
+
+Feldman, Nelson, Nguyen, Talwar (2022), "Private frequency estimation via projective geometry". Values and messages are
+the points of a finite geometry; a message supports the values whose hyperplanes it lies on (spec local-sketches, C.10).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from discreet.core import checks
+from discreet.errors import InvalidArgument
+from discreet.local.estimates import Estimate
+from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget
+from discreet.local.oracles import _projective_kernels as kernels
+from discreet.local.oracles.choices import Choices
+from discreet.local.oracles.laws import SupportLaw, pure_estimate
+from discreet.local.oracles.likelihood import FloatArray, likelihood_estimate
+from discreet.local.wire.bits import IntArray, Layout, Rows, bits_for
+from discreet.local.wire.counts import Counts
+from discreet.noise import Generator
+from discreet.noise.reports.projective import projective_response
+from discreet.noise.stream.thresholds import Chance, chance_value
+
+#: The collector keeps a number for each of the K points.
+MOST_POINTS = 2**30
+#: Primes that are tried on either side of e^ε + 1, and small ones besides.
+_PRIMES_NEAR, _SMALL = 12, 64
+
+
+class Geometry(NamedTuple):
+    """The points of F_q^t: how many there are, on a hyperplane, and on two hyperplanes at once.
+
+    Examples
+    --------
+    >>> Geometry.fitting(53, 22_000)
+    Geometry(order=53, length=4, points=151740, on=2863, both=54)
+    """
+
+    order: int
+    length: int
+    points: int
+    on: int
+    both: int
+
+    @classmethod
+    def fitting(cls, order: int, size: int) -> Geometry:
+        """Return the smallest geometry of an order with at least ``size`` points, of length 2 or more."""
+        length, points, on, both = 2, order + 1, 1, 0
+        while points < size:
+            length, points, on, both = length + 1, points * order + 1, points, on
+        return cls(order, length, points, on, both)
+
+    def on_chance(self, epsilon: Fraction) -> Chance:
+        """Return the exact chance e^ε c_s/Z of a message on the value's hyperplane, Z = e^ε c_s + K - c_s."""
+        return Chance(a=Fraction(1), d=Fraction(self.points - self.on, self.on), x=epsilon)
+
+    def law(self, epsilon: Fraction) -> SupportLaw:
+        """Return p = e^ε c_s/Z and q = (e^ε c_i + c_s - c_i)/Z."""
+        on, both = Fraction(self.on), Fraction(self.both)
+        other = Chance(both, on - both, on, self.points - on, epsilon)
+        return SupportLaw(chance_value(self.on_chance(epsilon)), chance_value(other))
+
+
+@dataclass(frozen=True)
+class ProjectiveGeometry(Mechanism):
+    """Send one point of a finite geometry, likelier by e^ε if it lies on the hyperplane of the value.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget of one report.
+    domain : int or list
+        How many values there are (0..d-1), or their labels. A value not declared is replaced by a random one.
+    order : int, optional
+        The prime q. None takes the one with the smallest error for rare values, near e^ε + 1.
+
+    Privacy
+    -------
+    Neighbours: any two values of one user. Of the K points, the c_s on the hyperplane of the value have probability
+    e^ε/Z each, the others 1/Z, with Z = e^ε c_s + K - c_s for every value: the ratio is exactly e^ε. Cost: ε per
+    report.
+
+    Notes
+    -----
+    K is the first (q^t - 1)/(q - 1) that is at least d, and a report has ⌈log₂ K⌉ bits. Points with numbers from d on
+    are messages like the others. The collector counts messages; sums over all hyperplanes take K q t additions.
+
+    Examples
+    --------
+    >>> m = ProjectiveGeometry(epsilon=4, domain=22_000)
+    >>> m.order, m.geometry.length, m.geometry.points, m.report_bits, round(m.variance(1000), 2)
+    (53, 4, 151740, 18, 76.05)
+    >>> found = m.estimate(m.aggregate(m.encode([7] * 500 + [8] * 300, rng=2)), [7, 8, 9])
+    >>> found.count.round().tolist()
+    [480.0, 318.0, 4.0]
+    """
+
+    NAME = "projective-geometry"
+
+    epsilon: float
+    domain: Any
+    order: int | None = None
+
+    def __post_init__(self) -> None:
+        self._set(epsilon=local_budget("epsilon", self.epsilon), domain=Choices.read(self.domain).domain)
+        if self.choices.size > MOST_POINTS // 2:
+            raise InvalidArgument("domain", self.choices.size, f"of at most {MOST_POINTS // 2} values", "a sketch")
+        self._set(order=self._best_order() if self.order is None else self._checked_order(self.order))
+
+    def _checked_order(self, order: object) -> int:
+        prime = checks.whole("order", order, low=2, high=MOST_POINTS - 1)
+        if not is_prime(prime):
+            raise InvalidArgument("order", prime, "a prime number", f"order={next_prime(prime)}")
+        if Geometry.fitting(prime, self.choices.size).points > MOST_POINTS:
+            raise InvalidArgument(
+                "order", prime, f"such that the geometry has at most {MOST_POINTS} points", "order=None"
+            )
+        return prime
+
+    def _best_order(self) -> int:
+        """Try the primes round e^ε + 1, small ones, and for each length the first that has points enough."""
+        size = self.choices.size
+        middle = math.floor(min(math.exp(self.epsilon) + 1, 2 * size))
+        orders = {q for q in range(2, _SMALL) if is_prime(q)} | set(primes_near(middle, _PRIMES_NEAR))
+        for length in range(2, size.bit_length() + 1):
+            least = next_prime(max(2, math.floor(size ** (1 / (length - 1))) - 1))
+            while Geometry.fitting(least, size).length > length:
+                least = next_prime(least + 1)
+            orders.add(least)
+        fitting = [g for g in (Geometry.fitting(q, size) for q in orders) if g.points <= MOST_POINTS]
+        return min(fitting, key=lambda g: (g.law(self._exact).variance(1, 0), g.points)).order
+
+    @property
+    def _exact(self) -> Fraction:
+        return Fraction(self.epsilon.exact)  # type: ignore[attr-defined]
+
+    @cached_property
+    def choices(self) -> Choices:
+        """The declared values."""
+        return Choices(self.domain)
+
+    @cached_property
+    def geometry(self) -> Geometry:
+        """Order, length and sizes of the geometry."""
+        assert self.order is not None
+        return Geometry.fitting(self.order, self.choices.size)
+
+    @cached_property
+    def law(self) -> SupportLaw:
+        """The chances of the randomiser, which are those of the estimator."""
+        return self.geometry.law(self._exact)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The number of a point."""
+        return Layout((("point", bits_for(self.geometry.points)),))
+
+    def _encode(self, values: Any, stream: Generator) -> Rows:
+        codes = self.choices.known(values, stream)
+        g, chance = self.geometry, self.geometry.on_chance(self._exact)
+        sent = projective_response(codes, order=g.order, length=g.length, chance=chance, rng=stream)
+        return self.layout.pack(point=sent)
+
+    def _zeros(self) -> dict[str, IntArray]:
+        return {"messages": np.zeros(self.geometry.points, np.int64)}
+
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
+        sent = self.layout.unpack(rows, "point")
+        sent = sent[sent < self.geometry.points]
+        messages = counters["messages"]
+        if len(sent) > len(messages) >> 4:
+            messages += np.bincount(sent, minlength=len(messages))
+        else:  # few reports should not cost a pass over all points
+            np.add.at(messages, sent, 1)
+        return len(sent)
+
+    def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
+        return adds_up(counters["messages"], n)
+
+    def _estimate(self, counts: Counts, candidates: Any) -> Estimate:
+        labels, codes = self.choices.candidates(candidates)
+        return pure_estimate(
+            self.law, counts, labels, hyperplane_sums(self.geometry, counts.counters["messages"], codes)
+        )
+
+    def _likelihood(self, counts: Counts, candidates: Any) -> Estimate:
+        g, size = self.geometry, self.choices.size
+
+        def spread(shares: FloatArray) -> FloatArray:
+            # u lies on the hyperplane of v if v lies on that of u: both sums are the same transform.
+            return np.asarray(all_hyperplanes(g, np.concatenate([shares, np.zeros(g.points - size)])))
+
+        def gather(weights: FloatArray) -> FloatArray:
+            return np.asarray(all_hyperplanes(g, weights)[:size])
+
+        return likelihood_estimate(self, counts, candidates, counts.counters["messages"], spread, gather)
+
+    def variance(self, n: int, f: Any = 0) -> Any:
+        """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold."""
+        return self.law.variance(n, f)
+
+    def total_variation(self) -> float:
+        """Return (c_s - c_i)(e^ε - 1)/Z, for any two values; c_i points lie on both hyperplanes."""
+        return self.law.p - self.law.q
+
+    def report_law(self, value: Any) -> tuple[Rows, Any]:
+        """Return every point and its probability given the value."""
+        _, codes = self.choices.candidates([value])
+        g = self.geometry
+        if g.points > MOST_REPORTS:
+            raise InvalidArgument(
+                "domain", self.choices.size, f"small enough to list all points, at most {MOST_REPORTS}"
+            )
+        mine = np.zeros(g.points, np.int64)
+        mine[codes[0]] = 1
+        off = Chance(b=Fraction(1), c=Fraction(g.on), d=Fraction(g.points - g.on), x=self._exact)
+        chances = np.where(all_hyperplanes(g, mine) > 0, self.law.p / g.on, chance_value(off))
+        return self.layout.pack(point=np.arange(g.points)), chances
+
+
+def hyperplane_sums(g: Geometry, messages: IntArray, codes: IntArray) -> IntArray:
+    """Return the number of messages on the hyperplane of each code, the cheaper way."""
+    # Measured: an addition of the programme costs about an eighth of one of the direct sum, and 4 per line besides.
+    if len(codes) * g.on > g.points * (g.length - 1) * (4 + g.order // 8):
+        return np.asarray(all_hyperplanes(g, messages)[codes])
+    out = np.empty(len(codes), np.int64)
+    sums = np.concatenate([[0], np.cumsum(messages)])
+    kernels.direct_support(sums, codes, g.order, g.length, out)
+    return out
+
+
+def all_hyperplanes(g: Geometry, messages: Any) -> Any:
+    """Sum numbers on the points over the hyperplane of every point: a dynamic programme of K q t additions.
+
+    Prefixes of messages are shortened digit by digit, from the last on, while the points asked for grow from their end;
+    messages that begin at a place are taken in when the prefixes have shrunk to their leading 1.
+    """
+    whole = np.issubdtype(messages.dtype, np.integer)
+    kind = (np.int32 if messages.sum() < 2**31 else np.int64) if whole else np.float64
+    q, sizes, inverses = g.order, [0], _inverses(g.order)
+    for _ in range(g.length):
+        sizes.append(sizes[-1] * q + 1)
+    sums = np.concatenate([[0], np.cumsum(messages)])
+    lines = messages[1:].astype(kind).reshape(sizes[-2], 1, q)
+    later = np.zeros(1, kind)
+    for left in range(g.length - 2, -1, -1):  # the length of the prefixes after this layer
+        suffixes = sizes[g.length - left - 1]
+        places = np.empty((suffixes, q), np.int64)
+        kernels.scaled_points(q, places)
+        now = np.empty(sizes[g.length - left], kind)
+        now[suffixes] = sums[suffixes]  # the point (1, 0, ..., 0): all messages that begin later, none that begin here
+        kernels.begin_here(lines[0], later, places, inverses, now)
+        later = now
+        if left:
+            ends = np.arange(sizes[left + 1] + 1) * q ** (g.length - left - 1) + suffixes
+            shorter = np.empty((sizes[left], sizes[g.length - left], q), kind)
+            kernels.shorten(lines, np.diff(sums[ends]).astype(kind), places, inverses, shorter)
+            lines = shorter
+    return later if kind != np.int32 else later.astype(np.int64)
+
+
+def _inverses(order: int) -> IntArray:
+    """Return 1/a modulo a prime for a = 1..order-1 (and 0 for 0)."""
+    # From q = (q div a) a + q mod a follows 1/a = -(q div a)/(q mod a).
+    out = np.zeros(order, np.int64)
+    kernels.write_inverses(out)
+    return out
+
+
+def is_prime(number: int) -> bool:
+    """Tell whether a number is prime, by trial division."""
+    return number > 1 and all(number % k for k in range(2, math.isqrt(number) + 1))
+
+
+def next_prime(number: int) -> int:
+    """Return the first prime from a number on."""
+    while not is_prime(number):
+        number += 1
+    return number
+
+
+def primes_near(middle: int, count: int) -> list[int]:
+    """Return ``count`` primes on either side of a number, the number itself on the left."""
+    up, down, found = middle + 1, middle, []
+    for _ in range(count):
+        up = next_prime(up)
+        found.append(up)
+        up += 1
+    while down > 1 and len(found) < 2 * count:
+        if is_prime(down):
+            found.append(down)
+        down -= 1
+    return found

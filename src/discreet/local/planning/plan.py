@@ -1,0 +1,335 @@
+"""Which mechanism, and with which settings: predicted from the formulas, before anything is collected.
+
+Nothing here looks at data. Errors come from the mechanisms' own `variance`, sizes from their own layouts (spec
+local-sketches, annex B).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.core import checks
+from discreet.errors import InvalidArgument
+from discreet.local.mechanism import Mechanism, local_budget
+from discreet.local.oracles.choices import MOST_VALUES, Choices
+from discreet.local.planning.limits import detection_limit, needed_epsilon
+from discreet.local.planning.options import Option, Wish, options
+
+__all__ = ["Plan", "PlanRow", "detection_limit", "needed_epsilon", "plan"]
+
+#: More state or work than this at the collector is heavy: 4 GiB, and some hours of a core.
+_HEAVY_BYTES, _HEAVY_WORK = 2**32, 10**13
+#: Errors within this factor of each other count as equal; the smaller report then comes first.
+_AS_GOOD = 1.03
+_MOST_REPORTS = 10**15
+
+
+@dataclass(frozen=True)
+class PlanRow:
+    """One mechanism with its settings, what it would achieve and what it would cost.
+
+    Attributes
+    ----------
+    mechanism : str
+        Its name.
+    settings : dict
+        Parameters besides budget, values and key.
+    rare_error : float
+        Predicted standard error of the share of a value that nobody holds.
+    held_error : float
+        The same for a value that the plan's ``share`` of the reporters hold.
+    report_bits, report_bytes : int
+        Size of a report.
+    client_work : int
+        Random numbers or hashes a report costs the device, about.
+    server_work : int
+        Additions or hashes a report costs the collector, about.
+    decode_work : int
+        Operations that estimating all values takes, about.
+    state_bytes : int
+        What the collector keeps: 8 bytes a counter.
+    smallest_n : int or None
+        Reports needed to reach the target error for a rare value; None without a target, or if no number does.
+    fits : bool
+        Whether a report is no larger than allowed.
+    heavy : bool
+        Whether the collector would need more than 4 GiB or 10^13 operations.
+    remembers : bool
+        Whether it is made for repeated reports of one user, and needs a key per user.
+    notes : str
+        What else to know.
+
+    Examples
+    --------
+    >>> row = plan(epsilon=1, domain_size=3, n=1000).best
+    >>> row.mechanism, row.report_bits, round(row.rare_error, 3)
+    ('direct-response', 2, 0.035)
+    >>> row.make(["red", "green", "blue"]).domain
+    ('red', 'green', 'blue')
+    """
+
+    mechanism: str
+    settings: dict[str, Any]
+    rare_error: float
+    held_error: float
+    report_bits: int
+    report_bytes: int
+    client_work: int
+    server_work: int
+    decode_work: int
+    state_bytes: int
+    smallest_n: int | None
+    fits: bool
+    heavy: bool
+    remembers: bool
+    notes: str
+    _option: Option = field(repr=False, compare=False)
+    _size: int = field(repr=False, compare=False)
+
+    def make(self, domain: Any, *, key: int | None = None) -> Mechanism:
+        """Build the mechanism.
+
+        Parameters
+        ----------
+        domain : int or list
+            The values: as many as were planned for.
+        key : int, optional
+            Public hash key, for mechanisms that have one; None draws one.
+        """
+        if Choices.read(domain).size != self._size:
+            given = Choices.read(domain).size
+            raise InvalidArgument("domain", f"{given} values", f"the {self._size} planned for", f"domain={self._size}")
+        return self._option.make(domain, key)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as plain data."""
+        return {name: getattr(self, name) for name in _COLUMNS}
+
+
+_COLUMNS = tuple(name for name in PlanRow.__dataclass_fields__ if not name.startswith("_"))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Mechanisms, the best first.
+
+    Without a target error, rows are in the order of `PlanRow.rare_error`; of those within 3 % of the leader, the one
+    with the smallest report comes first. With a target, rows that reach it come first, the smallest report first. Rows
+    that are heavy for the collector come after the others, then those with too large a report, then those made for
+    repeated reports.
+
+    Attributes
+    ----------
+    rows : tuple of PlanRow
+        The mechanisms.
+    epsilon, domain_size, n, max_bytes, target_error
+        What was planned for.
+    share : float
+        The share at which `PlanRow.held_error` is predicted.
+
+    Examples
+    --------
+    >>> found = plan(epsilon=3, domain_size=1024, n=100_000, max_bytes=8)
+    >>> found.best.mechanism, found.best.report_bits
+    ('projective-geometry', 14)
+    >>> found.to_arrow().num_rows == len(found)
+    True
+    """
+
+    rows: tuple[PlanRow, ...]
+    epsilon: float
+    domain_size: int
+    n: int
+    max_bytes: int | None
+    target_error: float | None
+    share: float
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[PlanRow]:
+        return iter(self.rows)
+
+    def __getitem__(self, mechanism: str) -> PlanRow:
+        """Return the best row of a mechanism, by its name."""
+        for row in self.rows:
+            if row.mechanism == mechanism:
+                return row
+        names = sorted({row.mechanism for row in self.rows})
+        raise InvalidArgument("mechanism", mechanism, f"one of {', '.join(names)}", f"plan[{names[0]!r}]")
+
+    @property
+    def best(self) -> PlanRow:
+        """The first row. There is always one: a small enough Hadamard sketch has a report of one byte."""
+        return self.rows[0]
+
+    def to_rows(self) -> list[dict[str, str]]:
+        """Return the rows as text, for printing."""
+        return [
+            {
+                "mechanism": row.mechanism,
+                "settings": ", ".join(f"{k}={v}" for k, v in row.settings.items()),
+                "error, rare": f"{100 * row.rare_error:.3g} %",
+                f"error, at {100 * self.share:g} %": f"{100 * row.held_error:.3g} %",
+                "bits": f"{row.report_bits:,}",
+                "client work": f"{row.client_work:,}",
+                "server work": f"{row.server_work:,}",
+                "state": _size_text(row.state_bytes),
+                "smallest n": "" if row.smallest_n is None else f"{row.smallest_n:,}",
+                "notes": row.notes,
+            }
+            for row in self.rows
+        ]
+
+    def to_arrow(self) -> pa.Table:
+        """Return the plan as a table, a column for every attribute of `PlanRow`; settings as text."""
+        facts = [{**row.to_dict(), "settings": str(row.settings)} for row in self.rows]
+        table = pa.table({name: pa.array([f[name] for f in facts]) for name in _COLUMNS if name != "smallest_n"})
+        return table.append_column("smallest_n", pa.array([f["smallest_n"] for f in facts], pa.int64()))
+
+    def __str__(self) -> str:
+        rows = self.to_rows()
+        names = list(rows[0])
+        widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in names}
+        text = {name: str.ljust if name in ("mechanism", "settings", "notes") else str.rjust for name in names}
+        lines = [{name: name for name in names}, *rows]
+        head = f"epsilon {self.epsilon:g}, {self.domain_size:,} values, {self.n:,} reports; standard errors of shares"
+        body = ["  ".join(text[name](line[name], widths[name]) for name in names).rstrip() for line in lines]
+        return "\n".join([head, *body])
+
+
+def plan(
+    epsilon: float,
+    domain_size: int,
+    n: int,
+    max_bytes: int | None = None,
+    target_error: float | None = None,
+    *,
+    share: float = 0.1,
+    skew: float = 1.0,
+) -> Plan:
+    """Compare the local mechanisms for a collection that is being planned. No data are looked at.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget of one report.
+    domain_size : int
+        How many values there are.
+    n : int
+        Reports expected.
+    max_bytes : int, optional
+        Largest report allowed.
+    target_error : float, optional
+        Wanted standard error of a *share*, such as 0.001.
+    share : float
+        The share at which errors of held values are predicted.
+    skew : float
+        Sum of the squared shares of all values, between 1/domain_size and 1: how strongly values collide in sketches.
+        1, the worst, means that all may hold one value.
+
+    Returns
+    -------
+    Plan
+        See `PlanRow` for what each column means.
+
+    Notes
+    -----
+    Sketches get the columns and rows that keep collisions at a twentieth of the noise each (annex B.3, B.4), within 128
+    MiB of state. Mechanisms for strings that are not known beforehand are not compared here: see `FragmentPuzzle` and
+    `PrefixExtension`.
+
+    Examples
+    --------
+    >>> found = plan(epsilon=1, domain_size=1000, n=100_000, max_bytes=2, target_error=0.01)
+    >>> found.best.mechanism, found.best.report_bits, found.best.smallest_n
+    ('projective-geometry', 11, 37612)
+    >>> m = found.best.make(1000)
+    >>> m.report_bits
+    11
+    """
+    budget = local_budget("epsilon", epsilon)
+    size = checks.whole("domain_size", domain_size, low=2, high=MOST_VALUES)
+    reports = checks.whole("n", n, low=1, high=_MOST_REPORTS)
+    room = None if max_bytes is None else checks.whole("max_bytes", max_bytes, low=1)
+    target = None if target_error is None else float(checks.probability("target_error", target_error))
+    held = float(checks.probability("share", share))
+    moment = float(checks.probability("skew", skew, closed=True))
+    wish = Wish(budget, size, reports, room, target, moment)
+    rows = [_row(option, wish, held) for option in options(wish)]
+    return Plan(tuple(_ranked(rows, wish)), budget, size, reports, room, target, held)
+
+
+def _row(option: Option, wish: Wish, share: float) -> PlanRow:
+    n, bits = wish.n, option.mechanism.report_bits
+    fits = wish.fits(option.mechanism)
+    heavy = 8 * option.counters > _HEAVY_BYTES or n * option.server_work + option.decode_work > _HEAVY_WORK
+    notes = [option.notes, "" if fits else "report too large", "heavy for the collector" if heavy else ""]
+    return PlanRow(
+        mechanism=option.mechanism.NAME,
+        settings=option.settings,
+        rare_error=math.sqrt(option.variance(n, 0.0, wish.skew)) / n,
+        held_error=math.sqrt(option.variance(n, share, wish.skew)) / n,
+        report_bits=bits,
+        report_bytes=-(-bits // 8),
+        client_work=option.client_work,
+        server_work=option.server_work,
+        decode_work=option.decode_work,
+        state_bytes=8 * option.counters,
+        smallest_n=None if wish.target is None else _smallest_n(option, wish.target, wish.skew),
+        fits=fits,
+        heavy=heavy,
+        remembers=option.remembers,
+        notes="; ".join(filter(None, notes)),
+        _option=option,
+        _size=wish.domain_size,
+    )
+
+
+def _smallest_n(option: Option, target: float, skew: float) -> int | None:
+    """Return the smallest number of reports whose error for a rare value is at most the target."""
+
+    def reached(n: int) -> bool:
+        return bool(option.variance(n, 0.0, skew) <= (target * n) ** 2)
+
+    low, high = 0, 1
+    while not reached(high):
+        low, high = high, 2 * high
+        if high > _MOST_REPORTS:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high
+
+
+def _ranked(rows: list[PlanRow], wish: Wish) -> Iterator[PlanRow]:
+    """Put the rows in order: see `Plan`."""
+
+    def usable(row: PlanRow) -> tuple[bool, bool, bool]:
+        return row.remembers, not row.fits, row.heavy
+
+    for kind in sorted({usable(row) for row in rows}):
+        alike = [row for row in rows if usable(row) == kind]
+        if wish.target is not None:
+            good = [row for row in alike if row.rare_error <= wish.target]
+            yield from sorted(good, key=lambda row: (row.report_bytes, row.rare_error))
+            alike = [row for row in alike if row.rare_error > wish.target]
+        alike.sort(key=lambda row: row.rare_error)
+        while alike:
+            near = [row for row in alike if row.rare_error <= _AS_GOOD * alike[0].rare_error]
+            yield from sorted(near, key=lambda row: (row.report_bits, row.state_bytes))
+            alike = alike[len(near) :]
+
+
+def _size_text(size: int) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1024:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.3g} {unit}"
+        size /= 1024  # type: ignore[assignment]
+    return f"{size:.3g} TiB"

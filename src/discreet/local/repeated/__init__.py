@@ -1,0 +1,1 @@
+"""Mechanisms and ledgers for devices that report again and again."""

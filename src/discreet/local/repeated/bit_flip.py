@@ -1,0 +1,303 @@
+"""d-bit flip: each device speaks of d values only, one noisy bit each, and can say the same for life.
+
+Ding, Kulkarni, Yekhanin, "Collecting Telemetry Data Privately" (2017), corrected: the whole budget at d = 1, one index
+set per user, one stored response for all values outside it (spec local-sketches, 3.C.5, 8.2 B4, C.13).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import noise
+from discreet.core import checks
+from discreet.core.guarantee import Guarantee
+from discreet.errors import InvalidArgument, InvalidType
+from discreet.local.estimates import Estimate
+from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget, within
+from discreet.local.oracles.choices import Choices
+from discreet.local.oracles.laws import SupportLaw
+from discreet.local.repeated import _memo_kernels
+from discreet.local.repeated import memo as _memo
+from discreet.local.repeated.memo import Memo
+from discreet.local.wire.bits import IntArray, Layout, Rows, bits_for
+from discreet.local.wire.counts import Counts
+from discreet.local.wire.reports import Reports
+from discreet.noise.hashing.families import Words
+from discreet.noise.reports.coin_bytes import coin_bytes
+from discreet.noise.reports.coins import keep_chance
+from discreet.noise.reports.stored import flip, fresh_subsets, subsets
+from discreet.noise.stream.thresholds import Chance, chance_value, logistic
+
+_MOST_BITS = 2**12
+_FRESH = (
+    "every user sends one report: r reports cost r times epsilon, and linked ones let the noise be averaged away",
+)
+_STORED = (
+    "every report of a user is made with one client secret, which never leaves the device: a new secret, or another "
+    "epsilon, domain or number of bits, is a new set of stored responses and a new budget",
+    "the pattern of changes is not covered: over time a collector sees which rounds carry equal responses, and a "
+    "response that changes says for certain that the value did",
+    "HMAC-SHA256 and SipHash-2-4 cannot be told from random functions",
+)
+
+
+@dataclass(frozen=True)
+class BitFlip(Mechanism):
+    """Report for d of the K values whether it is the one held, each answer turned over at random.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget of one report.
+    domain : int or list
+        How many values there are (0..K-1), or their labels. A value not declared is held by nobody: it adds to no
+        estimate.
+    bits : int, default 1
+        d, how many values a report speaks of, 1 to K. More bits lower the variance at the same ε per report, and show
+        more of the changes when responses are stored.
+    memoised : bool, default False
+        False: every report has a new index set and fresh noise; for one report per user. True: index set and responses
+        follow from the client's secret and never change, d + 1 of them a user; for repeated collection.
+
+    Privacy
+    -------
+    Neighbours: any two values of one user. The index set does not depend on the value. Two values change at most two of
+    the d answers, each by a ratio of e^(ε/2), or one answer by e^ε at d = 1: the ratio is exactly e^ε. Cost: ε per
+    report. Fresh reports add up: r of them cost rε. Stored ones repeat: a user with r different stored responses in use
+    pays at most min(r, d + 1)·ε *given which rounds carry equal responses*. That pattern of changes is not covered by
+    any ε: a value that stays never changes its response (`discreet.local.change_visible`).
+
+    Stored answers are 64-bit words under HMAC-SHA256 and SipHash-2-4, compared with a threshold rounded up: an answer
+    is turned over with the exact chance, or up to 2^-64 more.
+
+    Examples
+    --------
+    >>> m = BitFlip(epsilon=2, domain=["low", "mid", "high"], bits=2)
+    >>> counts = m.aggregate(m.encode(["low"] * 700 + ["mid"] * 300, rng=1))
+    >>> m.estimate(counts).count.round().tolist()
+    [684.0, 288.0, -33.0]
+
+    Day after day from the same devices, saying the same as long as the value stays:
+
+    >>> m = BitFlip(epsilon=2, domain=["low", "mid", "high"], bits=2, memoised=True)
+    >>> memo = Memo.draw(rng=1)
+    >>> monday, tuesday = (m.encode(["low", "mid"], users=["ann", "bob"], memo=memo) for _ in range(2))
+    >>> monday == tuesday
+    True
+    """
+
+    NAME = "bit-flip"
+
+    epsilon: float
+    domain: Any
+    bits: int = 1
+    memoised: bool = False
+
+    def __post_init__(self) -> None:
+        choices = Choices.read(self.domain)
+        most = min(choices.size, _MOST_BITS)
+        if not isinstance(self.memoised, bool):
+            raise InvalidType("memoised", self.memoised, "True or False", "memoised=True")
+        self._set(
+            epsilon=local_budget("epsilon", self.epsilon),
+            domain=choices.domain,
+            bits=checks.whole("bits", self.bits, low=1, high=most),
+        )
+
+    @cached_property
+    def choices(self) -> Choices:
+        """The declared values."""
+        return Choices(self.domain)
+
+    # ---- what it costs
+
+    @cached_property
+    def _per_bit(self) -> Fraction:
+        """What one answer spends: two answers differ between two values, but one if there is only one."""
+        whole: Fraction = self.epsilon.exact  # type: ignore[attr-defined]
+        return whole if self.bits == 1 else whole / 2
+
+    @cached_property
+    def flips(self) -> Chance:
+        """The chance that an answer is turned over."""
+        return logistic(self._per_bit)
+
+    @cached_property
+    def law(self) -> SupportLaw:
+        """The chances of the randomiser, which are those of the estimator."""
+        return SupportLaw(chance_value(keep_chance(2, self._per_bit)), chance_value(self.flips))
+
+    def epsilon_over(self, rounds: int, values: int = 1) -> float:
+        """Return what ``rounds`` reports of one user cost who holds ``values`` different values in them.
+
+        Fresh reports add up. Stored ones cost once per response, of which there are d + 1, given the pattern of
+        changes.
+
+        Examples
+        --------
+        >>> BitFlip(1, 26, bits=2).epsilon_over(30), BitFlip(1, 26, bits=2, memoised=True).epsilon_over(30, values=10)
+        (30.0, 3.0)
+        """
+        total = checks.whole("rounds", rounds, low=1)
+        held = min(checks.whole("values", values, low=1), total)
+        return float(self.epsilon) * (min(held, self.bits + 1) if self.memoised else total)
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """What every reporter is promised."""
+        return replace(super().guarantee, assumptions=_STORED if self.memoised else _FRESH)
+
+    def _unit(self) -> str:
+        if not self.memoised:
+            return "one report of one user"
+        most = float(self.epsilon) * (self.bits + 1)
+        return (
+            "one stored response of one user, however often it is sent; given which rounds carry equal responses, "
+            f"all values of a lifetime cost at most epsilon {most:.6g}"
+        )
+
+    def total_variation(self) -> float:
+        """Return the total variation between the reports of two values: some answer must be about one of them."""
+        size, taken = self.choices.size, self.bits
+        neither = (size - taken) * (size - taken - 1) / (size * (size - 1))
+        return (self.law.p - self.law.q) * (1 - neither)
+
+    # ---- reports
+
+    @cached_property
+    def _index_bits(self) -> int:
+        """Bits of an index; none if all values are spoken of."""
+        return 0 if self.bits == self.choices.size else bits_for(self.choices.size)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The indices, ascending, then one bit each; the bits alone where all values are spoken of."""
+        answers = ("answers", self.bits)
+        return Layout((("indices", self.bits * self._index_bits), answers) if self._index_bits else (answers,))
+
+    @cached_property
+    def _context(self) -> bytes:
+        facts = self.to_dict()
+        return _memo.context(self.NAME, {name: facts[name] for name in ("epsilon", "domain", "bits")})
+
+    def encode(self, values: Any, users: Any = None, *, memo: Memo | None = None, rng: object = None) -> Reports:
+        """Randomise values: what leaves the devices.
+
+        Parameters
+        ----------
+        values : list, array, Arrow array or series
+            One value a report. No value causes an error.
+        users : list or array, optional
+            Needed if ``memoised``, refused if not: a key per report that says who reports; on a device, any constant. A
+            missing one counts as a user met once.
+        memo : Memo, optional
+            With ``users``: the secret that stored responses follow from.
+        rng : None, int or Generator
+            None is the operating system's entropy, as on a device. Anything else marks the reports as seeded.
+
+        Returns
+        -------
+        Reports
+        """
+        stream = noise.generator(rng)
+        codes = self.choices.codes(values)
+        if self.memoised:
+            known = _memo.need(users, memo)
+            people = known.users(users, stream)
+            _memo.same_length(people, codes)
+            indices, responses = self._stored(codes, people, known)
+            answers = self._truth(codes, indices)
+            flip(responses[:, :16], self.flips, self.bits, answers)
+            return self._reports(indices, answers, seeded=stream.seeded or known.seeded)
+        if users is not None or memo is not None:
+            name, fix = ("users" if users is not None else "memo"), "BitFlip(..., memoised=True)"
+            raise InvalidArgument(name, "given", "None: fresh reports remember nothing of a user", fix)
+        indices = fresh_subsets(self.choices.size, self.bits, len(codes), stream)
+        answers = self._truth(codes, indices)
+        answers ^= coin_bytes(self.flips, answers.shape, stream)
+        return self._reports(indices, answers, seeded=stream.seeded)
+
+    def responses(self, values: Any, users: Any, *, memo: Memo) -> Words:
+        """Return a number per report that names the stored response used: equal numbers, equal response.
+
+        For the device's own ledger (`ReportLedger`); never send it.
+        """
+        known, codes = _memo.need(users, memo), self.choices.codes(values)
+        people = known.users(users, noise.generator())
+        _memo.same_length(people, codes)
+        return _memo.labels(self._stored(codes, people, known)[1])
+
+    def _stored(self, codes: IntArray, people: Words, memo: Memo) -> tuple[IntArray, Rows]:
+        """Return every user's index set, and the key of the response to the value held.
+
+        Values outside the set have the same answers, so they share one response: the set is drawn before the value is
+        looked at, and the response is named by what is seen through it (spec B4).
+        """
+        personal = memo.personal(self._context, people)
+        indices = subsets(self.choices.size, self.bits, personal[:, 16:])
+        inside = (indices == codes[:, None]).any(axis=1)
+        seen = np.where(inside, codes, self.choices.size).astype(np.uint64)
+        return indices, _memo.stored(personal, seen)
+
+    def _truth(self, codes: IntArray, indices: IntArray) -> Rows:
+        """Return the true answers, packed."""
+        return np.packbits(indices == codes[:, None], axis=1, bitorder="little")
+
+    def _reports(self, indices: IntArray, answers: Rows, *, seeded: bool) -> Reports:
+        rows = np.zeros((len(answers), self.layout.size), np.uint8)
+        _memo_kernels.write_pairs(indices, self._index_bits, answers, rows)
+        return Reports(self, rows, seeded=seeded)
+
+    def report_law(self, value: Any) -> tuple[Rows, npt.NDArray[np.float64]]:
+        """Return every report and its probability given the value, all index sets being equally likely."""
+        size, taken = self.choices.size, self.bits
+        sets = math.comb(size, taken)
+        if taken > 20 or sets << taken > MOST_REPORTS:
+            raise InvalidArgument("bits", taken, f"so small that there are at most {MOST_REPORTS} reports", "bits=1")
+        _, codes = self.choices.candidates([value])
+        indices = np.array(list(itertools.combinations(range(size), taken)), np.int64)
+        patterns = (np.arange(2**taken)[:, None] >> np.arange(taken)) & 1
+        own, other = np.array([self.law.q, self.law.p]), np.array([self.law.p, self.law.q])
+        chances = np.where((indices == codes[0])[:, None, :], own[patterns], other[patterns]).prod(axis=2) / sets
+        answers = np.packbits(np.tile(patterns, (sets, 1)).astype(np.bool_), axis=1, bitorder="little")
+        return self._reports(np.repeat(indices, 2**taken, axis=0), answers, seeded=False).rows, chances.ravel()
+
+    # ---- counts and estimates
+
+    def _zeros(self) -> dict[str, IntArray]:
+        return {name: np.zeros(self.choices.size, np.int64) for name in ("asked", "ones")}
+
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
+        return _memo_kernels.count_pairs(rows, self.bits, self._index_bits, counters["asked"], counters["ones"])
+
+    def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
+        return (
+            adds_up(counters["asked"], n * self.bits)
+            and within(counters["asked"], n)
+            and within(counters["ones"])
+            and within(counters["asked"] - counters["ones"])
+        )
+
+    def _estimate(self, counts: Counts, candidates: Any) -> Estimate:
+        labels, codes = self.choices.candidates(candidates)
+        asked, ones = (counts.counters[name][codes] for name in ("asked", "ones"))
+        count = self.choices.size / self.bits * (ones - asked * self.law.q) / (self.law.p - self.law.q)
+        error = np.sqrt(self.variance(counts.n, np.clip(count, 0, counts.n)))
+        return Estimate(labels, count, error, counts.n, counts.guarantee)
+
+    def variance(self, n: int, f: Any = 0) -> Any:
+        """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold: exact.
+
+        (K/d)[n Q(1-Q)/(P-Q)² + f(1 - d/K)], P and Q the chances of a 1 for the value held and for another. Stored
+        responses repeat: averaging the estimates of many rounds does not lower it.
+        """
+        ratio = self.choices.size / self.bits
+        return ratio * (n * self.law.other / (self.law.p - self.law.q) ** 2 + f * (1 - 1 / ratio))

@@ -1,0 +1,408 @@
+"""RAPPOR: a Bloom filter of the value, randomised once for life and once more for every report.
+
+Erlingsson, Pihur, Korolova, "RAPPOR: Randomized Aggregatable Privacy-Preserving Ordinal Response" (CCS 2014); decoding
+and the cost of repeats as in spec local-sketches, C.12. For strings collected again and again: the permanent response
+caps what a lifetime of reports can tell about one value.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import noise
+from discreet.core import checks
+from discreet.core.checks import Budget
+from discreet.core.guarantee import Guarantee, Ledger
+from discreet.errors import InvalidArgument, InvalidType
+from discreet.local.mechanism import LARGEST_EPSILON, MOST_REPORTS, Mechanism, adds_up, public_key, rows_within
+from discreet.local.repeated import _memo_kernels
+from discreet.local.repeated import memo as _memo
+from discreet.local.repeated.memo import Memo
+from discreet.local.repeated.rappor_decoding import RapporEstimate, System, system
+from discreet.local.repeated.rappor_law import RapporLaw, solve
+from discreet.local.sketches.base import asked
+from discreet.local.wire.bits import IntArray, Layout, Rows, bits_for
+from discreet.local.wire.counts import Counts
+from discreet.local.wire.reports import Reports
+from discreet.noise import Generator, HashFamily
+from discreet.noise.hashing.families import Words
+from discreet.noise.reports.coin_bytes import coin_bytes
+from discreet.noise.reports.stored import flip, stored_below
+from discreet.noise.stream.thresholds import Chance
+
+#: Three values hash independently, however many hashes a filter has (one hash must not mean a constant one).
+_INDEPENDENCE = 3
+_MOST_BITS, _MOST_HASHES, _MOST_COHORTS = 2**16, 64, 2**16
+#: Chances on a grid of 10^-12 cannot spend less with any precision.
+_LEAST_BUDGET = Fraction(1, 1000)
+_RATIONAL = re.compile(r"\d{1,60}(/\d{1,60})?")
+
+
+@dataclass(frozen=True)
+class Rappor(Mechanism):
+    """Report a Bloom filter of the value, each bit randomised permanently (f), then afresh in every report (p, q).
+
+    Parameters
+    ----------
+    f : float
+        A permanent bit is turned over with probability f/2; 0 <= f < 1. With f = 0 there is no lifetime bound.
+    p, q : float
+        A report has a 1 with probability q where the permanent bit is 1, with probability p where it is 0.
+    bits : int, default 128
+        Bits of the Bloom filter.
+    hashes : int, default 2
+        Bits a value sets. Both budgets grow in proportion to it.
+    cohorts : int, default 64
+        Groups with hash functions of their own. A user belongs to one for life, so few are better for anonymity;
+        candidates must number at most half of cohorts times bits.
+    key : int, optional
+        Public key of the hash functions; drawn if None.
+
+    Numbers are read as they are written: 0.1 is exactly 1/10; a rational may be given as text, "1/3".
+
+    Privacy
+    -------
+    Neighbours: any two values of one user. Two values differ in at most h Bloom bits each way. One report costs exactly
+    ε₁ = h ln [q*(1-p*)/(p*(1-q*))] with natural logarithms, q* = (1-f/2)q + (f/2)p and p* = (1-f/2)p + (f/2)q. All
+    reports that a user ever makes of *one* value share the permanent response and cost at most
+    ε∞ = 2h ln((1-f/2)/(f/2)) together; T of them cost ``epsilon_over(T)``. A user who holds r values over time pays up
+    to r times that, given when they change: the pattern of changes itself is not covered. The cohort is drawn once per
+    user, independently of the value.
+
+    Permanent bits are not stored but recomputed from the client's secret (see `Memo`): 64-bit words under HMAC-SHA256
+    and SipHash-2-4, compared with the least threshold T such that T/2^64 >= f/2. A bit is thus turned over with
+    probability f/2 or up to 2^-64 more, never less. Bits of a report are exact coins.
+
+    Examples
+    --------
+    >>> m = Rappor.from_budget(epsilon_lifetime=4, epsilon_report=1.5, cohorts=8, key=7)
+    >>> round(m.epsilon, 6), round(m.epsilon_lifetime, 6), m.report_bits
+    (1.5, 4.0, 131)
+    >>> values = ["cat"] * 6000 + ["dog"] * 3000 + ["emu"] * 1000
+    >>> reports = m.encode(values, users=range(10_000), memo=Memo.draw(rng=1), rng=1)
+    >>> found = m.estimate(m.aggregate(reports), ["cat", "dog", "fox"])
+    >>> found.significant().candidates
+    ['cat', 'dog']
+    >>> bool(abs(found.unlisted - 1000) < 3 * found.unlisted_error)
+    True
+    """
+
+    NAME = "rappor"
+    ASSUMES = (
+        "every report of a user is made with one client secret, which never leaves the device: a new secret, or new "
+        "f, bits, hashes, cohorts or key, is a new permanent response and a new lifetime budget",
+        "a user holds one value: r values over time cost up to r times the lifetime budget, given when they change",
+        "the pattern of changes is not covered: enough linked reports show that a value changed",
+        "HMAC-SHA256 and SipHash-2-4 cannot be told from random functions",
+    )
+
+    f: Any
+    p: Any
+    q: Any
+    bits: int = 128
+    hashes: int = 2
+    cohorts: int = 64
+    key: Any = None
+
+    def __post_init__(self) -> None:
+        self._set(
+            f=_rational("f", self.f),
+            p=_rational("p", self.p),
+            q=_rational("q", self.q),
+            bits=checks.whole("bits", self.bits, low=2, high=_MOST_BITS),
+            hashes=checks.whole("hashes", self.hashes, low=1, high=_MOST_HASHES),
+            cohorts=checks.whole("cohorts", self.cohorts, low=1, high=_MOST_COHORTS),
+            key=public_key(self.key),
+        )
+        if self.f == 1:
+            raise InvalidArgument("f", 1, "below 1: else a report says nothing", "f=0.5")
+        if self.p == self.q:
+            raise InvalidArgument("q", float(self.q), "different from p: else a report says nothing", "q=0.75")
+        ends = {self.law.p_star, self.law.q_star}
+        if min(ends) == 0 or max(ends) == 1:
+            raise InvalidArgument("f", 0, "positive where p or q is 0 or 1: else a report can be certain", "f=0.5")
+        if self.law.epsilon(1) > LARGEST_EPSILON:
+            expected = f"such that a report costs at most epsilon {LARGEST_EPSILON}"
+            raise InvalidArgument("hashes", self.hashes, expected, "hashes=2")
+
+    @classmethod
+    def from_budget(
+        cls, *, epsilon_lifetime: float, epsilon_report: float, bits: int = 128, hashes: int = 2, **rest: Any
+    ) -> Rappor:
+        """Choose f, p and q for two budgets: a lifetime of reports of one value, and one report.
+
+        Parameters
+        ----------
+        epsilon_lifetime, epsilon_report : float
+            ε∞ and ε₁, from 0.001 to 200; a report cannot cost more than a lifetime.
+        bits, hashes, cohorts, key
+            As for the class; ``bits`` at least twice ``hashes``.
+
+        Returns
+        -------
+        Rappor
+            Of all that spend these budgets, the one with the least noise. As f, p and q are multiples of 10^-12, a
+            little of the budgets may be left; neither is passed.
+
+        Examples
+        --------
+        >>> m = Rappor.from_budget(epsilon_lifetime=2, epsilon_report=0.5)
+        >>> round(float(m.f), 4), round(float(m.p), 4), round(float(m.q), 4)
+        (0.7551, 0.3429, 0.5969)
+        """
+        budgets = {"epsilon_lifetime": epsilon_lifetime, "epsilon_report": epsilon_report}
+        for name, value in budgets.items():
+            if not _LEAST_BUDGET <= checks.positive(name, value) <= LARGEST_EPSILON:
+                raise InvalidArgument(name, value, f"from {float(_LEAST_BUDGET)} to {LARGEST_EPSILON}", f"{name}=1.0")
+        life, once = map(float, budgets.values())
+        if once > life:
+            raise InvalidArgument(
+                "epsilon_report", once, f"at most epsilon_lifetime, {life:g}", f"epsilon_report={life / 2:g}"
+            )
+        size = checks.whole("bits", bits, low=2, high=_MOST_BITS)
+        functions = checks.whole("hashes", hashes, low=1, high=_MOST_HASHES)
+        if size < 2 * functions:
+            raise InvalidArgument("bits", size, f"at least twice hashes, {2 * functions}", f"bits={64 * functions}")
+        law = solve(life, once, bits=size, hashes=functions)
+        return cls(law.f, law.p, law.q, size, functions, **rest)
+
+    # ---- what it costs
+
+    @cached_property
+    def law(self) -> RapporLaw:
+        """The chances of the randomiser, which are those of the estimator."""
+        return RapporLaw(self.f, self.p, self.q, self.bits, self.hashes)
+
+    @cached_property
+    def epsilon(self) -> float:  # type: ignore[override]
+        """ε₁, the cost of one report."""
+        return Budget(Fraction(self.law.epsilon(1)))
+
+    @cached_property
+    def epsilon_lifetime(self) -> float:
+        """ε∞, the most that all reports of one value of one user can cost; infinite if f = 0."""
+        return self.law.epsilon(math.inf)
+
+    def epsilon_over(self, rounds: int, values: int = 1) -> float:
+        """Return what ``rounds`` reports of one user cost who holds ``values`` different values in them.
+
+        Reports of one value share a permanent response; those of different values add up. Dividing the rounds evenly
+        is the dearest way, as the cost of one response grows ever more slowly.
+
+        Examples
+        --------
+        >>> m = Rappor(0.5, 0.5, 0.75, key=1)
+        >>> [round(m.epsilon_over(t), 3) for t in (1, 2, 5, 50, 10**6)], round(m.epsilon_over(50, values=3), 3)
+        ([1.074, 2.017, 3.656, 4.394, 4.394], 13.164)
+        """
+        total = checks.whole("rounds", rounds, low=1)
+        parts = min(checks.whole("values", values, low=1), total)
+        each, more = divmod(total, parts)
+        return more * self.law.epsilon(each + 1) + (parts - more) * self.law.epsilon(each)
+
+    def _unit(self) -> str:
+        life = self.epsilon_lifetime
+        bound = f"at most epsilon {life:.6g}" if math.isfinite(life) else "without bound (f = 0)"
+        return f"one report of one user; all reports of one value of one user cost together {bound}"
+
+    @cached_property
+    def lifetime(self) -> Guarantee:
+        """What is promised for all reports that a user ever makes of one value."""
+        ledger = Ledger(epsilon=self.epsilon_lifetime)
+        ledger.spend("the permanent response to one value", self.epsilon_lifetime)
+        return replace(self.guarantee, ledger=ledger.lines, unit="all reports of one value of one user")
+
+    def total_variation(self) -> float:
+        """Return the total variation between the reports of two values that share no Bloom bit: the largest."""
+        return self.law.total_variation()
+
+    # ---- reports
+
+    @cached_property
+    def family(self) -> HashFamily:
+        """The hash functions: ``hashes`` of them a cohort, cohort by cohort."""
+        return HashFamily(self.cohorts * self.hashes, self.bits, key=self.key, independence=_INDEPENDENCE)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The bits, then the cohort."""
+        return Layout((("bits", self.bits), ("cohort", bits_for(self.cohorts))))
+
+    @cached_property
+    def _context(self) -> bytes:
+        # Not p and q: they may change without a new permanent response.
+        fixed = {name: self.to_dict()[name] for name in ("f", "bits", "hashes", "cohorts", "key")}
+        return _memo.context(self.NAME, fixed)
+
+    def encode(self, values: Any, users: Any = None, *, memo: Memo | None = None, rng: object = None) -> Reports:
+        """Randomise values: what leaves the devices.
+
+        Parameters
+        ----------
+        values : list, array, Arrow array or series
+            One value a report: whole numbers, text or bytes. No value causes an error.
+        users : list or array
+            A key per report that says who reports; on a device, any constant. A missing one counts as a user met once.
+        memo : Memo
+            The secret that permanent responses follow from: the device's own, or one for all in a simulation.
+        rng : None, int or Generator
+            Source of the fresh noise. None is the operating system's entropy, as on a device. Anything else marks the
+            reports as seeded.
+
+        Returns
+        -------
+        Reports
+        """
+        known, stream = _memo.need(users, memo), noise.generator(rng)
+        cohorts, permanent, _ = self._permanent(values, users, known, stream)
+        ones, zeros = (coin_bytes(Chance(a=c), permanent.shape, stream) for c in (self.q, self.p))
+        sent = (permanent & ones) | (~permanent & zeros)
+        if self.bits % 8:
+            sent[:, -1] &= (1 << self.bits % 8) - 1
+        rows = self.layout.pack(bits=sent, cohort=cohorts)
+        return Reports(self, rows, seeded=stream.seeded or known.seeded)
+
+    def responses(self, values: Any, users: Any, *, memo: Memo) -> Words:
+        """Return a number per report that names the permanent response used: equal numbers, equal response.
+
+        For the device's own ledger (`ReportLedger`); never send it.
+        """
+        return self._permanent(values, users, _memo.need(users, memo), noise.generator())[2]
+
+    def _permanent(self, values: Any, users: Any, memo: Memo, stream: Generator) -> tuple[IntArray, Rows, Words]:
+        """Return cohorts, packed permanent bits, and the labels of the responses."""
+        people, words = memo.users(users, stream), noise.fingerprint(values, self.key)
+        _memo.same_length(people, words)
+        personal = memo.personal(self._context, people)
+        cohorts = stored_below(personal[:, 16:], [self.cohorts])[:, 0]
+        responses = _memo.stored(personal, words)
+        rows = self._filter(values, cohorts)
+        flip(responses[:, :16], self.law.permanent, self.bits, rows)
+        return cohorts, rows, _memo.labels(responses)
+
+    def _filter(self, values: Any, cohorts: IntArray) -> Rows:
+        """Return packed Bloom filters."""
+        rows = np.zeros((len(cohorts), -(-self.bits // 8)), np.uint8)
+        every = np.arange(len(cohorts))
+        for number in range(self.hashes):
+            bucket = self.family(values, cohorts * self.hashes + number)
+            rows[every, bucket >> 3] |= (1 << (bucket & 7)).astype(np.uint8)
+        return rows
+
+    def report_law(self, value: Any) -> tuple[Rows, npt.NDArray[np.float64]]:
+        """Return every report and its probability given the value, the cohort being uniform."""
+        size = self.cohorts << self.bits
+        if self.bits > 20 or size > MOST_REPORTS:
+            raise InvalidArgument(
+                "bits", self.bits, f"so small that there are at most {MOST_REPORTS} reports", "bits=8"
+            )
+        patterns = np.arange(2**self.bits)
+        sent = (patterns[:, None] >> np.arange(self.bits)) & 1
+        cohorts = np.arange(self.cohorts)
+        held = np.unpackbits(self._filter([value] * self.cohorts, cohorts), axis=1, bitorder="little")[:, : self.bits]
+        one = np.where(held, float(self.law.q_star), float(self.law.p_star))
+        zero = np.where(held, float(1 - self.law.q_star), float(1 - self.law.p_star))
+        chances = np.where(sent[None], one[:, None], zero[:, None]).prod(axis=2) / self.cohorts
+        packed = patterns.astype("<u4").view(np.uint8).reshape(-1, 4)[:, : -(-self.bits // 8)]
+        return self.layout.pack(
+            bits=np.tile(packed, (self.cohorts, 1)), cohort=np.repeat(cohorts, len(patterns))
+        ), chances.ravel()
+
+    # ---- counts and estimates
+
+    def _zeros(self) -> dict[str, IntArray]:
+        return {"reports": np.zeros(self.cohorts, np.int64), "ones": np.zeros((self.cohorts, self.bits), np.int64)}
+
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
+        _, cohort_bits = self.layout.place("cohort")
+        return _memo_kernels.count_cohorts(rows, self.bits, cohort_bits, counters["reports"], counters["ones"])
+
+    def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
+        return adds_up(counters["reports"], n) and rows_within(counters["ones"], counters["reports"])
+
+    def estimate(self, counts: Any, candidates: Any = None, *, consistency: str | None = None) -> RapporEstimate:
+        """Estimate how many reporters hold each candidate, and how many hold none of them.
+
+        Parameters
+        ----------
+        counts : Counts
+            What `aggregate` gave.
+        candidates : list or array
+            The values asked for, different ones, at most half as many as cohorts times bits. The list need not be
+            complete.
+        consistency : None, "non-negative", "simplex", "base-cut" or "norm-cut"
+            None leaves the raw, unbiased estimates. "non-negative" is the best fit without negative counts: for
+            display, as its zeros and its errors have no plain meaning. See `discreet.local.consistent` for the others.
+
+        Returns
+        -------
+        RapporEstimate
+            Its ``significant()`` gives the candidates that are surely present (Bonferroni).
+        """
+        if consistency != "non-negative":
+            return super().estimate(counts, candidates, consistency=consistency)  # type: ignore[return-value]
+        raw = super().estimate(counts, candidates)
+        if not raw.candidates or not raw.n:
+            return replace(raw, consistency=consistency)  # type: ignore[return-value]
+        count = raw.n * self._system(counts, raw.candidates).non_negative()
+        return replace(raw, count=count[:-1], unlisted=float(count[-1]), consistency=consistency)  # type: ignore[call-arg,return-value]
+
+    def _estimate(self, counts: Counts, candidates: Any) -> RapporEstimate:
+        if candidates is None or isinstance(candidates, (str, bytes)) or not np.ndim(candidates):
+            expected = "a list of values: a filter cannot be read backwards"
+            raise InvalidType("candidates", candidates, expected, "candidates=['cat', 'dog']")
+        labels = asked(candidates)
+        if not counts.n:
+            nothing = np.zeros(len(labels))
+            return RapporEstimate(labels, nothing, nothing.copy(), 0, counts.guarantee)
+        fit = self._system(counts, labels).fit()
+        count, error = counts.n * fit.share, counts.n * fit.error
+        found = RapporEstimate(labels, count[:-1], error[:-1], counts.n, counts.guarantee)
+        return replace(found, unlisted=float(count[-1]), unlisted_error=float(error[-1]))
+
+    def _system(self, counts: Counts, labels: list[Any]) -> System:
+        return system(self.law, self.family, labels, counts.counters["reports"], counts.counters["ones"])
+
+    def variance(self, n: int, f: Any = 0, *, candidates: int = 1) -> Any:
+        """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold.
+
+        Averaged over hash keys, for candidates that make up most of the reporters, and to leading order in 1/(CB) of C
+        cohorts and B bits: with φ the chance that a value sets a bit, v₁ and v₀ the variance of a reported bit that a
+        share φ + (1-φ)f/n or φ(1 - f/n) of the reporters set,
+
+            Var = n [(1-φ) v₁ + φ v₀]/((q*-p*)² B φ(1-φ)) / (1 - candidates/(CB)) + (n - f)/(B - 1).
+
+        The last term is the random split into cohorts.
+
+        Examples
+        --------
+        >>> round(Rappor(0.5, 0.5, 0.75, key=1).variance(10_000) ** 0.5)
+        283
+        """
+        one, zero = self.law.variances()
+        phi, share = self.law.filled, np.asarray(f) / n
+
+        def bit(held: Any) -> Any:
+            return held * one + (1 - held) * zero
+
+        spread = (1 - phi) * bit(phi + (1 - phi) * share) + phi * bit(phi * (1 - share))
+        room = 1 - candidates / (self.cohorts * self.bits)
+        noisy = n * spread / (self.law.gap**2 * self.bits * phi * (1 - phi) * room)
+        return noisy + (n - np.asarray(f)) / (self.bits - 1)
+
+
+def _rational(name: str, value: object) -> Fraction:
+    """Read a chance: a number, or a rational as text."""
+    if isinstance(value, str):
+        if not _RATIONAL.fullmatch(value) or value.endswith("/0"):
+            raise InvalidArgument(name, value, "a number from 0 to 1, or a rational as text", f"{name}='1/2'")
+        value = Fraction(value)
+    return checks.probability(name, value, closed=True)

@@ -1,0 +1,181 @@
+"""Decoding RAPPOR: weighted least squares on the bits of all cohorts, with a column for the values not listed.
+
+Cohort i has N_i reports, of which c_ij have bit j set. y_ij = (c_ij/N_i - p*)/(q* - p*) estimates the share of the
+cohort that sets bit j. With X the 0/1 matrix of which bits a candidate sets in which cohort, and one more column, the
+constant φ = 1 - (1 - 1/B)^h, for everybody who holds no candidate, y = Xθ + noise is fitted with the weights N_i
+(spec local-sketches, C.12.2). Without that column, unlisted values lift every candidate.
+
+Errors (C.12.3). θ̂ = Ay with A = (XᵀWX)⁻¹XᵀW, and its variance is the diagonal of
+
+    A (D + blockdiag(X_i Σ X_iᵀ/N_i) + U) Aᵀ - Σ/n,   Σ = diag θ - θθᵀ,
+    D = diag([x q*(1-q*) + (1-x) p*(1-p*)]/(N_i (q*-p*)²)),  x = Xθ̂ clipped to [0, 1].
+
+D is the noise; the Σ terms are the random split of the reporters into cohorts. U is what the constant column leaves
+out of unlisted values, whose bits are 0 or 1 and not φ: with Θ their share and S the sum of their squared shares,
+U = diag(φ(1-φ)(Θ/N_i + S)). S is estimated from how much larger the residuals are than the other terms say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.optimize import nnls
+
+from discreet.errors import InvalidArgument
+from discreet.local.estimates import Estimate
+from discreet.local.oracles.laws import FloatArray
+from discreet.local.repeated.rappor_law import RapporLaw
+from discreet.noise import HashFamily
+
+#: Below this reciprocal condition the candidates' columns cannot be told apart by doubles.
+_SINGULAR = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class RapporEstimate(Estimate):
+    """Estimates with the number of reporters who hold none of the candidates.
+
+    Attributes
+    ----------
+    unlisted : float
+        Estimated number of reporters whose value is not among the candidates.
+    unlisted_error : float
+        Its standard error.
+
+    Examples
+    --------
+    >>> from discreet.local.repeated.rappor import Memo, Rappor
+    >>> m = Rappor(0.1, 0.05, 0.9, key=7)
+    >>> reports = m.encode(["cat"] * 300 + ["emu"] * 700, users=range(1000), memo=Memo.draw(rng=1), rng=1)
+    >>> found = m.estimate(m.aggregate(reports), ["cat", "dog"])
+    >>> round(found.unlisted), round(found.unlisted_error)
+    (721, 94)
+    """
+
+    unlisted: float = 0.0
+    unlisted_error: float = 0.0
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Fitted shares, the unlisted one last, and their standard errors."""
+
+    share: FloatArray
+    error: FloatArray
+
+
+@dataclass(frozen=True)
+class System:
+    """The normal equations of one set of counters and candidates.
+
+    Attributes
+    ----------
+    law : RapporLaw
+        The chances.
+    weights : array
+        N_i/n of the cohorts that have reports.
+    design : sparse array
+        X of those cohorts, one after the other, without the last column.
+    shares : array
+        y, one row a cohort.
+    n : int
+        Reports.
+    """
+
+    law: RapporLaw
+    weights: FloatArray
+    design: Any
+    shares: FloatArray
+    n: int
+
+    def normal(self) -> tuple[FloatArray, FloatArray]:
+        """Return XᵀWX and XᵀWy."""
+        phi, design = self.law.filled, self.design
+        weights = np.repeat(self.weights, self.law.bits)
+        weighted = design.multiply(weights[:, None]).tocsr()
+        last = phi * weighted.sum(axis=0)
+        corner = phi**2 * self.law.bits  # the weights of the cohorts add up to 1
+        full = np.block([[(design.T @ weighted).toarray(), last[:, None]], [last[None, :], np.array([[corner]])]])
+        y = self.shares.ravel()
+        return full, np.append(weighted.T @ y, phi * float(weights @ y))
+
+    def fit(self) -> Fit:
+        """Solve, and work out the standard errors."""
+        matrix, right = self.normal()
+        inverse = _inverse(matrix)
+        theta = inverse @ right
+        phi, n, candidates = self.law.filled, self.n, len(theta) - 1
+        one, zero = (v / self.law.gap**2 for v in self.law.variances())
+        unlisted = min(max(theta[-1], 0.0), 1.0) * phi * (1 - phi)
+        noise, split, spread = np.zeros(candidates + 1), np.zeros(candidates + 1), np.zeros(candidates + 1)
+        excess = freedom = 0.0
+        for cohort, (w, y) in enumerate(zip(self.weights, self.shares, strict=True)):
+            x, reports = self.design[cohort * self.law.bits : (cohort + 1) * self.law.bits], w * n
+            seen = x @ inverse[:-1] + phi * inverse[-1]  # X_i (XᵀWX)⁻¹
+            fitted = x @ theta[:-1] + phi * theta[-1]
+            bit = np.clip(fitted, 0, 1)
+            own = (bit * one + (1 - bit) * zero + unlisted) / reports
+            both = (
+                (x.multiply(theta[:-1]) @ x.T).toarray() + phi**2 * theta[-1] - np.outer(fitted, fitted)
+            )  # X_i Σ X_iᵀ
+            noise += (w**2 * own) @ seen**2
+            spread += w**2 * (seen**2).sum(axis=0)
+            split += w / n * np.einsum("jv,jv->v", both @ seen, seen)
+            # What is left of a unit of variance in this row after the fit: one minus its leverage.
+            left = w * (1 - w * (np.asarray(x.multiply(seen[:, :-1]).sum(axis=1)).ravel() + phi * seen[:, -1]))
+            excess += float((w * (y - fitted) ** 2).sum() - left @ (own + np.diag(both) / reports))
+            freedom += float(left.sum())
+        split -= (theta - theta**2) / n
+        unexplained = max(excess / freedom, 0.0) if freedom > 0 else 0.0
+        return Fit(theta, np.sqrt(noise + np.maximum(split, 0.0) + unexplained * spread))
+
+    def non_negative(self) -> FloatArray:
+        """Return the shares that fit best among those that are not negative, the unlisted one last."""
+        matrix, right = self.normal()
+        _inverse(matrix)
+        upper = linalg.cholesky(matrix)
+        return np.asarray(nnls(upper, linalg.solve_triangular(upper, right, trans="T"))[0])
+
+
+def system(law: RapporLaw, family: HashFamily, labels: list[Any], reports: Any, ones: Any) -> System:
+    """Set up the equations; refuse candidates that the bits cannot tell apart.
+
+    Parameters
+    ----------
+    law : RapporLaw
+    family : HashFamily
+        ``law.hashes`` functions a cohort, cohort by cohort.
+    labels : list
+        The candidates.
+    reports, ones : arrays of int
+        N_i, and c_ij.
+    """
+    used = np.flatnonzero(reports)
+    rows = len(used) * law.bits
+    if rows < 2 * len(labels):
+        expected = f"at most half as many as cohorts times bits, here {rows // 2}"
+        raise InvalidArgument("candidates", f"{len(labels)} values", expected, "fewer candidates, or more cohorts")
+    functions = family.n_functions // law.hashes, law.hashes, len(labels)
+    bits = family.all(labels).reshape(functions)[used] + law.bits * np.arange(len(used))[:, None, None]
+    columns = np.broadcast_to(np.arange(len(labels)), bits.shape).ravel()
+    design = sparse.csr_array((np.ones(len(columns)), (bits.ravel(), columns)), shape=(rows, len(labels)))
+    design.data[:] = 1.0  # entries of one place were added up: two hashes on one bit count once
+    held = np.asarray(reports, np.float64)[used]
+    shares = (np.asarray(ones, np.float64)[used] / held[:, None] - float(law.p_star)) / law.gap
+    return System(law, held / held.sum(), design, shares, int(held.sum()))
+
+
+def _inverse(matrix: FloatArray) -> FloatArray:
+    """Invert the normal matrix, or say that it cannot be."""
+    try:
+        factor, low = linalg.cho_factor(matrix)
+        condition, _ = linalg.lapack.dpocon(factor, np.abs(matrix).sum(axis=0).max())
+    except linalg.LinAlgError:
+        condition = 0.0
+    if condition < _SINGULAR:
+        expected = "told apart by the bits of the cohorts: the equations have no one solution"
+        raise InvalidArgument("candidates", f"{len(matrix) - 1} values", expected, "no value twice, or more cohorts")
+    return np.asarray(linalg.cho_solve((factor, low), np.eye(len(matrix))))

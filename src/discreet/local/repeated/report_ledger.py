@@ -1,0 +1,222 @@
+"""A device's own ledger: what its reports have cost so far, and when to stop."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from discreet.core import checks
+from discreet.core.checks import Budget
+from discreet.errors import BudgetExceeded, DiscreetError, FormatError, InvalidArgument, InvalidType
+from discreet.local.mechanism import Mechanism
+from discreet.local.repeated.bit_flip import BitFlip
+from discreet.local.repeated.rappor import Rappor
+
+_FORMAT, _VERSION = "discreet.report-ledger", 1
+#: An exact amount. Nothing longer comes from adding doubles up, and nothing else is read.
+_RATIONAL = re.compile(r"\d{1,2000}(/[1-9]\d{0,1999})?")
+#: Limits of one data type, and of all together.
+_LIMITS = ("per_period", "lifetime")
+
+
+class ReportLedger:
+    """What one user's reports may cost and have cost: per data type, per period and for life. Kept on the device.
+
+    Reports of all data types add up, as they are about one user. What is over the limit is refused and nothing is
+    charged. A stored response (`Rappor`, memoised `BitFlip`) is charged for what it *adds*: little or nothing when it
+    is sent again. Then a refusal depends on the value, and silence tells something: choose limits that cover every
+    history, (d + 1)ε for the d + 1 responses of `BitFlip`, or charge whole reports.
+
+    Parameters
+    ----------
+    per_period, lifetime : float
+        The most that all reports of a period, and all reports ever, may cost.
+    kinds : dict of str to (float, float), optional
+        For each data type, its own limits per period and lifetime. None allows any data type within the limits above.
+
+    Examples
+    --------
+    >>> from discreet.local.repeated.bit_flip import BitFlip
+    >>> ledger = ReportLedger(per_period=2, lifetime=10, kinds={"uptime": (1, 6), "crash": (1, 4)})
+    >>> uptime = BitFlip(epsilon=1, domain=26)
+    >>> ledger.report("uptime", uptime, period="2025-06-01")
+    1.0
+    >>> ledger.report("uptime", uptime, period="2025-06-01")
+    Traceback (most recent call last):
+    ...
+    discreet.errors.BudgetExceeded: a report of 'uptime' costs epsilon 1, and 0 of 1 is left in period '2025-06-01'; \
+wait for the next period
+    >>> ledger.report("uptime", uptime, period="2025-06-02"), ledger.remaining("uptime", period="2025-06-02")
+    (1.0, 0.0)
+    >>> ReportLedger.from_json(ledger.to_json()).spent("uptime")
+    2.0
+    """
+
+    def __init__(self, *, per_period: Any, lifetime: Any, kinds: Mapping[str, tuple[Any, Any]] | None = None) -> None:
+        self._total = _limits("per_period, lifetime", (per_period, lifetime))
+        if kinds is not None and (not isinstance(kinds, Mapping) or not kinds):
+            raise InvalidType("kinds", kinds, "a dict of limits per data type, or None", "kinds={'crash': (1, 4)}")
+        self._kinds = (
+            None if kinds is None else {_text("kinds", k): _limits(f"kinds[{k!r}]", v) for k, v in kinds.items()}
+        )
+        #: What was charged, by data type and period; and per stored response, the reports and their cost so far.
+        self._spent: dict[tuple[str, str], Fraction] = {}
+        self._responses: dict[tuple[str, str], tuple[int, Fraction]] = {}
+        self._lock = threading.Lock()
+
+    def report(self, kind: str, mechanism: Mechanism, *, period: str, response: Any = None) -> Budget:
+        """Charge one report, before it is made.
+
+        Parameters
+        ----------
+        kind : str
+            The data type.
+        mechanism : Mechanism
+            What makes the report.
+        period : str
+            Which period it is, such as a date. Any text; each has a budget of its own.
+        response : optional
+            Which stored response is sent: ``mechanism.responses([value], users, memo=memo)[0]``. None charges a whole
+            report.
+
+        Returns
+        -------
+        Budget
+            What it costs.
+
+        Raises
+        ------
+        BudgetExceeded
+            If that is more than what is left. Nothing is charged, and the report must not be sent.
+        """
+        if not isinstance(mechanism, Mechanism):
+            raise InvalidType("mechanism", type(mechanism).__name__, "a local mechanism", "mechanism=BitFlip(1, 26)")
+        stored = isinstance(mechanism, Rappor) or (isinstance(mechanism, BitFlip) and mechanism.memoised)
+        if response is None or not stored:
+            return self.spend(kind, mechanism.epsilon, period=period)
+        name = (_text("kind", kind), _response(mechanism, checks.whole("response", response, high=2**64 - 1)))
+        with self._lock:
+            reports, before = self._responses.get(name, (0, Fraction(0)))
+            after = _cost(mechanism, reports + 1)
+            price = max(after - before, Fraction(0))
+            self._charge(name[0], price, _text("period", period))
+            self._responses[name] = (reports + 1, max(after, before))
+        return Budget(price)
+
+    def spend(self, kind: str, epsilon: Any, *, period: str) -> Budget:
+        """Charge a cost of your own reckoning; the rest is as for `report`."""
+        price = checks.exact("epsilon", epsilon, "a finite number of at least 0", "epsilon=1.0")
+        if price < 0:
+            raise InvalidArgument("epsilon", epsilon, "a finite number of at least 0", "epsilon=1.0")
+        with self._lock:
+            self._charge(_text("kind", kind), price, _text("period", period))
+        return Budget(price)
+
+    def spent(self, kind: str | None = None, *, period: str | None = None) -> Budget:
+        """Return what was charged: for one data type or all, in one period or ever."""
+        return Budget(self._sum(kind, period))
+
+    def remaining(self, kind: str, *, period: str) -> Budget:
+        """Return what a report of a data type may cost now: the least of what its limits leave."""
+        return Budget(min(left for left, _, _ in self._left(_text("kind", kind), _text("period", period))))
+
+    def _sum(self, kind: str | None, period: str | None) -> Fraction:
+        chosen = (x for (k, p), x in self._spent.items() if kind in (None, k) and period in (None, p))
+        return sum(chosen, start=Fraction(0))
+
+    def _left(self, kind: str, period: str) -> list[tuple[Fraction, Fraction, str]]:
+        """Return for every limit what is left, the limit, and its name."""
+        if self._kinds is not None and kind not in self._kinds:
+            raise InvalidArgument("kind", kind, f"one of {', '.join(map(repr, self._kinds))}")
+        limits = [] if self._kinds is None else [(kind, self._kinds[kind], f" for {kind!r}")]
+        found = []
+        for scope, (per_period, lifetime), words in [*limits, (None, self._total, "")]:
+            here = f"in period {period!r}" + (" for all data types" if scope is None and limits else "")
+            found.append((per_period - self._sum(scope, period), per_period, here))
+            found.append((lifetime - self._sum(scope, None), lifetime, f"for life{words}"))
+        return found
+
+    def _charge(self, kind: str, price: Fraction, period: str) -> None:
+        for left, limit, where in self._left(kind, period):
+            if price > left:
+                fix = "wait for the next period" if "period" in where else "this user reports no more"
+                raise BudgetExceeded(
+                    f"a report of {kind!r} costs epsilon {float(price):.6g}, and {float(left):.6g} of "
+                    f"{float(limit):.6g} is left {where}; {fix}"
+                )
+        self._spent[kind, period] = self._spent.get((kind, period), Fraction(0)) + price
+
+    def to_json(self) -> str:
+        """Return the ledger as JSON, amounts as exact rationals. It says when the device reported: keep it there."""
+        kinds = None if self._kinds is None else {k: list(map(str, v)) for k, v in self._kinds.items()}
+        facts = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "limits": list(map(str, self._total)),
+            "kinds": kinds,
+            "spent": [[kind, period, str(x)] for (kind, period), x in self._spent.items()],
+            "responses": [[kind, name, n, str(x)] for (kind, name), (n, x) in self._responses.items()],
+        }
+        return json.dumps(facts, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> ReportLedger:
+        """Read what `to_json` wrote."""
+        try:
+            facts = json.loads(text)
+        except (ValueError, TypeError, RecursionError):
+            raise FormatError("not a report ledger of Discreet: it is not JSON") from None
+        if not isinstance(facts, dict) or (facts.get("format"), facts.get("version")) != (_FORMAT, _VERSION):
+            raise FormatError(f"not a report ledger of Discreet: format and version must be {(_FORMAT, _VERSION)}")
+        try:
+            kinds = facts["kinds"]
+            per_period, lifetime = map(_amount, facts["limits"])
+            limits = None if kinds is None else {k: tuple(map(_amount, v)) for k, v in kinds.items()}
+            ledger = cls(per_period=per_period, lifetime=lifetime, kinds=limits)  # type: ignore[arg-type]
+            ledger._spent = {(str(k), str(p)): _amount(x) for k, p, x in facts["spent"]}
+            ledger._responses = {(str(k), str(r)): (int(n), _amount(x)) for k, r, n, x in facts["responses"]}
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, DiscreetError) as error:
+            raise FormatError(f"the report ledger is damaged: {error}") from None
+        return ledger
+
+    def __repr__(self) -> str:
+        return f"<ReportLedger: {float(self._sum(None, None)):.6g} of {float(self._total[1]):.6g} spent>"
+
+
+def _response(mechanism: Mechanism, label: int) -> str:
+    """Name a stored response and the noise on top of it.
+
+    p and q of RAPPOR may change without a new permanent response. What reports cost grows ever more slowly, so those of
+    different p and q cost together at most the sum: they are counted apart.
+    """
+    return f"{label} {mechanism.p} {mechanism.q}" if isinstance(mechanism, Rappor) else str(label)
+
+
+def _cost(mechanism: Mechanism, reports: int) -> Fraction:
+    """Return what so many reports of one stored response cost; of d-bit flip the same whatever their number."""
+    if isinstance(mechanism, Rappor):
+        return Fraction(mechanism.epsilon_over(reports))
+    return Fraction(mechanism.epsilon.exact)  # type: ignore[attr-defined]
+
+
+def _limits(name: str, value: Any) -> tuple[Fraction, Fraction]:
+    if not isinstance(value, (tuple, list)) or len(value) != len(_LIMITS):
+        raise InvalidType(name, value, "two limits: per period, and for life", f"{name}=(1, 100)")
+    per_period, lifetime = (checks.positive(f"{name}: {what}", x) for what, x in zip(_LIMITS, value, strict=True))
+    return per_period, lifetime
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise InvalidType(name, value, "text", f"{name}='2025-06-01'" if name == "period" else f"{name}='crash'")
+    return value
+
+
+def _amount(text: Any) -> Fraction:
+    if not isinstance(text, str) or not _RATIONAL.fullmatch(text):
+        raise FormatError("an amount is not a rational number")
+    return Fraction(text)

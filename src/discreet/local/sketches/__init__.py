@@ -1,0 +1,1 @@
+"""Count-mean sketches: values of any domain, hashed to a few buckets."""

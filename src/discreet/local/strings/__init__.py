@@ -1,0 +1,1 @@
+"""Frequent strings that nobody listed."""

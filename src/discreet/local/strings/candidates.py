@@ -1,0 +1,249 @@
+"""The search that both heavy-hitter mechanisms share: try candidates, cut the insignificant, build longer ones.
+
+An absent value has an estimate of mean 0 and a standard error σ that the mechanism's law gives. A stage keeps the
+candidates above z·σ, at most a number of them. What is kept is combined: prefixes are extended by all bits that can
+follow, fragments with the same hash value are joined (spec local-sketches, D6 and C.14).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+
+from discreet.core.jit import jit
+from discreet.errors import InvalidType
+from discreet.local.mechanism import Mechanism
+from discreet.local.oracles.laws import FloatArray, SupportLaw
+from discreet.local.sketches.base import asked
+from discreet.local.sketches.shared_rows import RowLaw
+from discreet.local.strings.alphabet import Bits, Symbols
+from discreet.local.strings.heavy import Stage
+from discreet.local.wire.bits import IntArray
+from discreet.local.wire.counts import Counts
+from discreet.noise import HashFamily
+
+Places = npt.NDArray[np.intp]
+
+#: Values and rows that are hashed at once: their buckets, 8 MB, and the sums stay in the processor's caches.
+_COLUMNS, _BLOCK = 4096, 256
+#: Rows of a sketch that are turned into estimates at once.
+_ROWS = 4096
+#: Joined candidates that are checked at once.
+_AT_ONCE = 1 << 20
+
+
+def family_wise(level: float, candidates: int, skewness: Any = 0.0) -> Any:
+    """Return the z that an absent candidate exceeds with probability ``level``, all candidates taken together.
+
+    Few supporting reports make a long upper tail: the estimate's skewness moves the normal point by its first
+    Cornish-Fisher term.
+
+    Examples
+    --------
+    >>> round(family_wise(0.05, 10_000), 2), round(family_wise(0.05, 10_000, skewness=0.13), 2)
+    (4.42, 4.82)
+    """
+    z = float(ndtri(1 - level / max(candidates, 1)))
+    return z + skewness * max(z**2 - 1, 0) / 6
+
+
+def cut(count: FloatArray, sigma: float, z: float | None, cap: int) -> tuple[Places, bool]:
+    """Return the places of the candidates above z·σ, largest first, at most ``cap``; and whether there were more."""
+    passed = np.arange(len(count)) if z is None else np.flatnonzero(count > z * sigma)
+    order = passed[np.argsort(-count[passed], kind="stable")]
+    return order[:cap], z is not None and len(order) > cap
+
+
+def stage(
+    label: str, epsilon: float, reports: int, tried: int, kept: int, *, z: float | None, sigma: float, capped: bool
+) -> Stage:
+    """Write down a stage; ``sigma`` is in counts among all reporters."""
+    threshold = None if z is None else z * sigma
+    return Stage(label, float(epsilon), reports, tried, z, threshold, kept, capped)
+
+
+def scaled_up(count: FloatArray, variance: FloatArray, reports: Any, n: int) -> tuple[FloatArray, FloatArray]:
+    """Turn counts among the reporters of a group into counts among all n, with their standard errors.
+
+    Who is in the group is chance: of the f who hold a value, the group has a number with the hypergeometric variance
+    r s(1-s)(n-r)/(n-1) for r reports and s = f/n. Without any report nothing is known: the error is infinite.
+    """
+    size = np.asarray(np.maximum(reports, 1), np.float64)
+    share = np.clip(count / size, 0, 1)
+    drawn = size * share * (1 - share) * (n - size) / max(n - 1, 1)
+    error = np.sqrt(np.maximum(variance + drawn, 0)) * (n / size)
+    return count * (n / size), np.where(np.asarray(reports) > 0, error, math.inf)
+
+
+def own(mechanism: Mechanism, counts: Any) -> Counts:
+    """Refuse what is not the counts of this mechanism."""
+    if not isinstance(counts, Counts):
+        raise InvalidType("counts", type(counts).__name__, "Counts", "counts=m.aggregate(reports)")
+    mechanism.same_as(counts.mechanism, "counts")
+    return counts
+
+
+def listed(candidates: Any) -> list[Any]:
+    """Read the candidates that an estimate is asked for."""
+    if candidates is None:
+        expected = "a list of values; discover(counts) finds some"
+        raise InvalidType("candidates", candidates, expected, "candidates=['cat']")
+    return asked(candidates)
+
+
+def row_support(family: HashFamily, values: Any, tables: IntArray) -> IntArray:
+    """Add up, for every value and every table, the cells that its hashes select: one cell a row.
+
+    Parameters
+    ----------
+    family : HashFamily
+        One function a row.
+    values : sliceable array
+        What to hash. Each is hashed once, whatever the number of tables.
+    tables : array of int64, shape (tables, rows, width)
+
+    Returns
+    -------
+    array of int64, shape (tables, values)
+    """
+    rows = tables.shape[1]
+    # Half as wide while no sum can overflow: a row of every table then fits into the fastest cache.
+    small = tables.sum(axis=(1, 2)).max(initial=0) < 2**31
+    cells = tables.astype(np.int32) if small else tables
+    sums = np.zeros((len(tables), len(values)), cells.dtype)
+    for start in range(0, len(values), _COLUMNS):
+        part, mine = values[start : start + _COLUMNS], sums[:, start : start + _COLUMNS]
+        for first in range(0, rows, _BLOCK):
+            buckets = family.all(part, start=first, stop=min(first + _BLOCK, rows))
+            _gather(cells, buckets, first, mine)
+    return sums.astype(np.int64)
+
+
+@jit
+def _gather(tables: Any, buckets: Any, first: int, sums: Any) -> None:  # pragma: no cover
+    rows, columns = buckets.shape
+    for row in range(rows):
+        for table in range(tables.shape[0]):
+            cells, out = tables[table, first + row], sums[table]
+            for column in range(columns):
+                out[column] += cells[buckets[row, column]]
+
+
+def extended(prefixes: Bits, bits: int) -> Bits:
+    """Return every prefix with every way to go on for some bits.
+
+    Examples
+    --------
+    >>> extended(np.array([[1, 0]], np.uint8), 1).tolist()
+    [[1, 0, 0], [1, 0, 1]]
+    """
+    ends = ((np.arange(1 << bits)[:, None] >> np.arange(bits - 1, -1, -1)) & 1).astype(np.uint8)
+    starts = np.repeat(prefixes, len(ends), axis=0)
+    return np.hstack([starts, np.tile(ends, (len(prefixes), 1))])
+
+
+def strongest(group: IntArray, cap: int) -> npt.NDArray[np.bool_]:
+    """Mark the first ``cap`` members of every group; members are listed strongest first."""
+    order = np.argsort(group, kind="stable")
+    ordered = group[order]
+    rank = np.arange(len(group)) - np.searchsorted(ordered, ordered)
+    marked = np.empty(len(group), np.bool_)
+    marked[order] = rank < cap
+    return marked
+
+
+def joins(parts: Sequence[tuple[IntArray, Symbols]], groups: int) -> Iterator[tuple[IntArray, Symbols]]:
+    """Yield every way to put one member of each part together, all of one group, some at a time.
+
+    Symbol 0 is the end of a text: only ends follow it.
+
+    Parameters
+    ----------
+    parts : sequence of (group, symbols)
+        The members of each part: the number of its group, and a row of symbols.
+    groups : int
+        How many groups there are.
+
+    Examples
+    --------
+    >>> one = np.array([0, 0, 1]), np.array([[1], [2], [3]], np.uint16)
+    >>> two = np.array([0, 1, 1]), np.array([[7], [8], [9]], np.uint16)
+    >>> [(g.tolist(), s.tolist()) for g, s in joins([one, two], 2)]
+    [([0, 0, 1, 1], [[1, 7], [2, 7], [3, 8], [3, 9]])]
+    """
+    sizes = np.array([np.bincount(group, minlength=groups) for group, _ in parts])
+    ways = sizes.astype(np.float64).prod(axis=0)
+    batch = np.cumsum(ways) // _AT_ONCE
+    for number in np.unique(batch[ways > 0]):
+        chosen = (batch == number) & (ways > 0)
+        state = np.flatnonzero(chosen)
+        symbols = np.zeros((len(state), 0), np.uint16)
+        for size, (group, own) in zip(sizes, parts, strict=True):
+            order = np.argsort(group, kind="stable")
+            first = np.concatenate([[0], np.cumsum(size)])[:-1]
+            times = size[state]
+            offset = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+            members = order[np.repeat(first[state], times) + offset]
+            symbols = np.hstack([np.repeat(symbols, times, axis=0), own[members]])
+            state = np.repeat(state, times)
+            if symbols.shape[1] > own.shape[1]:
+                fits = (symbols[:, -own.shape[1] - 1] > 0) | (symbols[:, -own.shape[1]] == 0)
+                state, symbols = state[fits], symbols[fits]
+        yield state, symbols
+
+
+def affordable(parts: Sequence[IntArray], groups: int, cap: int, most: int) -> int:
+    """Return the largest number of members a group may have in a part, up to ``cap``, with at most ``most`` joins."""
+    sizes = np.array([np.bincount(group, minlength=groups) for group in parts])
+    while cap > 1 and np.minimum(sizes, cap).astype(np.float64).prod(axis=0).sum() > most:
+        cap -= 1
+    return cap
+
+
+def sketch_estimates(
+    law: RowLaw, cell: SupportLaw, family: HashFamily, tables: IntArray, row_reports: IntArray, values: Any
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Estimate the same values from several sketches of one family (spec local-sketches, C.2).
+
+    Parameters
+    ----------
+    law, cell : RowLaw, SupportLaw
+        The noise of a sketch, and the support chances of one cell.
+    tables : array of int64, shape (sketches, rows, width)
+        Support of every cell.
+    row_reports : array of int64, shape (sketches, rows)
+        Reports of every row.
+    values : sliceable array
+        What to estimate.
+
+    Returns
+    -------
+    count, variance : arrays of float, shape (sketches, values)
+    sigma : array of float, shape (sketches,)
+        Standard error of the estimate of an absent value.
+    """
+    n, m = row_reports.sum(axis=1).astype(np.float64)[:, None], law.width
+    sums = (row_support(family, values, tables) - n * cell.q) / (cell.p - cell.q)
+    count = m / (m - 1) * (sums - n / m)
+    moment = np.array([second_moment(law, cell, *one) for one in zip(tables, row_reports, strict=True)])[:, None]
+    held = np.clip(count, 0, n)
+    variance = law.variance(n, held, np.clip(moment - held * (held - 1), 0, n**2))
+    absent = law.variance(n, 0, np.clip(moment, 0, n**2))
+    return count, variance, np.sqrt(absent[:, 0])
+
+
+def second_moment(law: RowLaw, cell: SupportLaw, table: IntArray, row_reports: IntArray) -> float:
+    """Estimate G = Σ f(f-1) over the values in a sketch from the sketch itself."""
+    n, m = float(row_reports.sum()), law.width
+    squares = 0.0
+    for start in range(0, len(table), _ROWS):
+        own = row_reports[start : start + _ROWS, None].astype(np.float64)
+        buckets = (table[start : start + _ROWS] - own * cell.q) / (cell.p - cell.q)
+        squares += float(((buckets - own / m) ** 2).sum())
+    within = (squares - n * (law.own + (m - 1) * law.other)) / (1 - 1 / m)
+    return law.rows * (within - n)

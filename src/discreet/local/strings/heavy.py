@@ -1,0 +1,188 @@
+"""What a search for heavy hitters gives: the values found, how frequent they are, and how the search went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.core import checks
+from discreet.errors import InvalidType
+from discreet.local.estimates import Estimate
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+
+class Finder(Protocol):
+    """A mechanism that finds values nobody listed."""
+
+    def normalise(self, values: Any) -> list[Any]:
+        """Return the values as the reports know them."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of a search: what was tried, on whose reports, and what was kept.
+
+    Attributes
+    ----------
+    label : str
+        What the step looks at.
+    epsilon : float
+        Budget of the reports it uses.
+    reports : int
+        How many reports it uses.
+    tried : int
+        Candidates tried.
+    z : float or None
+        The cut, in standard errors of an absent value; None if only the largest were kept.
+    threshold : float or None
+        The cut as a count among all reporters.
+    kept : int
+        Candidates kept.
+    capped : bool
+        Whether more passed the cut than were kept.
+    """
+
+    label: str
+    epsilon: float
+    reports: int
+    tried: int
+    z: float | None
+    threshold: float | None
+    kept: int
+    capped: bool = False
+
+    def __str__(self) -> str:
+        cut = "the largest" if self.threshold is None else f"above {self.threshold:,.0f} (z = {self.z:.2f})"
+        more = ", the cap reached" if self.capped else ""
+        return (
+            f"{self.label}: ε = {self.epsilon:g}, {self.reports:,} reports, {self.tried:,} candidates, "
+            f"{cut}: {self.kept:,} kept{more}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class HeavyHitters:
+    """The frequent values that a search found, largest first.
+
+    Made by ``discover`` of `FragmentPuzzle` and `PrefixExtension`.
+
+    Attributes
+    ----------
+    estimate : Estimate
+        The values found with estimated counts, standard errors, intervals, and the guarantee.
+    stages : tuple of Stage
+        The steps of the search, with budget, candidates and cut of each.
+    note : str
+        Why the search ended before its end; empty if it did not.
+    finder : mechanism
+        What collected the reports.
+
+    Examples
+    --------
+    >>> from discreet.local.strings.prefix import PrefixExtension
+    >>> m = PrefixExtension(epsilon=4, length=4, key=7)
+    >>> words = ["cool"] * 5000 + ["link"] * 3000 + ["hobb"] * 2000
+    >>> found = m.discover(m.aggregate(m.encode(words, rng=1)))
+    >>> found.strings
+    ['cool', 'link', 'hobb']
+    >>> found.recall({"cool": 5000, "link": 3000, "hobb": 2000, "odd": 1}, k=3), found.precision({"cool": 5000})
+    (1.0, 0.3333333333333333)
+    """
+
+    estimate: Estimate
+    stages: tuple[Stage, ...]
+    finder: Finder
+    note: str = ""
+
+    @property
+    def strings(self) -> list[Any]:
+        """The values found, largest estimate first: texts, or whole numbers where those were collected."""
+        return self.estimate.candidates
+
+    @property
+    def tried(self) -> int:
+        """How many candidates were tried in all stages."""
+        return sum(stage.tried for stage in self.stages)
+
+    def __len__(self) -> int:
+        return len(self.estimate)
+
+    def recall(self, truth: Any, k: int = 20) -> float:
+        """Return the share of the k truly most frequent values that were found.
+
+        Parameters
+        ----------
+        truth : mapping of value to count, or list of values
+            The truth, where one has it; a list is sorted, the most frequent first. Values are normalised as the
+            reports are; those that become one are counted together.
+        k : int, default 20
+            How many to look for.
+        """
+        head = self._head(truth, k)
+        return len(head & set(self.strings)) / max(len(head), 1)
+
+    def precision(self, truth: Any, k: int | None = None) -> float:
+        """Return the share of the values found that are real: that someone holds.
+
+        With ``k``, the share of the k largest found that are among the k truly most frequent. 1 if nothing was found.
+        """
+        if k is None:
+            found, real = self.strings, {v for v, count in _counted(truth, self.finder).items() if count > 0}
+        else:
+            found, real = self.strings[: checks.whole("k", k, low=1)], self._head(truth, k)
+        return sum(v in real for v in found) / len(found) if found else 1.0
+
+    def _head(self, truth: Any, k: int) -> set[Any]:
+        counts = _counted(truth, self.finder)
+        return set(sorted(counts, key=lambda v: -counts[v])[: checks.whole("k", k, low=1)])
+
+    def to_arrow(self) -> pa.Table:
+        """Return a table of the values found: see `Estimate.to_arrow`."""
+        return self.estimate.to_arrow()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return values, estimates and stages as plain data."""
+        return {
+            "strings": list(self.strings),
+            "count": self.estimate.count.tolist(),
+            "std_error": self.estimate.std_error.tolist(),
+            "n": self.estimate.n,
+            "stages": [asdict(stage) for stage in self.stages],
+            "note": self.note,
+        }
+
+    def plot(self, k: int = 30) -> Figure:
+        """Draw the k largest with their 95 % intervals."""
+        return self.estimate.plot(k)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} heavy hitters among {self.tried} candidates, {self.estimate.n} reports>"
+
+    def __str__(self) -> str:
+        lines = [repr(self)[1:-1], *(f"  {stage}" for stage in self.stages)]
+        return "\n".join([*lines, f"  {self.note}"] if self.note else lines)
+
+
+def _counted(truth: Any, finder: Finder) -> dict[Any, float]:
+    """Add up the truth by normalised value."""
+    if isinstance(truth, Mapping):
+        values, counts = list(truth), list(truth.values())
+    elif isinstance(truth, Iterable) and not isinstance(truth, (str, bytes)):
+        values = list(truth)
+        counts = list(np.arange(len(values), 0, -1))
+    else:
+        raise InvalidType("truth", type(truth).__name__, "a mapping of value to count, or a list", "{'cat': 10}")
+    listed = isinstance(truth, Mapping)
+    out: dict[Any, float] = {}
+    for value, count in zip(finder.normalise(values), counts, strict=True):
+        if listed:
+            out[value] = out.get(value, 0) + float(count)
+        else:
+            out.setdefault(value, float(count))
+    return out

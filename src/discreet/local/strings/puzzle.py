@@ -1,0 +1,413 @@
+"""The sequence fragment puzzle: find frequent strings that nobody listed by fitting fragments of them together.
+
+Apple Differential Privacy Team, "Learning with Privacy at Scale" (2017); spec local-sketches, 3.C.3. Every device sends
+two count-mean reports: one of its whole string, and one of a two-character fragment together with an 8-bit hash of the
+string. The collector looks for frequent (hash, fragment) pairs at every position, joins those of one hash value, drops
+what does not have that hash, and asks the sketch of whole strings about the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import noise
+from discreet.core import checks
+from discreet.core.checks import Budget
+from discreet.core.guarantee import Ledger
+from discreet.errors import InvalidArgument
+from discreet.local.estimates import Estimate
+from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget, public_key, rows_within
+from discreet.local.oracles.laws import FloatArray
+from discreet.local.sketches.count_mean import CountMeanSketch
+from discreet.local.strings import candidates as search
+from discreet.local.strings.alphabet import LETTERS, Alphabet, Symbols
+from discreet.local.strings.heavy import HeavyHitters, Stage
+from discreet.local.wire.bits import IntArray, Layout, Rows, bits_for
+from discreet.local.wire.counts import Counts
+from discreet.noise import Generator
+
+#: Values of the hash that tells which fragments belong together.
+_HASHES = 256
+_FRAGMENT = 2
+#: With more symbols the 256 S² fragments of a position are too many to look up.
+_MOST_SYMBOLS = 128
+_SHAPE = (("n_hashes", 1, 2**16), ("width", 2, 2**16), ("fragment_hashes", 1, 2**16), ("fragment_width", 2, 2**16))
+#: Numbers of the keys derived from the public one.
+_SEQUENCE, _PIECE, _TOGETHER = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class FragmentPuzzle(Mechanism):
+    """Find the frequent strings among texts, none of them known beforehand.
+
+    Parameters
+    ----------
+    epsilon_sequence : float
+        Budget of the report of the whole string.
+    epsilon_fragment : float
+        Budget of the report of a fragment.
+    n_hashes, width : int, default 2048 and 1024
+        Rows and buckets of the sketch of whole strings.
+    fragment_hashes, fragment_width : int, default 2048 and 1024
+        Rows and buckets of the sketches of fragments, one a position.
+    alphabet : str, default the letters a to z
+        The characters that texts are made of, or "letters", "digits" (with point and minus) or "alphanumeric" (both).
+        Upper case counts as lower case unless it is declared. With digits, numbers are spelled.
+    length : int, default 10
+        Characters of a text, an even number; longer ones are cut.
+    other : str, default "?"
+        The character that every one outside the alphabet counts as.
+    split : {"budget", "users"}
+        "budget": every user sends both reports and pays for both, as published. "users": every user sends one of the
+        two, drawn at random, and pays the dearer at most.
+    key : int, optional
+        Public key of all hashes; drawn at random if None.
+
+    Notes
+    -----
+    With S symbols (the end of a text and ``other`` included), a fragment of the symbols c₁, c₂ in a string with hash w
+    is sketched as the whole number w S² + c₁ S + c₂. The hash w is the lowest byte of the keyed fingerprint of the
+    normalised text. The keys of the two sketches and of w are derived: number i has as its low and high half the
+    fingerprints of the whole numbers 2i and 2i + 1 under ``key``.
+
+    Privacy
+    -------
+    Neighbours: any two values of one user. The position is drawn without looking at the string. The two reports are
+    independent count-mean reports of functions of the string, with ratios of at most e^ε and e^ε′; together at most
+    e^(ε+ε′), reached by two strings that differ in both buckets. Cost: ε + ε′ per user, the sum in `epsilon`. With
+    ``split="users"`` a report is one of the two, chosen without looking at the string: max(ε, ε′).
+
+    Examples
+    --------
+    >>> m = FragmentPuzzle(2, 6, n_hashes=256, width=64, fragment_hashes=256, fragment_width=64, length=6, key=7)
+    >>> words = ["outfit"] * 6000 + ["brunch"] * 3000 + ["link"] * 2000
+    >>> found = m.discover(m.aggregate(m.encode(words, rng=1)))
+    >>> found.strings, m.epsilon
+    (['outfit', 'brunch', 'link'], 8.0)
+    >>> [(line.label, float(line.amount)) for line in m.guarantee.ledger]
+    [('the whole string', 2.0), ('a fragment and the hash of the string', 6.0)]
+    """
+
+    NAME = "fragment-puzzle"
+
+    epsilon_sequence: float
+    epsilon_fragment: float
+    n_hashes: int = 2048
+    width: int = 1024
+    fragment_hashes: int = 2048
+    fragment_width: int = 1024
+    alphabet: str = LETTERS
+    length: int = 10
+    other: str = "?"
+    split: str = "budget"
+    key: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("epsilon_sequence", "epsilon_fragment"):
+            self._set(**{name: local_budget(name, getattr(self, name))})
+        self._set(key=public_key(self.key), split=checks.choice("split", self.split, ("budget", "users")))
+        words = Alphabet.read(self.alphabet, self.length, self.other)
+        if words.length % _FRAGMENT:
+            raise InvalidArgument("length", words.length, "an even number", f"length={words.length + 1}")
+        if words.size > _MOST_SYMBOLS:
+            expected = f"at most {_MOST_SYMBOLS - 2} characters"
+            raise InvalidArgument("alphabet", f"{len(words.characters)} characters", expected, "PrefixExtension(...)")
+        self._set(alphabet=words.characters)
+        for name, low, high in _SHAPE:
+            self._set(**{name: checks.whole(name, getattr(self, name), low=low, high=high)})
+
+    # ---- what follows from the parameters
+
+    @property
+    def epsilon(self) -> Budget:  # type: ignore[override]
+        """What a user pays: the sum of both budgets, or the larger if every user sends one report."""
+        both = [Fraction(x.exact) for x in (self.epsilon_sequence, self.epsilon_fragment)]  # type: ignore[attr-defined]
+        return Budget(sum(both, Fraction(0)) if self.split == "budget" else max(both))
+
+    @cached_property
+    def words(self) -> Alphabet:
+        """How texts become symbols."""
+        return Alphabet(self.alphabet, self.length, self.other)
+
+    @cached_property
+    def sequence(self) -> CountMeanSketch:
+        """The sketch of whole strings."""
+        return CountMeanSketch(self.epsilon_sequence, self.n_hashes, self.width, self._derived(_SEQUENCE))
+
+    @cached_property
+    def fragment(self) -> CountMeanSketch:
+        """The sketch of fragments: the same hash functions at every position, so that a key is hashed once."""
+        return CountMeanSketch(self.epsilon_fragment, self.fragment_hashes, self.fragment_width, self._derived(_PIECE))
+
+    @property
+    def positions(self) -> int:
+        """How many positions a fragment can start at."""
+        return self.length // _FRAGMENT
+
+    def _derived(self, number: int) -> int:
+        assert self.key is not None
+        low, high = noise.fingerprint(np.array([2 * number, 2 * number + 1]), self.key).tolist()
+        return int(low) | int(high) << 64
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The packed reports of the two sketches, then the position; or one of the two, then which (last: whole)."""
+        one, two = 8 * self.sequence.layout.size, 8 * self.fragment.layout.size
+        if self.split == "budget":
+            return Layout((("sequence", one), ("fragment", two), ("position", bits_for(self.positions))))
+        return Layout((("report", max(one, two)), ("part", bits_for(self.positions + 1))))
+
+    # ---- client
+
+    def _pieces(self, symbols: Symbols) -> tuple[IntArray, IntArray]:
+        """Return the hash of every string, and its fragments, one column a position."""
+        together = noise.fingerprint(self.words.column(symbols), self._derived(_TOGETHER)) & np.uint64(_HASHES - 1)
+        pairs = symbols.astype(np.int64).reshape(len(symbols), self.positions, _FRAGMENT)
+        return together.astype(np.int64), pairs[:, :, 0] * self.words.size + pairs[:, :, 1]
+
+    def _keys(self, symbols: Symbols, position: IntArray) -> IntArray:
+        together, pairs = self._pieces(symbols)
+        return together * self.words.size**2 + pairs[np.arange(len(symbols)), position]
+
+    def _encode(self, values: Any, stream: Generator) -> Rows:
+        symbols = self.words.symbols(values)
+        position = noise.below(self.positions, size=len(symbols), rng=stream)
+        if self.split == "budget":
+            whole = self.sequence._encode(self.words.column(symbols), stream)
+            piece = self.fragment._encode(self._keys(symbols, position), stream)
+            return self.layout.pack(sequence=whole, fragment=piece, position=position)
+        part = np.where(noise.below(2, size=len(symbols), rng=stream) == 1, self.positions, position)
+        rows = np.zeros((len(symbols), self.layout.place("part")[0] // 8), np.uint8)
+        mine, others = np.flatnonzero(part == self.positions), np.flatnonzero(part < self.positions)
+        whole = self.sequence._encode(self.words.column(symbols[mine]), stream)
+        piece = self.fragment._encode(self._keys(symbols[others], part[others]), stream)
+        rows[mine, : whole.shape[1]] = whole
+        rows[others, : piece.shape[1]] = piece
+        return self.layout.pack(report=rows, part=part)
+
+    # ---- collector
+
+    def _zeros(self) -> dict[str, IntArray]:
+        whole, piece = self.sequence._zeros(), self.fragment._zeros()
+        return {
+            **{f"sequence_{name}": zeros for name, zeros in whole.items()},
+            **{f"fragment_{name}": np.zeros((self.positions, *zeros.shape), np.int64) for name, zeros in piece.items()},
+        }
+
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
+        if self.split == "budget":
+            cut = self.sequence.layout.size
+            whole, piece = rows[:, :cut], rows[:, cut : cut + self.fragment.layout.size]
+            position = self.layout.unpack(rows, "position")
+            good = (position < self.positions) & _possible(self.sequence, whole) & _possible(self.fragment, piece)
+            whole, piece, position = whole[good], piece[good], position[good]
+        else:
+            part = self.layout.unpack(rows, "part")
+            body = rows[:, : self.layout.place("part")[0] // 8]
+            sent, kept = part == self.positions, part < self.positions
+            sent[sent], kept[kept] = _possible(self.sequence, body[sent]), _possible(self.fragment, body[kept])
+            whole, piece, position = (
+                body[sent, : self.sequence.layout.size],
+                body[kept, : self.fragment.layout.size],
+                part[kept],
+            )
+            good = sent | kept
+        self.sequence._add(_view(counters, "sequence"), np.ascontiguousarray(whole))
+        for place in range(self.positions):
+            mine = np.ascontiguousarray(piece[position == place])
+            self.fragment._add(_view(counters, "fragment", place), mine)
+        return int(good.sum())
+
+    def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
+        sent = [counters[f"{part}_reports"] for part in ("sequence", "fragment")]
+        ones = [counters[f"{part}_ones"] for part in ("sequence", "fragment")]
+        rows = all(rows_within(o.reshape(-1, o.shape[-1]), r.reshape(-1)) for o, r in zip(ones, sent, strict=True))
+        if self.split == "budget":
+            return rows and all(adds_up(r, n) for r in sent)
+        return rows and adds_up(np.concatenate([r.reshape(-1) for r in sent]), n)
+
+    # ---- estimates
+
+    def _sequences(self, counts: Counts, symbols: Symbols) -> tuple[FloatArray, FloatArray, float, int]:
+        """Estimate whole strings: counts and errors among all, the error of an absent one, and the reports used."""
+        ones, reports = counts.counters["sequence_ones"], counts.counters["sequence_reports"]
+        n = int(reports.sum())
+        sketch, column = self.sequence, self.words.column(symbols)
+        count, variance, sigma = search.sketch_estimates(
+            sketch.row_law, sketch.law, sketch.family, ones[None], reports[None], column
+        )
+        scale = counts.n / n if n else 0.0
+        return *search.scaled_up(count[0], variance[0], n, counts.n), float(sigma[0]) * scale, n
+
+    def _estimate(self, counts: Counts, candidates: Any) -> Estimate:
+        labels = search.listed(candidates)
+        count, error, _, _ = self._sequences(counts, self.words.symbols(labels))
+        return Estimate(labels, count, error, counts.n, counts.guarantee)
+
+    def discover(
+        self, counts: Counts, *, z_fragment: float = 3.0, z_sequence: float = 4.0, cap: int = 16, most: int = 2**24
+    ) -> HeavyHitters:
+        """Find the frequent strings.
+
+        Parameters
+        ----------
+        counts : Counts
+            What `aggregate` gave.
+        z_fragment : float, default 3
+            Keep the pairs of hash and fragment whose estimate exceeds this many standard errors of an absent one.
+        z_sequence : float, default 4
+            Accept a string if its estimate exceeds this many, and at least as many as keep the chance that any absent
+            candidate is accepted at 0.05 or so.
+        cap : int, default 16
+            How many fragments are kept at most for a position and a hash value.
+        most : int, default 2**24
+            How many strings are put together at most; the cap is lowered to keep to it.
+
+        Returns
+        -------
+        HeavyHitters
+        """
+        search.own(self, counts)
+        z_piece = float(checks.positive("z_fragment", z_fragment))
+        z_whole = float(checks.positive("z_sequence", z_sequence))
+        limit, wanted = checks.whole("cap", cap, low=1), checks.whole("most", most, low=1)
+        parts, stages = self._fragments(counts, z_piece, limit)
+        fewer = search.affordable([group for group, _ in parts], _HASHES, limit, wanted)
+        if fewer < limit:
+            marks = [search.strongest(group, fewer) for group, _ in parts]
+            parts = [(group[mark], own[mark]) for (group, own), mark in zip(parts, marks, strict=True)]
+        symbols, joined = self._joined(parts)
+        count, error, sigma, reports = self._sequences(counts, symbols)
+        z = max(z_whole, search.family_wise(0.05, len(symbols)))
+        places, _ = search.cut(count, sigma, z, len(symbols))
+        used = self.epsilon_sequence, reports, len(symbols), len(places)
+        label = f"whole strings, {joined:,} put together and {len(symbols):,} with the right hash"
+        stages.append(search.stage(label, *used, z=z, sigma=sigma, capped=fewer < limit))
+        labels = self.words.texts(symbols[places])
+        tried = len(symbols)
+        estimate = Estimate(labels, count[places], error[places], counts.n, counts.guarantee, tried=tried)
+        stopped = "" if labels else "no string is significant; more reports or a larger ε are needed"
+        return HeavyHitters(estimate, tuple(stages), self, stopped)
+
+    def _fragments(self, counts: Counts, z: float, cap: int) -> tuple[list[tuple[IntArray, Symbols]], list[Stage]]:
+        """Find the frequent pairs of hash and fragment at every position, strongest first."""
+        size, sketch = self.words.size, self.fragment
+        first, second = np.divmod(np.arange(size**2), size)
+        pairs = np.flatnonzero((first > 0) | (second == 0))  # nothing follows the end of a text
+        keys = (np.arange(_HASHES)[:, None] * size**2 + pairs).ravel()
+        ones, reports = counts.counters["fragment_ones"], counts.counters["fragment_reports"]
+        count, _, sigma = search.sketch_estimates(sketch.row_law, sketch.law, sketch.family, ones, reports, keys)
+        parts, stages = [], []
+        for place in range(self.positions):
+            n = int(reports[place].sum())
+            passed, _ = search.cut(count[place], float(sigma[place]), z, len(keys))
+            group, pair = np.divmod(keys[passed], size**2)
+            mark = search.strongest(group, cap)
+            symbols = np.column_stack(np.divmod(pair[mark], size)).astype(np.uint16)
+            parts.append((group[mark], symbols))
+            start = place * _FRAGMENT + 1
+            label = f"fragments at characters {start} and {start + 1}"
+            used = self.epsilon_fragment, n, len(keys), int(mark.sum())
+            scaled = float(sigma[place]) * (counts.n / n if n else 0.0)
+            stages.append(search.stage(label, *used, z=z, sigma=scaled, capped=not mark.all()))
+        return parts, stages
+
+    def _joined(self, parts: list[tuple[IntArray, Symbols]]) -> tuple[Symbols, int]:
+        """Put fragments of one hash value together; keep the strings that do have this hash."""
+        found, joined = [np.zeros((0, self.length), np.uint16)], 0
+        for group, symbols in search.joins(parts, _HASHES):
+            joined += len(group)
+            together, _ = self._pieces(symbols)
+            found.append(symbols[together == group])
+        return np.concatenate(found), joined
+
+    def normalise(self, values: Any) -> list[str]:
+        """Return texts as the reports know them: cut, their characters those of the alphabet.
+
+        Examples
+        --------
+        >>> FragmentPuzzle(1, 3, length=4, key=1).normalise(["Coffee", "it's"])
+        ['coff', 'it?s']
+        """
+        return self.words.texts(self.words.symbols(values))
+
+    # ---- what it is
+
+    def _spend(self, ledger: Ledger) -> None:
+        scope = ledger if self.split == "budget" else ledger.parallel("one of two reports, drawn at random")
+        scope.spend("the whole string", self.epsilon_sequence)
+        scope.spend("a fragment and the hash of the string", self.epsilon_fragment)
+
+    def variance(self, n: int, f: Any = 0, second_moment: Any = None) -> Any:
+        """Return the variance of the estimated count of a string that ``f`` of ``n`` reporters hold.
+
+        ``second_moment`` as in `CountMeanSketch.variance`. With ``split="users"`` exactly half of the reports are
+        assumed to be of whole strings.
+        """
+        if self.split == "budget":
+            return self.sequence.variance(n, f, second_moment)
+        moment = None if second_moment is None else np.asarray(second_moment) / 4
+        share = np.clip(np.asarray(f) / max(n, 1), 0, 1)
+        return 4 * self.sequence.variance(n / 2, np.asarray(f) / 2, moment) + n * share * (1 - share)  # type: ignore[arg-type]
+
+    def total_variation(self) -> float:
+        """Return the total variation between two strings whose hashes differ in every row."""
+        both = [sketch.law for sketch in (self.sequence, self.fragment)]
+        if self.split == "users":
+            return (both[0].p - both[0].q + both[1].p - both[1].q) / 2
+        # Of the two bits that differ in a sketch, 2, 1 or 0 speak for the one string: chances p², 2pq, q².
+        one, two = (np.array([law.p**2, 2 * law.p * law.q, law.q**2]) for law in both)
+        joint = np.outer(one, two)
+        return float(np.abs(joint - joint[::-1, ::-1]).sum() / 2)
+
+    def report_law(self, value: Any) -> tuple[Rows, Any]:
+        """Return every report and its probability given the value; for narrow sketches."""
+        symbols = self.words.symbols([value])
+        whole, chances = self.sequence.report_law(self.words.texts(symbols)[0])
+        pieces = [self.fragment.report_law(int(self._keys(symbols, np.array([p]))[0])) for p in range(self.positions)]
+        rows, laws = [], []
+        for place, (piece, chance) in enumerate(pieces):
+            if self.split == "users":
+                rows.append(self._alone(piece, place))
+                laws.append(chance / (2 * self.positions))
+                continue
+            if len(whole) * len(piece) * self.positions > MOST_REPORTS:
+                expected = f"small enough for {MOST_REPORTS} different reports"
+                raise InvalidArgument("width", self.width, expected, "width=2")
+            one, two = np.repeat(np.arange(len(whole)), len(piece)), np.tile(np.arange(len(piece)), len(whole))
+            position = np.full(len(one), place)
+            rows.append(self.layout.pack(sequence=whole[one], fragment=piece[two], position=position))
+            laws.append(chances[one] * chance[two] / self.positions)
+        if self.split == "users":
+            rows.append(self._alone(whole, self.positions))
+            laws.append(chances / 2)
+        return np.concatenate(rows), np.concatenate(laws)
+
+    def _alone(self, reports: Rows, part: int) -> Rows:
+        body = np.zeros((len(reports), self.layout.place("part")[0] // 8), np.uint8)
+        body[:, : reports.shape[1]] = reports
+        return self.layout.pack(report=body, part=np.full(len(reports), part))
+
+
+def _possible(sketch: CountMeanSketch, rows: Rows) -> npt.NDArray[np.bool_]:
+    """Tell which packed reports a client of the sketch can have made, nothing but zeros after them."""
+    size = sketch.layout.size
+    own = np.ascontiguousarray(rows[:, :size])
+    return np.asarray(
+        (sketch.layout.unpack(own, "row") < sketch.n_hashes) & sketch.layout.padded(own) & ~rows[:, size:].any(axis=1)
+    )
+
+
+def _view(counters: dict[str, IntArray], part: str, place: int | None = None) -> dict[str, IntArray]:
+    """Return the counters of one sketch, to be added to in place."""
+    return {
+        name.removeprefix(f"{part}_"): array if place is None else array[place]
+        for name, array in counters.items()
+        if name.startswith(f"{part}_")
+    }

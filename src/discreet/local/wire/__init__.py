@@ -1,0 +1,1 @@
+"""What travels: reports, counts, and their one binary form."""

@@ -1,0 +1,120 @@
+"""How a report is laid out: fields of bits, one after the other, least significant bit first.
+
+Bit i of a report is bit ``i mod 8`` of byte ``i div 8``. Bits after the last field are zero. A field is a whole number
+of up to 63 bits, or a vector of bits; one that is packed as bytes starts on a byte of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.core.jit import inlined, jit
+
+Rows: TypeAlias = npt.NDArray[np.uint8]
+IntArray: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The fields of a report with their bits.
+
+    Examples
+    --------
+    >>> layout = Layout((("row", 4), ("sign", 1)))
+    >>> rows = layout.pack(row=np.array([5, 12]), sign=np.array([1, 0]))
+    >>> rows.tolist()
+    [[21], [12]]
+    >>> layout.unpack(rows, "row").tolist()
+    [5, 12]
+    """
+
+    fields: tuple[tuple[str, int], ...]
+
+    @property
+    def bits(self) -> int:
+        """How many bits a report has."""
+        return sum(bits for _, bits in self.fields)
+
+    @property
+    def size(self) -> int:
+        """How many bytes a report fills."""
+        return -(-self.bits // 8)
+
+    def place(self, name: str) -> tuple[int, int]:
+        """Return the first bit of a field and its number of bits."""
+        first = 0
+        for field, bits in self.fields:
+            if field == name:
+                return first, bits
+            first += bits
+        raise KeyError(name)
+
+    def pack(self, **columns: npt.NDArray[Any]) -> Rows:
+        """Lay out one report per row. A vector of bits is given as packed bytes, a number as an integer array."""
+        rows = np.zeros((len(next(iter(columns.values()))), self.size), np.uint8)
+        for name, _ in self.fields:
+            first, bits = self.place(name)
+            values = columns[name]
+            if values.ndim == 2:
+                rows[:, first // 8 : first // 8 + values.shape[1]] |= values
+            else:
+                write_field(rows, first, bits, values.astype(np.int64, copy=False))
+        return rows
+
+    def unpack(self, rows: Rows, name: str) -> npt.NDArray[Any]:
+        """Return a number field as int64, or a field of more than 63 bits as the bytes that hold it."""
+        first, bits = self.place(name)
+        if bits > 63 and first % 8:  # bits that follow others: moved to the start of a byte
+            vector = np.unpackbits(rows, axis=1, bitorder="little")[:, first : first + bits]
+            return np.packbits(vector, axis=1, bitorder="little")
+        if bits > 63:
+            return rows[:, first // 8 : (first + bits + 7) // 8]
+        out = np.empty(len(rows), np.int64)
+        read_fields(rows, first, bits, out)
+        return out
+
+    def padded(self, rows: Rows) -> npt.NDArray[np.bool_]:
+        """Tell which reports have zeros after their last field, as they must."""
+        rest = self.bits % 8
+        if not rest:
+            return np.ones(len(rows), np.bool_)
+        return np.asarray(rows[:, -1] >> rest == 0)
+
+
+def bits_for(n_values: int) -> int:
+    """Return how many bits tell ``n_values`` values apart: at least one."""
+    return max(1, (n_values - 1).bit_length())
+
+
+@inlined
+def read_bits(rows: Any, row: int, first: int, bits: int) -> int:  # pragma: no cover
+    """Read one number field of one report."""
+    value = 0
+    done = 0
+    place, shift = first >> 3, first & 7
+    while done < bits:
+        value |= (int(rows[row, place]) >> shift) << done
+        done += 8 - shift
+        place, shift = place + 1, 0
+    return value & ((1 << bits) - 1)
+
+
+@jit
+def read_fields(rows: Any, first: int, bits: int, out: Any) -> None:  # pragma: no cover
+    for row in range(rows.shape[0]):
+        out[row] = read_bits(rows, row, first, bits)
+
+
+@jit
+def write_field(rows: Any, first: int, bits: int, values: Any) -> None:  # pragma: no cover
+    for row in range(rows.shape[0]):
+        value, place, shift, left = values[row] & ((1 << bits) - 1), first >> 3, first & 7, bits
+        while left > 0:
+            rows[row, place] |= np.uint8((value << shift) & 255)
+            value >>= 8 - shift
+            left -= 8 - shift
+            place, shift = place + 1, 0

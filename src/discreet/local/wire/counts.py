@@ -1,0 +1,145 @@
+"""Counts: all that a collector keeps. Whole numbers that add up, whatever the order and wherever they were counted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.core.guarantee import Guarantee
+from discreet.core.output import write_whole
+from discreet.errors import DataSourceError, FormatError
+from discreet.local.wire import binary
+from discreet.local.wire.reports import as_rows
+
+if TYPE_CHECKING:
+    from discreet.local.mechanism import Mechanism
+
+_INT64 = np.dtype("<i8")
+#: Counters have 63 bits.
+_MOST = 2**63
+
+
+class Counts:
+    """The mergeable state of a collector: integer counters over noisy reports.
+
+    Made by a mechanism's ``aggregate`` or ``empty``. ``a + b`` equals the counts of both sets of reports together.
+
+    Attributes
+    ----------
+    mechanism : Mechanism
+        What made the reports.
+    n : int
+        Reports counted.
+    rejected : int
+        Reports that no client can have made (an index out of range, say). They are not counted otherwise.
+    counters : dict of ndarray of int64
+        The counters.
+    seeded : bool
+        Whether any report was seeded.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> m = dc.local.DirectResponse(epsilon=1, domain=3)
+    >>> one, two = m.aggregate(m.encode([0, 1, 1], rng=1)), m.aggregate(m.encode([2, 2], rng=2))
+    >>> both = one + two
+    >>> both.n, both.counters["reports"].tolist()
+    (5, [2, 3, 0])
+    >>> dc.local.Counts.from_bytes(both.to_bytes()) == both
+    True
+    """
+
+    def __init__(
+        self, mechanism: Mechanism, counters: dict[str, Any], *, n: int = 0, rejected: int = 0, seeded: bool = False
+    ) -> None:
+        self.mechanism, self.counters = mechanism, counters
+        self.n, self.rejected, self.seeded = n, rejected, seeded
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What every reporter was promised, with the mark of seeded noise."""
+        return replace(self.mechanism.guarantee, seeded=self.seeded)
+
+    def add(self, reports: Any) -> Counts:
+        """Count more reports, in place; what is refused leaves the state as it was.
+
+        Parameters
+        ----------
+        reports : Reports, bytes or ndarray of uint8
+            Reports of the same mechanism, their message, or bare packed rows.
+
+        Returns
+        -------
+        self
+        """
+        rows, seeded = as_rows(self.mechanism, reports)
+        padded = self.mechanism.layout.padded(rows)
+        accepted = self.mechanism._add(self.counters, rows if padded.all() else rows[padded])
+        self.n += accepted
+        self.rejected += len(rows) - accepted
+        self.seeded = self.seeded or seeded
+        return self
+
+    def __add__(self, other: object) -> Counts:
+        if not isinstance(other, Counts):
+            return NotImplemented
+        self.mechanism.same_as(other.mechanism, "counts")
+        return Counts(
+            self.mechanism,
+            self.mechanism._merge(self.counters, other.counters),
+            n=self.n + other.n,
+            rejected=self.rejected + other.rejected,
+            seeded=self.seeded or other.seeded,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Counts)
+            and self.mechanism == other.mechanism
+            and (self.n, self.rejected, self.seeded) == (other.n, other.rejected, other.seeded)
+            and all(np.array_equal(a, other.counters[k]) for k, a in self.counters.items())
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_bytes(self) -> bytes:
+        """Return the state as one message: the rejected reports, then every counter, 8 bytes each."""
+        body = [self.rejected.to_bytes(8, "little"), *(a.astype(_INT64).tobytes() for a in self.counters.values())]
+        return binary.write(binary.STATE, self.mechanism.to_dict(), self.n, body, seeded=self.seeded)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Counts:
+        """Read what `to_bytes` wrote."""
+        from discreet.local.mechanism import mechanism_from_dict
+
+        message = binary.read(data, binary.STATE)
+        mechanism = mechanism_from_dict(message.header)
+        if len(message.body) < 8 or len(message.body) % 8:
+            raise FormatError("a state damaged: its counters are not whole")
+        rejected = int.from_bytes(message.body[:8], "little")
+        numbers = np.frombuffer(message.body[8:], _INT64).astype(np.int64)
+        if message.n >= _MOST or rejected >= _MOST:
+            raise FormatError("a state damaged: it counts more reports than there can be")
+        counters = mechanism._unpack_counters(numbers, message.n)
+        if not mechanism._possible(counters, message.n):
+            raise FormatError(f"a state damaged: {message.n} reports cannot have left these counters")
+        return cls(mechanism, counters, n=message.n, rejected=rejected, seeded=message.seeded)
+
+    def save(self, path: str | Path) -> None:
+        """Write the state to a file, whole or not at all."""
+        write_whole(path, self.to_bytes())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Counts:
+        """Read a state from a file."""
+        try:
+            return cls.from_bytes(Path(path).expanduser().read_bytes())
+        except OSError as error:
+            raise DataSourceError(f"counts: cannot read {str(path)!r} ({error.strerror}); check the path") from None
+
+    def __repr__(self) -> str:
+        rejected = f", {self.rejected} rejected" if self.rejected else ""
+        return f"<counts of {self.n} reports{rejected}, {type(self.mechanism).__name__}>"

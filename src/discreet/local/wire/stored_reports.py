@@ -1,0 +1,119 @@
+"""Reports that are stored in a table: one packed report a row, in a column of bytes, on disk or on Spark.
+
+Every row group, file or partition gives its own counts, which are added up: whole numbers, so the order does not matter
+and a part that has to be read twice is counted once. A row that is no report of the mechanism is rejected, not refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet import engines
+from discreet.engines.passes.gather import gather, units_of
+from discreet.engines.tables.encode import Encoder
+from discreet.engines.tables.part import BATCH_SIZE, Part, Remote
+from discreet.errors import SchemaError
+from discreet.local import mechanism as _mechanism
+from discreet.local.wire.bits import Rows
+from discreet.local.wire.counts import Counts
+
+#: The column of reports, where a table has others.
+COLUMN = "report"
+
+
+def holds_table(reports: Any) -> bool:
+    """Tell whether reports are given as a path or as a table that knows its columns."""
+    return isinstance(reports, (str, Path, pa.Table, pa.RecordBatch, engines.Source)) or hasattr(reports, "columns")
+
+
+def count_stored(mechanism: _mechanism.Mechanism, data: Any) -> Counts:
+    """Count the reports in a table.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> m = dc.local.DirectResponse(epsilon=1, domain=3)
+    >>> reports = m.encode([0, 1, 1], rng=1)
+    >>> table = pa.table({"report": [row.tobytes() for row in reports.rows] + [None, b"no report"]})
+    >>> counts = count_stored(m, table)
+    >>> counts.counters["reports"].tolist(), counts.n, counts.rejected
+    ([2, 1, 0], 3, 2)
+    """
+    source = engines.open(data)
+    places = [[_place(part)] for part in source._parts]
+    if not isinstance(source._parts[0], Remote):
+        units = units_of(source._parts, places)
+        return gather(lambda: _Counting(mechanism.empty()), units, batch_size=BATCH_SIZE, progress=None)
+    total, facts = mechanism.empty(), mechanism.to_dict()
+    for state in source._parts[0].states(lambda batches: _partition(facts, batches), places[0]):
+        total += Counts.from_bytes(state)
+    return total
+
+
+class _Counting:
+    def __init__(self, counts: Counts) -> None:
+        self._counts = counts
+
+    def add(self, part: Part, pieces: list[Any]) -> None:
+        add_column(self._counts, pieces[0])
+
+    def result(self) -> Counts:
+        return self._counts
+
+
+def _partition(facts: dict[str, Any], batches: Iterator[pa.RecordBatch]) -> bytes:
+    """Count the reports of one partition, on an executor."""
+    counts = _mechanism.mechanism_from_dict(facts).empty()
+    for batch in batches:
+        add_column(counts, batch.column(0))
+    return counts.to_bytes()
+
+
+def add_column(counts: Counts, column: Any) -> None:
+    """Count a column of bytes; what has another length than a report, or is null, is rejected."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if not isinstance(column, pa.Array):
+        column = pa.array([v if isinstance(v, bytes) else None for v in column], pa.large_binary())
+    values = column.cast(pa.large_binary())
+    rows, odd = _rows(values, counts.mechanism.layout.size)
+    counts.add(rows)
+    counts.rejected += odd
+
+
+def _rows(values: pa.LargeBinaryArray, size: int) -> tuple[Rows, int]:
+    _, offsets, data = values.buffers()
+    ends = np.frombuffer(offsets, np.int64)[values.offset : values.offset + len(values) + 1] if len(values) else None
+    if ends is None:
+        return np.empty((0, size), np.uint8), 0
+    good = (np.diff(ends) == size) & ~values.is_null().to_numpy(zero_copy_only=False)
+    if not good.all():
+        kept = values.filter(pa.array(good))
+        return _rows(kept, size)[0], int(len(values) - good.sum())
+    body = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
+    return body[ends[0] : ends[-1]].reshape(len(values), size), 0
+
+
+def _place(part: Part) -> int:
+    names = part.names
+    if len(names) > 1 and names.count(COLUMN) != 1:
+        raise SchemaError(f"{part.label} has {len(names)} columns; keep the one of reports, or call it {COLUMN!r}")
+    place = names.index(COLUMN) if COLUMN in names else 0
+    part.check(place, _Bytes())
+    return place
+
+
+class _Bytes(Encoder):
+    """Stands where a declared column would: reports are bytes."""
+
+    def __init__(self) -> None:
+        pass
+
+    def check(self, kind: str, shown: object, where: str) -> None:
+        if kind not in ("text", "null"):
+            raise SchemaError(f"the column of reports of {where} has type {shown}; packed reports are bytes")

@@ -1,0 +1,343 @@
+"""What all perturbers of this room share: reading a table, categories by randomised response, the guarantee.
+
+A perturber is a transformer without state: `transform` draws fresh noise for every row, and every call is one more
+release about the same people. `fit` only checks the arguments.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from discreet import noise
+from discreet.core import checks
+from discreet.core.checks import Exact
+from discreet.core.domain import Box, Categorical, Date, Domain, FloatArray, Numeric
+from discreet.core.guarantee import Guarantee, Ledger
+from discreet.core.people import check_unit, released_columns, row_promise
+from discreet.engines.shuffled import Shuffler
+from discreet.engines.writer import RowWriter, WrittenTable, check_target
+from discreet.errors import DataSourceError, InvalidArgument, InvalidType
+from discreet.metric.rows import ROWS_AT_ONCE, chunks_of, like, open_rows, read_rows
+from discreet.metric.users.user_ledger import UserLedger, charge_rows
+
+PUBLIC_DOMAIN = "the declared bounds, categories and metric are public"
+ONE_REPORT = "every person is in one row, perturbed once; further rows and further calls about a person add up"
+ONE_CALL = "every row is perturbed once; further calls about a row add up"
+IN_ORDER = "rows come out in the order they went in: the order itself is not protected"
+#: What a file may be written in; the first by default.
+ORDERS = ("shuffled", "input")
+
+
+@dataclass(frozen=True)
+class Spending:
+    """What a perturber spends on the numeric columns, and how its guarantee words it."""
+
+    label: str
+    amount: Exact
+    neighbours: str
+    parameters: Mapping[str, Any]
+    assumptions: tuple[str, ...] = ()
+
+
+class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """The base of `NDLaplace` and of the mechanisms that are compared with it.
+
+    A subclass stores its arguments, among them ``domain``, ``category_epsilon`` and ``random_state``, and has:
+
+    - ``_numbers(box)``: the mechanism for numeric columns in that box, as an object with ``spending`` and
+      ``perturb(rows, stream)`` (rows in the columns' own units, NaN where missing; the same shape comes back).
+    """
+
+    #: "metric" or "local".
+    MODEL = "metric"
+
+    domain: Any
+    category_epsilon: Any
+    random_state: Any
+
+    @abstractmethod
+    def _numbers(self, box: Box) -> Any:
+        """Return the mechanism for the numeric columns."""
+
+    def fit(self, X: Any = None, y: Any = None) -> Perturber:
+        """Check the arguments; with a table, also its columns. No row is looked at.
+
+        Parameters
+        ----------
+        X : table, optional
+            Needed only if the domain is a pair of bounds.
+        y : ignored
+        """
+        domain = self._whole(X)
+        if domain is None:
+            if X is None:
+                raise InvalidType("domain", type(self.domain).__name__, "a Domain, or a table X with it", "fit(X)")
+            domain = open_rows(X, self._declared(X))[1]
+        assumed = self._about_rows(X)
+        domain = released_columns(domain)
+        self._set_guarantee(domain, *self._mechanisms(domain), assumed=assumed)
+        return self
+
+    def _declared(self, X: Any = None) -> Any:
+        """Return the domain as declared; a subclass may have one of its own where none was."""
+        return self.domain
+
+    def _whole(self, X: Any = None) -> Domain | None:
+        """Return the declared columns; None where a pair of bounds stands for any number of them, without roles."""
+        declared = self._declared(X)
+        if isinstance(declared, Mapping):
+            return Domain(declared)
+        return declared if isinstance(declared, Domain) else None
+
+    def _about_rows(self, X: Any, ledger: UserLedger | None = None) -> tuple[str, ...]:
+        """Say what a promise about rows assumes, and refuse one to a table of persons that nobody asked for.
+
+        With a ledger the promise is about users, whose rows are added up.
+        """
+        declared = self._whole(X)
+        if declared is None or ledger is not None:
+            return (ONE_REPORT if ledger is None else ledger.promise,)
+        check_unit(declared)
+        named = row_promise(declared)
+        return (*named, ONE_CALL) if named else (ONE_REPORT,)
+
+    def transform(self, X: Any, *, users: Any = None, ledger: UserLedger | None = None, period: Any = None) -> Any:
+        """Perturb every row of a table.
+
+        Parameters
+        ----------
+        X : array, data frame, table or path
+            The rows. Values beyond the bounds count as the nearest bound; a missing number counts as the middle of its
+            column, a missing category as one drawn at random. Columns with the role identifier or person are left out;
+            where there is a person, the domain must say ``unit="row"``, or a ledger add up the rows of each.
+            In an array dates are days since 1970-01-01; in other tables they come back as dates.
+        users : array, optional
+            Whom every row is about, for ``ledger``.
+        ledger : UserLedger, optional
+            Is charged for every row before anything is drawn.
+        period : str, optional
+            Which period it is, if the ledger has a limit for each.
+
+        Returns
+        -------
+        table
+            Of the kind of ``X`` (an Arrow table for a path), with the declared columns and as many rows, in the same
+            order: row i of the result is row i of ``X``, as scikit-learn expects. The guarantee says so, because where
+            a row stands may tell whose it is; shuffle rows that leave the house, or write them with `transform_file`.
+            Of a data frame no index is taken over.
+        """
+        assumed = self._about_rows(X, ledger)
+        rows, domain = read_rows(X, self._declared(X))
+        numbers, categories = self._mechanisms(domain)
+        stream = noise.generator(self.random_state)
+        self._set_guarantee(domain, numbers, categories, seeded=stream.seeded, assumed=assumed)
+        if ledger is not None or users is not None:
+            charge_rows(ledger, users, len(rows), self.guarantee_, period)
+        chunks = (rows[start : start + ROWS_AT_ONCE] for start in range(0, max(len(rows), 1), ROWS_AT_ONCE))
+        if isinstance(X, np.ndarray) and numbers is not None and not categories:
+            moved = np.empty_like(rows)
+            for i, chunk in enumerate(chunks):
+                moved[i * ROWS_AT_ONCE : i * ROWS_AT_ONCE + len(chunk)] = numbers.perturb(chunk, stream)
+            return moved
+        found = [self._perturbed(chunk, domain, numbers, categories, stream) for chunk in chunks]
+        columns = {name: np.concatenate([part[name] for part in found]) for name in domain.names}
+        return like(X, domain.names, columns)
+
+    def transform_file(
+        self,
+        X: Any,
+        target: str | Path,
+        *,
+        users: Any = None,
+        ledger: UserLedger | None = None,
+        period: Any = None,
+        order: str = "shuffled",
+    ) -> WrittenTable:
+        """Perturb every row and write the rows to a file as they come: tables larger than memory, and Spark frames.
+
+        The rows that `transform` gives with the same seed, in random order. One chunk of rows is in memory at a time.
+        Noise is drawn once, in this process; of a Spark frame rows are brought here a partition at a time. The file
+        appears when all rows are there, with its promise beside it as ``<name>.guarantee.json``.
+
+        Parameters
+        ----------
+        X : array, data frame, table or path
+            The rows, as in `transform`.
+        target : str or Path
+            The file: Parquet by its suffix (``.parquet``, ``.pq``), CSV otherwise.
+        users, ledger, period
+            As in `transform`. To charge the ledger first, rows are counted in a pass of their own.
+        order : {"shuffled", "input"}
+            A random order; or that of the input, row for row as `transform`, for a table that stays in the house: then
+            the guarantee says so. To shuffle more rows than fit into memory, every row gets a random number when it
+            comes and goes, perturbed, to one of 64 files by the first bits of it; these lie beside the target
+            meanwhile, only their owner can read them, and they are deleted. Then one file after the other is sorted by
+            the numbers. So the order of all rows is exactly uniform, as if all had been shuffled at once
+            (`discreet.noise.RowOrder`). For a seed it depends on the places of the rows, not on batches.
+
+        Returns
+        -------
+        WrittenTable
+            Where the rows are, how many, and their sealed promise.
+        """
+        assumed = self._about_rows(X, ledger)
+        source, domain = open_rows(X, self._declared(X))
+        numbers, categories = self._mechanisms(domain)
+        order = checks.choice("order", order, ORDERS)
+        check_target(target, promised=True, source=source)
+        stream = noise.generator(self.random_state)
+        self._set_guarantee(domain, numbers, categories, seeded=stream.seeded, assumed=assumed, order=order)
+        charged = None
+        if ledger is not None or users is not None:
+            first = domain.select([domain.names[0]])
+            charged = sum(len(columns[0]) for columns in source._batches(first))
+            charge_rows(ledger, users, charged, self.guarantee_, period)
+        with ExitStack() as stack:
+            out = stack.enter_context(RowWriter(target, self.guarantee_))
+            mixed = None
+            if order == "shuffled":
+                numbered = noise.RowOrder(noise.beside(self.random_state, stream))
+                mixed = stack.enter_context(Shuffler(Path(target).expanduser().parent, numbered))
+            for chunk in chunks_of(source, domain):
+                made = like(None, domain.names, self._perturbed(chunk, domain, numbers, categories, stream))
+                (out.write if mixed is None else mixed.add)(made)
+            if mixed is not None:
+                for table in mixed.tables():
+                    out.write(table)
+            if charged is not None and out.n_rows != charged:
+                raise DataSourceError(
+                    "data: the table changed while it was read, or gives other rows each time; write it out first"
+                )
+            return out.finish()
+
+    def _perturbed(
+        self, rows: FloatArray, domain: Domain, numbers: Any, categories: Mapping[str, Exact], stream: noise.Generator
+    ) -> dict[str, Any]:
+        """Draw the noise of a chunk of rows: of the numbers first, then of one column of categories after the other."""
+        columns: dict[str, Any] = {}
+        if numbers is not None:
+            chosen = [i for i, c in enumerate(domain) if isinstance(c, Numeric)]
+            own = rows if len(chosen) == len(domain) else np.ascontiguousarray(rows[:, chosen])
+            moved = numbers.perturb(own, stream)
+            columns.update({domain.names[i]: _values(moved[:, j], domain.columns[i]) for j, i in enumerate(chosen)})
+        for name, budget in categories.items():
+            column = domain.column(name)
+            assert isinstance(column, Categorical)
+            columns[name] = _respond(rows[:, domain.position(name)], column, budget, stream)
+        return columns
+
+    def _mechanisms(self, domain: Domain) -> tuple[Any, dict[str, Exact]]:
+        numeric = numeric_names(domain)
+        categorical = [c.name for c in domain if isinstance(c, Categorical)]
+        numbers = self._numbers(domain.select(numeric).bounds) if numeric else None
+        if not categorical:
+            return numbers, {}
+        given = self.category_epsilon
+        if given is None:
+            raise InvalidArgument(
+                "category_epsilon", None, f"a budget: column {categorical[0]!r} has categories, which have no distance",
+                "category_epsilon=1.0",
+            )  # fmt: skip
+        if isinstance(given, Mapping):
+            absent = [name for name in categorical if name not in given]
+            if absent:
+                raise InvalidArgument("category_epsilon", sorted(given), f"with a budget for column {absent[0]!r}")
+            return numbers, {name: checks.budget(f"category_epsilon[{name!r}]", given[name]) for name in categorical}
+        return numbers, dict.fromkeys(categorical, checks.budget("category_epsilon", given))
+
+    def _set_guarantee(
+        self,
+        domain: Domain,
+        numbers: Any,
+        categories: Mapping[str, Exact],
+        seeded: bool | None = None,
+        assumed: tuple[str, ...] = (ONE_REPORT,),
+        order: str = "input",
+    ) -> None:
+        amounts = ([numbers.spending.amount] if numbers is not None else []) + list(categories.values())
+        spent = Ledger(math.inf if math.inf in amounts else sum(amounts))
+        parameters: dict[str, Any] = {"mechanism": type(self).__name__}
+        neighbours, assumptions = [], [PUBLIC_DOMAIN, *assumed]
+        if numbers is not None:
+            spending: Spending = numbers.spending
+            spent.spend(spending.label, spending.amount)
+            neighbours.append(spending.neighbours)
+            parameters.update(spending.parameters)
+            assumptions += spending.assumptions
+        parameters["order"] = order
+        assumptions += [IN_ORDER] if order == "input" else []
+        for name, budget in categories.items():
+            spent.spend(f"category of {name!r}", budget)
+        if categories:
+            neighbours.append("any two categories in each of the others")
+            parameters["category_epsilon"] = {n: "inf" if b == math.inf else str(b) for n, b in categories.items()}
+        self.guarantee_ = Guarantee.from_ledger(
+            spent,
+            model=self.MODEL,  # type: ignore[arg-type]
+            unit="one row",
+            neighbours="two values of one row: " + ", and ".join(neighbours),
+            parameters=parameters,
+            domain=domain,
+            assumptions=tuple(assumptions),
+            seeded=noise.generator(self.random_state).seeded if seeded is None else seeded,
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True  # nothing is learned
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        tags.non_deterministic = True
+        return tags
+
+
+def _values(numbers: FloatArray, column: Any) -> Any:
+    """Return a column's numbers as what they stand for: dates to the day."""
+    if not isinstance(column, Date):
+        return numbers
+    return np.rint(numbers).astype(np.int64).astype("datetime64[D]")
+
+
+def checked_domain(perturber: Perturber) -> Domain:
+    """Return what a perturber releases of its domain, where that was declared whole."""
+    if isinstance(perturber.domain, (Domain, Mapping)):
+        whole = perturber.domain if isinstance(perturber.domain, Domain) else Domain(perturber.domain)
+        return released_columns(whole)
+    raise InvalidType("domain", type(perturber.domain).__name__, "a Domain with its columns", "Domain.box(0, [1, 1])")
+
+
+def numeric_names(domain: Domain) -> list[str]:
+    """Return the columns that are perturbed as numbers: dates are among them, in days."""
+    return [c.name for c in domain if isinstance(c, Numeric)]
+
+
+def numeric_box(perturber: Perturber) -> Box:
+    """Return the bounds of the numeric columns, where the domain was declared whole."""
+    domain = checked_domain(perturber)
+    return domain.select(numeric_names(domain)).bounds
+
+
+def _respond(codes: FloatArray, column: Categorical, budget: Exact, stream: noise.Generator) -> Any:
+    """Answer with a category by randomised response; codes are places on the column's axis, NaN where missing."""
+    k = len(column.categories)
+    names = np.array(column.categories, dtype=object if _mixed(column) else None)
+    if k < 2:
+        return np.repeat(names, len(codes))
+    anything = np.asarray(noise.below(k, size=len(codes), rng=stream))
+    own = np.where(np.isnan(codes), anything, np.nan_to_num(codes)).astype(np.int64)
+    epsilon: Any = budget
+    return names[noise.randomized_response(own, n_values=k, epsilon=epsilon, rng=stream)]
+
+
+def _mixed(column: Categorical) -> bool:
+    return len({type(c) for c in column.categories}) > 1 or isinstance(column.categories[0], str)

@@ -1,0 +1,1 @@
+"""Noise on points of a declared box."""

@@ -1,0 +1,324 @@
+"""n-dimensional Laplace noise: points within a distance look alike (Andrés and others 2013; metric privacy, 2013).
+
+Published code for three and more dimensions draws directions that are not uniform, and truncates by looking at the raw
+points. Here the direction is uniform in any number of dimensions, noise and points live on a public lattice, and what
+follows (`remap`) sees the noisy point only.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet import noise
+from discreet.core import checks
+from discreet.core.checks import Exact
+from discreet.core.domain import Box, FloatArray
+from discreet.errors import InvalidArgument
+from discreet.metric.perturber import Perturber, Spending, numeric_box, numeric_names
+from discreet.metric.points.lattice import (
+    OTHER_DISTANCES,
+    WITHIN_BOUNDS,
+    lattice_assumption,
+    rounding_of,
+    to_places,
+    to_rows,
+)
+from discreet.metric.points.law import IsotropicLaw
+from discreet.metric.points.resampling import resample
+from discreet.metric.points.scaling import Scaling, declared_scaling
+from discreet.metric.remap import maps as remaps
+from discreet.metric.remap.prior import Prior, read_prior
+from discreet.metric.rows import read_rows
+from discreet.noise.vector.isotropic import IsotropicNoise
+
+REMAPS = ("none", "clip", "grid", "bayes", "resample")
+#: Lattice steps in one standard deviation of a coordinate: rounding then adds nothing that could be seen.
+_FINENESS = 2**14
+#: Rounding to the default lattice moves two points apart by at most this part of the radius: noise grows by as little.
+_SLACK = 2**14
+#: Beyond so many steps from end to end a double no longer tells neighbouring lattice points apart.
+_MOST_STEPS = 2**50
+#: Noise of a larger scale in steps would be settled digit by digit in most rows, and end beyond the whole numbers.
+_LARGEST_SCALE = 2**40
+#: Rates beyond this, or below its inverse, would not fit into doubles.
+_LARGEST_RATE = Fraction(2) ** 400
+
+
+class NDLaplace(Perturber):
+    """Perturb points so that any two within ``radius`` of each other are indistinguishable at level ``epsilon``.
+
+    Parameters
+    ----------
+    epsilon : float
+        Level of indistinguishability at distance ``radius``. ``math.inf`` adds no noise.
+    radius : float
+        That distance, in the declared metric. The *rate*, ε per unit of distance, is epsilon/radius; that of the noise
+        is a little less, which makes up for rounding.
+    domain : Domain, mapping or (low, high)
+        The declared columns. Numeric ones are perturbed together, as a point; categorical ones need
+        ``category_epsilon``.
+    remap : {"none", "clip", "grid", "bayes", "resample"}
+        What happens to noisy points. "clip": moved into the box. "grid": to the nearest point of ``grid``. "bayes": to
+        the best guess given ``prior``. These see only the noisy point and cost nothing. "resample": noise is drawn
+        again until the point lies in the box; this looks at the raw point and costs twice the ε, which the guarantee
+        says.
+    scaling : {"box", "none"}, list or matrix
+        The metric; see `discreet.metric.Scaling`. By default every column is divided by its declared width.
+    grid : int or array, default 12
+        For "grid": points on every axis, or an array of public places (rows of the columns' own units).
+    prior : array, (array, weights), or synopsis
+        For "bayes": public places and weights, or a `discreet.Synopsis` (released with a budget of its own).
+    loss : {"squared", "euclidean"}
+        For "bayes": what the guess makes small.
+    category_epsilon : float or dict, optional
+        Budget of every categorical column, by randomised response.
+    step : float, optional
+        Distance of neighbouring lattice points. By default a power of 2: at most 1/16,384 of the noise along one axis,
+        and so small that rounding moves two points apart by at most 1/16,384 of the radius. A coarse step is paid for
+        with more noise.
+    random_state : None, int or Generator
+        None is secure; anything else marks the guarantee as seeded.
+
+    Attributes
+    ----------
+    guarantee_ : Guarantee
+        After `fit` or `transform`. Its ε is the level at distance ``radius``; its parameters name the rate, that of the
+        noise, how far apart rounding can move two points (``rounding``) and, for comparison with local privacy, the
+        level between the two farthest points of the box.
+
+    Privacy
+    -------
+    Neighbours: two values of one row, at distance D. A point is clamped to the box and rounded to a public lattice, a
+    function of that point alone. Isotropic Laplace noise, rounded to the lattice, is added: two lattice points at
+    distance p give every result with chances within e^(p · noise rate) of each other
+    (`discreet.noise.vector.isotropic`). Rounding moves two points apart by at most c, a little more than step·√n
+    (`discreet.metric.points.lattice`), and the noise rate is epsilon/(radius + c). Clamping moves no two points
+    apart, except where a matrix turns the box: D is then the distance of the clamped points. Cost: epsilon (D +
+    c)/(radius + c), which is epsilon at distance ``radius`` and at most in proportion beyond it; each category its
+    own ε. With "resample", P(z|x) is divided by the chance A(x) to end in the box, and A(x) <= e^(p · noise rate)
+    A(x'): the rate is at most doubled, and in one dimension it is.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> points = np.array([[0.2, 0.3], [0.8, 0.9], [0.5, 0.5]])
+    >>> mechanism = dc.metric.NDLaplace(epsilon=2, radius=0.1, domain=(0, 1), random_state=4)
+    >>> mechanism.transform(points).round(3).tolist()
+    [[0.224, 0.322], [0.851, 0.905], [0.49, 0.519]]
+    >>> mechanism.guarantee_.epsilon, mechanism.rate
+    (2.0, 20.0)
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        radius: float = 0.1,
+        domain: Any = None,
+        remap: str = "none",
+        *,
+        scaling: Any = "box",
+        grid: Any = 12,
+        prior: Any = None,
+        loss: str = "squared",
+        category_epsilon: Any = None,
+        step: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.radius = radius
+        self.domain = domain
+        self.remap = remap
+        self.scaling = scaling
+        self.grid = grid
+        self.prior = prior
+        self.loss = loss
+        self.category_epsilon = category_epsilon
+        self.step = step
+        self.random_state = random_state
+
+    @property
+    def rate(self) -> float:
+        """Promised ε per unit of distance, epsilon/radius. That of the noise is ``law.rate``, a little less."""
+        return float(self._rate())
+
+    @property
+    def law(self) -> IsotropicLaw:
+        """The law of the noise, in the declared metric; the domain must be declared with its columns."""
+        box = numeric_box(self)
+        return IsotropicLaw(len(box.lower), float(self._numbers(box).rate))
+
+    def scale(self, X: Any) -> FloatArray:
+        """Return the numeric columns of any table in the space in which distances are measured.
+
+        Of a released table too, whose points may lie outside the box: nothing is clamped.
+        """
+        rows, domain = read_rows(X, self.domain)
+        numeric = numeric_names(domain)
+        scaling = declared_scaling(self.scaling, domain.select(numeric).bounds)
+        return scaling.apply(rows[:, [domain.position(name) for name in numeric]])
+
+    def plot(self, point: Any = None, *, reports: int = 400, delta: float = 0.05) -> Any:
+        """Draw where reports of one place land, with the accuracy circle and the circle of indistinguishability.
+
+        Parameters
+        ----------
+        point : sequence of float, optional
+            A public place, in the order of the numeric columns; by default the middle of the box.
+        reports : int
+            Simulated reports.
+        delta : float
+            The accuracy circle leaves out this share of them.
+
+        Returns
+        -------
+        plotly.graph_objects.Figure
+            Of the first two numeric columns.
+        """
+        from discreet.metric.remap import plot as _plot
+
+        return _plot.draw(self, point, reports, delta)
+
+    def _rate(self) -> Exact:
+        level = checks.budget("epsilon", self.epsilon)
+        radius = checks.positive("radius", self.radius, fix="radius=0.1")
+        if level == math.inf:
+            return level
+        rate = Fraction(level) / radius
+        if not 1 / _LARGEST_RATE < rate < _LARGEST_RATE:
+            raise InvalidArgument("radius", self.radius, "of a size that compares with epsilon", "radius=0.1")
+        return rate
+
+    def _numbers(self, box: Box) -> PointNoise:
+        rate = self._rate()
+        scaling = declared_scaling(self.scaling, box)
+        method = checks.choice("remap", self.remap, REMAPS)
+        loss = checks.choice("loss", self.loss, ("squared", "euclidean"))
+        if method == "resample" and scaling.kind == "matrix":
+            raise InvalidArgument("remap", "resample", "another one: a matrix turns the box", 'remap="clip"')
+        step = _step(self.step, scaling, rate, float(self.radius))
+        rounding = rounding_of(step, scaling.dimension, scaling.diameter)
+        level = checks.budget("epsilon", self.epsilon)
+        if level != math.inf:
+            rate = Fraction(level) / (checks.positive("radius", self.radius) + rounding)
+        prior = read_prior(self.prior, box) if method == "bayes" else None
+        grid = _grid(self.grid, box) if method == "grid" else None
+        return PointNoise(level, float(self.radius), rate, rounding, scaling, step, method, grid, prior, loss)
+
+
+@dataclass(frozen=True)
+class PointNoise:
+    """The mechanism with all its arguments checked.
+
+    ``rate`` is that of the noise, ``rounding`` how far apart the lattice can move two points.
+    """
+
+    level: Exact
+    radius: float
+    rate: Exact
+    rounding: Fraction
+    scaling: Scaling
+    step: Fraction
+    remap: str
+    grid: int | FloatArray | None
+    prior: Prior | None
+    loss: str
+
+    @property
+    def spending(self) -> Spending:
+        """What it costs at distance ``radius``."""
+        n, rate = self.scaling.dimension, float(self.rate)
+        times = 2 if self.remap == "resample" else 1
+        rounding, diameter = float(self.rounding), self.scaling.diameter
+        parameters = {
+            "dimension": n,
+            "radius": self.radius,
+            "rate": float(self.level * times) / self.radius if rate < math.inf else "inf",
+            "noise_rate": rate if rate < math.inf else "inf",
+            "rounding": rounding,
+            "scaling": self.scaling.to_dict(),
+            "step": float(self.step),
+            "diameter": diameter,
+            "epsilon_at_diameter": rate * times * (diameter + rounding) if rate < math.inf else "inf",
+            "remap": self.remap,
+        }
+        assumptions = [lattice_assumption(f"{float(self.step):.3g}", rounding, self.radius, self.level)]
+        if self.scaling.kind == "matrix":
+            assumptions.append(WITHIN_BOUNDS)
+        if self.prior is not None:
+            parameters["prior"] = self.prior.describe()
+            assumptions.append("the prior is public, or was released with a budget of its own")
+        if self.remap == "resample":
+            assumptions.append("how long the drawing took is not seen: it depends on the point")
+        return Spending(
+            label=f"point, at distance {self.radius:g}",
+            amount=self.level * times,
+            neighbours=f"points at distance {self.radius:g} in the declared metric ({OTHER_DISTANCES})",
+            parameters=parameters,
+            assumptions=tuple(assumptions),
+        )
+
+    def perturb(self, rows: FloatArray, stream: noise.Generator) -> FloatArray:
+        """Add noise to rows in the columns' own units."""
+        step = float(self.step)
+        places = to_places(rows, self.scaling, step)
+        if self.rate != math.inf:
+            scale = 1 / (Fraction(self.rate) * self.step)
+            if self.remap == "resample":
+                places = resample(places, scale, [np.trunc(x / step) for x in self.scaling.corners], stream)
+            else:
+                IsotropicNoise.draw(places.shape[1], scale, stream).add(places)
+        if self.remap in ("none", "resample"):
+            return to_rows(places, self.scaling, step)
+        return self._remapped(np.multiply(places, step, dtype=np.float64))
+
+    def _remapped(self, points: FloatArray) -> FloatArray:
+        """Post-process: from here on nothing raw is in sight. Returns rows in the columns' own units."""
+        scaling, box = self.scaling, self.scaling.box
+        if self.remap == "bayes" and self.prior is not None:
+            if self.rate == math.inf:
+                return scaling.back(points)
+            known = replace(self.prior, places=scaling.apply(self.prior.places))
+            return scaling.back(remaps.bayes(points, float(self.rate), known, *scaling.corners, self.loss))
+        if self.remap == "clip":
+            return remaps.clip(scaling.back(points), box.lower, box.upper)
+        if isinstance(self.grid, int):
+            return remaps.to_grid(scaling.back(points), box.lower, box.upper, self.grid)
+        assert self.grid is not None
+        return np.asarray(self.grid[remaps.nearest_places(points, scaling.apply(self.grid))])
+
+
+def _step(given: Any, scaling: Scaling, rate: Exact, radius: float) -> Fraction:
+    if given is not None:
+        step = checks.positive("step", given, fix="step=0.001")
+    elif rate == math.inf:
+        step = Fraction(2) ** (math.floor(math.log2(scaling.diameter)) - 40)
+    else:
+        n = scaling.dimension
+        # Small beside the noise, so that rounding is not seen, and beside the radius, so that it costs little noise.
+        fine = min(math.sqrt(n + 1) / float(rate) / _FINENESS, radius / (_SLACK * math.sqrt(n)))
+        step = Fraction(2) ** math.floor(math.log2(fine))
+    if given is not None and rate != math.inf and rate * step * _LARGEST_SCALE < 1:
+        expected = f"at least {float(1 / (Fraction(rate) * _LARGEST_SCALE)):.3g}, a share of the noise's size"
+        raise InvalidArgument("step", given, expected, "step=None")
+    if scaling.diameter / float(step) > _MOST_STEPS:
+        name = "radius" if given is None else "step"
+        raise InvalidArgument(name, given or "a rate beyond double precision", "larger beside the box", f"{name}=0.1")
+    return step
+
+
+def _grid(given: Any, box: Box) -> int | FloatArray:
+    if np.ndim(given) == 0:
+        return checks.whole("grid", given, low=2, high=2**31)
+    try:
+        places = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        places = np.empty(0)
+    if places.ndim != 2 or places.shape[1] != len(box.lower) or not len(places) or not np.isfinite(places).all():
+        expected = f"a number of points an axis, or public places with {len(box.lower)} finite coordinates each"
+        raise InvalidArgument("grid", f"an array of shape {places.shape}", expected, "grid=12")
+    return places

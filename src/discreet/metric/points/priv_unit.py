@@ -1,0 +1,172 @@
+"""Directions, and points through them: PrivUnit (Bhowmick and others 2018; its best cap: Asi, Feldman, Talwar 2022)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet import noise
+from discreet.core import checks
+from discreet.core.checks import Exact
+from discreet.core.domain import Box, FloatArray
+from discreet.errors import InvalidArgument
+from discreet.metric.perturber import Perturber, Spending, numeric_box
+from discreet.metric.points.column_base import SMALLEST_EPSILON, clamped, local_epsilon
+from discreet.noise.stream.draw import IntArray
+from discreet.noise.vector.caps import CapLaw, cap_law, unit
+
+#: A direction is put on the whole numbers up to this, so it is known to nine digits.
+_FINENESS = 1 << 30
+
+
+class PrivUnit(Perturber):
+    """Report a direction that is likelier in a cap round the true one than elsewhere, right in the mean.
+
+    Among all mechanisms that promise ε between any two unit vectors and are right in the mean, PrivUnit with the best
+    cap has the least squared error (Asi, Feldman, Talwar 2022).
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget of a whole row's numbers, between any two rows. ``math.inf`` adds no noise.
+    domain : Domain, mapping or (low, high)
+        The declared columns. Categorical ones need ``category_epsilon``.
+    inputs : {"points", "directions"}
+        "points": a point of the box, scaled to t in [-1, 1]^d, is lifted to the unit vector (t, √(d - ‖t‖²))/√d in
+        d + 1 dimensions; the report's first d coordinates, scaled back, are right in the mean for every point of the
+        box. "directions": rows are unit vectors (others are scaled to length 1, in the columns' own units; a row of
+        zeros is given a random axis), and so are reports but for their length, 1/m.
+    category_epsilon : float or dict, optional
+        Budget of every categorical column, by randomised response; comes on top of ``epsilon``.
+    random_state : None, int or Generator
+        None is secure; anything else marks the guarantee as seeded.
+
+    Attributes
+    ----------
+    guarantee_ : Guarantee
+        After `fit` or `transform`; its model is "local". Its parameters name the cap and the coin.
+
+    Privacy
+    -------
+    Neighbours: any two values of one row. The direction is first rounded to a vector of whole numbers, a function of
+    the row alone. Then an exact coin decides whether the report lies in the cap round it, and the report is drawn from
+    one public law of vectors of whole numbers, given that it does, or does not. The coin is set for the smallest share
+    that any cap can have under that law, so the ratio is at most e^ε for any two directions; every comparison is
+    settled exactly (`discreet.noise.vector.caps`). Floating point only touches the row before and the report after.
+    How long a draw took says whether the report lies in the cap, and must not be seen. Cost: ε a row, and the
+    categories' own.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> mechanism = dc.metric.PrivUnit(epsilon=8, domain={"x": (0, 1), "y": (0, 10)}, random_state=1)
+    >>> mechanism.transform(np.array([[0.2, 3.0], [0.8, 9.0]])).round(2).tolist()
+    [[0.27, 1.97], [0.97, 8.14]]
+    >>> mechanism.guarantee_.epsilon, mechanism.guarantee_.model
+    (8.0, 'local')
+    >>> round(mechanism.law.error, 3)
+    0.076
+    """
+
+    MODEL = "local"
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        domain: Any = None,
+        inputs: str = "points",
+        *,
+        category_epsilon: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.domain = domain
+        self.inputs = inputs
+        self.category_epsilon = category_epsilon
+        self.random_state = random_state
+
+    @property
+    def law(self) -> CapLaw:
+        """The law of a direction's report; the domain must be declared with its columns."""
+        return self._numbers(numeric_box(self)).law
+
+    def _numbers(self, box: Box) -> DirectionReports:
+        epsilon = local_epsilon(self.epsilon)
+        inputs = checks.choice("inputs", self.inputs, ("points", "directions"))
+        if epsilon < 10 * SMALLEST_EPSILON:
+            least = f"at least {float(10 * SMALLEST_EPSILON):g}: below, the cap's share would have to be known better"
+            raise InvalidArgument("epsilon", self.epsilon, least, "epsilon=1.0")
+        if inputs == "directions" and len(box.lower) < 2:
+            raise InvalidArgument("inputs", inputs, "'points': one number has no direction", 'inputs="points"')
+        return DirectionReports(epsilon, box, inputs == "points")
+
+
+@dataclass(frozen=True)
+class DirectionReports:
+    """The mechanism with all its arguments checked."""
+
+    epsilon: Exact
+    box: Box
+    lifted: bool
+
+    @property
+    def law(self) -> CapLaw:
+        """The law of a direction's report."""
+        if self.epsilon == math.inf:
+            raise InvalidArgument("epsilon", math.inf, "finite: without noise there is no law", "epsilon=1.0")
+        return cap_law(Fraction(self.epsilon), len(self.box.lower) + int(self.lifted))
+
+    @property
+    def spending(self) -> Spending:
+        """What a row costs."""
+        parameters: dict[str, Any] = {
+            "dimension": len(self.box.lower),
+            "inputs": "points" if self.lifted else "directions",
+        }
+        if self.epsilon != math.inf:
+            law = self.law
+            parameters |= {"cap_cosine": float(law.gamma), "cap_share": law.share, "cap_chance": law.chance}
+        return Spending(
+            label="one direction",
+            amount=self.epsilon,
+            neighbours="any two values of every number",
+            parameters=parameters,
+            assumptions=("how long the drawing took is not seen: it depends on the report's coin",),
+        )
+
+    def perturb(self, rows: FloatArray, stream: noise.Generator) -> FloatArray:
+        """Report on rows in the columns' own units."""
+        inside = clamped(rows, self.box)
+        if self.lifted:
+            if self.epsilon == math.inf:
+                return inside
+            half, d = self.box.widths / 2, rows.shape[1]
+            middle = self.box.lower + half
+            law, directions = self.law, self._lift((inside - middle) / half)
+            return np.asarray(middle + unit(law.draw(directions, stream))[:, :d] * (half * (math.sqrt(d) / law.shrink)))
+        directions = self._snap(inside, stream)
+        if self.epsilon == math.inf:
+            return unit(directions)
+        return unit(self.law.draw(directions, stream)) / self.law.shrink
+
+    def _lift(self, t: FloatArray) -> IntArray:
+        n, d = t.shape
+        up = np.empty((n, d + 1))
+        up[:, :d] = t / math.sqrt(d)
+        up[:, d] = np.sqrt(np.maximum(1 - np.einsum("ij,ij->i", up[:, :d], up[:, :d]), 0))
+        return np.asarray(np.rint(up * _FINENESS), np.int64)
+
+    def _snap(self, rows: FloatArray, stream: noise.Generator) -> IntArray:
+        """Scale rows so that their largest coordinate is the lattice's; a row of zeros gets an axis at random."""
+        n, d = rows.shape
+        axes = noise.below(2 * d, size=n, rng=stream)
+        largest = np.abs(rows).max(axis=1, initial=0.0)
+        some = largest > 0
+        scaled = np.zeros((n, d))
+        scaled[some] = rows[some] / largest[some, None]
+        scaled[~some, axes[~some] // 2] = 1 - 2 * (axes[~some] % 2)
+        return np.asarray(np.rint(scaled * _FINENESS), np.int64)

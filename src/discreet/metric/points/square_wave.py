@@ -1,0 +1,86 @@
+"""Numbers reported one by one within reach of the truth: the square wave (Li and others 2020)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from discreet.core import checks
+from discreet.core.domain import Box
+from discreet.errors import InvalidType
+from discreet.metric.points.column_base import ColumnReports, Columnwise, ReportLaw
+from discreet.noise.reports.square_wave import SquareWaveLaw
+
+
+class SquareWave(Columnwise):
+    """Report every number as a bucket, e^(ε/k) times as likely within reach of its own bucket as elsewhere.
+
+    Made for distributions: the report tells most about where a number lies, but its mean is drawn to the middle. With
+    ``debias`` it is right, as a mean of buckets.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget of a whole row's numbers, between any two rows. ``math.inf`` adds no noise.
+    domain : Domain, mapping or (low, high)
+        The declared columns. Categorical ones need ``category_epsilon``.
+    attributes : {"all", "sample"}
+        "all": every one of d numbers is reported, with ε/d. "sample": k = max(1, min(d, ⌊ε/2.5⌋)) numbers, drawn anew
+        for every row, with ε/k; of the others nothing is said: NaN (with ``debias``: as in `Piecewise`).
+    buckets : int
+        Equal buckets that a column's range is cut into.
+    debias : bool
+        Whether to stretch reports about the middle until their mean is that of the buckets.
+    category_epsilon : float or dict, optional
+        Budget of every categorical column, by randomised response; comes on top of ``epsilon``.
+    random_state : None, int or Generator
+        None is secure; anything else marks the guarantee as seeded.
+
+    Attributes
+    ----------
+    guarantee_ : Guarantee
+        After `fit` or `transform`; its model is "local".
+
+    Privacy
+    -------
+    Neighbours: any two values of one row. Given its bucket, every report has chance Q or e^(ε/k) Q, exactly; k reports
+    are within e^ε. Which numbers are reported does not depend on the row. Cost: ε a row, and the categories' own.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> import numpy as np
+    >>> mechanism = dc.metric.SquareWave(epsilon=8, domain={"x": (0, 1), "y": (0, 10)}, random_state=1)
+    >>> mechanism.transform(np.array([[0.2, 3.0], [0.8, 9.0]])).round(2).tolist()
+    [[0.18, 3.12], [0.82, 8.86]]
+    >>> mechanism.guarantee_.epsilon, mechanism.guarantee_.parameters["epsilon_each"]
+    (8.0, '4')
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        domain: Any = None,
+        attributes: str = "all",
+        *,
+        buckets: int = 1024,
+        debias: bool = False,
+        category_epsilon: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.domain = domain
+        self.attributes = attributes
+        self.buckets = buckets
+        self.debias = debias
+        self.category_epsilon = category_epsilon
+        self.random_state = random_state
+
+    def _law(self, epsilon: Fraction) -> ReportLaw:
+        if not isinstance(self.debias, bool):
+            raise InvalidType("debias", self.debias, "True or False", "debias=False")
+        return SquareWaveLaw(epsilon, checks.whole("buckets", self.buckets, low=2, high=2**20), self.debias)
+
+    def _numbers(self, box: Box) -> ColumnReports:
+        reports = super()._numbers(box)
+        return ColumnReports(reports.epsilon, box, reports.attributes, reports.make, self.debias)

@@ -1,0 +1,244 @@
+"""What may be done to perturbed points: functions of the points, the public law and public knowledge, nothing else.
+
+None of them has an argument through which a raw row could come in, so they cost nothing. Points are rows of the scaled
+space. (Resampling is none of these: it looks at the raw point again, and costs; see `discreet.metric.NDLaplace`.)
+"""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from scipy.spatial import cKDTree
+from scipy.special import gammaincinv, ndtri
+
+from discreet.core.domain import FloatArray
+from discreet.core.jit import jit
+from discreet.metric.points.law import IsotropicLaw
+from discreet.metric.remap.density import Density, density_at, fit_density
+from discreet.metric.remap.prior import Prior
+from discreet.noise.stream.even import even_points
+
+#: Candidates of the Bayes remap: round the noisy point, and from the prior.
+_NEAR, _FROM_PRIOR = 1024, 512
+#: Places that a prior is joined to where all of them are tried.
+_MOST_PLACES = 4096
+#: Points that one thread takes at a time.
+_AT_ONCE = 1024
+
+
+def clip(points: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Move points into a public box.
+
+    Examples
+    --------
+    >>> clip(np.array([[-0.5, 0.3]]), np.zeros(2), np.ones(2)).tolist()
+    [[0.0, 0.3]]
+    """
+    return np.asarray(np.clip(points, low, high))
+
+
+def to_grid(points: FloatArray, low: FloatArray, high: FloatArray, per_axis: int) -> FloatArray:
+    """Move points to the nearest of ``per_axis`` equally spaced values on every axis; a product grid needs no tree.
+
+    Examples
+    --------
+    >>> to_grid(np.array([[0.3, 2.0]]), np.zeros(2), np.ones(2), 5).tolist()
+    [[0.25, 1.0]]
+    """
+    steps = (high - low) / (per_axis - 1)
+    return np.asarray(low + np.clip(np.rint((points - low) / steps), 0, per_axis - 1) * steps)
+
+
+def to_nearest(points: FloatArray, places: FloatArray) -> FloatArray:
+    """Move points to the nearest of some public places, such as stations.
+
+    Examples
+    --------
+    >>> to_nearest(np.array([[0.2], [0.9]]), np.array([[0.0], [1.0]])).tolist()
+    [[0.0], [1.0]]
+    """
+    return np.asarray(places[nearest_places(points, places)])
+
+
+def nearest_places(points: FloatArray, places: FloatArray) -> Any:
+    """Return, for every point, the number of the nearest place."""
+    return cKDTree(places).query(points)[1]
+
+
+def bayes(
+    points: FloatArray, rate: float, prior: Prior, low: FloatArray, high: FloatArray, loss: str = "squared"
+) -> FloatArray:
+    """Move every point to the best guess of where it came from, given public knowledge of where points lie.
+
+    The chance that a point z comes from x is proportional to p(x) e^(-rate ‖z - x‖) (Chatzikokolakis, Elsalamouny,
+    Palamidessi 2017), p the prior's density (`discreet.metric.remap.density`). The guess is the mean of that law for
+    squared loss, its geometric median for Euclidean loss (Weiszfeld's iteration, from the mean). Both are taken over
+    candidates of two kinds, weighted so that together they stand for the law: some round z, drawn from the noise, and
+    some drawn from the prior (multiple importance sampling, Veach and Guibas 1995). The draws are public constants.
+    Where the prior is flat, a point stays where it is.
+
+    Parameters
+    ----------
+    points : ndarray
+        Perturbed points.
+    rate : float
+        Of the noise they carry.
+    prior : Prior
+        Public places and their weights, in the same space. Never the raw rows.
+    low, high : ndarray
+        A box that holds all places.
+    loss : {"squared", "euclidean"}
+        What to make small.
+
+    Examples
+    --------
+    >>> from discreet.metric.remap.prior import Prior
+    >>> public = Prior(np.repeat([[0.0], [1.0]], 50, axis=0), np.ones(100), "two places")
+    >>> bayes(np.array([[0.3]]), 20.0, public, np.zeros(1), np.ones(1)).round(1).tolist()
+    [[0.0]]
+    """
+    d = points.shape[1]
+    density = fit_density(prior.places, prior.weights, low, high, 0.5 / rate)
+    offsets = _offsets(d) / rate
+    law = IsotropicLaw(d, rate)
+    own = _prior_draws(prior, low, high, density)
+    out = np.empty_like(points)
+    arrays: Any = density.arrays
+    rounds = 40 if loss == "euclidean" else 0
+    fixed: Any = (
+        offsets,
+        law.log_density(offsets),
+        own,
+        density.log_at(own),
+        law.rate,
+        float(law.log_density(np.zeros(d))),
+    )
+
+    kernel: Any = _bayes
+
+    def work(start: int) -> None:
+        part = slice(start, start + _AT_ONCE)
+        kernel(np.ascontiguousarray(points[part]), *fixed, *arrays, rounds, out[part])
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(work, range(0, len(points), _AT_ONCE)))
+    lost = np.isnan(out).any(axis=1)  # no candidate was possible
+    out[lost] = clip(points[lost], low, high)
+    return out
+
+
+def gathered(prior: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Join prior points that share a cell of a grid, the finest that leaves few enough; places are weighted means.
+
+    Examples
+    --------
+    >>> gathered(np.array([[0.0], [1.0]]), np.array([1.0, 0.0]))
+    (array([[0.]]), array([1.]))
+    """
+    kept = weights > 0
+    prior, weights = prior[kept], weights[kept]
+    low, width = prior.min(axis=0), np.ptp(prior, axis=0)
+    unit = np.where(width > 0, width, 1.0)
+    levels = 1 << 20
+    while len(prior) > _MOST_PLACES and levels >= 1:
+        cells = np.minimum((prior - low) / unit * levels, levels - 1).astype(np.int64)
+        own = np.unique(cells, axis=0, return_inverse=True)[1].ravel()
+        if own.max() < _MOST_PLACES:
+            mass = np.asarray(np.bincount(own, weights), np.float64)
+            sums = np.stack([np.bincount(own, weights * x) for x in prior.T], axis=1)
+            return sums / mass[:, None], mass
+        levels //= 2
+    return prior, weights
+
+
+@lru_cache(maxsize=16)
+def _offsets(d: int) -> FloatArray:
+    """Return offsets that follow the noise at rate 1, evenly spread and in opposite pairs, so that they balance."""
+    half = _NEAR // 2
+    uniform = even_points(half, d + 1, 7)
+    normals = ndtri(np.clip(uniform[:, 1:], 1e-9, 1 - 1e-9))
+    lengths = gammaincinv(d, np.clip(uniform[:, 0], 1e-9, 1 - 1e-9))
+    one_side = normals / np.linalg.norm(normals, axis=1, keepdims=True) * lengths[:, None]
+    return np.concatenate([one_side, -one_side])
+
+
+def _prior_draws(prior: Prior, low: FloatArray, high: FloatArray, density: Density) -> FloatArray:
+    """Draw candidates that follow the prior's density: a level, a point of the prior, a place in the point's cell."""
+    d = len(low)
+    uniform = even_points(_FROM_PRIOR, d + 2, 8)
+    chosen = np.searchsorted(np.cumsum(prior.weights) / prior.weights.sum(), uniform[:, 0], side="right")
+    places = np.clip(prior.places[np.minimum(chosen, len(prior.places) - 1)], low, high)
+    level = np.searchsorted(np.cumsum(density.theta), uniform[:, 1], side="right")
+    cells = 2.0 ** np.minimum(level, len(density.theta) - 1)[:, None]
+    cell = np.minimum(np.floor((places - low) / (high - low) * cells), cells - 1)
+    return np.asarray(low + (cell + uniform[:, 2:]) / cells * (high - low))
+
+
+@jit
+def _bayes(
+    points: Any, offsets: Any, log_noise: Any, own: Any, log_prior: Any, rate: float, log_front: float, low: Any,
+    width: Any, tables: Any, shares: Any, rounds: int, out: Any,
+) -> None:  # fmt: skip  # pragma: no cover
+    n, d = points.shape
+    near, far = offsets.shape[0], own.shape[0]
+    m = near + far
+    log_volume = np.log(width).sum()
+    places, score = np.empty((m, d)), np.empty(m)
+    guess, moved = np.empty(d), np.empty(d)
+    for i in range(n):
+        best = -np.inf
+        for j in range(m):
+            if j < near:
+                for c in range(d):
+                    places[j, c] = points[i, c] + offsets[j, c]
+                found = density_at(places[j], low, width, tables, shares)
+                log_p = math.log(found) - log_volume if found > 0 else -np.inf
+                log_f = log_noise[j]
+            else:
+                s = 0.0
+                for c in range(d):
+                    places[j, c] = own[j - near, c]
+                    s += (points[i, c] - places[j, c]) ** 2
+                log_p = log_prior[j - near]
+                log_f = log_front - rate * math.sqrt(s)
+            # p f/(near f + far p), each candidate's weight under the mixture of both ways to draw it.
+            a, b = math.log(near) - log_p, math.log(far) - log_f
+            top = max(a, b)
+            score[j] = -np.inf if top == np.inf else -(top + math.log1p(math.exp(min(a, b) - top)))
+            best = max(best, score[j])
+        if best == -np.inf:
+            out[i] = np.nan
+            continue
+        total = 0.0
+        guess[:] = 0.0
+        for j in range(m):
+            score[j] = math.exp(score[j] - best)
+            total += score[j]
+            for c in range(d):
+                guess[c] += score[j] * places[j, c]
+        guess /= total
+        for _ in range(rounds):
+            pull = 0.0
+            moved[:] = 0.0
+            for j in range(m):
+                if score[j] < 1e-9:
+                    continue
+                s = 1e-18
+                for c in range(d):
+                    s += (guess[c] - places[j, c]) ** 2
+                w = score[j] / math.sqrt(s)
+                pull += w
+                for c in range(d):
+                    moved[c] += w * places[j, c]
+            change = 0.0
+            for c in range(d):
+                moved[c] /= pull
+                change += (moved[c] - guess[c]) ** 2
+                guess[c] = moved[c]
+            if change * rate * rate < 1e-8:
+                break
+        out[i] = guess

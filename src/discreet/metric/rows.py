@@ -1,0 +1,129 @@
+"""Rows in, rows out: the coordinates of any table, and a table of the same kind from new values.
+
+In the metric model every row is perturbed by itself, as if by the person it is about, so rows stay rows and their
+number is no secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet import engines
+from discreet.core.domain import Domain, FloatArray, as_domain, category_text
+from discreet.core.people import released_columns
+from discreet.errors import InvalidArgument
+
+#: Rows that get their noise together. A seeded run depends on it: noise is drawn chunk by chunk, in this size, whether
+#: the rows are in memory, in a file or in a Spark frame.
+ROWS_AT_ONCE = 1 << 17
+
+
+def read_rows(X: Any, domain: Any) -> tuple[FloatArray, Domain]:
+    """Read the coordinates of all rows (rows by columns; NaN where missing) and the domain they lie in.
+
+    That domain has the declared columns but for those that say whose row it is: no noise makes them fit to be
+    published, so they are not even read.
+
+    Examples
+    --------
+    >>> rows, domain = read_rows(pa.table({"a": [1.0, None], "b": [5, 6]}), {"b": (0, 10), "a": (0, 1)})
+    >>> rows.tolist(), domain.names
+    ([[5.0, 1.0], [6.0, nan]], ('b', 'a'))
+    """
+    if isinstance(X, (list, tuple)) and not (X and isinstance(X[0], (str, Path))):
+        X = rows_of(X)
+    source, kept = open_rows(X, domain)
+    if isinstance(X, np.ndarray) and X.dtype == np.float64 and all(c.kind == "numeric" for c in kept):
+        table = X[:, None] if X.ndim == 1 else X
+        if len(kept) < table.shape[1]:
+            table = table[:, [source.names.index(name) for name in kept.names]]
+        return np.ascontiguousarray(table), kept
+    blocks = [np.stack(batch, axis=1) for batch in source._batches(kept)]
+    rows = np.concatenate(blocks) if blocks else np.empty((0, len(kept)))
+    return np.ascontiguousarray(rows), kept
+
+
+def open_rows(X: Any, domain: Any) -> tuple[engines.Source, Domain]:
+    """Open a table to read its rows bit by bit, and say in which domain they lie; see `read_rows`."""
+    if isinstance(X, (list, tuple)) and not (X and isinstance(X[0], (str, Path))):
+        X = rows_of(X)
+    source = engines.open(X)
+    declared = as_domain(domain, source.names)
+    kept = released_columns(declared)
+    # By name only the released columns are looked for; by place the others have to be counted in.
+    return engines.open(source, kept if source.named and declared.named else declared), kept
+
+
+def chunks_of(source: engines.Source, domain: Domain) -> Iterator[FloatArray]:
+    """Yield `ROWS_AT_ONCE` rows at a time, however the source divides them; a table without rows is one empty chunk.
+
+    Examples
+    --------
+    >>> source, domain = open_rows(pa.table({"a": [1.0, None]}), {"a": (0, 10)})
+    >>> [chunk.tolist() for chunk in chunks_of(source, domain)]
+    [[[1.0], [nan]]]
+    """
+    chunk, filled, full = np.empty((ROWS_AT_ONCE, len(domain))), 0, False
+    for columns in source._batches(domain):
+        start, n = 0, len(columns[0])
+        while start < n:
+            stop = min(n, start + ROWS_AT_ONCE - filled)
+            for j, column in enumerate(columns):
+                chunk[filled : filled + stop - start, j] = column[start:stop]
+            filled += stop - start
+            start = stop
+            if filled == ROWS_AT_ONCE:
+                yield chunk
+                chunk, filled, full = np.empty_like(chunk), 0, True
+    if filled or not full:
+        yield chunk[:filled]
+
+
+def rows_of(X: Sequence[Any]) -> Any:
+    """Return a list of rows as an array; what is wrong with it is said without a word of a row."""
+    try:
+        return np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        pass  # text among the numbers
+    try:
+        rows = np.array(X, dtype=object)
+    except ValueError:
+        rows = np.empty(0, object)
+    if rows.ndim != 2:
+        raise InvalidArgument("X", f"a {type(X).__name__}", "rows of one length, each a sequence of values", "X=array")
+    return rows
+
+
+def like(X: Any, names: Sequence[str], values: Mapping[str, Any]) -> Any:
+    """Return new columns as a table of the kind of ``X``; what came from a file becomes an Arrow table.
+
+    Nothing else of ``X`` is taken over: no index, no other column, no metadata.
+
+    Examples
+    --------
+    >>> like(np.zeros((2, 1)), ["x0"], {"x0": np.array([1.0, 2.0])}).tolist()
+    [[1.0], [2.0]]
+    """
+    columns = {name: values[name] for name in names}
+    library = type(X).__module__.partition(".")[0]
+    if isinstance(X, (np.ndarray, list, tuple)) and not (len(X) and isinstance(X[0], (str, Path))):
+        numeric = all(column.dtype.kind == "f" for column in columns.values())
+        return np.column_stack([c if numeric else c.astype(object) for c in columns.values()])
+    if library == "pandas":
+        return type(X)(columns)  # rows are numbered anew: an index is not declared, and may hold names or raw values
+    if library == "polars":
+        frame = X.collect() if hasattr(X, "collect") else X
+        return type(frame)(columns)
+    return pa.table({name: _arrow(column) for name, column in columns.items()})
+
+
+def _arrow(column: Any) -> pa.Array:
+    """Return a column with a type of its own, also where there are no rows or categories are of several kinds."""
+    if column.dtype.kind != "O":
+        return pa.array(column)
+    return pa.array([category_text(value) for value in column], pa.string())

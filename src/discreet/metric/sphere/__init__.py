@@ -1,0 +1,1 @@
+"""Noise on places of the globe."""

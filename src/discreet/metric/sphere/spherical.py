@@ -1,0 +1,356 @@
+"""Laplace noise on the globe: places within so many metres of each other look alike.
+
+The planar Laplace mechanism of Andrés and others (2013) adds metres to degrees by a flat map, which is wrong at large
+scales, near the poles and across the date line. Here the noise lives on the sphere itself, where the promise holds for
+every two places.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet import noise
+from discreet.core import checks
+from discreet.core.checks import Exact
+from discreet.core.domain import Box, Domain, FloatArray
+from discreet.errors import InvalidArgument, SchemaError
+from discreet.metric.perturber import Perturber, Spending, numeric_names
+from discreet.metric.points.lattice import OTHER_DISTANCES, WITHIN_BOUNDS, lattice_assumption
+from discreet.metric.remap.prior import Prior, read_prior
+from discreet.metric.sphere import globe
+from discreet.noise.vector.spherical import SphericalNoise
+
+REMAPS = ("none", "grid", "bayes")
+WORLD = ((-90.0, 90.0), (-180.0, 180.0))
+_LATITUDES, _LONGITUDES = ("latitude", "lat"), ("longitude", "lon", "lng", "long")
+#: The radius as an exact number: it is part of the rate.
+_EARTH = Fraction("6371008.8")
+_FINENESS = 2**14
+#: Rounding to the default lattice moves two places apart by at most this part of the radius, if a step can be so fine.
+_SLACK = 2**10
+#: Steps of 10^-3 to 10^-11 degrees, 100 m to a micrometre, are chosen by default; finer ones are refused.
+_DIGITS = (3, 11)
+#: Below this rate·radius of the earth the noise would cover the globe evenly, and most tries would be in vain.
+_LEAST = Fraction(1, 4)
+
+
+class SphericalLaplace(Perturber):
+    """Perturb places on the globe so that any two within ``radius`` metres are indistinguishable at level ``epsilon``.
+
+    Parameters
+    ----------
+    epsilon : float
+        Level of indistinguishability at distance ``radius``. ``math.inf`` adds no noise.
+    radius : float
+        That distance in metres, along the great circle on a sphere of radius 6,371,008.8 m.
+    domain : Domain, mapping or (low, high), optional
+        The declared columns: latitude and longitude in degrees, within [-90, 90] and [-180, 180], and categorical ones
+        (``category_epsilon``). By default the whole world.
+    remap : {"none", "grid", "bayes"}
+        What happens to noisy places. "grid": to the nearest value of ``grid``. "bayes": to the best guess given
+        ``prior``. They see the noisy place only and cost nothing.
+    latitude, longitude : str, optional
+        Names of the columns; by default "latitude" or "lat", "longitude", "lon", "lng" or "long". Columns without names
+        are taken in that order.
+    grid : int or array, default 12
+        For "grid": values on every axis of the declared box, or public places (latitude, longitude).
+    prior : array, (array, weights), or synopsis
+        For "bayes": public places and weights, columns as in the domain.
+    category_epsilon : float or dict, optional
+        Budget of every categorical column, by randomised response.
+    step : float, optional
+        Distance of neighbouring lattice points in degrees; 90 must be a multiple of it. By default the power of ten at
+        or below 1/16,384 of the noise along one axis, and so small that rounding moves two places apart by at most
+        1/1024 of the radius; from 10^-11 to 0.001. A coarse step is paid for with more noise.
+    random_state : None, int or Generator
+        None is secure; anything else marks the guarantee as seeded.
+
+    Attributes
+    ----------
+    guarantee_ : Guarantee
+        After `fit` or `transform`.
+
+    Privacy
+    -------
+    Neighbours: two places of one row, at great-circle distance D. A place is put into the declared box and rounded to a
+    public lattice of latitudes and longitudes, a function of that place alone. The noisy place has density proportional
+    to e^(-rate·distance) on the sphere, with one constant for all places, and is rounded to the lattice: two lattice
+    places at distance p give every result with chances within e^(p · noise rate) of each other, exactly
+    (`discreet.noise.vector.spherical`). Rounding moves two places apart by at most c, a little more than √2 steps
+    (`discreet.metric.sphere.globe.rounding_of`), and the noise rate is epsilon/(radius + c). Moving places into a box
+    that is not the whole world may move them by more, across the date line or near a pole: D is then the distance in
+    the box. Cost: epsilon (D + c)/(radius + c), which is epsilon at distance ``radius``, at most in proportion beyond
+    it.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> towns = np.array([[48.8583, 2.2945], [-16.8, 179.99], [89.999, 0.0]])
+    >>> mechanism = dc.metric.SphericalLaplace(epsilon=1.4, radius=200, random_state=4)
+    >>> mechanism.transform(towns).round(4).tolist()
+    [[48.8603, 2.2982], [-16.7983, 179.9956], [89.9972, -5.5584]]
+    >>> mechanism.guarantee_.epsilon, round(mechanism.expected_error)
+    (1.4, 286)
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        radius: float = 200.0,
+        domain: Any = None,
+        remap: str = "none",
+        *,
+        latitude: str | None = None,
+        longitude: str | None = None,
+        grid: Any = 12,
+        prior: Any = None,
+        category_epsilon: Any = None,
+        step: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.radius = radius
+        self.domain = domain
+        self.remap = remap
+        self.latitude = latitude
+        self.longitude = longitude
+        self.grid = grid
+        self.prior = prior
+        self.category_epsilon = category_epsilon
+        self.step = step
+        self.random_state = random_state
+
+    @property
+    def rate(self) -> float:
+        """Promised ε per metre, epsilon/radius; that of the noise is a little less, which makes up for rounding."""
+        return float(self._rate())
+
+    @property
+    def expected_error(self) -> float:
+        """Mean distance in metres between a place and its noisy one; 2/rate but for the curve of the earth."""
+        rate = self._noise()[0]
+        if rate == math.inf:
+            return 0.0
+        a = float(rate * _EARTH)
+        fall = math.exp(-a * math.pi)
+        return globe.EARTH * (2 * a / (1 + a * a) + math.pi * fall / (1 + fall))
+
+    def _rate(self) -> Exact:
+        level = checks.budget("epsilon", self.epsilon)
+        radius = checks.positive("radius", self.radius, fix="radius=200")
+        if level == math.inf:
+            return math.inf
+        rate = Fraction(level) / radius
+        if rate * _EARTH < _LEAST:
+            most = float(level * _EARTH / _LEAST)
+            raise InvalidArgument("radius", self.radius, f"at most {most:,.0f} metres at this epsilon", "radius=200")
+        return rate
+
+    def _noise(self) -> tuple[Exact, int, Fraction]:
+        """Return the noise's ε per metre, the lattice steps in 90 degrees, and how far these move two places apart."""
+        rate = self._rate()
+        quarter = _quarter(self.step, rate, float(self.radius))
+        rounding = globe.rounding_of(quarter)
+        if rate == math.inf:
+            return rate, quarter, rounding
+        rate = Fraction(checks.budget("epsilon", self.epsilon)) / (checks.positive("radius", self.radius) + rounding)
+        if rate * _EARTH < _LEAST:
+            expected = f"finer at this radius: noise that hides {float(rounding):,.0f} metres more covers the globe"
+            raise InvalidArgument("step", self.step, expected, "step=None")
+        return rate, quarter, rounding
+
+    def _declared(self, X: Any = None) -> Any:
+        """Return the domain, the whole world if none was given."""
+        if self.domain is not None:
+            return self.domain
+        if isinstance(X, (np.ndarray, list, tuple)) and self.latitude is None and self.longitude is None:
+            low, high = zip(*WORLD, strict=True)
+            return Domain.box(low, high)
+        names = (self.latitude or _LATITUDES[0], self.longitude or _LONGITUDES[0])
+        return Domain(dict(zip(names, WORLD, strict=True)))
+
+    def _mechanisms(self, domain: Domain) -> tuple[Any, dict[str, Exact]]:
+        columns = self._columns(domain)
+        numbers, categories = super()._mechanisms(domain)
+        return replace(numbers, turned=columns[0] > columns[1]), categories
+
+    def _columns(self, domain: Domain) -> tuple[int, int]:
+        """Find latitude and longitude among the declared columns, and check their bounds."""
+        numeric = numeric_names(domain)
+        if domain.named:
+            names = [
+                self._column("latitude", self.latitude, _LATITUDES, numeric),
+                self._column("longitude", self.longitude, _LONGITUDES, numeric),
+            ]
+        else:
+            names = numeric[:2]
+        if len(numeric) != 2 or len(set(names)) != 2:
+            raise SchemaError(
+                f"a place has two numeric columns, latitude and longitude, but {len(numeric)} are declared: "
+                f"{', '.join(map(repr, numeric[:20]))}; perturb the others by NDLaplace, with a budget of its own"
+            )
+        for name, what, (low, high) in zip(names, ("latitude", "longitude"), WORLD, strict=True):
+            column = domain.column(name)
+            if column.low < low or column.high > high:
+                raise InvalidArgument(
+                    f"bounds of column {name!r}", (column.low, column.high),
+                    f"within [{low:g}, {high:g}]: it is a {what} in degrees", f"({low:g}, {high:g})",
+                )  # fmt: skip
+        return domain.position(names[0]), domain.position(names[1])
+
+    @staticmethod
+    def _column(role: str, given: Any, usual: tuple[str, ...], numeric: list[str]) -> str:
+        if given is not None:
+            return checks.choice(role, given, numeric)
+        found = [name for name in numeric if name.lower() in usual]
+        if len(found) != 1:
+            raise SchemaError(
+                f"which column is the {role}? Declared are {', '.join(map(repr, numeric[:20]))}; "
+                f'name it: {role}="{numeric[0] if numeric else usual[0]}"'
+            )
+        return found[0]
+
+    def _numbers(self, box: Box) -> PlaceNoise:
+        rate, quarter, rounding = self._noise()
+        method = checks.choice("remap", self.remap, REMAPS)
+        prior = read_prior(self.prior, box) if method == "bayes" else None
+        grid = _grid(self.grid) if method == "grid" else None
+        return PlaceNoise(self.epsilon, float(self.radius), rate, rounding, quarter, box, method, grid, prior)
+
+
+@dataclass(frozen=True)
+class PlaceNoise:
+    """The mechanism with all its arguments checked.
+
+    ``rate`` is that of the noise, ``rounding`` how far apart the lattice can move two places in metres; ``turned``:
+    longitude is declared before latitude.
+    """
+
+    level: Any
+    radius: float
+    rate: Exact
+    rounding: Fraction
+    quarter: int
+    box: Box
+    remap: str
+    grid: int | FloatArray | None
+    prior: Prior | None
+    turned: bool = False
+
+    @property
+    def _order(self) -> list[int]:
+        return [1, 0] if self.turned else [0, 1]
+
+    @property
+    def _place_box(self) -> Box:
+        return Box(self.box.lower[self._order], self.box.upper[self._order])
+
+    @property
+    def box_is_part(self) -> bool:
+        """Whether places may lie outside the declared box."""
+        low, high = zip(*WORLD, strict=True)
+        return bool((self._place_box.lower > low).any() or (self._place_box.upper < high).any())
+
+    @property
+    def step(self) -> float:
+        """Distance of neighbouring lattice points, in degrees."""
+        return 90 / self.quarter
+
+    @property
+    def diameter(self) -> float:
+        """A bound on the distance of two places of the box: along a meridian, then along the widest parallel."""
+        (south, west), (north, east) = self._place_box.lower, self._place_box.upper
+        widest = 1.0 if south <= 0 <= north else math.cos(math.radians(min(abs(south), abs(north))))
+        angle = math.radians(north - south) + math.radians(east - west) * widest
+        return globe.EARTH * min(angle, math.pi)
+
+    @property
+    def spending(self) -> Spending:
+        """What it costs at distance ``radius``."""
+        rate = float(self.rate)
+        parameters: dict[str, Any] = {
+            "radius": self.radius,
+            "rate": float(checks.budget("epsilon", self.level)) / self.radius if rate < math.inf else "inf",
+            "noise_rate": rate if rate < math.inf else "inf",
+            "rounding": float(self.rounding),
+            "scaling": {"kind": "sphere", "radius": globe.EARTH, "unit": "metre"},
+            "step": self.step,
+            "diameter": self.diameter,
+            "epsilon_at_diameter": rate * (self.diameter + float(self.rounding)) if rate < math.inf else "inf",
+            "remap": self.remap,
+        }
+        assumptions = [
+            lattice_assumption(f"{self.step:g} degrees", float(self.rounding), self.radius, self.level, " m"),
+            "the earth is a sphere: true distances differ by up to 0.56 %",
+        ]
+        if self.box_is_part:
+            assumptions.append(WITHIN_BOUNDS)
+        if self.prior is not None:
+            parameters["prior"] = self.prior.describe()
+            assumptions.append("the prior is public, or was released with a budget of its own")
+        return Spending(
+            label=f"place, at distance {self.radius:g} m",
+            amount=checks.budget("epsilon", self.level),
+            neighbours=f"places {self.radius:g} metres apart ({OTHER_DISTANCES})",
+            parameters=parameters,
+            assumptions=tuple(assumptions),
+        )
+
+    def clean(self, rows: FloatArray) -> FloatArray:
+        """Return rows in the declared box, as (latitude, longitude)."""
+        return globe.cleaned(rows[:, self._order], self._place_box)
+
+    def distance(self, rows: FloatArray, others: FloatArray) -> FloatArray:
+        """Return how far rows, put into the box, are from others, in metres."""
+        return globe.great_circle(self.clean(rows), others[:, self._order])
+
+    def perturb(self, rows: FloatArray, stream: noise.Generator) -> FloatArray:
+        """Move rows by noise."""
+        places = globe.to_places(self.clean(rows), self.quarter)
+        if self.rate != math.inf:
+            SphericalNoise.draw(1 / (Fraction(self.rate) * _EARTH), self.quarter, stream).move(places)
+        return self._remapped(globe.to_rows(places, self.quarter))[:, self._order]
+
+    def _remapped(self, rows: FloatArray) -> FloatArray:
+        """Post-process: from here on nothing raw is in sight."""
+        if self.prior is not None:
+            rate = 1e250 if self.rate == math.inf else float(self.rate)
+            return globe.bayes(rows, rate, self.prior.places[:, self._order], self.prior.weights)
+        if isinstance(self.grid, int):
+            return globe.to_grid(rows, self._place_box, self.grid)
+        return rows if self.grid is None else globe.nearest(rows, self.grid)
+
+
+def _quarter(given: Any, rate: Exact, radius: float) -> int:
+    """Return the number of lattice steps in 90 degrees."""
+    if given is None:
+        least, most = _DIGITS
+        digits = most
+        if rate != math.inf:
+            metres = min(math.sqrt(3) / float(rate) / _FINENESS, radius / (_SLACK * math.sqrt(2)))
+            degrees = math.degrees(metres / globe.EARTH)
+            digits = min(max(math.ceil(-math.log10(degrees)), least), most)
+        steps: int = 90 * 10**digits
+        return steps
+    quarter: Fraction = 90 / checks.positive("step", given, fix="step=1e-7")
+    if quarter.denominator != 1 or quarter > 90 * 10 ** _DIGITS[1]:
+        raise InvalidArgument("step", given, "a part of 90 degrees, of at least 1e-11", "step=1e-7")
+    return quarter.numerator
+
+
+def _grid(given: Any) -> int | FloatArray:
+    if np.ndim(given) == 0:
+        return checks.whole("grid", given, low=2, high=2**31)
+    try:
+        places = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        places = np.empty(0)
+    if places.ndim != 2 or places.shape[1] != 2 or not len(places) or not np.isfinite(places).all():
+        expected = "a number of values an axis, or public places (latitude, longitude)"
+        raise InvalidArgument("grid", f"an array of shape {places.shape}", expected, "grid=12")
+    return places

@@ -1,0 +1,1 @@
+"""Users who report again: ledgers and trajectories."""

@@ -1,0 +1,369 @@
+"""Many places of one user over time: the last report is sent again while it is still good.
+
+Who reports a fresh noisy place at every step pays for each. Someone who hardly moves need not: a noisy test asks
+whether the last report is still near enough, and if so it is sent again. The test is cheap, and its answer is charged
+(Chatzikokolakis, Palamidessi, Stronati 2014).
+
+What the whole costs. Fix any transcript: which steps were tested, what the tests said, which places were drawn. Two
+trajectories whose places are at most ``radius`` apart at every time give a test the same answer with chances within
+e^test_epsilon of each other, and a fresh place within e^epsilon. The chance of the transcript is the product of these
+conditional chances, so it changes by at most e^c, where c adds up what *this transcript* holds. c is a function of the
+transcript alone, which is public. The rule to stop, "no step is begun unless a test and a fresh place can still be
+paid", looks at c only: it reveals nothing more, and c never exceeds the budget. So every transcript changes by at most
+e^budget. After the end the last place is repeated without looking.
+
+The test. d is the distance between the true place and the last report; it changes by at most D if the true place moves
+by D. It is counted in whole steps of g: the count changes by at most D/g + 1, and by D/g + 2 with room for the rounding
+of doubles (counts beyond the threshold by 2^20 steps are cut off there, so the rounding stays far below a step).
+Discrete Laplace noise of scale (radius/g + 2)/test_epsilon is added, exactly. The answer costs test_epsilon·(D + 2g)/
+(radius + 2g): test_epsilon at distance ``radius``, at most in proportion beyond it. A fresh place costs
+epsilon·(D + c)/(radius + c), where c is the rounding of its lattice. So below the radius a transcript costs at most
+budget·(D + c')/(radius + c'), where c' is the larger of c and 2g.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import noise
+from discreet.core import checks
+from discreet.core.domain import Domain, FloatArray
+from discreet.core.guarantee import Guarantee, Ledger
+from discreet.core.people import persons
+from discreet.errors import InvalidArgument, InvalidType, SchemaError
+from discreet.metric.perturber import IN_ORDER, ORDERS, PUBLIC_DOMAIN, numeric_names
+from discreet.metric.points.lattice import lattice_assumption
+from discreet.metric.points.nd_laplace import NDLaplace, PointNoise
+from discreet.metric.rows import like, read_rows, rows_of
+from discreet.metric.sphere.spherical import PlaceNoise, SphericalLaplace
+from discreet.metric.users.user_ledger import UserLedger, charge_rows, metric_of, read_names
+
+#: Steps of the test in one radius, at least.
+_FINENESS = 1024
+#: Counts of steps are cut off so far beyond the threshold.
+_FAR = 2**20
+#: So many steps of the test may lie between two places of the box, and the noise.
+_MOST_STEPS = 2**46
+
+
+@dataclass(frozen=True, eq=False)
+class TrajectoryReport:
+    """Reported places, and what they cost.
+
+    Attributes
+    ----------
+    places : table
+        Of the kind and shape of the input: what was reported at every step. By default users come in random order, one
+        behind the other, each user's places in the order of time.
+    fresh : ndarray of bool
+        Whether the row's place was drawn anew. Public, like the places.
+    tested : ndarray of bool
+        Whether the row was tested. A row that is neither is the first of a user, or came after the end of the budget.
+    trajectory : ndarray of int
+        Whose place it is: a place in ``users``. Public: by default the numbers were dealt out at random.
+    users : ndarray
+        The users, in the order of ``tests`` and ``draws``. For the holder of the data; not part of the report.
+    rows : ndarray of int
+        Which row of the input every row is. Likewise not part of the report.
+    tests, draws : ndarray of int
+        For each of them, how many tests and fresh places were paid.
+    prices : tuple of Fraction
+        What a test and a fresh place cost.
+    guarantee : Guarantee
+        The promise for one user's whole trajectory.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> still = dc.metric.NDLaplace(epsilon=1, radius=0.1, domain=(0, 1), random_state=5)
+    >>> report = Trajectory(still, threshold=0.8, test_epsilon=0.25, budget=4).report(np.full((6, 2), 0.5))
+    >>> report.fresh.tolist(), report.exact(0)
+    ([True, False, False, False, False, False], Fraction(9, 4))
+    """
+
+    places: Any
+    fresh: npt.NDArray[np.bool_]
+    tested: npt.NDArray[np.bool_]
+    trajectory: npt.NDArray[np.int64]
+    users: npt.NDArray[Any]
+    rows: npt.NDArray[np.int64]
+    tests: npt.NDArray[np.int64]
+    draws: npt.NDArray[np.int64]
+    prices: tuple[Fraction, Fraction]
+    guarantee: Guarantee
+
+    @property
+    def spent(self) -> FloatArray:
+        """What each user's report cost, in the order of ``users``."""
+        return np.asarray(self.tests * float(self.prices[0]) + self.draws * float(self.prices[1]))
+
+    def exact(self, user: int) -> Fraction:
+        """Return what the report of the user at this place in ``users`` cost, exactly."""
+        return int(self.tests[user]) * self.prices[0] + int(self.draws[user]) * self.prices[1]
+
+
+class Trajectory:
+    """Report trajectories: the last reported place again while a noisy test finds it near enough, else a fresh one.
+
+    Parameters
+    ----------
+    mechanism : NDLaplace or SphericalLaplace
+        Draws fresh places, each at its own ε at its own radius.
+    threshold : float
+        How far from the last report the true place may be, in the mechanism's metric. Well above the mechanism's
+        expected error, or nearly every step will draw.
+    test_epsilon : float
+        What a test costs, at the mechanism's radius.
+    budget : float
+        The most that one user's whole trajectory may cost. When a further step could not be paid, the last place is
+        repeated from there on, and nothing is looked at any more.
+
+    Privacy
+    -------
+    Neighbours: two trajectories of one user, of the same length, with places at most ``radius`` apart at every time.
+    Cost: ε at most ``budget``, whatever happens; what a transcript costs is (tests · test_epsilon + fresh places ·
+    epsilon), and the rule to stop depends on the public transcript only. The argument is at the head of this module.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> walker = dc.metric.SphericalLaplace(epsilon=1, radius=200, random_state=1)
+    >>> steps = np.array([[48.85, 2.35]] * 5 + [[48.95, 2.35]] * 5)          # eleven kilometres north after five steps
+    >>> report = Trajectory(walker, threshold=2000, test_epsilon=0.5, budget=10).report(steps)
+    >>> report.fresh.tolist()
+    [True, False, False, False, False, True, False, False, False, False]
+    >>> report.spent.tolist(), report.guarantee.epsilon
+    ([6.5], 10.0)
+    """
+
+    def __init__(self, mechanism: Any, threshold: Any, test_epsilon: Any, budget: Any) -> None:
+        if not isinstance(mechanism, (NDLaplace, SphericalLaplace)):
+            fix = "mechanism=NDLaplace(...)"
+            raise InvalidType("mechanism", type(mechanism).__name__, "an NDLaplace or a SphericalLaplace", fix)
+        self.mechanism = mechanism
+        self.threshold = checks.positive("threshold", threshold, fix="threshold=0.5")
+        self.test_epsilon = checks.positive("test_epsilon", test_epsilon, fix="test_epsilon=0.1")
+        self.budget = checks.positive("budget", budget, fix="budget=10")
+        self._radius = checks.positive("radius", mechanism.radius)
+        self._step = Fraction(2) ** math.floor(math.log2(float(self._radius) / _FINENESS))
+        if self.test_epsilon * 10**6 < 1:
+            raise InvalidArgument("test_epsilon", test_epsilon, "at least 1e-6: less tells nothing", "test_epsilon=0.1")
+
+    def report(
+        self,
+        X: Any,
+        users: Any = None,
+        *,
+        ledger: UserLedger | None = None,
+        period: Any = None,
+        order: str = "shuffled",
+    ) -> TrajectoryReport:
+        """Report the trajectories of one or many users.
+
+        Parameters
+        ----------
+        X : array of (users, times, columns), or table
+            Places. The rows of a table are in the order of time.
+        users : array, optional
+            For a table: whom each row is about. By default all rows are about one user.
+        ledger : UserLedger, optional
+            Is charged the whole budget for every user before anything is drawn.
+        period : str, optional
+            Which period it is, if the ledger has a limit for each.
+        order : {"shuffled", "input"}
+            Users in random order; or all rows where they were, for a report that stays in the house: then the
+            guarantee says so.
+
+        Returns
+        -------
+        TrajectoryReport
+        """
+        order = checks.choice("order", order, ORDERS)
+        declared = self.mechanism._whole(X)
+        if users is None and declared is not None and persons(declared):
+            named = persons(declared)[0]
+            expected = f"given: the schema names a person (column {named!r}), so rows are about several users"
+            raise InvalidArgument("users", None, expected, f"users=table[{named!r}]")
+        table, names = _long(X, users)
+        rows, domain = read_rows(table, self.mechanism._declared(table))
+        numbers, point = self._drawing(domain)
+        people, own = np.unique(names, return_inverse=True)
+        if len(own) != len(rows):
+            raise InvalidArgument("users", f"{len(own)} of them", f"one a row, {len(rows)}", "users=table['user']")
+        stream = noise.generator(self.mechanism.random_state)
+        guarantee = self._guarantee(domain, numbers, point, order, stream.seeded)
+        if ledger is not None:
+            self.mechanism._set_guarantee(domain, numbers, {})
+            charge_rows(ledger, people, len(people), guarantee, period, metric_of(self.mechanism.guarantee_))
+        run = _Run(self, numbers, point, len(people))
+        fresh, tested = np.zeros(len(rows), bool), np.zeros(len(rows), bool)
+        shown = np.empty_like(rows)
+        for now in _times(own, len(people)):
+            fresh[now], tested[now] = run.step(rows[now], own[now], stream)
+            shown[now] = run.last[own[now]]
+        picked, dealt = np.arange(len(rows)), np.arange(len(people))
+        if order == "shuffled":
+            dealt = noise.permutation(len(people), rng=noise.beside(self.mechanism.random_state, stream))
+            own = np.argsort(dealt)[own]
+            picked = np.argsort(own, kind="stable")  # one user behind the other, each in the order of time
+            shown, fresh, tested, own = shown[picked], fresh[picked], tested[picked], own[picked]
+        if isinstance(X, np.ndarray):
+            # Columns that say whose row it is are gone.
+            places: Any = shown.reshape(X.shape if shown.size == X.size else (*X.shape[:-1], shown.shape[1]))
+            shape = X.shape[:-1] if X.ndim > 1 else X.shape
+            fresh, tested, own, picked = (a.reshape(shape) for a in (fresh, tested, own, picked))
+        else:
+            places = like(X, domain.names, {name: shown[:, j] for j, name in enumerate(domain.names)})
+        return TrajectoryReport(
+            places, fresh, tested, own, people[dealt], picked, run.tests[dealt], run.draws[dealt],
+            (self.test_epsilon, point), guarantee,
+        )  # fmt: skip
+
+    def _drawing(self, domain: Domain) -> tuple[PointNoise | PlaceNoise, Fraction]:
+        """Return what draws fresh places, and its price."""
+        if len(numeric_names(domain)) < len(domain):
+            raise SchemaError("a trajectory has numeric columns only; report categories by a mechanism of their own")
+        numbers, _ = self.mechanism._mechanisms(domain)
+        price = numbers.spending.amount
+        if price == math.inf:
+            raise InvalidArgument("epsilon", math.inf, "finite in a trajectory's mechanism", "epsilon=1.0")
+        if price > self.budget:
+            expected = f"at least what the first place costs, {float(price):g}"
+            raise InvalidArgument("budget", float(self.budget), expected, f"budget={10 * float(price):g}")
+        facts = numbers.spending.parameters
+        # Beyond this, doubles would round distances by more than the step that the test sets aside for it.
+        if facts["diameter"] + 100 * len(domain) / facts["noise_rate"] > _MOST_STEPS * float(self._step):
+            expected = "larger beside the box and the noise: a test could not tell distances so finely"
+            raise InvalidArgument("radius", self.mechanism.radius, expected, "radius=0.1")
+        return numbers, Fraction(price)
+
+    def _guarantee(self, domain: Domain, numbers: Any, point: Fraction, order: str, seeded: bool) -> Guarantee:
+        spending = numbers.spending
+        facts = dict(spending.parameters)
+        # What one place tells is not what all of them tell: the farther, the more, in proportion beyond the radius.
+        facts["point_rate"] = facts.pop("rate")
+        facts["rounding"] = max(facts["rounding"], float(2 * self._step))
+        facts["epsilon_at_diameter"] = float(self.budget) * max(facts["diameter"] / float(self._radius), 1.0)
+        unit, degrees = (" m", " degrees") if isinstance(numbers, PlaceNoise) else ("", "")
+        spent = Ledger(self.budget)
+        spent.spend("tests and fresh places of one user, together at most", self.budget)
+        return Guarantee.from_ledger(
+            spent,
+            model="metric",
+            unit="one user's trajectory",
+            neighbours=f"two trajectories of one length, at all times {spending.neighbours.partition(' (')[0]} or less",
+            parameters={
+                **facts,
+                "mechanism": "Trajectory of " + type(self.mechanism).__name__,
+                "threshold": float(self.threshold),
+                "test_epsilon": str(self.test_epsilon),
+                "point_epsilon": str(point),
+                "test_step": float(self._step),
+                "order": "users shuffled" if order == "shuffled" else order,
+            },
+            domain=domain,
+            assumptions=(
+                PUBLIC_DOMAIN,
+                "how many places a user reports, and when, is public",
+                "every user has one trajectory, reported once; further ones add up",
+                lattice_assumption(
+                    f"{facts['step']:.3g}{degrees} and distances tested in steps of {float(self._step):.3g}{unit}",
+                    facts["rounding"],
+                    float(self._radius),
+                    self.budget,
+                    unit,
+                ),
+                *(line for line in spending.assumptions if "rounded to a lattice" not in line),
+                *([IN_ORDER] if order == "input" else []),
+            ),
+            seeded=seeded,
+        )
+
+
+class _Run:
+    """All users at one time after another: last reports and counts."""
+
+    def __init__(self, plan: Trajectory, numbers: PointNoise | PlaceNoise, point: Fraction, users: int) -> None:
+        self._numbers = numbers
+        self._step = float(plan._step)
+        self._threshold = int(plan.threshold // plan._step)
+        self._scale = (plan._radius / plan._step + 2) / plan.test_epsilon
+        common = math.lcm(point.denominator, plan.test_epsilon.denominator)
+        self._test, self._point = int(plan.test_epsilon * common), int(point * common)
+        self._budget = math.floor(plan.budget * common)
+        self.tests = np.zeros(users, np.int64)
+        self.draws = np.zeros(users, np.int64)
+        self.last = np.full((users, len(_box(numbers).lower)), np.nan)
+
+    def step(
+        self, rows: FloatArray, users: npt.NDArray[np.int64], stream: noise.Generator
+    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Report one place for each of some users; return which were drawn and which were tested."""
+        new = self.draws[users] == 0
+        tested = ~new & self._can_pay(users)
+        far = np.zeros(len(users), bool)
+        if tested.any():
+            counts = self._far_counts(rows[tested], self.last[users[tested]])
+            noisy = counts + noise.discrete_laplace(self._scale, size=len(counts), rng=stream)
+            far[tested] = noisy > self._threshold
+        drawn = new | far
+        if drawn.any():
+            self.last[users[drawn]] = self._numbers.perturb(np.ascontiguousarray(rows[drawn]), stream)
+        self.tests[users] += tested
+        self.draws[users] += drawn
+        return drawn, tested
+
+    def _can_pay(self, users: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Say who can pay for a test and a fresh place: from the counts, which are public."""
+        tests, draws = self.tests[users] + 1, self.draws[users] + 1
+        if self._budget + self._test + self._point < 2**62 // max(int(tests.max()), int(draws.max())):
+            return np.asarray(tests * self._test + draws * self._point <= self._budget)
+        spent = [t * self._test + d * self._point for t, d in zip(tests.tolist(), draws.tolist(), strict=True)]
+        return np.array([s <= self._budget for s in spent], bool)
+
+    def _far_counts(self, rows: FloatArray, last: FloatArray) -> npt.NDArray[np.int64]:
+        """Return the distances to the last reports in whole steps; a step is a power of two, so dividing is exact."""
+        if isinstance(self._numbers, PlaceNoise):
+            distances = self._numbers.distance(rows, last)
+        else:
+            scaling = self._numbers.scaling
+            distances = np.linalg.norm(scaling.forward(rows) - scaling.apply(last), axis=1)
+        most = self._threshold + _FAR
+        return np.floor(np.minimum(distances / self._step, most)).astype(np.int64)
+
+
+def _box(numbers: PointNoise | PlaceNoise) -> Any:
+    return numbers.box if isinstance(numbers, PlaceNoise) else numbers.scaling.box
+
+
+def _long(X: Any, users: Any) -> tuple[Any, Any]:
+    """Return rows in the order of time with the user of each, from any form of input."""
+    if isinstance(X, np.ndarray) and X.ndim == 3:
+        if users is not None:
+            raise InvalidArgument("users", "given", "left out: the first axis of X is the users", "users=None")
+        return X.reshape(-1, X.shape[2]), np.repeat(np.arange(X.shape[0]), X.shape[1])
+    if users is not None:
+        return X, read_names(users)
+    if isinstance(X, Sequence) and not isinstance(X, str):
+        X = rows_of(X)
+    if isinstance(X, str) or not hasattr(X, "__len__"):
+        raise InvalidType("X", type(X).__name__, "an array, or a table with users", "users=table['user']")
+    return X, np.zeros(len(X), np.int64)
+
+
+def _times(own: npt.NDArray[np.int64], users: int) -> list[npt.NDArray[np.int64]]:
+    """Return, for every time, the rows that are some user's at that time: the first of all users, the second, ..."""
+    counts = np.bincount(own, minlength=users)
+    order = np.argsort(own, kind="stable")
+    rank = np.empty(len(own), np.int64)
+    rank[order] = np.arange(len(own)) - np.repeat(np.cumsum(counts) - counts, counts)
+    by_time = np.argsort(rank, kind="stable")
+    ends = np.cumsum(np.bincount(rank))
+    return [part for part in np.split(by_time, ends) if len(part)]

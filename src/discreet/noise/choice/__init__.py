@@ -1,0 +1,1 @@
+"""Private choices: the exponential mechanism, quantiles, bounds."""

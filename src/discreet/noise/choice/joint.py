@@ -1,0 +1,146 @@
+"""Several quantiles in one draw of the exponential mechanism (JointExp), on a public grid of cuts.
+
+Gillenwater, Joseph and Kulesza, "Differentially private quantiles" (2021), in the corrected and linear-time form of
+spec partition-synopsis, 3.10 and 9.3.
+
+Outcomes are all increasing tuples k_1 < ... < k_m of candidate cuts. Interval j, from k_(j-1) to k_j, should hold
+p_j n of the n rows, p_j = q_j - q_(j-1), not rounded. A tuple has weight Π_j φ_j(rows of interval j),
+
+    φ_j(r) = exp(-c |r - p_j n|) + exp(-K),    c = ε / (2Δ),    Δ = 2 (1 - min_j p_j),    K = 2^20.
+
+One added row raises one interval's count by 1 and every target by p_j: Σ_j |r_j - p_j n| changes by at most
+(1 - p_i) + Σ_(j != i) p_j = 2 (1 - p_i) <= Δ. The logarithm of e^(-x) + e^(-K) changes no more than x does, so a
+weight changes by a factor within e^(±ε/2), its share of the total within e^(±ε). The floor e^(-K) keeps every outcome
+possible and bounds how far rounding can go: factors below it need no digits. It bends the law only where an interval
+misses its target by more than K/c rows.
+
+Sums. β(j, i) is the weight of the first j cuts when only cut j lies in run i, per candidate. With k cuts in run i
+
+    α(j, i, k) = β(j-k+1, i) C(g_i, k) Π_(l = j-k+2..j) φ_l(0),      A(j, i) = Σ_k α(j, i, k),
+    β(1, i) = φ_1(L_i),                                              β(j, i) = Σ_(h < i) φ_j(L_i - L_h) A(j-1, h),
+
+g_i candidates and L_i rows on the left in run i. Only β is kept: m numbers a run. Cuts are drawn from the last group
+of cuts in one run to the first, then each group uniformly among the subsets of its run.
+
+Rounding. There are at most R runs, R the public number of candidates; u = 2^-53. One more cut adds to the error of a
+log-weight at most h = (8R + 4K + m + 1000 + ε) u: two runs are at most R decays apart, 7u each; exponents up to K are
+off by 4Ku, those beyond do not show above the floor; a heap has 64 levels of 5u; the fraction of a target is off by
+u/2. A group drawn with j cuts to go has chances off by 2(j+1)h in logarithm, all groups together by m(m+3)h = 2η. The
+mechanism runs with ε - 4η and costs ε (9.4).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import groupby, pairwise
+
+import numpy as np
+
+from discreet.noise.choice import _scaled_kernels as _scaled
+from discreet.noise.choice import joint_kernels as kernels
+from discreet.noise.choice.exponential import LARGEST_EPSILON, IntArray, Scaled, pick, rate
+from discreet.noise.choice.runs import Runs
+from discreet.noise.stream.generator import Generator
+from discreet.noise.stream.uniform import below
+
+#: K above.
+FLOOR = 2**20
+
+
+def shares(qs: Sequence[Fraction]) -> list[Fraction]:
+    """Return the share of rows between neighbouring quantiles: p_1 .. p_(m+1)."""
+    return [b - a for a, b in pairwise([Fraction(0), *qs, Fraction(1)])]
+
+
+def eta(n_cuts: int, candidates: int, epsilon: Fraction) -> Fraction:
+    """Return η of the module text: a function of public numbers only."""
+    step = (8 * candidates + 4 * FLOOR + n_cuts + 1000 + min(epsilon, LARGEST_EPSILON)) / 2**53
+    return step * n_cuts * (n_cuts + 3) / 2
+
+
+class JointLaw:
+    """The law of the cuts, as tables that the sampler and `probability` both read.
+
+    Examples
+    --------
+    >>> runs = Runs.of_cells(np.array([1, 1, 4, 6]), start=0, stop=8)
+    >>> law = JointLaw(runs, [Fraction(1, 2)], Fraction(1))
+    >>> round(law.probability([3]), 4)
+    0.2496
+    """
+
+    def __init__(self, runs: Runs, qs: Sequence[Fraction], epsilon: Fraction) -> None:
+        p = shares(qs)
+        candidates = runs.stop - runs.start - 1
+        self.runs, self.m = runs, len(qs)
+        self.rate = rate(epsilon, 4 * (1 - min(p)), eta(self.m, candidates, epsilon), fix="fewer bits (a coarser grid)")
+        self.floor: tuple[float, int] = _scaled.decayed(FLOOR)
+        self.targets = [(int(t // 1), float(t % 1)) for t in (share * runs.rows for share in p)]
+        still = [kernels.interval_factor(0, t, self.rate, self.floor) for t in self.targets]
+        self.still_m = np.array([m for m, _ in still])
+        self.still_e = np.array([e for _, e in still], np.int64)
+        n = len(runs.left)
+        self.layers = np.empty((self.m, n)), np.empty((self.m, n), np.int64)  # β, filled layer by layer
+        self._fill()
+
+    def _fill(self) -> None:
+        left, rest, (m, e) = self.runs.left, (self.rate, self.floor), self.layers
+        kernels.first_layer(left, self.targets[0], *rest, m[0], e[0])
+        scratch = np.empty(len(left)), np.empty(len(left), np.int64)
+        for j in range(1, self.m):
+            kernels.next_layer(left, *self._totals(j), self.targets[j], *rest, *scratch, m[j], e[j])
+
+    def _totals(self, j: int) -> Scaled:
+        n = len(self.runs.left)
+        out = np.empty(n), np.empty(n, np.int64)
+        kernels.totals(*self.layers, self.runs.size, self.still_m, self.still_e, j, *out)
+        return out
+
+    def run_heap(self, j: int, end: int, here: int) -> Scaled:
+        """Return the weights of runs 0..end-1 to hold cut j, when the next cut has ``here`` rows on its left."""
+        heap = np.zeros(2 * end), np.full(2 * end, _scaled.NOTHING)
+        kernels.previous_heap(self.runs.left, *self._totals(j), here, self.targets[j], self.rate, self.floor, *heap)
+        return heap
+
+    def group_heap(self, j: int, run: int) -> Scaled:
+        """Return the weights of 1, 2, ... cuts, up to cut j, sharing a run."""
+        size = int(self.runs.size[run])
+        end = min(j, size)
+        heap = np.zeros(2 * end), np.full(2 * end, _scaled.NOTHING)
+        kernels.group_heap(*self.layers, size, self.still_m, self.still_e, j, run, *heap)
+        return heap
+
+    def draw(self, source: Generator) -> IntArray:
+        """Draw the cuts, from the last group to the first."""
+        cuts: list[int] = []
+        j, end, here = self.m, len(self.runs.left), self.runs.rows
+        while j:
+            run = pick(self.run_heap(j, end, here), source)
+            k = pick(self.group_heap(j, run), source) + 1
+            first, size = int(self.runs.first[run]), int(self.runs.size[run])
+            cuts += [first + place for place in subset(k, size, source)]
+            j, end, here = j - k, run, int(self.runs.left[run])
+        return np.array(sorted(cuts), np.int64)
+
+    def probability(self, cuts: Sequence[int]) -> float:
+        """Return the probability with which `draw` gives these cuts."""
+        runs = np.searchsorted(self.runs.first, cuts, "right") - 1
+        chance, j, end, here = 1.0, self.m, len(self.runs.left), self.runs.rows
+        for run, group in groupby(int(r) for r in runs[::-1]):
+            k = len(list(group))
+            chance *= _scaled.chance_of(*self.run_heap(j, end, here), run)
+            chance *= _scaled.chance_of(*self.group_heap(j, run), k - 1)
+            chance /= math.comb(int(self.runs.size[run]), k)
+            j, end, here = j - k, run, int(self.runs.left[run])
+        return chance
+
+
+def subset(k: int, n: int, source: Generator) -> list[int]:
+    """Draw a uniformly random k-subset of 0..n-1 (Floyd's algorithm: exact, k draws)."""
+    chosen: list[int] = []
+    for top in range(n - k, n):
+        place = below(top + 1, rng=source)
+        chosen.append(top if place in chosen else place)
+    return sorted(chosen)

@@ -1,0 +1,210 @@
+"""Private choices for all nodes of a tree level at once: what `exponential` and `choose_cuts` do for one.
+
+Entries of all segments lie in flat arrays; segment s is ``starts[s] .. starts[s + 1] - 1``. Probabilities, precision
+and price of each segment are those of the single forms (`_exponential.py`, `_joint.py`); segments that hold disjoint
+rows compose in parallel. Random bytes are read segment by segment, in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.core.checks import Exact
+from discreet.noise.choice import _many_kernels as kernels
+from discreet.noise.choice import _scaled_kernels as _scaled
+from discreet.noise.choice.exponential import CLAMP, FloatArray, IntArray, Scaled, rate
+from discreet.noise.choice.joint import FLOOR, eta
+from discreet.noise.choice.quantiles import _recursive_cuts
+from discreet.noise.choice.runs import Runs
+from discreet.noise.stream.generator import Generator
+
+
+def weights_of(losses: FloatArray, sizes: IntArray, factors: FloatArray | float) -> FloatArray:
+    """Return ``sizes * exp(-factors * losses)``, losses >= 0, the best 0; an infinite factor keeps the best only."""
+    best = losses <= 0
+    with np.errstate(over="ignore", invalid="ignore"):  # 0 times infinity, where the exponent is 0 all the same
+        decayed = np.exp(-np.minimum(np.where(best, 0.0, losses * factors), CLAMP))
+    return np.asarray(sizes * np.where(best | np.isfinite(factors), decayed, 0.0))
+
+
+def choose_many(weights: FloatArray, starts: IntArray, source: Generator) -> IntArray:
+    """Draw one entry of every segment in proportion to its weight; the result are places in the flat array."""
+    out = np.empty(len(starts) - 1, np.int64)
+    levels = np.concatenate([[0], np.cumsum(_bits(np.diff(starts)))])
+    kernels.pick_segments(weights, starts, *many_uniforms(int(levels[-1]), source), levels, out)
+    return out
+
+
+@dataclass(frozen=True)
+class ManyRuns:
+    """The runs of candidate cuts (`_runs.Runs`) of many boxes whose ranges are 0 .. n_lines - 1.
+
+    Examples
+    --------
+    >>> runs = ManyRuns.of_counts(np.array([1, 5]), np.array([2, 1]), n_lines=np.array([4, 4]), stride=4)
+    >>> runs.first.tolist(), runs.left.tolist(), runs.starts.tolist()
+    ([1, 2, 1, 2], [0, 2, 0, 1], [0, 2, 4])
+    """
+
+    first: IntArray
+    size: IntArray
+    left: IntArray
+    starts: IntArray
+    rows: IntArray
+    n_lines: IntArray
+
+    @classmethod
+    def of_counts(cls, keys: IntArray, counts: IntArray, *, n_lines: IntArray, stride: int) -> ManyRuns:
+        """Read rows per occupied line, ``key = box * stride + line``, ascending. Every box needs two lines at least."""
+        n = len(n_lines)
+        boxes, lines = keys // stride, keys % stride
+        before = np.searchsorted(boxes, np.arange(n + 1))
+        sums = np.concatenate([[0], np.cumsum(counts)])
+        rows = np.diff(sums[before])
+        # A box has one run more than it has occupied lines: the first starts at its lower end.
+        heads = before[:-1] + np.arange(n)
+        owner = np.repeat(np.arange(n), np.diff(before) + 1)
+        edge = np.zeros(len(keys) + n, np.int64)
+        edge[np.arange(len(keys)) + boxes + 1] = lines
+        following = np.append(edge[1:], 0)
+        following[np.append(heads[1:], len(edge)) - 1] = n_lines - 1
+        left = sums[np.arange(len(edge)) - owner] - sums[before[owner]]
+        size = following - edge
+        kept = size > 0
+        starts = np.concatenate([[0], np.cumsum(np.bincount(owner[kept], minlength=n))])
+        return cls(edge[kept] + 1, size[kept], left[kept], starts, rows, n_lines)
+
+    def only(self, chosen: npt.NDArray[np.bool_]) -> ManyRuns:
+        """Return the runs of some boxes."""
+        sizes = np.diff(self.starts)
+        kept = np.repeat(chosen, sizes)
+        starts = np.concatenate([[0], np.cumsum(sizes[chosen])])
+        return ManyRuns(
+            self.first[kept], self.size[kept], self.left[kept], starts, self.rows[chosen], self.n_lines[chosen]
+        )
+
+    def median_weights(self, epsilon: Exact) -> FloatArray:
+        """Return the weight of every run for one cut at the median: ``size * exp(-ε |left - rows / 2|)``."""
+        owner = np.repeat(np.arange(len(self.rows)), np.diff(self.starts))
+        twice = np.abs(2 * self.left - self.rows[owner])  # whole numbers: nothing is rounded before the difference
+        losses = (twice - np.minimum.reduceat(twice, self.starts[:-1])[owner]) / 2
+        return weights_of(losses, self.size, rate(epsilon, Fraction(1)))
+
+
+def median_cuts(runs: ManyRuns, epsilon: Exact, source: Generator) -> IntArray:
+    """Choose one cut of every box: Pr[k] ∝ exp(-ε |rows left of k - half|). Price: ε, parallel over disjoint boxes."""
+    if not len(runs.rows):
+        return np.empty(0, np.int64)
+    chosen = choose_many(runs.median_weights(epsilon), runs.starts, source)
+    return runs.first[chosen] + below_many(runs.size[chosen], source)
+
+
+def joint_cuts(runs: ManyRuns, n_cuts: int, epsilon: Exact, source: Generator) -> IntArray:
+    """Choose ``n_cuts`` equally spaced quantiles of every box in one draw (`_joint.py`); boxes need more lines than so.
+
+    Price: ε, parallel over disjoint boxes. ε = ∞: each cut minimises its distance in rows, middle ones first.
+    """
+    n = len(runs.rows)
+    if n_cuts == 1 or not n:
+        return median_cuts(runs, epsilon, source).reshape(n, n_cuts)
+    if not isinstance(epsilon, Fraction):
+        return _nearest_cuts(runs, n_cuts, source)
+    spans = 4 * (1 - Fraction(1, n_cuts + 1))
+    known = {
+        c: rate(epsilon, spans, eta(n_cuts, c - 1, epsilon), fix="bits=16") for c in np.unique(runs.n_lines).tolist()
+    }
+    rates = np.array([known[c] for c in runs.n_lines.tolist()])
+    per_box = n_cuts * (_bits(np.diff(runs.starts)) + n_cuts.bit_length())
+    levels = np.concatenate([[0], np.cumsum(per_box)])
+    run, k = np.zeros((n, n_cuts), np.int64), np.zeros((n, n_cuts), np.int64)
+    floor = _scaled.decayed(FLOOR)
+    numbers = many_uniforms(int(levels[-1]), source)
+
+    def draw(a: int, b: int) -> None:
+        boxes = runs.starts[a : b + 1], runs.rows[a:b], rates[a:b]
+        places = levels[a:b], run[a:b], k[a:b]
+        kernels.pick_groups(runs.left, runs.size, *boxes, n_cuts, floor, *numbers, *places)
+
+    _in_halves(draw, n)
+    return np.sort(_subsets(runs.first[run], runs.size[run], k, source), axis=1)
+
+
+def _in_halves(draw: Callable[[int, int], None], n: int) -> None:
+    """Call ``draw(a, b)`` for both halves of 0..n, in threads: no random number is drawn there any more."""
+    if n < 2:
+        draw(0, n)
+        return
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        list(pool.map(draw, (0, n // 2), (n // 2, n)))
+
+
+def _subsets(first: IntArray, size: IntArray, k: IntArray, source: Generator) -> IntArray:
+    """Draw a uniformly random k-subset of every run of a box (Floyd's algorithm, a step for all boxes at once)."""
+    n, n_cuts = k.shape
+    cuts = np.full((n, n_cuts), -1, np.int64)
+    filled = np.zeros(n, np.int64)
+    for group in range(n_cuts):
+        for step in range(n_cuts):
+            rows = np.flatnonzero(k[:, group] > step)
+            if not len(rows):
+                break
+            top = (size - k)[rows, group] + step
+            place = first[rows, group] + below_many(top + 1, source)
+            taken = (cuts[rows] == place[:, np.newaxis]).any(axis=1)
+            cuts[rows, filled[rows]] = np.where(taken, first[rows, group] + top, place)
+            filled[rows] += 1
+    return cuts
+
+
+def _nearest_cuts(runs: ManyRuns, n_cuts: int, source: Generator) -> IntArray:
+    """Return the plain quantiles, for runs without privacy; box by box, as nobody waits for these."""
+    qs = [Fraction(i, n_cuts + 1) for i in range(1, n_cuts + 1)]
+    cuts = []
+    for box, (a, b) in enumerate(zip(runs.starts[:-1], runs.starts[1:], strict=True)):
+        one = Runs(runs.first[a:b], runs.size[a:b], runs.left[a:b], int(runs.rows[box]), 0, int(runs.n_lines[box]))
+        cuts.append(_recursive_cuts(one, qs, np.inf, source))
+    return np.array(cuts)
+
+
+def below_many(bounds: IntArray, source: Generator) -> IntArray:
+    """Draw a uniform integer below every bound, exactly: masked words, drawn again while too large."""
+    masks = (np.uint64(1) << _bits(np.maximum(bounds - 1, 1)).astype(np.uint64)) - np.uint64(1)
+    out = np.empty(len(bounds), np.int64)
+    open_ = np.arange(len(bounds))
+    while len(open_):
+        drawn = (source.bytes(8 * len(open_)).view("<u8") & masks[open_]).astype(np.int64)
+        fits = drawn < bounds[open_]
+        out[open_[fits]] = drawn[fits]
+        open_ = open_[~fits]
+    return out
+
+
+def many_uniforms(n: int, source: Generator) -> Scaled:
+    """Draw uniform numbers of (0, 1) with 53 significant bits at every magnitude, as `_exponential.uniforms` does."""
+    words = source.bytes(16 * n).view("<u8").reshape(n, 2)
+    flips, power = words[:, 0].copy(), np.full(n, -1, np.int64)
+    while not flips.all():  # sixty-four tails in a row
+        zero = np.flatnonzero(flips == 0)
+        flips[zero] = source.bytes(8 * len(zero)).view("<u8")
+        power[zero] -= 64
+    power -= 64 - _bits(flips)
+    exponents = (power + 256) // 512
+    fractions = 1 + (words[:, 1] >> np.uint64(12)).astype(np.float64) / 2**52
+    return np.ldexp(fractions, power - 512 * exponents), exponents
+
+
+def _bits(numbers: npt.NDArray[np.integer]) -> IntArray:
+    """Return the bit lengths of positive whole numbers; exact, unlike a logarithm."""
+    rest = numbers.astype(np.uint64)
+    bits = np.zeros(len(rest), np.int64)
+    for step in (32, 16, 8, 4, 2, 1):
+        large = rest >= np.uint64(1) << np.uint64(step)
+        bits[large] += step
+        rest = np.where(large, rest >> np.uint64(step), rest)
+    return bits + (rest > 0)

@@ -1,0 +1,1 @@
+"""Public keyed hashes and the loops that count which reports support which candidates."""

@@ -1,0 +1,385 @@
+"""Keyed public hashes: 64-bit fingerprints of values, and k-wise independent families on top of them.
+
+These hashes are *public*. Every device and the collector share the key, it is printed in the parameters, and no
+privacy rests on it. What rests on them is accuracy: an estimate is unbiased because two values collide with
+probability 1/width, and its variance formula holds because three values hash independently. Both are statements
+over the draw of the key, so draw it at random, once, before anyone reports.
+
+The whole definition, for a client in another language (all integers unsigned, little-endian, p = 2^61 - 1):
+
+1. *Message.* A whole number is its 8 bytes modulo 2^64, then the byte 1 (so -1 and 2^64 - 1 are one value, and
+   true is 1). A text is the UTF-8 bytes of its NFC form, then the byte 2. Bytes are themselves, then the byte 2:
+   a text and its own UTF-8 bytes are one value; the number 1 and the text "1" are two. A missing value is the
+   single byte 0.
+2. *Fingerprint.* SipHash-2-4 of the message under the key's 16 bytes; x = fingerprint mod p.
+3. *Coefficients.* For function j and power i, a[j, i] = SipHash-2-4(j as 8 bytes, i as 1 byte, the byte 3) mod p.
+4. *Hash.* h = a[j, 0] + a[j, 1]·x + ... + a[j, k-1]·x^(k-1) mod p; the bucket is floor(h·width / 2^61).
+
+Why this is k-wise independent: with uniform coefficients, the values of a polynomial of degree k - 1 at k different
+points x are uniform and independent (interpolation is a bijection). What is lost against the ideal:
+
+* two different values share x with probability about 2^-61, so among M values a pair does with about M²/2^62;
+* a coefficient is within 2^-61 of uniform in total variation, SipHash taken as random;
+* a bucket holds 2^61/width values of h give or take one, and the last may lack one more: its probability is within
+  2^-60 of 1/width, and two values with different x collide with probability 1/width to within width·2^-120.
+
+Whoever chooses values after seeing the key can find some that collide. That spoils estimates of those values, as
+false reports would; it reveals nothing.
+
+SipHash is from Aumasson and Bernstein (2012), polynomial families from Wegman and Carter (1981).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.core import checks
+from discreet.errors import FormatError, InvalidArgument, InvalidType
+from discreet.noise.hashing import hash_kernels as kernels
+from discreet.noise.hashing.support import count_support
+
+Words: TypeAlias = npt.NDArray[np.uint64]
+Buckets: TypeAlias = npt.NDArray[np.int64]
+Key: TypeAlias = tuple[np.uint64, np.uint64]  # low and high half
+
+_SCHEME = "siphash24-poly61"
+_LARGEST_KEY = 2**128 - 1
+_EXPECTED = "a list or column of whole numbers, text or bytes"
+#: `HashFamily.all` refuses more functions at once: the table would be a mistake, not a wish.
+_MOST_AT_ONCE = 2**24
+
+
+def fingerprint(values: Any, key: int) -> Words:
+    """Return the keyed 64-bit fingerprint of every value.
+
+    No row can make a call fail. Missing values (None, null) share one fingerprint, and any object in a list that is
+    neither a whole number, text nor bytes counts as missing. Text that is not valid Unicode is hashed as the bytes
+    it has. A long integer is taken modulo 2^64.
+
+    Parameters
+    ----------
+    values : list, NumPy array, Arrow array, pandas or Polars series
+        Whole numbers, booleans, text or bytes; dictionary-encoded columns are hashed once per entry. A column of
+        fractions is refused by its type: it has no canonical form, so bin or label it first.
+    key : int
+        The public key, 0 to 2^128 - 1.
+
+    Returns
+    -------
+    ndarray of uint64
+
+    Examples
+    --------
+    >>> [f"{f:016x}" for f in fingerprint(["cat", "", "caf\\u00e9", None], key=7)]
+    ['701330eed1c30f3d', '7bc96f73e57e7ebc', '102392ffc32a786a', '158a40a8d8600717']
+    """
+    halves = _halves(key)
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        return _from_arrow(values, halves)
+    # A pandas column of objects goes another way: Arrow would guess its type from the rows.
+    if hasattr(values, "__arrow_c_stream__") and getattr(values, "dtype", None) != np.dtype(object):
+        return _from_arrow(pa.chunked_array(values), halves)
+    if hasattr(getattr(values, "array", None), "__arrow_array__"):  # a nullable column of pandas 2
+        return _from_arrow(pa.array(values.array), halves)
+    if isinstance(values, (list, tuple)):
+        return _from_objects(values, halves)
+    if isinstance(values, (str, bytes)) or np.ndim(values) == 0:
+        raise InvalidType("values", type(values).__name__, _EXPECTED, "values=[value]")
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise InvalidArgument("values", array.shape, "one-dimensional", "values=values.ravel()")
+    if array.dtype.kind in "biu":
+        return _from_numbers(array, halves)
+    if array.dtype.kind in "OUST":
+        return _from_objects(array.tolist(), halves)
+    raise InvalidType("values", array.dtype.name, _EXPECTED, "numbered bins or labels")
+
+
+@dataclass(frozen=True)
+class HashFamily:
+    """A numbered family of public hash functions onto ``0..width-1``, k-wise independent over the draw of the key.
+
+    Coefficients are derived from the key when they are needed, so a family of 2^63 functions (one per device) is
+    as small as a family of one. For signs ±1 take ``width=2`` and ``1 - 2 * bucket``, with a key of their own.
+
+    Parameters
+    ----------
+    n_functions : int
+        How many functions there are, numbered from 0; up to 2^63.
+    width : int
+        The number of buckets, 2 to 2^32, a power of two or not.
+    key : int
+        The public key, 0 to 2^128 - 1. Draw it at random once per collection: ``secrets.randbits(128)``.
+    independence : int, default 2
+        How many values hash independently of each other under one function, 2 to 16. Estimates are unbiased
+        from 2 on; the variances of the count-mean sketches need 3; signs need 4.
+
+    Examples
+    --------
+    >>> family = HashFamily(1024, 256, key=7, independence=3)
+    >>> family(["cat", "dog", "cat"], index=[0, 1, 2]).tolist()
+    [131, 46, 1]
+    >>> family.all(["cat", "dog"], stop=3).tolist()
+    [[131, 225], [196, 46], [1, 38]]
+    """
+
+    n_functions: int
+    width: int
+    key: int = field(kw_only=True)
+    independence: int = field(default=2, kw_only=True)
+
+    def __post_init__(self) -> None:
+        limits = {"n_functions": (1, 2**63), "width": (2, 2**32), "key": (0, _LARGEST_KEY), "independence": (2, 16)}
+        for name, (low, high) in limits.items():
+            object.__setattr__(self, name, checks.whole(name, getattr(self, name), low=low, high=high))
+
+    def __call__(self, values: Any, index: Any) -> Buckets:
+        """Return the bucket of every value under function number ``index``.
+
+        Parameters
+        ----------
+        values : as in `fingerprint`
+        index : int or array of int
+            One number for all values, or one per value. An array's content is data and is not checked: a number
+            outside the family is hashed by the same rule.
+
+        Returns
+        -------
+        ndarray of int64, one bucket per value
+        """
+        points = self._points(values)
+        if np.ndim(index) == 0:
+            number = checks.whole("index", index, high=self.n_functions - 1)
+            return cast(Buckets, self._table(points, np.array([number], np.uint64))[0])
+        functions = _numbers("index", index, len(points))
+        buckets = np.empty(len(points), np.int64)
+        kernels.hash_pairs(points, functions, *self._parameters(), buckets)
+        return buckets
+
+    def all(self, values: Any, *, start: int = 0, stop: int | None = None) -> Buckets:
+        """Return the buckets of every value under functions ``start..stop-1`` (default: all), one row a function.
+
+        Examples
+        --------
+        >>> HashFamily(1024, 256, key=7).all(["cat", "dog", "emu"]).shape
+        (1024, 3)
+        """
+        first = checks.whole("start", start, high=self.n_functions)
+        last = self.n_functions if stop is None else checks.whole("stop", stop, low=first, high=self.n_functions)
+        if last - first > _MOST_AT_ONCE:
+            expected = f"at most start + {_MOST_AT_ONCE}"
+            raise InvalidArgument("stop", last, expected, f"stop={first + _MOST_AT_ONCE}")
+        return self._table(self._points(values), np.arange(first, last, dtype=np.uint64))
+
+    def support(self, values: Any, index: Any, buckets: Any) -> Buckets:
+        """Count, for every value, the reports it agrees with: those whose function sends it to their bucket.
+
+        Parameters
+        ----------
+        values : as in `fingerprint`
+            The candidates.
+        index, buckets : arrays of int
+            One function number and one bucket per report. Their content is not checked.
+
+        Returns
+        -------
+        ndarray of int64, one count per candidate, in time proportional to candidates times reports
+
+        Examples
+        --------
+        >>> family = HashFamily(2**63, 1000, key=7)
+        >>> reports = family(["cat", "cat", "dog"], index=[5, 6, 7])
+        >>> family.support(["cat", "dog", "emu"], [5, 6, 7], reports).tolist()
+        [2, 1, 0]
+        """
+        points = self._points(values)
+        functions = _numbers("index", index)
+        wanted = _numbers("buckets", buckets, len(functions))
+        if self.independence == 2:
+            return count_support(points, functions, wanted, self.width, *_halves(self.key))
+        counts = np.zeros(len(points), np.int64)
+        kernels.count_support(points, functions, wanted, *self._parameters(), counts)
+        return counts
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the family as plain data. The key is written as its 16 bytes, the form a SipHash library takes.
+
+        Examples
+        --------
+        >>> HashFamily(1024, 256, key=7).to_dict()["key"]
+        '07000000000000000000000000000000'
+        """
+        return {
+            "scheme": _SCHEME,
+            "n_functions": self.n_functions,
+            "width": self.width,
+            "independence": self.independence,
+            "key": self.key.to_bytes(16, "little").hex(),
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> HashFamily:
+        """Rebuild a family from `to_dict`.
+
+        Examples
+        --------
+        >>> family = HashFamily(1024, 256, key=7, independence=3)
+        >>> HashFamily.from_dict(family.to_dict()) == family
+        True
+        """
+        if not isinstance(plain, Mapping) or plain.get("scheme") != _SCHEME:
+            raise FormatError(f"not a Discreet hash family: the field 'scheme' must be {_SCHEME!r}")
+        absent = {"n_functions", "width", "independence", "key"} - set(plain)
+        if absent:
+            raise FormatError(f"not a Discreet hash family: the field {min(absent)!r} is missing")
+        key = plain["key"]
+        if not isinstance(key, str) or not re.fullmatch("[0-9a-f]{32}", key):
+            raise FormatError("not a Discreet hash family: the field 'key' must be 32 hexadecimal digits")
+        try:
+            number = int.from_bytes(bytes.fromhex(key), "little")
+            return cls(plain["n_functions"], plain["width"], key=number, independence=plain["independence"])
+        except InvalidArgument as error:
+            raise FormatError(f"not a Discreet hash family: {error}") from None
+
+    def _points(self, values: Any) -> Words:
+        points = fingerprint(values, self.key)
+        kernels.reduce_words(points)
+        return points
+
+    def _parameters(self) -> tuple[np.uint64, np.uint64, np.uint64, Words]:
+        """What every kernel takes: the width, the key's halves, and room for one function's coefficients."""
+        return np.uint64(self.width), *_halves(self.key), np.empty(self.independence, np.uint64)
+
+    def _table(self, points: Words, functions: Words) -> Buckets:
+        table = np.empty((len(functions), len(points)), np.int64)
+        kernels.hash_table(points, functions, *self._parameters(), table)
+        return table
+
+
+def _halves(key: object) -> Key:
+    number = checks.whole("key", key, high=_LARGEST_KEY)
+    return np.uint64(number & (2**64 - 1)), np.uint64(number >> 64)
+
+
+def _numbers(name: str, value: Any, length: int | None = None) -> Words:
+    """Read one whole number per report; only type and shape can be refused."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "iu" and array.size:
+        raise InvalidType(name, array.dtype.name, "an array of whole numbers", f"{name}=np.zeros(n, int)")
+    if array.ndim != 1 or (length is not None and len(array) != length):
+        expected = "a one-dimensional array" if length is None else f"an array of shape ({length},)"
+        raise InvalidArgument(name, array.shape, expected, f"one {name} per row")
+    return array.astype(np.uint64)
+
+
+def _from_arrow(column: Any, key: Key) -> Words:
+    kind, types = column.type, pa.types
+    if isinstance(column, pa.ChunkedArray):
+        return np.concatenate([_from_arrow(chunk, key) for chunk in column.chunks or [pa.array([], kind)]])
+    if isinstance(column, pa.ExtensionArray):
+        return _from_arrow(column.storage, key)
+    if types.is_dictionary(kind):
+        # Each entry is hashed once. One more entry stands for the rows without any.
+        entries = np.append(_from_arrow(column.dictionary, key), _missing(1, key))
+        return cast(Words, entries[column.indices.cast(pa.int64()).fill_null(len(entries) - 1).to_numpy()])
+    if types.is_string_view(kind) or types.is_binary_view(kind) or types.is_fixed_size_binary(kind):
+        column = column.cast(pa.large_string() if types.is_string_view(kind) else pa.large_binary())
+        return _from_arrow(column, key)
+    if types.is_null(kind):
+        return _missing(len(column), key)
+    if types.is_integer(kind) or types.is_boolean(kind):
+        numbers = column.cast(pa.uint8()) if types.is_boolean(kind) else column
+        words = _from_numbers(numbers.fill_null(0).to_numpy(), key)
+    elif types.is_string(kind) or types.is_large_string(kind):
+        words = _from_text(column, key)
+    elif types.is_binary(kind) or types.is_large_binary(kind):
+        words = _from_bytes(column, kernels.TAG_BYTES, key)
+    else:
+        raise InvalidType("values", str(kind), _EXPECTED, "numbered bins or labels")
+    if column.null_count:
+        missing = column.is_null().to_numpy(zero_copy_only=False)
+        words[missing] = _missing(1, key)
+    return words
+
+
+def _from_objects(values: Sequence[Any], key: Key) -> Words:
+    """Hash a list: in one go if its objects are of one plain type, else object by object."""
+    kinds = set(map(type, values)) - {type(None)}
+    plain = {str: pa.large_string(), bytes: pa.large_binary(), int: pa.int64()}
+    if len(kinds) == 1 and kinds <= set(plain):
+        try:
+            return _from_arrow(pa.array(values, plain[kinds.pop()]), key)
+        except (UnicodeEncodeError, OverflowError):
+            pass  # a lone surrogate, or a number beyond 64 bits
+    words = _missing(len(values), key)
+    numbers = {i: int(v) & (2**64 - 1) for i, v in enumerate(values) if isinstance(v, (Integral, np.bool_))}
+    contents = {i: _content(v) for i, v in enumerate(values) if isinstance(v, (str, bytes, bytearray))}
+    words[list(numbers)] = _from_numbers(np.array(list(numbers.values()), np.uint64), key)
+    words[list(contents)] = _from_bytes(pa.array(contents.values(), pa.large_binary()), kernels.TAG_BYTES, key)
+    return words
+
+
+def _content(value: str | bytes | bytearray) -> bytes:
+    if isinstance(value, str):
+        return unicodedata.normalize("NFC", value).encode("utf-8", "surrogatepass")
+    return bytes(value)
+
+
+def _from_text(column: Any, key: Key) -> Words:
+    """Hash the NFC form of Arrow text. ASCII is its own NFC form, so most columns need no copy."""
+    data, offsets = _buffers(column)
+    used = data[offsets[0] : offsets[-1]]
+    if used.size and used.max() >= 0x80:
+        try:
+            column = pc.utf8_normalize(column, "NFC")
+        except pa.ArrowInvalid:  # somewhere the bytes are not UTF-8
+            contents = [_mended(v) for v in column.cast(pa.large_binary()).to_pylist()]
+            column = pa.array(contents, pa.large_binary())
+    return _from_bytes(column, kernels.TAG_BYTES, key)
+
+
+def _mended(content: bytes | None) -> bytes:
+    try:
+        return _content((content or b"").decode())
+    except UnicodeDecodeError:
+        return content or b""
+
+
+def _from_numbers(array: npt.NDArray[Any], key: Key) -> Words:
+    # A cast to unsigned is modulo 2^64. It also copies: one memory layout, so that the kernel compiles once.
+    words = array.astype(np.uint64, order="C")
+    kernels.siphash_words(words, *key, words)
+    return words
+
+
+def _from_bytes(column: Any, tag: np.uint64, key: Key) -> Words:
+    words = np.empty(len(column), np.uint64)
+    kernels.siphash_bytes(*_buffers(column), tag, *key, words)
+    return words
+
+
+def _missing(n: int, key: Key) -> Words:
+    return np.repeat(_from_bytes(pa.array([b""]), kernels.TAG_MISSING, key), n)
+
+
+def _buffers(column: Any) -> tuple[npt.NDArray[np.uint8], npt.NDArray[Any]]:
+    """Return the bytes and the offsets of Arrow text or bytes, without a copy; a slice has its own offsets."""
+    wide = pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type)
+    kind = np.int64 if wide else np.int32
+    _, offsets, content = column.buffers()
+    end = column.offset + len(column) + 1
+    data = np.frombuffer(content or b"", np.uint8)
+    places = np.frombuffer(offsets, kind, count=end) if offsets else np.zeros(1, kind)
+    for array in (data, places):
+        array.setflags(write=False)  # Arrow marks some buffers writable, and a kernel would compile for both
+    return data, places[column.offset :]

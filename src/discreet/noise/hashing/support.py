@@ -1,0 +1,41 @@
+"""Count which reports support which candidates, on all cores."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.noise.hashing import _support_kernels as kernels
+
+#: Pairs below which a second thread costs more than it brings.
+_WORTH_A_THREAD = 1 << 22
+
+
+def count_support(points: Any, functions: Any, buckets: Any, width: int, k0: Any, k1: Any) -> npt.NDArray[np.int64]:
+    """Return, for every point, how many of the functions (of independence 2) send it to the bucket given with them.
+
+    The kernel runs without the interpreter's lock, so threads share the reports; sums of integers come out the same
+    whatever their number.
+    """
+    threads = max(1, min(cores(), len(points) * len(functions) // _WORTH_A_THREAD))
+    ends = np.linspace(0, len(functions), threads + 1).astype(np.int64)
+
+    def part(i: int) -> npt.NDArray[np.int64]:
+        counts = np.zeros(len(points), np.int64)
+        rows = slice(ends[i], ends[i + 1])
+        kernels.count_support(points, functions[rows], buckets[rows], np.uint64(width), k0, k1, kernels.SLACK, counts)
+        return counts
+
+    if threads == 1:
+        return part(0)
+    with ThreadPoolExecutor(threads) as pool:
+        return np.asarray(sum(pool.map(part, range(threads))), np.int64)
+
+
+def cores() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,1 @@
+"""Exact integer noise: discrete Laplace, discrete Gaussian, geometric, and their laws."""

@@ -1,0 +1,177 @@
+"""The large values among very many discrete Laplace draws, without making the others.
+
+Method (spec partition-synopsis 9.7). Each of n draws exceeds the cutoff τ >= 0 with probability
+p = α^(τ+1)/(1+α), α = e^(-1/scale), independently. The gaps between those that do are geometric, so the walk jumps
+from one to the next, and the value of each is τ + 1 plus a geometric variable with ratio α. Time and memory follow
+the number of large values, not n.
+
+Exactly. The sampler of geometric gaps needs a ratio e^(-x) with rational x, and 1 - p is none. So the walk uses an x a
+little above -ln(1 - p), hence a hit chance q = 1 - e^(-x) a little above p, and keeps each hit with an exact coin
+p/q. Thinning independent hits leaves independent hits, now with chance p.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.core import checks
+from discreet.core.jit import jit
+from discreet.noise.integer.geometric import draw_geometric
+from discreet.noise.integer.laplace import check_scale
+from discreet.noise.stream import kernels
+from discreet.noise.stream.draw import IntArray, draw
+from discreet.noise.stream.generator import Generator, generator
+from discreet.noise.stream.thresholds import enclose_exp
+
+_CONTEXT = Context(prec=60)
+#: A gap of this length or more is walked without a hit at its end: the rest of it is drawn anew, being memoryless.
+_STRIDE = 2**61
+_PORTION = 2**20
+#: Gaps are made of 61 binary digits, so they are about 2^58 long at most; rarer hits are left to the coin.
+_SMALLEST_RATE = Fraction(1, 2**58)
+
+
+def exceedances(
+    scale: checks.Number, cutoff: int, size: int, rng: object = None
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Draw the values above ``cutoff`` among ``size`` discrete Laplace draws, and where they are, exactly.
+
+    Parameters
+    ----------
+    scale : float or Fraction
+        As in `discrete_laplace`. 0, no noise, has none.
+    cutoff : int
+        At least 0.
+    size : int
+        Number of draws, below 2**63. Only the large ones are made.
+    rng : None, int or Generator
+        See `discreet.noise.generator`.
+
+    Returns
+    -------
+    places : ndarray of int64
+        Which draws exceed the cutoff, ascending, from 0 to size - 1.
+    values : ndarray of int64
+        Their values, cutoff + 1 or more.
+
+    Privacy
+    -------
+    Same law as ``discrete_laplace(scale, size)`` followed by leaving out the values up to the cutoff; see there.
+
+    Examples
+    --------
+    >>> places, values = exceedances(scale=1.0, cutoff=25, size=10**12, rng=3)
+    >>> len(places), int(values.min())
+    (6, 26)
+    """
+    exact = check_scale("scale", scale)
+    cutoff = checks.whole("cutoff", cutoff)
+    size = checks.whole("size", size, high=2**63 - 1)
+    stream = generator(rng)
+    nothing = np.empty(0, np.int64)
+    if exact == 0:
+        return nothing, nothing
+    coin = Kept(1 / exact, cutoff, rate(1 / exact, cutoff))
+    expected = float(coin.x) * size
+    places, position = [nothing], 0
+    while position < size:
+        gaps = draw_geometric(1 / coin.x, (int(min(1.1 * expected + 16, _PORTION)),), stream)
+        hits, position = _walk(gaps, position, size)
+        places.append(hits)
+    hits = np.concatenate(places)
+    kept = hits[_toss(coin, len(hits), stream) == 1]
+    return kept, cutoff + 1 + draw_geometric(exact, (len(kept),), stream)
+
+
+@lru_cache(maxsize=256)
+def rate(epsilon: Fraction, cutoff: int) -> Fraction:
+    """Return a rational above -ln(1 - p), p the chance of noise above the cutoff; its relative excess is about 2^-64.
+
+    Examples
+    --------
+    >>> float(rate(Fraction(1), 0))            # p = 1/(1 + e)
+    0.3132616875182228
+    """
+    c = _CONTEXT
+    step = c.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator))
+    # Not the operators: they would round to the precision of whatever context the caller has set.
+    down = step.copy_negate()
+    p = c.divide(c.exp(c.multiply(down, Decimal(cutoff + 1))), c.add(Decimal(1), c.exp(down)))
+    # ln(1 - p) loses digits to cancellation when p is small; the first terms of its series do not.
+    if p < Decimal("1e-12"):
+        exact = sum((Fraction(p) ** k / k for k in range(1, 6)), Fraction(0))
+    else:
+        exact = -Fraction(c.ln(c.subtract(Decimal(1), p)))
+    if exact < _SMALLEST_RATE:
+        return _SMALLEST_RATE
+    bits = 64 - math.floor(math.log2(exact))
+    return Fraction(math.ceil(exact * 2**bits) + 1, 2**bits)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The chance p/q = α^(τ+1) / ((1 + α)(1 - e^(-x))) with which the walk keeps a hit, by its exact digits.
+
+    Its digits are found as those of a `Chance` are. It is no digit boundary c: α^(τ+1) = c (1 + α)(1 - e^(-x)) would
+    be a linear relation between e to different rational powers, which Lindemann and Weierstrass rule out.
+    """
+
+    epsilon: Fraction
+    cutoff: int
+    x: Fraction
+
+    def digits(self, n: int) -> bytes:
+        """Return the first ``n`` base-256 digits."""
+        unit, precision = 256**n, 3 * n + 80
+        while True:
+            alpha, top, miss = (
+                enclose_exp(y, n, precision) for y in (self.epsilon, self.epsilon * (self.cutoff + 1), self.x)
+            )
+            low = top[0] / ((1 + alpha[1]) * (1 - miss[0])) * unit
+            high = top[1] / ((1 + alpha[0]) * (1 - miss[1])) * unit
+            least: int = math.floor(low)
+            most: int = math.ceil(high) - 1
+            if least == most:
+                return least.to_bytes(n, "big")
+            precision *= 2
+
+
+@lru_cache(maxsize=256)
+def _table(coin: Kept, precision: int) -> npt.NDArray[np.uint8]:
+    return np.frombuffer(coin.digits(precision), np.uint8).reshape(1, precision)
+
+
+def _toss(coin: Kept, n: int, stream: Generator) -> IntArray:
+    def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
+        return kernels.coins(_table(coin, precision), *state)
+
+    tossed: IntArray = draw(kernel, (n,), stream, bytes_each=1.01)
+    return tossed
+
+
+@jit
+def _walk(gaps: IntArray, position: int, size: int) -> tuple[IntArray, int]:  # pragma: no cover
+    """Walk from a position to its hits by gaps; return the hits and the position after the last one."""
+    hits = np.empty(gaps.size, np.int64)
+    n = 0
+    for gap in gaps:
+        # A gap of a stride or more says only that the next stride is empty; what lies beyond is drawn anew.
+        if gap >= _STRIDE and size - position > _STRIDE:
+            position += _STRIDE
+            continue
+        if gap >= size - position:
+            return hits[:n], size
+        hits[n] = position + gap
+        position += gap + 1
+        n += 1
+        if position >= size:
+            return hits[:n], size
+    return hits[:n], position

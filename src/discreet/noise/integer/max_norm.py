@@ -1,0 +1,104 @@
+"""Exact noise on integer vectors whose law falls with the largest entry: one draw for a count and its sums.
+
+Method (spec partition-synopsis 9.9). Wanted: Pr[z] proportional to a^r on the lattice of dimension D, where r is the
+largest absolute entry of z and a = e^(-1/scale). Mix uniform laws on cubes: choose a radius K, then every entry
+uniformly from -K..K. A point with norm r is in all cubes K >= r, so with Pr[K] = c (2K+1)^D a^K it gets the chance
+Σ_{K >= r} c a^K = c a^r / (1 - a), as wanted.
+
+The radius. A sum of D + 1 geometric variables has Pr[K] proportional to C(K+D, D) a^K. Keeping it with probability
+Π_{i=1..D} (2K+1)/(2K+2i), which is (2K+1)^D / (2^D D! C(K+D, D)), leaves the law above. Each factor is a rational
+coin, tossed by drawing a whole number below 2K+2i: integers only. Almost all are kept at scales well above D, and
+2 % at scale D/8, the smallest allowed. (A finer unit of the vector makes the scale as large as one likes.)
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.core import checks
+from discreet.errors import InvalidArgument
+from discreet.noise.integer.geometric import geometric_table
+from discreet.noise.integer.laplace import check_scale, coin_chances
+from discreet.noise.stream import kernels
+from discreet.noise.stream.draw import IntArray, draw
+
+#: From this scale on the variance's closed form is right to five digits, and to all of them beyond dimension 1.
+_LARGE_SCALE = 64.0
+
+
+def max_norm_laplace(scale: checks.Number, dimension: int, size: int, rng: object = None) -> IntArray:
+    """Draw integer vectors with probability proportional to ``exp(-max|z_j| / scale)``, exactly.
+
+    Parameters
+    ----------
+    scale : float or Fraction
+        Largest change of any entry, divided by ε, at least ``dimension / 8``. Taken as the exact rational it denotes.
+        0 means ε = ∞: no noise.
+    dimension : int
+        Entries of a vector, from 1 to 10000.
+    size : int
+        Number of vectors.
+    rng : None, int or Generator
+        See `discreet.noise.generator`.
+
+    Returns
+    -------
+    ndarray of int64, shape (size, dimension)
+
+    Privacy
+    -------
+    Neighbours: add or remove one row. If a row moves no entry of an integer vector by more than Δ, then the largest
+    entry of a difference changes by at most Δ (triangle inequality), so ``vector + z`` with scale Δ/ε is
+    ε-differentially private, however many entries move at once. Price: ε for the whole vector.
+
+    Examples
+    --------
+    >>> max_norm_laplace(scale=2.0, dimension=3, size=2, rng=7).tolist()
+    [[-6, 7, -3], [-3, -3, 2]]
+    """
+    exact = check_scale("scale", scale)
+    dimension = checks.whole("dimension", dimension, low=1, high=10_000)
+    shape = (checks.whole("size", size), dimension)
+    if exact == 0:
+        return np.zeros(shape, np.int64)
+    if exact < smallest_scale(dimension):
+        expected = f"0 (no noise) or at least {float(smallest_scale(dimension)):g} for dimension {dimension}"
+        raise InvalidArgument("scale", scale, expected, "a finer unit: vector and scale times 16")
+
+    def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
+        return kernels.max_norm(geometric_table(exact, precision), dimension, *state)
+
+    vectors: IntArray = draw(kernel, shape, rng, bytes_each=len(coin_chances(exact)) + 8)
+    return vectors
+
+
+def smallest_scale(dimension: int) -> Fraction:
+    """Return the scale below which too few radii would be kept."""
+    return Fraction(dimension, 8)
+
+
+def max_norm_variance(scale: checks.Number, dimension: int) -> float:
+    """Return the variance of every entry: ``((D+1)(D+2) scale^2 - 1/4) / 3``, or its exact sum at small scales.
+
+    Given the radius, an entry has variance K(K+1)/3. With t = K + 1/2 that is (t^2 - 1/4)/3, and t has weights
+    t^D e^(-t/scale) at half-odd numbers: the midpoint rule of a gamma law, whose error vanishes as the scale grows.
+
+    Examples
+    --------
+    >>> round(max_norm_variance(1024, 3) / 1024**2, 3)          # d = 2 sums and a count, in units of one row
+    6.667
+    """
+    rate = check_scale("scale", scale)
+    if rate == 0:
+        return 0.0
+    width = float(rate)
+    if width >= _LARGE_SCALE:
+        return ((dimension + 1) * (dimension + 2) * width * width - 0.25) / 3
+    radius = np.arange(math.ceil(width * (2 * dimension + 60)) + 60, dtype=np.float64)
+    log_weight = dimension * np.log(2 * radius + 1) - radius / width
+    weight = np.exp(log_weight - log_weight.max())
+    return float((weight * radius * (radius + 1)).sum() / weight.sum() / 3)

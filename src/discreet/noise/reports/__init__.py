@@ -1,0 +1,1 @@
+"""What a device draws for one report: coins, subsets, numbers, stored randomness."""

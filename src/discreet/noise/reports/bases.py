@@ -1,0 +1,77 @@
+"""Random linearly independent vectors over the field of two elements: the public part of a Hadamard report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from discreet.core import checks
+from discreet.core.jit import inlined, jit
+from discreet.noise.stream.draw import IntArray, draw
+from discreet.noise.stream.kernels import FINISHED, MORE_BYTES
+
+
+def independent_vectors(n: int, *, bits: int, count: int, rng: object = None) -> IntArray:
+    """Draw ``n`` lists of ``count`` linearly independent vectors of ``bits`` bits, each list equally likely.
+
+    A vector that depends on those before it is drawn again: given the earlier ones it is then uniform outside their
+    span, which is what a uniform list asks for.
+
+    Parameters
+    ----------
+    n : int
+        How many lists.
+    bits : int
+        Length of a vector, up to 62.
+    count : int
+        Vectors of a list, up to ``bits``.
+    rng : None, int or Generator
+        See `discreet.noise.generator`.
+
+    Examples
+    --------
+    >>> independent_vectors(3, bits=2, count=2, rng=1).tolist()
+    [[2, 3], [1, 3], [1, 2]]
+    """
+    bits = checks.whole("bits", bits, low=1, high=62)
+    count = checks.whole("count", count, low=1, high=bits)
+
+    def kernel(_: int, *state: Any) -> tuple[int, int, int]:
+        return _vectors(bits, count, np.empty(count, np.int64), *state)
+
+    out: IntArray = draw(kernel, (n, count), rng, bytes_each=(bits + 7) // 8 * 1.3)
+    return out
+
+
+@jit
+def _vectors(
+    bits: int, count: int, reduced: Any, buffer: Any, position: int, out: Any, done: int
+) -> tuple[int, int, int]:  # pragma: no cover
+    width, mask = (bits + 7) >> 3, (1 << bits) - 1
+    for i in range(done, out.shape[0], count):
+        start, found = position, 0
+        while found < count:
+            if position + width > buffer.shape[0]:
+                return start, i, MORE_BYTES
+            vector = 0
+            for _ in range(width):
+                vector = (vector << 8) | buffer[position]
+                position += 1
+            vector &= mask
+            rest = reduce_vector(vector, reduced, found)
+            if rest:
+                out[i + found], reduced[found] = vector, rest
+                found += 1
+    return position, out.shape[0], FINISHED
+
+
+@inlined
+def reduce_vector(vector: int, reduced: Any, found: int) -> int:  # pragma: no cover
+    """Clear in a vector the leading bits of those found before it; 0 if it depends on them.
+
+    Each of those was reduced by the ones before it, so it has a zero at their leading bits and does not set them again.
+    """
+    for k in range(found):
+        vector = min(vector, vector ^ reduced[k])
+    return vector

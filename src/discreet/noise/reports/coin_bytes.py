@@ -1,0 +1,128 @@
+"""Many coins of one chance, eight at a time: a quarter of a byte of entropy a coin, and exact.
+
+The claim. Let p be a chance, and call a byte a *pattern*: eight coins, bit i of the byte being coin i. The pattern b
+has probability p^ones (1-p)^zeros. Write F(b) for the chance of a pattern below b (as a number). If U is a uniform
+real number in [0, 1), the pattern b with F(b) <= U < F(b + 1) has exactly the law of eight coins: inversion.
+
+To find it, read the base-256 digits of U, independent uniform bytes. Two of them settle the pattern unless some F(b)
+begins with the same two digits, so a table of 65,536 entries answers all but at most 255 of them. There the next digits
+of U are compared with those of the F(b) that tie, until none does (as in `_thresholds`). No rounding takes place.
+
+The digits of F(b). P(pattern < b) falls when p rises, since turning coins up makes the number larger. So an enclosure
+of p by rationals encloses F(b), and its first n digits are known as soon as both ends agree on them. They agree at some
+precision: where p is not rational it is transcendental (see `_thresholds`), and so is F(b), a polynomial in p that is
+not constant (it is 1 at p = 0 and 0 at p = 1). Where p is rational it is its own enclosure.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.noise.reports import _coin_kernels
+from discreet.noise.stream.draw import draw
+from discreet.noise.stream.thresholds import Chance
+
+_PATTERNS = 256
+
+
+class Tables(NamedTuple):
+    """What the kernel reads; ``first`` and ``last`` bound the pattern where two digits leave it open."""
+
+    settled: npt.NDArray[np.int16]
+    first: npt.NDArray[np.uint8]
+    last: npt.NDArray[np.uint8]
+    digits: npt.NDArray[np.uint8]
+
+
+def coin_bytes(chance: Chance, shape: tuple[int, ...], rng: object) -> npt.NDArray[np.uint8]:
+    """Draw bytes of which every bit is 1 with exactly the given chance, all independent.
+
+    Parameters
+    ----------
+    chance : Chance
+        The chance of a 1.
+    shape : tuple of int
+        Shape of the result.
+    rng : None, int or Generator
+        See `discreet.noise.generator`. Bytes are drawn in order: a thousand at once equal a thousand one by one.
+
+    Privacy
+    -------
+    None by itself: a building block.
+
+    Examples
+    --------
+    >>> flips = coin_bytes(Chance(a=Fraction(1, 10)), (2, 5), rng=4)
+    >>> flips.shape, int(np.bitwise_count(flips).sum())
+    ((2, 5), 9)
+    """
+
+    def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
+        return _coin_kernels.coin_bytes(*tables(chance, precision), *state)
+
+    return cast("npt.NDArray[np.uint8]", draw(kernel, shape, rng, bytes_each=2.02, dtype=np.uint8))
+
+
+@lru_cache(maxsize=64)
+def tables(chance: Chance, precision: int) -> Tables:
+    """Build the tables from the first ``precision`` digits of every F(b)."""
+    digits = np.frombuffer(b"".join(below(chance, precision)), np.uint8).reshape(_PATTERNS, precision)
+    lead = digits[1:, 0].astype(np.int64) * 256 + digits[1:, 1]  # of F(1), ..., F(255)
+    entries = np.arange(65536)
+    # F(b) lies in the entry it begins with: entries above it have patterns from b on, entries below have smaller ones.
+    first, last = np.searchsorted(lead, entries, side="left"), np.searchsorted(lead, entries, side="right")
+    settled = np.where(first == last, first, -1).astype(np.int16)
+    return Tables(settled, first.astype(np.uint8), last.astype(np.uint8), digits)
+
+
+def below(chance: Chance, n: int) -> list[bytes]:
+    """Return the first ``n`` digits of P(pattern < b) for b = 0..255 (1 is written 0.FFFF...).
+
+    Examples
+    --------
+    >>> [digits.hex() for digits in below(Chance(a=Fraction(1, 2)), 2)[:4]]
+    ['0000', '0100', '0200', '0300']
+    """
+    unit = 256**n
+    more = 8
+    while True:
+        p_low, p_high = _enclose(chance, n + more)
+        least, most = (_floors(p, unit) for p in (p_high, p_low))
+        if least == most:
+            return [min(whole, unit - 1).to_bytes(n, "big") for whole in least]
+        more *= 2
+
+
+def _enclose(chance: Chance, n: int) -> tuple[Fraction, Fraction]:
+    """Enclose a chance to ``n`` digits; one that is rational is its own enclosure."""
+    if chance.x == 0 or chance.a * chance.d == chance.b * chance.c:
+        value = (chance.a + chance.b) / (chance.c + chance.d)
+        return value, value
+    whole = int.from_bytes(chance.digits(n), "big")
+    return Fraction(whole, 256**n), Fraction(whole + 1, 256**n)
+
+
+def _floors(p: Fraction, unit: int) -> list[int]:
+    """Return floor(F(b) · unit) for the 256 patterns b, F for the rational chance p.
+
+    A pattern is below b if at some bit that b has it lacks that bit, and agrees with b on all higher ones.
+    """
+    heads, whole = p.numerator, p.denominator
+    tails = whole - heads
+    floors = []
+    for b in range(_PATTERNS):
+        total, agree = 0, 1  # numerators; after i bits the denominator is whole^i
+        for bit in range(7, -1, -1):
+            total *= whole
+            if b >> bit & 1:
+                total += agree * tails
+                agree *= heads
+            else:
+                agree *= tails
+        floors.append(total * unit // whole**8)
+    return floors

@@ -1,0 +1,320 @@
+"""Reports of one number in a public range, from which a mean can be had without bias: Duchi, piecewise, hybrid.
+
+A value in [low, high] is first put on a public grid of 2^31 steps: a *place*, a whole number from 0 to 2^31, stands for
+t = place/2^30 - 1 in [-1, 1]. All chances below are exact functions of the place, so floating point leaks nothing
+(spec local-sketches, C.16; E = e^ε).
+
+*Duchi* (Duchi, Jordan, Wainwright 2018): a sign, + with chance 1/2 + θ t/2, θ = (E - 1)/(E + 1); it stands for ±1/θ.
+Drawn as a mixture: with chance θ a sign that is + with chance (1 + t)/2, else a fair one.
+
+*Piecewise* (Wang and others 2019) on whole numbers: one of 2M + 1 points; a window of W = 2w + 1 of them round the
+centre (M - w) t has E times the chance of the others. The centre is rounded at random to a neighbouring whole number,
+so its mean is exact. A point y in -M..M stands for y/((P - Q) W (M - w)).
+
+*Hybrid*: piecewise with chance 1 - e^(-ε/2), else Duchi; all Duchi while ε <= 0.61. The choice does not look at the
+value.
+
+Each has a ratio of exactly E between the chances of a report under t = 1 and t = -1, and no larger one anywhere: the
+random rounding is a mixture over centres, and every centre has chances between Q and E Q.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.noise.reports import _means_kernels as kernels
+from discreet.noise.stream.draw import IntArray, draw
+from discreet.noise.stream.thresholds import Chance, chance_value, digit_table, exponential_decay
+from discreet.noise.stream.uniform import byte_width
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+
+#: The middle of the public grid: places go from 0 to 2 HALF.
+HALF = kernels.HALF
+#: Up to this budget the hybrid is all Duchi (spec local-sketches, C.16.3).
+_ALL_SIGNS = Fraction(61, 100)
+
+
+def places_of(values: FloatArray, low: Any, high: Any) -> IntArray:
+    """Put values on the public grid: outside ones are clamped, what is no number goes to the middle.
+
+    Examples
+    --------
+    >>> (places_of(np.array([0.0, 5.0, 99.0, np.nan]), 0.0, 10.0) / HALF - 1).tolist()
+    [-1.0, 0.0, 1.0, 0.0]
+    """
+    share = (np.clip(values, low, high) - low) / (high - low)
+    return np.asarray(np.rint(np.nan_to_num(share, nan=0.5) * (2 * HALF)), np.int64)
+
+
+@dataclass(frozen=True)
+class Window:
+    """A point among ``size``, where a window of ``width`` of them has e^ε times the chance of the others.
+
+    Examples
+    --------
+    >>> law = Window(epsilon=Fraction(1), width=3, size=8)
+    >>> round(law.near / law.far, 12), law.draw(np.array([2, 2, 2, 2]), rng=1).tolist()
+    (2.718281828459, [4, 6, 1, 4])
+    """
+
+    epsilon: Fraction
+    width: int
+    size: int
+
+    @property
+    def inside(self) -> Chance:
+        """The chance of the window, W E/(W E + L - W)."""
+        return Chance(a=Fraction(self.width), c=Fraction(self.width), d=self._others, x=self.epsilon)
+
+    @cached_property
+    def near(self) -> float:
+        """The chance of each point of the window."""
+        return chance_value(self.inside) / self.width
+
+    @cached_property
+    def far(self) -> float:
+        """The chance of each other point."""
+        outside = Chance(b=self._others, c=Fraction(self.width), d=self._others, x=self.epsilon)
+        return chance_value(outside) / float(self._others)
+
+    @property
+    def _others(self) -> Fraction:
+        return Fraction(self.size - self.width)
+
+    @cached_property
+    def _sizes(self) -> IntArray:
+        return np.array([*byte_width(self.width), *byte_width(self.size - self.width)], np.int64)
+
+    def draw(self, starts: IntArray, rng: object) -> IntArray:
+        """Draw a point for every window, given by its first point."""
+
+        def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
+            table = _table((self.inside,), precision)
+            return kernels.windows(table, starts, self.width, self.size - self.width, self._sizes, *state)
+
+        out: IntArray = draw(kernel, starts.shape, rng, bytes_each=4.0)
+        return out
+
+    def probabilities(self, start: int) -> FloatArray:
+        """Return the chance of every point when the window starts at ``start``."""
+        chances = np.full(self.size, self.far)
+        chances[start : start + self.width] = self.near
+        return chances
+
+
+@dataclass(frozen=True)
+class DuchiLaw:
+    """A sign: report 0 is minus, 1 is plus.
+
+    Examples
+    --------
+    >>> law = DuchiLaw(Fraction(1))
+    >>> law.values.round(4).tolist(), law.probabilities(2 * HALF).round(4).tolist()
+    ([-2.164, 2.164], [0.2689, 0.7311])
+    >>> law.draw(np.full(8, 2 * HALF), rng=3).tolist()
+    [1, 1, 1, 1, 0, 1, 1, 1]
+    """
+
+    epsilon: Fraction
+
+    @property
+    def second(self) -> tuple[float, float]:
+        """The two numbers with which E[value²] = second[0] + second[1] t²."""
+        return float(self.values[1] ** 2), 0.0
+
+    @property
+    def informed(self) -> Chance:
+        """The chance θ = (E - 1)/(E + 1) that the value is looked at."""
+        return Chance(a=Fraction(1), b=Fraction(-1), d=Fraction(1), x=self.epsilon)
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """The number each report stands for."""
+        c = 1 / chance_value(self.informed)
+        return np.array([-c, c])
+
+    def draw(self, places: IntArray, rng: object) -> IntArray:
+        """Draw a report for every place."""
+
+        def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
+            return kernels.signs(_table((self.informed,), precision), places, *state)
+
+        out: IntArray = draw(kernel, places.shape, rng, bytes_each=5.01)
+        return out
+
+    def probabilities(self, place: int) -> FloatArray:
+        """Return the chance of every report given the place."""
+        sure = chance_value(self.informed)
+        minus = chance_value(Chance(b=Fraction(1), d=Fraction(1), x=self.epsilon))  # 1/(E + 1), all of it at t = 1
+        up = place / (2 * HALF)
+        return np.array([minus + sure * (1 - up), minus + sure * up])
+
+    def variance(self, t: Any) -> Any:
+        """Return the variance of a report's value given t."""
+        return self.second[0] - np.square(t)
+
+
+@dataclass(frozen=True)
+class PiecewiseLaw:
+    """A point of -M..M, numbered from 0.
+
+    Examples
+    --------
+    >>> law = PiecewiseLaw(Fraction(2), steps=128)
+    >>> law.window.width, law.values[[0, 128, 256]].round(3).tolist(), round(float(law.variance(0.5)), 3)
+    (69, [-2.156, 0.0, 2.156], 0.792)
+    """
+
+    epsilon: Fraction
+    steps: int
+
+    @cached_property
+    def window(self) -> Window:
+        """The window of W points, the odd number next to (2M + 1)/(√E + 1)."""
+        size = 2 * self.steps + 1
+        wanted = size * chance_value(Chance(b=Fraction(1), d=Fraction(1), x=self.epsilon / 2))
+        half = min(max(round((wanted - 1) / 2), 0), self.steps - 1)
+        return Window(self.epsilon, 2 * half + 1, size)
+
+    @property
+    def reach(self) -> int:
+        """How far a centre lies from 0 at most, M - w."""
+        return self.steps - self.window.width // 2
+
+    @property
+    def _pull(self) -> float:
+        # (P - Q) W: by how much a centre moves the mean of the points
+        return (self.window.near - self.window.far) * self.window.width
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """The number each report stands for."""
+        return np.arange(-self.steps, self.steps + 1) / (self._pull * self.reach)
+
+    @cached_property
+    def second(self) -> tuple[float, float]:
+        """The two numbers with which E[value²] = second[0] + second[1] t², rounding of the centre at its worst."""
+        return self._flat + 0.25 / (self._pull * self.reach**2), 1 / self._pull
+
+    @cached_property
+    def _flat(self) -> float:
+        m, w = self.steps, self.window.width // 2
+        # Sums of squares: over the window round 0, W w(w + 1)/3; over all points, M(M + 1)(2M + 1)/3.
+        squares = self._pull * w * (w + 1) / 3 + self.window.far * m * (m + 1) * (2 * m + 1) / 3
+        return squares / (self._pull * self.reach) ** 2
+
+    def draw(self, places: IntArray, rng: object) -> IntArray:
+        """Draw a report for every place."""
+        w = self.window
+
+        def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
+            table = _table((w.inside,), precision)
+            return kernels.points(table, places, self.reach, w.width, w.size - w.width, w._sizes, *state)
+
+        out: IntArray = draw(kernel, places.shape, rng, bytes_each=7.0)
+        return out
+
+    def probabilities(self, place: int) -> FloatArray:
+        """Return the chance of every report given the place, over the rounding of the centre too."""
+        start, rest = divmod(self.reach * place, HALF)
+        down = self.window.probabilities(start)
+        return down if not rest else down + (self.window.probabilities(start + 1) - down) * (rest / HALF)
+
+    def variance(self, t: Any) -> Any:
+        """Return the variance of a report's value given t, over the rounding of the centre too."""
+        centre = self.reach * np.asarray(t, np.float64)
+        rest = centre - np.floor(centre)
+        return self._flat + (centre**2 + rest * (1 - rest)) / (self._pull * self.reach**2) - np.square(t)
+
+
+@dataclass(frozen=True)
+class HybridLaw:
+    """A point or a sign: first the points of the piecewise law, then minus and plus.
+
+    Examples
+    --------
+    >>> law = HybridLaw(Fraction(1), steps=128)
+    >>> len(law.values), [round(float(law.variance(t)), 2) for t in (0, 0.5, 1)]
+    (259, [4.29, 4.29, 4.29])
+    """
+
+    epsilon: Fraction
+    steps: int
+
+    @cached_property
+    def points(self) -> PiecewiseLaw:
+        """The law of a point."""
+        return PiecewiseLaw(self.epsilon, self.steps)
+
+    @cached_property
+    def signs(self) -> DuchiLaw:
+        """The law of a sign."""
+        return DuchiLaw(self.epsilon)
+
+    @property
+    def choice(self) -> Chance:
+        """The chance 1 - e^(-ε/2) of a point."""
+        return Chance(a=Fraction(1), b=Fraction(-1), x=self.epsilon / 2)
+
+    @property
+    def _shares(self) -> tuple[float, float]:
+        return chance_value(self.choice), chance_value(exponential_decay(self.epsilon / 2))
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """The number each report stands for."""
+        return np.concatenate([self.points.values, self.signs.values])
+
+    @property
+    def second(self) -> tuple[float, float]:
+        """The two numbers with which E[value²] = second[0] + second[1] t²."""
+        a, b = self._shares
+        (point, growth), (sign, _) = self.points.second, self.signs.second
+        return a * point + b * sign, a * growth
+
+    def draw(self, places: IntArray, rng: object) -> IntArray:
+        """Draw a report for every place."""
+        w, chances = self.points.window, (self.choice, self.points.window.inside, self.signs.informed)
+        reach = self.points.reach
+
+        def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
+            table = _table(chances, precision)
+            return kernels.points_or_signs(table, places, reach, w.width, w.size - w.width, w._sizes, *state)
+
+        out: IntArray = draw(kernel, places.shape, rng, bytes_each=8.0)
+        return out
+
+    def probabilities(self, place: int) -> FloatArray:
+        """Return the chance of every report given the place."""
+        a, b = self._shares
+        return np.concatenate([a * self.points.probabilities(place), b * self.signs.probabilities(place)])
+
+    def variance(self, t: Any) -> Any:
+        """Return the variance of a report's value given t."""
+        a, b = self._shares
+        return a * self.points.variance(t) + b * self.signs.variance(t)
+
+
+MeanLaw: TypeAlias = DuchiLaw | PiecewiseLaw | HybridLaw
+
+
+def mean_law(method: str, epsilon: Fraction, steps: int) -> MeanLaw:
+    """Return the law of a method: ``"duchi"``, ``"piecewise"`` or ``"hybrid"``."""
+    if method == "piecewise":
+        return PiecewiseLaw(epsilon, steps)
+    if method == "duchi" or epsilon <= _ALL_SIGNS:
+        return DuchiLaw(epsilon)
+    return HybridLaw(epsilon, steps)
+
+
+@lru_cache(maxsize=256)
+def _table(chances: Sequence[Chance], precision: int) -> npt.NDArray[np.uint8]:
+    return digit_table(chances, precision)

@@ -1,0 +1,108 @@
+"""The square wave on whole numbers: a report near a value's bucket is e^ε times as likely as one far from it.
+
+Li, Wang, Lopuhaä-Zwakenberg, Škorić, Li (2020), in its integer form (spec local-sketches, C.15).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.noise.reports.means import HALF, FloatArray, Window
+from discreet.noise.stream.draw import IntArray
+
+
+def half_width(epsilon: Fraction) -> Fraction:
+    """Return B = (εE - E + 1)/(2E(E - 1 - ε)), the half-width of the window as a share of the range.
+
+    With enough digits that the differences keep 30 of them, whatever ε is.
+
+    Examples
+    --------
+    >>> [round(float(half_width(Fraction(e))), 3) for e in ("1/2", 1, 2, 3, 5)]
+    [0.358, 0.256, 0.129, 0.064, 0.014]
+    """
+    size = max(len(str(epsilon.denominator)) - len(str(epsilon.numerator)) + 1, 0)
+    context = Context(prec=150 + 4 * size)
+    x = context.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator))
+    e = Fraction(context.exp(x))
+    x_exact = Fraction(x)
+    return (x_exact * e - e + 1) / (2 * e * (e - 1 - x_exact))
+
+
+def square_wave(epsilon: Fraction, buckets: int) -> Window:
+    """Return the law of a point, given a bucket: 2h + 1 of d + 2h points are likelier, h = ⌊B d⌋.
+
+    Examples
+    --------
+    >>> law = square_wave(Fraction(1), 64)
+    >>> law.width, law.size
+    (33, 96)
+    """
+    reach = int(half_width(epsilon) * buckets)
+    return Window(epsilon, 2 * reach + 1, buckets + 2 * reach)
+
+
+@dataclass(frozen=True)
+class SquareWaveLaw:
+    """The square wave for places on the public grid of `discreet.noise.reports.means`, with a number for every report.
+
+    A report stands for the middle of its bucket, buckets beyond the ends included. Its mean is then c t + rest, where
+    c = (P - Q) W and the rest is what rounding to a bucket moves t by; ``debias`` divides by c.
+
+    Examples
+    --------
+    >>> law = SquareWaveLaw(Fraction(2), buckets=64)
+    >>> law.values[[0, -1]].round(3).tolist(), round(law.pull, 3)
+    ([-1.234, 1.234], 0.576)
+    >>> law.draw(np.array([0, HALF, 2 * HALF]), rng=1).tolist()
+    [14, 60, 47]
+    """
+
+    epsilon: Fraction
+    buckets: int
+    debias: bool = False
+
+    @cached_property
+    def window(self) -> Window:
+        """The law of a point given a bucket."""
+        return square_wave(self.epsilon, self.buckets)
+
+    @property
+    def pull(self) -> float:
+        """By how much a bucket moves the mean of its points, (P - Q) W."""
+        return (self.window.near - self.window.far) * self.window.width
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """The number each report stands for, on [-1, 1] and somewhat beyond."""
+        middle = (self.window.size - 1) / 2
+        bucket = 2 / self.buckets / (self.pull if self.debias else 1)
+        return np.asarray((np.arange(self.window.size) - middle) * bucket, np.float64)
+
+    def bucket(self, places: Any) -> Any:
+        """Return the bucket of a place."""
+        return np.minimum(np.asarray(places, np.int64) * self.buckets // (2 * HALF), self.buckets - 1)
+
+    def draw(self, places: IntArray, rng: object) -> IntArray:
+        """Draw a report for every place."""
+        return self.window.draw(self.bucket(places), rng)
+
+    def probabilities(self, place: int) -> FloatArray:
+        """Return the chance of every report given the place."""
+        return self.window.probabilities(int(self.bucket(place)))
+
+    def variance(self, t: Any) -> Any:
+        """Return the variance of a report's value given t, in closed form."""
+        place = np.rint((np.asarray(t, np.float64) + 1) * HALF)
+        w, size = self.window.width, self.window.size
+        centre = self.bucket(place) - (self.buckets - 1) / 2
+        step = self.values[1] - self.values[0]
+        # Squares of W points round a centre: W centre² + W(W² - 1)/12; of all points: L(L² - 1)/12.
+        squares = self.pull * (centre**2 + (w * w - 1) / 12) + self.window.far * size * (size**2 - 1) / 12
+        return step**2 * (squares - (self.pull * centre) ** 2)

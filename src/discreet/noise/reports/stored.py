@@ -1,0 +1,101 @@
+"""Stored randomness: coins and uniform numbers that keys decide, so that they need not be stored at all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.noise.reports import _prf_kernels as kernels
+from discreet.noise.stream.generator import Generator
+from discreet.noise.stream.thresholds import Chance
+from discreet.noise.stream.uniform import below
+
+Keys: TypeAlias = npt.NDArray[np.uint8]
+
+
+def threshold(chance: Chance) -> int:
+    """Return the least whole number T with T/2^64 not below the chance.
+
+    A word below T flips a bit, so the realised chance of a flip is the one asked for, or above it by less than 2^-64:
+    rounded towards privacy.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> threshold(Chance(a=Fraction(1, 4))) == 2**62
+    True
+    >>> threshold(Chance(a=Fraction(1, 3))) * 3 - 2**64
+    2
+    """
+    if chance.x == 0 or chance.b == chance.d == 0:
+        return math.ceil((chance.a + chance.b) / (chance.c + chance.d) * 2**64)
+    return int.from_bytes(chance.digits(8), "big") + 1  # not rational, hence not on the grid
+
+
+def flip(keys: Keys, chance: Chance, n_bits: int, rows: npt.NDArray[np.uint8]) -> None:
+    """Flip each of the first ``n_bits`` bits of every row with a chance of at most 1/2, in place, as its key decides.
+
+    Parameters
+    ----------
+    keys : array of uint8, 16 columns
+    chance : Chance
+        Realised as `threshold` says.
+    n_bits : int
+    rows : array of uint8
+        Packed bits, least significant first.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> keys = np.arange(32, dtype=np.uint8).reshape(2, 16)
+    >>> bits = np.zeros((2, 4), np.uint8)
+    >>> flip(keys, Chance(a=Fraction(1, 4)), 32, bits)
+    >>> np.bitwise_count(bits).sum(axis=1).tolist()
+    [6, 8]
+    """
+    kernels.stored_coins(_words(keys), np.uint64(threshold(chance)), n_bits, rows)
+
+
+def stored_below(keys: Keys, bounds: Sequence[int]) -> npt.NDArray[np.int64]:
+    """Return uniform numbers, one column a bound, as the keys decide: exactly uniform if the words are."""
+    out = np.empty((len(keys), len(bounds)), np.int64)
+    kernels.stored_below(_words(keys), np.array(bounds, np.uint64), out)
+    return out
+
+
+def subsets(size: int, taken: int, keys: Keys) -> npt.NDArray[np.int64]:
+    """Return for every key a subset of ``taken`` numbers out of 0..size-1, ascending, all subsets equally likely.
+
+    Examples
+    --------
+    >>> subsets(10, 3, np.arange(32, dtype=np.uint8).reshape(2, 16)).shape
+    (2, 3)
+    """
+    return _floyd(stored_below(keys, range(size - taken + 1, size + 1)), size)
+
+
+def fresh_subsets(size: int, taken: int, n: int, stream: Generator) -> npt.NDArray[np.int64]:
+    """Return ``n`` such subsets from a stream of random bytes.
+
+    Examples
+    --------
+    >>> from discreet.noise import generator
+    >>> fresh_subsets(5, 5, 1, generator(1)).tolist()
+    [[0, 1, 2, 3, 4]]
+    """
+    draws = [below(bound, size=n, rng=stream) for bound in range(size - taken + 1, size + 1)]
+    return _floyd(np.stack(draws, axis=1), size)
+
+
+def _floyd(draws: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
+    out = np.empty_like(draws)
+    kernels.subsets(draws, size, out)
+    return out
+
+
+def _words(keys: Keys) -> npt.NDArray[Any]:
+    return np.ascontiguousarray(keys).view("<u8").astype(np.uint64, copy=False)

@@ -1,0 +1,39 @@
+"""Drive a kernel: hand it random bytes, extend its digit tables on a tie, shape its result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.noise.stream import kernels
+from discreet.noise.stream.generator import ByteArray, generator
+
+IntArray: TypeAlias = npt.NDArray[np.int64]
+#: ``kernel(precision, buffer, position, out, done)`` with ``precision`` digits a coin.
+Kernel = Callable[[int, ByteArray, int, IntArray, int], tuple[int, int, int]]
+
+_DIGITS = 16
+
+
+def draw(
+    kernel: Kernel, shape: tuple[int, ...] | None, rng: object, *, bytes_each: float, dtype: npt.DTypeLike = np.int64
+) -> Any:
+    """Return ``shape`` draws of a kernel: an array of int64 (or ``dtype``), a Python int where the shape is None."""
+    out = np.empty(1 if shape is None else math.prod(shape), dtype)
+    done, precision = 0, _DIGITS
+
+    def step(buffer: ByteArray, position: int) -> tuple[int, bool]:
+        nonlocal done, precision
+        while True:
+            position, done, state = kernel(precision, buffer, position, out, done)
+            if state != kernels.MORE_DIGITS:
+                return position, state == kernels.FINISHED
+            precision *= 4
+
+    if len(out):
+        generator(rng).run(step, expected=int(bytes_each * 1.05 * len(out)) + 8)
+    return int(out[0]) if shape is None else out.reshape(shape)

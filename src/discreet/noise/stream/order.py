@@ -1,0 +1,116 @@
+"""Random orders: of rows that are all there, and of rows that come in batches and do not fit into memory.
+
+Every row gets a uniform number of 62 bits when it comes, and rows are sorted by it; rows with the same number, should
+there be any, are then shuffled among themselves with fresh draws. The order is *exactly* uniform. The numbers are
+independent and alike, so, given which numbers were drawn, every way to deal them out to the rows is equally likely: all
+orders of rows with different numbers are. Within a group of equal ones the fresh draws make all orders equally likely.
+
+A row's number depends on its place in the stream of rows and on nothing else, so batches do not matter, and sorting
+piece by piece (all rows whose number begins with 0, then with 1, ...) gives what sorting all at once gives.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.core import checks
+from discreet.noise.stream.generator import Generator, _from_bit_generator, generator
+from discreet.noise.stream.uniform import below
+
+IntArray = npt.NDArray[np.int64]
+
+#: Of the numbers that rows are sorted by.
+BITS = 62
+
+
+class RowOrder:
+    """A uniformly random order of rows that come in batches.
+
+    Parameters
+    ----------
+    rng : None, int or Generator
+        See `discreet.noise.generator`.
+
+    Examples
+    --------
+    >>> order = RowOrder(rng=1)
+    >>> numbers = np.concatenate([order.numbers(2), order.numbers(3)])       # a batch of two rows, one of three
+    >>> order.sort(numbers).tolist() == permutation(5, rng=1).tolist()
+    True
+    """
+
+    #: Bits of a row's number.
+    bits = BITS
+
+    def __init__(self, rng: object = None) -> None:
+        self._stream = generator(rng)
+
+    def numbers(self, n: int) -> IntArray:
+        """Return the numbers of the next ``n`` rows."""
+        return np.asarray(below(1 << self.bits, size=n, rng=self._stream), np.int64)
+
+    def sort(self, numbers: IntArray) -> IntArray:
+        """Return the places of rows with these numbers, in rising order; equal ones in random order.
+
+        Call it once for every row: for all at once, or for one range of numbers after the other, the lowest first.
+        """
+        order = np.argsort(numbers, kind="stable")
+        ranked = numbers[order]
+        equal = np.flatnonzero(ranked[1:] == ranked[:-1])
+        if len(equal):  # of a million rows, with a chance of one in ten million
+            starts = equal[np.append(True, np.diff(equal) > 1)]
+            ends = equal[np.append(np.diff(equal) > 1, True)] + 2
+            for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+                order[start:end] = order[start:end][self._few(end - start)]
+        return np.asarray(order, np.int64)
+
+    def _few(self, n: int) -> IntArray:
+        """Return a uniform order of a few things, by swapping each with one that is not yet passed."""
+        order = np.arange(n)
+        for i in range(n - 1):
+            j = i + below(n - i, rng=self._stream)
+            order[i], order[j] = order[j], order[i]
+        return order
+
+
+def permutation(n: int, rng: object = None) -> IntArray:
+    """Return the numbers 0 .. n - 1 in an order that is exactly uniform.
+
+    Parameters
+    ----------
+    n : int
+        How many.
+    rng : None, int or Generator
+        See `discreet.noise.generator`.
+
+    Examples
+    --------
+    >>> permutation(6, rng=3).tolist()
+    [1, 0, 2, 4, 5, 3]
+    """
+    order = RowOrder(rng)
+    return order.sort(order.numbers(checks.whole("n", n, low=0)))
+
+
+def beside(rng: Any, stream: Generator) -> Generator:
+    """Return a second stream for the same ``rng``: what is drawn from one does not move the other.
+
+    For a seed it is independent of ``stream``, which that seed made. A secure stream serves both purposes. Of any other
+    repeatable one, 32 bytes are taken now.
+
+    Examples
+    --------
+    >>> first = generator(7)
+    >>> beside(7, first).bytes(4).tolist() == generator(7).bytes(4).tolist()
+    False
+    """
+    if not stream.seeded:
+        return stream
+    if isinstance(rng, (int, np.integer)):
+        seeds = np.random.SeedSequence(checks.whole("rng", rng), spawn_key=(1,))
+    else:
+        seeds = np.random.SeedSequence(stream.bytes(32).tolist())
+    return Generator(_from_bit_generator(np.random.Philox(seeds)), seeded=True)

@@ -1,0 +1,47 @@
+"""Random words that belong to rows: a function of a key and the row's number, so that any core may do any row."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.noise.stream.cipher import chacha20
+
+WordArray = npt.NDArray[np.uint64]
+
+#: Words drawn at a time, so that they stay in a core's cache.
+_WORDS_AT_ONCE = 1 << 14
+#: Below so many words threads cost more than they bring.
+_THREADED = 1 << 18
+
+
+def row_words(
+    key: npt.NDArray[np.uint32], per_row: int, first: int, rows: int, more: int = 0, attempt: int = 0
+) -> WordArray:
+    """Return the words of some rows, one row behind the other.
+
+    ``more`` = 1, 2, ... are the words that carry their digits on, ``attempt`` = 1, 2, ... those of further tries.
+    """
+    start = first * per_row
+    skipped = start % 8
+    blocks = np.empty((-(-(skipped + rows * per_row) // 8), 16), np.uint32)
+    chacha20(key, np.uint64(start // 8), np.array([more, attempt], np.uint32), blocks)
+    words: WordArray = blocks.astype("<u4", copy=False).view("<u8").ravel()
+    return words[skipped : skipped + rows * per_row].astype(np.uint64, copy=False)
+
+
+def in_chunks(rows: int, per_row: int, work: Callable[[int, int], None]) -> None:
+    """Call ``work(start, stop)`` for chunks of rows, on all cores if there are enough of them."""
+    chunk = max(_WORDS_AT_ONCE // per_row // 8 * 8, 8)
+    starts = range(0, rows, chunk)
+    cores = os.cpu_count() or 1
+    if rows * per_row < _THREADED or cores < 2:
+        for start in starts:
+            work(start, min(start + chunk, rows))
+        return
+    with ThreadPoolExecutor(cores) as pool:
+        list(pool.map(lambda start: work(start, min(start + chunk, rows)), starts))

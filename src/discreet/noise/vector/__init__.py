@@ -1,0 +1,1 @@
+"""Exact noise on vectors: isotropic in n dimensions, on the sphere, directions."""

@@ -1,0 +1,180 @@
+"""Isotropic Laplace noise in n dimensions, rounded to a lattice, exactly.
+
+The law. Y is a random vector with density proportional to e^(-‖y‖/s) in n dimensions: a direction uniform on the sphere
+and a length with the Gamma(n) law, scale s (Chatzikokolakis, Andrés, Bordenabe, Palamidessi 2013 for n = 2). The noise
+is Y rounded to whole numbers, coordinate by coordinate: N.
+
+Why rounding keeps the promise. P(N = m) is the integral of the density over the unit cube round m. The cube round m' is
+that cube moved by m' - m, and moving changes the density by at most e^(‖m' - m‖/s) at every point. So P(N = m) <=
+e^(‖m' - m‖/s) P(N = m') for all m, m': whoever adds N to a lattice point x and shows the sum is private at rate 1/s per
+step, exactly.
+
+Why it is drawn exactly. The random words are the leading digits of uniform *real* numbers. Doubles, with a bound on
+their error (`_isotropic_kernels`), settle how a vector is rounded in all but one row in some hundred million; for that
+row further digits are drawn and the same formulas are worked out in decimals, until the answer is settled. So N has the
+very law above, and no set of results is out of reach for one point and in reach of another.
+
+The noise of row i is a function of a key and i, so rows can be worked on in any order, in pieces, on all cores.
+"""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.noise.stream.draw import IntArray
+from discreet.noise.stream.generator import Generator, generator
+from discreet.noise.stream.row_words import WordArray, in_chunks, row_words
+from discreet.noise.vector._isotropic_kernels import add_rows, words_of
+from discreet.noise.vector.decimals import cos_sin, pi
+
+
+class IsotropicNoise:
+    """The noise of every row of a table: a function of a key and the row's number.
+
+    Parameters
+    ----------
+    dimension : int
+        Number of coordinates, at least 1.
+    scale : Fraction
+        1/rate in lattice steps: the density is proportional to e^(-‖y‖/scale).
+    key : ndarray of 8 words of 32 bits
+        Of the stream cipher. Secret: whoever knows it can take the noise off.
+
+    Examples
+    --------
+    >>> source = IsotropicNoise.draw(2, Fraction(1000), rng=3)
+    >>> places = np.zeros((4, 2), np.int64)
+    >>> source.add(places)
+    >>> places.tolist()
+    [[2764, 2151], [3778, 1791], [-393, 2157], [-184, -336]]
+    >>> later = np.zeros((2, 2), np.int64)
+    >>> source.add(later, first=2)
+    >>> later.tolist()
+    [[-393, 2157], [-184, -336]]
+    """
+
+    def __init__(self, dimension: int, scale: Fraction, key: npt.NDArray[np.uint32]) -> None:
+        self.dimension = dimension
+        self.scale = scale
+        self._key = key
+        self._words = words_of(dimension)
+
+    @classmethod
+    def draw(cls, dimension: int, scale: Fraction, rng: object = None) -> IsotropicNoise:
+        """Draw a key and return its noise. ``rng``: see `discreet.noise.generator`."""
+        stream = rng if isinstance(rng, Generator) else generator(rng)
+        return cls(dimension, scale, stream.bytes(32).view("<u4").astype(np.uint32))
+
+    def add(self, places: IntArray, first: int = 0) -> None:
+        """Add the noise of rows ``first``, ``first + 1``, ... to lattice places, in place.
+
+        ``places`` must lie in memory row by row; ``first`` must be a multiple of 8 unless fewer than 8 rows are asked.
+        """
+        in_chunks(len(places), self._words, lambda a, b: self._add_chunk(places[a:b], first + a))
+
+    def _add_chunk(self, places: IntArray, first: int) -> None:
+        rows = len(places)
+        words = self.words(first, rows)
+        open_rows = np.empty(rows, bool)
+        add_rows(words, float(self.scale), places, open_rows)
+        for row in np.flatnonzero(open_rows):
+            own = words[row * self._words : (row + 1) * self._words]
+            places[row] += self._settle([int(w) for w in own], first + int(row))
+
+    def words(self, first: int, rows: int, more: int = 0) -> WordArray:
+        """Return the random words of some rows; ``more`` = 1, 2, ... are those that carry their digits on."""
+        return row_words(self._key, self._words, first, rows, more)
+
+    def _settle(self, words: list[int], row: int) -> IntArray:
+        """Round the noise of one row with as many digits as it takes."""
+        bits = 64
+        for more in range(1, 64):
+            found = rounded(words, bits, self.dimension, self.scale)
+            if found is not None:
+                return found
+            further = self.words(row, 1, more)
+            words = [(w << 64) + int(v) for w, v in zip(words, further, strict=True)]
+            bits += 64
+        raise ArithmeticError("4096 digits did not settle a rounding")  # pragma: no cover
+
+
+def isotropic_laplace(rows: int, dimension: int, scale: Fraction, rng: object = None) -> IntArray:
+    """Draw isotropic Laplace noise on a lattice, one vector a row.
+
+    Parameters
+    ----------
+    rows, dimension : int
+        Shape of the result.
+    scale : Fraction
+        1/rate in lattice steps.
+    rng : None, int or Generator
+        See `discreet.noise.generator`.
+
+    Privacy
+    -------
+    None by itself. Added to a lattice point and shown, two points at distance D steps are told apart by a factor of at
+    most e^(D/scale), whatever the result: see the module's argument.
+
+    Examples
+    --------
+    >>> drawn = isotropic_laplace(20_000, 3, Fraction(1000), rng=1)
+    >>> (np.linalg.norm(drawn, axis=1).mean() / 1000).round(2)
+    np.float64(3.0)
+    """
+    places = np.zeros((rows, dimension), np.int64)
+    IsotropicNoise.draw(dimension, scale, rng).add(places)
+    return places
+
+
+def rounded(words: Sequence[int], bits: int, dimension: int, scale: Fraction) -> IntArray | None:
+    """Round the noise that ``words`` of so many ``bits`` stand for, in decimals; None if they leave it open."""
+    found = exact_offsets(words, bits, dimension, scale)
+    if found is None:
+        return None
+    values, bounds = found
+    settled = [(z - e).to_integral_value(decimal.ROUND_HALF_UP) for z, e in zip(values, bounds, strict=True)]
+    others = [(z + e).to_integral_value(decimal.ROUND_HALF_UP) for z, e in zip(values, bounds, strict=True)]
+    return np.array([int(z) for z in settled], np.int64) if settled == others else None
+
+
+def exact_offsets(
+    words: Sequence[int], bits: int, dimension: int, scale: Fraction
+) -> tuple[list[Decimal], list[Decimal]] | None:
+    """Work out what the kernel does, in decimals, with the bounds of the same formulas: values and bounds."""
+    # A decimal digit is 3.3 bits; thirty to spare make the arithmetic's own error vanish beside what is not drawn yet.
+    with decimal.localcontext(decimal.Context(prec=bits // 3 + 30)):
+        gap = Decimal(1) / (1 << bits)
+        u = [(Decimal(w) + Decimal("0.5")) * gap for w in words]
+        normals = 1 if dimension == 1 else 2 * (-(-dimension // 2))
+        if any(words[i] == 0 for i in [*range(0, normals if dimension > 1 else 0, 2), *range(normals, len(words))]):
+            return None
+        g, e = [], []
+        if dimension == 1:
+            g, e = [Decimal(1 if words[0] >> (bits - 1) else -1)], [Decimal(0)]
+        for i in range(0, normals if dimension > 1 else 0, 2):
+            r = (-2 * u[i].ln()).sqrt()
+            slack = 2 * gap / (u[i] * r) + 8 * r * gap
+            cosine, sine = cos_sin(2 * pi() * u[i + 1])
+            g += [r * cosine, r * sine]
+            e += [slack, slack]
+        g, e = g[:dimension], e[:dimension]
+        norm = sum((x * x for x in g), Decimal(0)).sqrt()
+        e_norm = sum((x * x for x in e), Decimal(0)).sqrt()
+        if norm <= 2 * e_norm:
+            return None
+        radius = -sum((x.ln() for x in u[normals:]), Decimal(0))
+        e_radius = sum((gap / x for x in u[normals:]), Decimal(0))
+        steps = Decimal(scale.numerator) / Decimal(scale.denominator)
+        values = [steps * radius * x / norm for x in g]
+        wobble = [(a + abs(x) / norm * e_norm) / (norm - e_norm) for x, a in zip(g, e, strict=True)]
+        bounds = [
+            2 * steps * (e_radius * abs(x) / norm + radius * a) + gap * (1 + abs(steps * radius))
+            for x, a in zip(g, wobble, strict=True)
+        ]
+        return values, bounds

@@ -1,0 +1,190 @@
+"""Laplace noise on the sphere, rounded to a lattice of latitudes and longitudes, exactly.
+
+The law. Given a lattice point x, Z is a point of the sphere with density proportional to e^(-a·angle(x, z)). The
+constant is the same for every x, because turning the sphere takes any x to any other. So the bearing from x is uniform,
+and the angle has density proportional to sin θ e^(-aθ) on [0, π]: a planar length θ, with density a² θ e^(-aθ), kept
+with chance sin θ/θ. What is shown is the lattice point m in whose cell Z lies: its latitude and its longitude to the
+nearest step, at a pole the pole.
+
+Why it is private. P(m | x) is the integral of that density over the cell of m, and by the triangle inequality the
+density changes by at most e^(a·angle(x, x')) from x to x', at every point. So P(m | x) <= e^(a·angle(x, x')) P(m | x')
+for all m: exactly, whatever the shape of the cells, near the poles and across the date line.
+
+Why it is drawn exactly. As in `_isotropic`: words are leading digits of uniform real numbers; doubles with a bound on
+their error settle nearly every row, and for the others more digits are drawn and the same formulas are worked out in
+decimals. Rejection looks at the noise only, never at x.
+"""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.noise.stream.draw import IntArray
+from discreet.noise.stream.generator import Generator, generator
+from discreet.noise.stream.row_words import in_chunks, row_words
+from discreet.noise.vector._spherical_kernels import OPEN, REJECTED, WORDS, move_rows
+from discreet.noise.vector.decimals import arctan2, cos_sin, pi
+
+#: What exact work on one try says of it when it is rejected; None is "more digits, please".
+REFUSED = "rejected"
+
+
+class SphericalNoise:
+    """The noise of every row of a table of latitudes and longitudes: a function of a key and the row's number.
+
+    Parameters
+    ----------
+    scale : Fraction
+        1/a, the scale of the angle in radians: 1/(rate · radius of the sphere).
+    quarter : int
+        Lattice steps in 90 degrees.
+    key : ndarray of 8 words of 32 bits
+        Of the stream cipher. Secret.
+
+    Examples
+    --------
+    >>> source = SphericalNoise.draw(Fraction(1, 50), quarter=90_000, rng=3)
+    >>> places = np.array([[0, 0], [89_000, 0], [0, 179_990]])
+    >>> source.move(places)
+    >>> places.tolist()
+    [[37, -4781], [85113, -51442], [534, -178418]]
+    """
+
+    def __init__(self, scale: Fraction, quarter: int, key: npt.NDArray[np.uint32]) -> None:
+        self.scale = scale
+        self.quarter = quarter
+        self._key = key
+
+    @classmethod
+    def draw(cls, scale: Fraction, quarter: int, rng: object = None) -> SphericalNoise:
+        """Draw a key and return its noise. ``rng``: see `discreet.noise.generator`."""
+        stream = rng if isinstance(rng, Generator) else generator(rng)
+        return cls(scale, quarter, stream.bytes(32).view("<u4").astype(np.uint32))
+
+    def move(self, places: IntArray, first: int = 0) -> None:
+        """Move lattice places (latitude, longitude in steps) by the noise of rows ``first``, ``first + 1``, ..."""
+        in_chunks(len(places), WORDS, lambda a, b: self._move_chunk(places[a:b], first + a))
+
+    def _move_chunk(self, places: IntArray, first: int) -> None:
+        waiting = np.arange(len(places))
+        status = np.zeros(len(places), np.uint8)
+        step = float(np.pi / 2 / self.quarter)
+        attempt = 0
+        while len(waiting):
+            words = row_words(self._key, WORDS, first, len(places), attempt=attempt)
+            move_rows(words, waiting, float(self.scale), self.quarter, step, places, status)
+            for row in waiting[status[waiting] == OPEN]:
+                own = [int(w) for w in words[row * WORDS : (row + 1) * WORDS]]
+                found = self._settle(own, first + int(row), attempt, int(places[row, 0]), int(places[row, 1]))
+                if found is None:
+                    status[row] = REJECTED
+                else:
+                    places[row] = found
+            waiting = waiting[status[waiting] == REJECTED]
+            attempt += 1
+
+    def _settle(
+        self, words: list[int], row: int, attempt: int, latitude: int, longitude: int
+    ) -> tuple[int, int] | None:
+        """Decide one try with as many digits as it takes; None if it is rejected."""
+        bits = 64
+        for more in range(1, 64):
+            found = moved(words, bits, self.scale, self.quarter, latitude, longitude)
+            if found == REFUSED:
+                return None
+            if isinstance(found, tuple):
+                return found
+            further = row_words(self._key, WORDS, row, 1, more, attempt)
+            words = [(w << 64) + int(v) for w, v in zip(words, further, strict=True)]
+            bits += 64
+        raise ArithmeticError("4096 digits did not settle a rounding")  # pragma: no cover
+
+
+def moved(
+    words: Sequence[int], bits: int, scale: Fraction, quarter: int, latitude: int, longitude: int
+) -> tuple[int, int] | str | None:
+    """Do what the kernel does with one try, in decimals: the new place, `REFUSED`, or None if the digits leave it open.
+
+    Examples
+    --------
+    >>> half = 1 << 63
+    >>> moved([0, half, half, 5], 64, Fraction(1, 1000), 90_000, 0, 0)
+    (79, 0)
+    """
+    found = exact_shifts(words, bits, scale, quarter, latitude)
+    if found is None or isinstance(found, str):
+        return found
+    y, e_y, z, e_z = found
+    north = _settled(y, e_y)
+    if north is None:
+        return None
+    new = latitude + north
+    if abs(new) >= quarter:
+        return (quarter if new > 0 else -quarter), 0
+    east = None if e_z is None else _settled(z, e_z)
+    if east is None:
+        return None
+    return new, (longitude + east + 2 * quarter) % (4 * quarter) - 2 * quarter
+
+
+def _settled(value: Decimal, bound: Decimal) -> int | None:
+    low = (value - bound + Decimal("0.5")).to_integral_value(decimal.ROUND_FLOOR)
+    high = (value + bound + Decimal("0.5")).to_integral_value(decimal.ROUND_FLOOR)
+    return int(low) if low == high else None
+
+
+def exact_shifts(
+    words: Sequence[int], bits: int, scale: Fraction, quarter: int, latitude: int
+) -> tuple[Decimal, Decimal, Decimal, Decimal | None] | str | None:
+    """Work out growth of latitude and longitude in steps with their bounds (None for longitude: at a pole)."""
+    # Thirty decimal digits to spare make the arithmetic's own error vanish beside a gap, which every bound includes.
+    with decimal.localcontext(decimal.Context(prec=bits // 3 + 30)):
+        gap = Decimal(1) / (1 << bits)
+        if words[1] == 0 or words[2] == 0:
+            return None
+        turn, u1, u2, coin = ((Decimal(w) + Decimal("0.5")) * gap for w in words)
+        factor = Decimal(scale.numerator) / Decimal(scale.denominator)
+        theta = -(u1.ln() + u2.ln()) * factor
+        e_theta = (gap / u1 + gap / u2 + gap) * factor
+        if abs(theta - pi()) <= 2 * e_theta + gap:
+            return None
+        if theta > pi():
+            return REFUSED
+        u, s = cos_sin(theta)
+        edge = s / theta
+        if abs(coin - edge) <= 2 * (e_theta + gap):
+            return None
+        if coin > edge:
+            return REFUSED
+        cos_b, sin_b = cos_sin(2 * pi() * turn)
+        step = pi() / 2 / quarter
+        sine, cosine = cos_sin(latitude * step)[1], cos_sin((quarter - abs(latitude)) * step)[1]
+        e_u, e_n = e_theta * min(theta + e_theta, Decimal(1)) + gap * s, e_theta + 8 * (s + e_theta) * gap
+        north, east = s * cos_b, s * sin_b
+        x = u * cosine - north * sine
+        e_x = e_u * cosine + e_n * abs(sine)
+        rho = (x * x + east * east).sqrt()
+        e_rho = e_x + e_n
+        away = rho + abs(x)
+        if away <= 4 * (e_rho + e_x):
+            return None
+        q = east * east / away if x > 0 else rho - x
+        r = min(abs(east) / away, Decimal(1))
+        e_q = e_rho + e_x
+        if x > 0:
+            e_q = r * e_n + (abs(east) + e_n) * 2 * (e_n + r * (e_rho + e_x)) / away
+        a, b = north - sine * q, u + cosine * q
+        e_a, e_b = e_n + abs(sine) * e_q, e_u + cosine * e_q
+        if b < 0 and abs(a) <= 4 * (e_a + e_b):
+            return None
+        lat, e_lat = arctan2(a, b), 2 * (e_a * abs(b) + e_b * abs(a) + e_a * e_b)
+        e_lon = None
+        if rho > 8 * (e_x + e_n):
+            e_lon = 2 * (e_n * (abs(x) + abs(east)) + e_x * (abs(east) + e_n)) / (rho * rho) / step
+        return lat / step, e_lat / step, arctan2(east, x) / step, e_lon

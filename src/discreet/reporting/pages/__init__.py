@@ -1,0 +1,1 @@
+"""Pages that can be mailed and printed."""

@@ -1,0 +1,1 @@
+"""The artifact of the central model: leaves, questions, merging, files, pictures."""

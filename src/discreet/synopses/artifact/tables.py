@@ -1,0 +1,313 @@
+"""The small tables inside and out of a synopsis: the tree above the leaves, the cells left out, results of queries.
+
+All are frozen and their arrays cannot be written to: an artifact that is sealed must not change under its seal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.core import checks
+from discreet.core.domain import FloatArray
+from discreet.errors import InvalidArgument, InvalidType
+
+IntArray = npt.NDArray[np.int64]
+
+
+def frozen_floats(
+    name: str, value: Any, shape: tuple[int, ...], *, gaps: bool = False, infinite: bool = False
+) -> FloatArray:
+    """Return a read-only float copy of an argument; NaN and infinity only where they mean something."""
+    # The sum turns -0.0 into 0.0: one number has one byte form, which the seal needs.
+    array: FloatArray = np.add(_numbers(name, value, shape), 0.0, dtype=np.float64, order="C")
+    odd = ~np.isfinite(array) & ~(np.isnan(array) & gaps) & ~(np.isposinf(array) & infinite)
+    if odd.any():
+        raise InvalidArgument(name, float(array[odd][0]), "finite numbers", f"{name}=np.zeros({shape})")
+    array[np.isnan(array)] = np.nan  # one NaN of the many: the seal is over bytes
+    array.setflags(write=False)
+    return array
+
+
+def frozen_ints(name: str, value: Any, shape: tuple[int, ...]) -> IntArray:
+    """Return a read-only integer copy of an argument of the given shape."""
+    array = _numbers(name, value, shape)
+    if array.size and array.dtype.kind not in "iu":
+        raise InvalidType(name, array.dtype.name, "an array of whole numbers", f"{name}=np.zeros({shape}, dtype=int)")
+    whole = array.astype(np.int64)
+    whole.setflags(write=False)
+    return whole
+
+
+def _numbers(name: str, value: Any, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    try:
+        array = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        array = np.empty(0, dtype=object)
+    if array.dtype.kind not in "iuf":
+        raise InvalidType(name, array.dtype.name, "an array of numbers", f"{name}=np.zeros({shape})")
+    if array.shape != shape and not (array.size == 0 and math.prod(shape) == 0 and array.ndim <= len(shape)):
+        raise InvalidArgument(name, array.shape, f"an array of shape {shape}", f"{name}=np.zeros({shape})")
+    return array.reshape(shape)
+
+
+@dataclass(frozen=True, eq=False)
+class TreeTable:
+    """The nodes of a tree in level order, root first.
+
+    Parameters
+    ----------
+    parent : array of int, shape (n,)
+        Number of the node above; -1 for the root.
+    depth : array of int, shape (n,)
+        Level; 0 for the root.
+    leaf : array of int, shape (n,)
+        Number of the leaf, or -1 for a node that was cut.
+    axis : array of int, shape (n,)
+        The axis cut at this node, or -1.
+    lower, upper : array of float, shape (n, d)
+        The boxes.
+    estimate : array of float, shape (n,)
+        Noisy count drawn to decide whether to stop; NaN where none was drawn or it cannot be used as an estimate.
+    variance : array of float, shape (n,)
+        Its noise variance; infinite where there is none.
+    threshold : array of float, shape (n,)
+        What it was compared with; NaN where nothing was tested.
+
+    Examples
+    --------
+    >>> tree = TreeTable(parent=[-1, 0, 0], depth=[0, 1, 1], leaf=[-1, 0, 1], axis=[0, -1, -1],
+    ...                  lower=[[0.0], [0.0], [0.5]], upper=[[1.0], [0.5], [1.0]], estimate=[9.0, np.nan, np.nan],
+    ...                  variance=[2.0, np.inf, np.inf], threshold=[3.0, np.nan, np.nan])
+    >>> tree.n_nodes, tree.height
+    (3, 1)
+    """
+
+    parent: IntArray
+    depth: IntArray
+    leaf: IntArray
+    axis: IntArray
+    lower: FloatArray
+    upper: FloatArray
+    estimate: FloatArray
+    variance: FloatArray
+    threshold: FloatArray
+
+    def __post_init__(self) -> None:
+        boxes = np.shape(self.lower)
+        if len(boxes) != 2 or not boxes[0]:
+            raise InvalidArgument(
+                "lower", boxes, "an array of shape (nodes, axes) with at least one node", "np.zeros((1, d))"
+            )
+        n = boxes[0]
+        for name in ("parent", "depth", "leaf", "axis"):
+            object.__setattr__(self, name, frozen_ints(name, getattr(self, name), (n,)))
+        for name in ("lower", "upper"):
+            object.__setattr__(self, name, frozen_floats(name, getattr(self, name), boxes, gaps=True))
+        for name in ("estimate", "threshold"):
+            object.__setattr__(self, name, frozen_floats(name, getattr(self, name), (n,), gaps=True, infinite=True))
+        object.__setattr__(self, "variance", frozen_floats("variance", self.variance, (n,), infinite=True))
+        below = np.arange(n)
+        if self.parent[0] != -1 or (self.parent[1:] < 0).any() or (self.parent >= np.maximum(below, 1)).any():
+            raise InvalidArgument(
+                "parent", self.parent[:4].tolist(), "-1 for the root and an earlier node for the others"
+            )
+        if (self.depth != np.where(below == 0, 0, self.depth[self.parent] + 1)).any():
+            raise InvalidArgument("depth", self.depth[:4].tolist(), "one more than the parent's, 0 for the root")
+        if (self.axis >= boxes[1]).any() or (self.axis < -1).any() or (self.leaf < -1).any():
+            raise InvalidArgument("axis", "others", f"axes from 0 to {boxes[1] - 1} or -1, and leaf numbers or -1")
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, leaves included."""
+        return len(self.parent)
+
+    @property
+    def height(self) -> int:
+        """Depth of the deepest node."""
+        return int(self.depth[-1])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TreeTable) and all(
+            np.array_equal(getattr(self, f.name), getattr(other, f.name), equal_nan=True) for f in fields(self)
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TreeTable, tuple(getattr(self, f.name) for f in fields(self))  # checked, and read-only again
+
+    def __hash__(self) -> int:
+        return hash((self.parent.tobytes(), self.estimate.tobytes()))
+
+    def __repr__(self) -> str:
+        return f"<TreeTable: {self.n_nodes} nodes, {int((self.leaf >= 0).sum())} leaves, height {self.height}>"
+
+
+@dataclass(frozen=True)
+class HiddenCells:
+    """What a grid says about the cells it does not list.
+
+    Parameters
+    ----------
+    n_cells : int
+        All cells of the grid, listed or not.
+    cutoff : int
+        No cell that is left out has a noisy count above this.
+    variance : float
+        Noise variance of the counts; the largest, if several grids were merged.
+    only_above : bool, default True
+        Whether the converse holds too, and a cell is listed if and only if its noisy count exceeds the cutoff. Not so
+        after a merge with a synopsis that lists all its cells, or has a lower cutoff.
+
+    Examples
+    --------
+    >>> HiddenCells(n_cells=10**12, cutoff=27, variance=1.84)
+    HiddenCells(n_cells=1000000000000, cutoff=27, variance=1.84, only_above=True)
+    """
+
+    n_cells: int
+    cutoff: int
+    variance: float
+    only_above: bool = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.only_above, bool):
+            raise InvalidType("only_above", self.only_above, "True or False", "only_above=True")
+        object.__setattr__(self, "n_cells", checks.whole("n_cells", self.n_cells, low=1))
+        cutoff = self.cutoff.item() if isinstance(self.cutoff, np.integer) else self.cutoff
+        if isinstance(cutoff, bool) or not isinstance(cutoff, int):
+            raise InvalidType("cutoff", self.cutoff, "a whole number", "cutoff=10")
+        object.__setattr__(self, "cutoff", cutoff)
+        variance = checks.finite("variance", self.variance)
+        if variance < 0:
+            raise InvalidArgument("variance", variance, "zero or more", "variance=2.0")
+        object.__setattr__(self, "variance", variance)
+
+    @property
+    def noise_alone(self) -> float:
+        """How many cells, at most, are expected to be listed although they are empty: noise alone above the cutoff."""
+        if self.variance == 0:
+            return 0.0
+        decay = math.exp(-2 * math.asinh(1 / math.sqrt(2 * self.variance)))  # the discrete Laplace of this variance
+        return float(self.n_cells * decay ** max(self.cutoff + 1, 0) / (1 + decay))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the facts as plain data."""
+        facts = {"n_cells": self.n_cells, "cutoff": self.cutoff, "variance": self.variance}
+        return facts if self.only_above else {**facts, "only_above": False}
+
+
+@dataclass(frozen=True)
+class Count:
+    """An estimated number of rows.
+
+    Attributes
+    ----------
+    value : float
+        The estimate. Noise may make it negative; it is not rounded or cut off, so that sums of counts stay unbiased.
+    std_error : float
+        Standard deviation of the noise in it. It does not cover the error of assuming that rows lie evenly inside a
+        leaf that the query cuts.
+    unlisted : float, default 0
+        Estimated number of rows in cells that the synopsis does not list. Any of them may lie in the box that was asked
+        about: they are not in the value, because nothing tells where they are.
+
+    Examples
+    --------
+    >>> answer = Count(41.5, 2.0)
+    >>> float(answer), answer, Count(41.5, 2.0, unlisted=30)
+    (41.5, Count(41.5 ± 2), Count(41.5 ± 2, and up to 30 more in cells that are not listed))
+    """
+
+    value: float
+    std_error: float
+    unlisted: float = 0.0
+
+    def __float__(self) -> float:
+        return self.value
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the figures as plain data; ``unlisted`` only where there may be such rows."""
+        facts = {"value": self.value, "std_error": self.std_error}
+        return {**facts, "unlisted": self.unlisted} if self.unlisted > 0 else facts
+
+    def __repr__(self) -> str:
+        more = f", and up to {self.unlisted:,.6g} more in cells that are not listed" if self.unlisted > 0 else ""
+        return f"Count({self.value:.6g} ± {self.std_error:.3g}{more})"
+
+
+@dataclass(frozen=True, eq=False)
+class Marginal:
+    """The estimated distribution of one column.
+
+    Attributes
+    ----------
+    column : str
+        Its name.
+    edges : array of float or None
+        Ends of the bins of a numeric column, one more than there are counts.
+    categories : tuple or None
+        The categories of a categorical column, one for each count.
+    counts, std_errors : array of float
+        Estimates and the standard deviations of their noise; see `Count` for what the latter do not cover.
+    missing : Count or None
+        Rows whose value is missing, if the domain gives them a cell of their own.
+    assumed : array of float or None
+        The part of each count that is not known to lie there: it comes from leaves that reach beyond the bin, whose
+        rows are taken to lie evenly. None means nothing.
+    divided : bool, default True
+        False if the column was never cut: then all counts are assumed, and the distribution is not known.
+    unlisted : Count or None
+        Rows in cells that the synopsis does not list; they are in none of the counts.
+
+    Examples
+    --------
+    >>> Marginal("sex", None, ("f", "m"), np.array([3.0, 4.0]), np.array([1.0, 1.0]), None).to_dict()["counts"]
+    [3.0, 4.0]
+    """
+
+    column: str
+    edges: FloatArray | None
+    categories: tuple[Any, ...] | None
+    counts: FloatArray
+    std_errors: FloatArray
+    missing: Count | None
+    assumed: FloatArray | None = None
+    divided: bool = True
+    unlisted: Count | None = None
+
+    def __post_init__(self) -> None:
+        for array in (self.edges, self.counts, self.std_errors, self.assumed):
+            if array is not None:
+                array.setflags(write=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        axis: Sequence[Any] = list(self.categories) if self.categories is not None else _list(self.edges)
+        return {
+            "column": self.column,
+            "edges" if self.categories is None else "categories": axis,
+            "counts": _list(self.counts),
+            "std_errors": _list(self.std_errors),
+            "missing": None if self.missing is None else self.missing.to_dict(),
+            "assumed": [0.0] * len(self.counts) if self.assumed is None else _list(self.assumed),
+            "divided": self.divided,
+            "unlisted": None if self.unlisted is None else self.unlisted.to_dict(),
+        }
+
+    def __repr__(self) -> str:
+        kind = "bins" if self.categories is None else "categories"
+        text = f"{len(self.counts)} {kind}, {self.counts.sum():.6g} rows"
+        if self.unlisted is not None:
+            text += f" and about {self.unlisted.value:,.6g} in cells that are not listed"
+        if not self.divided:
+            text += "; not known: this column was not divided"
+        return f"<Marginal of {self.column!r}: {text}>"
+
+
+def _list(array: FloatArray | None) -> list[float]:
+    return [] if array is None else [float(x) for x in array]

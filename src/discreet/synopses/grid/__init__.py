@@ -1,0 +1,1 @@
+"""Grids: their size, their empty cells, two levels."""

@@ -1,0 +1,138 @@
+"""Two-level adaptive grids: each cell of a coarse grid is divided according to its own noisy count.
+
+Settings of one algorithm (spec partition-synopsis 3.14): "adaptive" is the adaptive grid of Qardaji, Yang and Li (2013)
+in any number of dimensions, whose two noisy views of each coarse cell are reconciled; "dpkfm" publishes the fine counts
+as drawn and leaves the coarse ones in the tree, for a refinement to use.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet import noise
+from discreet.core.checks import Exact
+from discreet.core.domain import Categorical, FloatArray
+from discreet.core.guarantee import Ledger
+from discreet.engines import GridMap, Source
+from discreet.engines.passes.nested import NestedMap
+from discreet.synopses.artifact.tables import HiddenCells, TreeTable
+from discreet.synopses.grid.rules import second_level
+from discreet.synopses.grid.settings import Settings
+from discreet.synopses.publishing import IntArray, Published, publish
+
+
+@dataclass(frozen=True)
+class Release:
+    """What a grid publishes of its cells.
+
+    Attributes
+    ----------
+    lower, upper : array of shape (leaves, columns)
+        The boxes.
+    leaves : Published
+        Weights, variances, offsets.
+    n_cells : int
+        All cells, listed or not.
+    total, total_variance : float
+        The number of rows as the cells tell it; the variance is infinite where they do not.
+    hidden, tree
+        As in `Synopsis`.
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+    leaves: Published
+    n_cells: int
+    total: float
+    total_variance: float
+    hidden: HiddenCells | None = None
+    tree: TreeTable | None = None
+
+
+def two_levels(
+    source: Source, grid: GridMap, *, ledger: Ledger, stream: noise.Generator, n_rows: float, settings: Settings
+) -> Release:
+    """Count on a grid, divide its cells by what was counted, count again.
+
+    Privacy
+    -------
+    Neighbours: add or remove one row. Cells of a level are disjoint. The first level costs its share of ε and all its
+    cells get noise; the second grid is a function of those noisy counts, so it costs the rest (`_publish.py`), and all
+    its cells get noise too. Price: everything the ledger has left.
+    """
+    whole = ledger.remaining.exact
+    share = whole if whole == math.inf else whole * settings.adaptive.first_share
+    price = ledger.spend("first level", share, "parallel")
+    coarse = publish(source.count(grid).dense(), None, epsilon=price, stream=stream)
+    rest = ledger.spend("second level", ledger.remaining, "parallel")
+    most = min(settings.max_cells, settings.most_nested(len(grid.domain)) - grid.n_cells)
+    nested = NestedMap(grid, _inner_parts(grid, coarse.weights, rest, settings.adaptive.c2, most))
+    if settings.wants_means(n_rows, nested.n_cells, rest, len(grid.domain)):
+        counts, sums = source.sums(nested).dense()
+        fine = publish(counts, sums, epsilon=rest, stream=stream)
+    else:
+        fine = publish(source.count(nested).dense(), None, epsilon=rest, stream=stream)
+    reconciled, total, spread = _reconcile(nested, coarse, fine)
+    as_drawn = settings.rule == "dpkfm"
+    boxes = nested.boxes(np.arange(nested.n_cells))
+    tree = _tree(nested, coarse, boxes, usable=as_drawn)
+    return Release(*boxes, fine if as_drawn else reconciled, nested.n_cells, total, spread, tree=tree)
+
+
+def _inner_parts(grid: GridMap, counts: Any, epsilon: Exact, c2: float, max_cells: int) -> IntArray:
+    """Return the parts of each coarse cell; the constant is raised until all cells fit the limit."""
+    d = sum(not isinstance(c, Categorical) for c in grid.domain)
+    if d == 0 or epsilon == math.inf:
+        return np.ones(len(counts), np.int64)
+    values, places, times = np.unique(counts, return_inverse=True, return_counts=True)
+    while True:
+        parts = [second_level(v, float(epsilon), d, c2) for v in values.tolist()]
+        if max(parts) == 1 or sum(n * p**d for n, p in zip(times.tolist(), parts, strict=True)) <= max_cells:
+            return np.array(parts, np.int64)[places]
+        c2 *= 1.25
+
+
+def _reconcile(nested: NestedMap, coarse: Published, fine: Published) -> tuple[Published, float, float]:
+    """Weigh each coarse count against the sum of its fine ones by their variances, and spread the difference.
+
+    Returns the reconciled fine counts, their sum and its variance (spec 3.14 step 3; variances by 9.10).
+    """
+    size = np.diff(nested.starts)
+    sums = np.add.reduceat(fine.weights, nested.starts[:-1]).astype(np.float64)
+    one, own = float(fine.variances[0]), float(coarse.variances[0])
+    if one == 0:
+        return fine, float(sums.sum()), 0.0
+    both = 1 / (1 / own + 1 / (size * one))
+    agreed = both * (coarse.weights / own + sums / (size * one))
+    weights = fine.weights + np.repeat((agreed - sums) / size, size)
+    variances = np.repeat(one - one / size + both / size**2, size)
+    return Published(weights, variances, fine.offsets), float(agreed.sum()), float(both.sum())
+
+
+def _tree(nested: NestedMap, coarse: Published, inner: tuple[FloatArray, FloatArray], *, usable: bool) -> TreeTable:
+    """Return root, coarse and fine cells; coarse counts that went into the leaves already are not offered again."""
+    n, m = nested.grid.n_cells, nested.n_cells
+    bounds = nested.domain.bounds
+    middle = nested.grid.boxes(np.arange(n))
+    estimate, variance = np.full(1 + n + m, np.nan), np.full(1 + n + m, np.inf)
+    if usable:
+        estimate[1 : n + 1], variance[1 : n + 1] = coarse.weights, coarse.variances
+
+    def stack(root: FloatArray, side: int) -> FloatArray:
+        return np.concatenate([root[np.newaxis], middle[side], inner[side]])
+
+    return TreeTable(
+        parent=np.concatenate([[-1], np.zeros(n, np.int64), 1 + nested.outer(np.arange(m))]),
+        depth=np.repeat([0, 1, 2], [1, n, m]),
+        leaf=np.concatenate([np.full(n + 1, -1), np.arange(m)]),
+        axis=np.full(1 + n + m, -1),
+        lower=stack(bounds.lower, 0),
+        upper=stack(bounds.upper, 1),
+        estimate=estimate,
+        variance=variance,
+        threshold=np.full(1 + n + m, np.nan),
+    )

@@ -1,0 +1,367 @@
+"""Grid synopses: one noisy count per cell of a uniform or a two-level grid.
+
+The size of the grid follows a published rule (`grid_rules.py`) from a noisy number of rows, never from the true one.
+A grid that is small enough is published whole. A larger one lists the cells whose noisy count exceeds a cutoff, empty
+ones among them (`lazy.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from discreet import noise
+from discreet.core.checks import Exact
+from discreet.core.domain import Categorical, Domain
+from discreet.core.guarantee import Guarantee, Ledger
+from discreet.engines import GridMap, Source
+from discreet.engines.passes.counts import DENSE_LIMIT, CellCounts
+from discreet.synopses.artifact.synopsis import Synopsis
+from discreet.synopses.artifact.tables import HiddenCells
+from discreet.synopses.grid import lazy
+from discreet.synopses.grid.adaptive import Release, two_levels
+from discreet.synopses.grid.rules import axis_parts, eugkm, first_level, rugnik
+from discreet.synopses.grid.settings import Settings
+from discreet.synopses.grid.size import check_large, check_size
+from discreet.synopses.memory import MOST_MEMORY
+from discreet.synopses.opening import note_columns, open_release
+from discreet.synopses.publishing import Published, noise_scale, publish
+
+
+class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Publish noisy counts of the cells of a grid.
+
+    Parameters
+    ----------
+    epsilon : float, default 1.0
+        The whole budget. ``math.inf`` counts without noise and without privacy.
+    domain : Domain, mapping or (low, high)
+        The declared columns; scalar bounds hold for all. Must be given.
+    rule : {"rugnik", "eugkm", "adaptive", "dpkfm"}, int or sequence of int, default "rugnik"
+        Parts per axis: RUGNIK's for ``n_clusters``, EUGkM's, a two-level grid whose cells are divided by their own
+        noisy counts (reconciled as Qardaji, Yang and Li do, or as drawn), or numbers. A categorical axis has one cell
+        a category.
+    n_clusters : int, default 8
+        The number of clusters that the grid is to resolve.
+    n_rows : float, optional
+        A public number of rows. By default a noisy one is bought with ``size_share`` of the budget.
+    size_share : float, default 0.03
+        See ``n_rows``.
+    rounding : {"nearest", "up", "down"}, default "nearest"
+        How EUGkM's number becomes whole; published experiments differ.
+    axes : {"scaled", "units"}, default "scaled"
+        "scaled" gives all numeric axes equally many parts; "units" says that they share one unit of length, and gives
+        them parts in proportion to their declared widths.
+    max_cells : int, default 2**20
+        Grids up to this size list all cells, larger ones those above a cutoff. The rules do not ask for more. Where so
+        many cells of so many columns would exceed ``max_memory``, as many as fit it.
+    expected_survivors : float, default 100
+        How many empty cells a larger grid may list on average; sets the cutoff. Cells with fewer rows than that
+        cutoff mostly vanish.
+    leaf_means : bool or "auto", default False
+        Whether cells publish a mean beside their count, for more noise. "auto" decides by the noisy number of rows
+        per cell. Grids with a cutoff publish counts only.
+    adaptive : mapping, optional
+        Constants of the two-level grids: ``first_share`` (0.5), ``c`` (10) and ``c2`` (5).
+    max_memory : float, default 2.0
+        GiB that the cells may take. What would need more is refused, by public values and before rows are read; only
+        where nothing but the number of rows decides and a noisy one is bought, after that.
+    random_state : None, int or Generator
+        None draws secure noise. Anything else is for experiments and marks the guarantee.
+
+    Attributes
+    ----------
+    synopsis_ : Synopsis
+        What may be published.
+    guarantee_ : Guarantee
+        Its promise.
+    n_features_in_ : int
+        Number of columns of the table.
+    feature_names_in_ : array of str
+        Their names, if they have any.
+
+    Privacy
+    -------
+    Neighbours: add or remove one row. The number of rows costs ``size_share`` ε (or is declared), the cells cost the
+    rest: they are disjoint, so a row changes one count by 1, and every cell gets discrete Laplace noise, occupied or
+    not. The size of the grid is a function of the noisy number. Price: ε.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(0.5, 0.1, (2000, 2))
+    >>> grid = GridSynopsis(epsilon=1.0, domain=(0, 1), n_clusters=3, random_state=0).fit(X)
+    >>> grid.synopsis_
+    <Synopsis: 225 leaves of 2 columns, about 1,977 rows, epsilon 1, SEEDED: do not publish>
+    >>> grid.guarantee_.epsilon
+    1.0
+    """
+
+    synopsis_: Synopsis
+    guarantee_: Guarantee
+
+    def __init__(
+        self,
+        epsilon: Any = 1.0,
+        domain: Any = None,
+        rule: Any = "rugnik",
+        *,
+        n_clusters: int = 8,
+        n_rows: Any = None,
+        size_share: Any = 0.03,
+        rounding: str = "nearest",
+        axes: str = "scaled",
+        max_cells: int = 2**20,
+        expected_survivors: float = 100,
+        leaf_means: Any = False,
+        adaptive: Any = None,
+        max_memory: float = MOST_MEMORY,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.domain = domain
+        self.rule = rule
+        self.n_clusters = n_clusters
+        self.n_rows = n_rows
+        self.size_share = size_share
+        self.rounding = rounding
+        self.axes = axes
+        self.max_cells = max_cells
+        self.expected_survivors = expected_survivors
+        self.leaf_means = leaf_means
+        self.adaptive = adaptive
+        self.max_memory = max_memory
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> GridSynopsis:
+        """Make the synopsis of a table.
+
+        Parameters
+        ----------
+        X : array, data frame, table or path
+            The rows.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        settings = {name: getattr(self, name) for name in _SETTINGS}
+        chosen = Settings.read(**settings)  # refused before any row is read
+        opening = open_release(
+            X,
+            self.domain,
+            self.epsilon,
+            self.random_state,
+            self.n_rows,
+            self.size_share,
+            check=lambda domain: check_size(domain, chosen, self.epsilon, self.n_rows),
+            grid=lambda domain: fixed_grid(domain, chosen),
+        )
+        self.synopsis_ = build(
+            opening.source,
+            opening.domain,
+            ledger=opening.ledger,
+            stream=opening.stream,
+            n_rows=opening.n_rows,
+            n_rows_variance=opening.n_rows_variance,
+            assumptions=opening.assumptions,
+            counts=opening.counts,
+            **settings,
+        )
+        self.guarantee_ = self.synopsis_.guarantee
+        note_columns(self, X)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+_SETTINGS = (
+    "rule",
+    "n_clusters",
+    "rounding",
+    "axes",
+    "max_cells",
+    "expected_survivors",
+    "leaf_means",
+    "adaptive",
+    "max_memory",
+)
+
+
+def build(
+    source: Source,
+    domain: Domain,
+    *,
+    ledger: Ledger,
+    stream: noise.Generator,
+    n_rows: float,
+    n_rows_variance: float | None = None,
+    assumptions: Sequence[str] = (),
+    counts: CellCounts | None = None,
+    **settings: Any,
+) -> Synopsis:
+    """Make a grid synopsis with everything a ledger has left.
+
+    Parameters
+    ----------
+    source : Source
+        The table.
+    domain : Domain
+        Its columns.
+    ledger : Ledger
+        Pays for the cells.
+    stream : Generator
+        Where the noise comes from.
+    n_rows : float
+        A noisy or public number of rows.
+    n_rows_variance : float, optional
+        Noise variance of a noisy number; then it also improves the estimated total.
+    assumptions : sequence of str
+        For the guarantee.
+    counts : CellCounts, optional
+        The raw counts of `fixed_grid`, if they were taken already.
+    **settings
+        As in `GridSynopsis`: rule, n_clusters, rounding, axes, max_cells, expected_survivors, leaf_means, adaptive,
+        max_memory.
+
+    Examples
+    --------
+    >>> from discreet import engines
+    >>> domain = Domain.box([0, 0], [1, 1])
+    >>> build(engines.open(np.zeros((5, 2))), domain, ledger=Ledger(epsilon=math.inf), stream=noise.generator(),
+    ...       n_rows=5, rule=2).weights.tolist()
+    [5, 0, 0, 0]
+    """
+    chosen = Settings.read(**settings)
+    epsilon = ledger.remaining.exact
+    grid = GridMap(domain, _parts(domain, n_rows, epsilon, chosen))
+    if chosen.two_levels:
+        release = two_levels(source, grid, ledger=ledger, stream=stream, n_rows=n_rows, settings=chosen)
+    else:
+        large = grid.n_cells > chosen.most_listed(len(domain))
+        if large:
+            check_large(grid, chosen, epsilon, n_rows)
+        price = ledger.spend("cells", epsilon, "parallel")
+        make = _large_cells if large else _all_cells
+        release = make(source, grid, counts, price, stream, n_rows, chosen)
+    total, total_variance = _total(release, n_rows, n_rows_variance)
+    lower, upper = release.lower, release.upper
+    offsets = release.leaves.offsets
+    facts = {
+        "method": "grid",
+        "rule": chosen.rule,
+        "n_clusters": chosen.n_clusters,
+        "n_rows": n_rows,
+        "parts": grid.parts,
+        "n_cells": release.n_cells,
+        "leaf_means": offsets is not None,
+    }
+    cut = [
+        p > 1 or (chosen.two_levels and not isinstance(c, Categorical)) for p, c in zip(grid.parts, domain, strict=True)
+    ]
+    return Synopsis(
+        domain,
+        lower=lower,
+        upper=upper,
+        weights=release.leaves.weights,
+        variances=release.leaves.variances,
+        points=None if offsets is None else lower + (upper - lower) * (1 + offsets) / 2,
+        guarantee=Guarantee.from_ledger(
+            ledger,
+            model="central",
+            parameters=facts,
+            domain=domain,
+            assumptions=tuple(assumptions),
+            seeded=stream.seeded,
+        ),
+        total=total,
+        total_variance=total_variance,
+        tree=release.tree,
+        hidden=release.hidden,
+        uncut=[name for name, was in zip(domain.names, cut, strict=True) if not was],
+    )
+
+
+def fixed_grid(domain: Domain, settings: Settings) -> GridMap | None:
+    """Return the grid if it is known before the number of rows and only its counts are wanted."""
+    known = not isinstance(settings.rule, str) and settings.leaf_means is False
+    return GridMap(domain, settings.rule) if known else None
+
+
+def _parts(domain: Domain, n: float, epsilon: Exact, settings: Settings) -> Any:
+    """Return the parts per axis that the rule asks for."""
+    rule = settings.rule
+    if not isinstance(rule, str):
+        return rule
+    n = max(1.0, n)
+    k, limit = settings.n_clusters, settings.most_listed(len(domain))
+    nested = min(DENSE_LIMIT, settings.most_nested(len(domain)) // 2)
+    if settings.two_levels:
+        k, limit = 1, max(1, min(settings.max_cells // 4, nested // 2))  # most cells are left to the second level
+
+    def parts(e: float, d: int, k: int) -> int:
+        if rule == "rugnik":
+            return rugnik(n, e, d, k, guard=False)
+        if rule == "eugkm":
+            return eugkm(n, e, d, rounding=settings.rounding)
+        return first_level(n, e, d, settings.adaptive.c)
+
+    units = settings.axes == "units"
+    most = nested if settings.two_levels else 2**63 - 1
+    return axis_parts(parts, domain, n=n, epsilon=float(epsilon), k=k, max_cells=limit, units=units, most_cells=most)
+
+
+def _all_cells(
+    source: Source,
+    grid: GridMap,
+    counts: CellCounts | None,
+    price: Exact,
+    stream: noise.Generator,
+    n_rows: float,
+    settings: Settings,
+) -> Release:
+    """Publish every cell."""
+    if settings.wants_means(n_rows, grid.n_cells, price, len(grid.domain)):
+        rows, sums = source.sums(grid).dense()
+        leaves = publish(rows, sums, epsilon=price, stream=stream)
+    else:
+        rows = (source.count(grid) if counts is None else counts).dense()
+        leaves = publish(rows, None, epsilon=price, stream=stream)
+    total, spread = float(leaves.weights.sum()), float(leaves.variances.sum())
+    return Release(*grid.boxes(np.arange(grid.n_cells)), leaves, grid.n_cells, total, spread)
+
+
+def _large_cells(
+    source: Source,
+    grid: GridMap,
+    counts: CellCounts | None,
+    price: Exact,
+    stream: noise.Generator,
+    n_rows: float,
+    settings: Settings,
+) -> Release:
+    """Publish the cells above a cutoff; their sum says little about the number of rows."""
+    found = source.count(grid) if counts is None else counts
+    cutoff = lazy.cutoff(grid.n_cells, price, settings.expected_survivors)
+    cells, weights = lazy.survivors(found, epsilon=price, cutoff=cutoff, stream=stream)
+    variance = noise.DiscreteLaplace(noise_scale(1, price)).variance
+    leaves = Published(weights, np.full(len(cells), variance), None)
+    hidden = HiddenCells(grid.n_cells, cutoff, variance)
+    return Release(*grid.boxes(cells), leaves, grid.n_cells, n_rows, math.inf, hidden=hidden)
+
+
+def _total(release: Release, n: float, variance: float | None) -> tuple[float, float]:
+    """Combine two views of the number of rows by their variances: the one bought and the sum of the cells (9.8)."""
+    if math.isinf(release.total_variance) or variance == 0:
+        return n, variance or 0.0
+    if variance is None or release.total_variance == 0:
+        return release.total, release.total_variance
+    precision = 1 / release.total_variance + 1 / variance
+    return (release.total / release.total_variance + n / variance) / precision, 1 / precision

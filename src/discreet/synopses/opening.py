@@ -1,0 +1,222 @@
+"""How every central release begins: read the form of the table, open the ledger, buy a rough number of rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import engines, noise
+from discreet.core import checks
+from discreet.core.domain import Domain, as_domain
+from discreet.core.guarantee import Ledger
+from discreet.core.people import check_unit, released_columns, row_promise
+from discreet.engines.passes.cells import GridMap, RowMap
+from discreet.engines.passes.counts import CellCounts
+from discreet.errors import InvalidArgument, InvalidType, SchemaError
+
+PUBLIC_DOMAIN = "the declared bounds and categories are public"
+PUBLIC_SIZE = "the number of rows, N, was given as public"
+
+
+@dataclass(frozen=True)
+class Opening:
+    """A release that has begun.
+
+    Attributes
+    ----------
+    source : Source
+        The table, its columns matched with the domain.
+    domain : Domain
+        The columns that may be released: the declared ones without identifiers and persons.
+    declared : Domain
+        All declared columns.
+    ledger : Ledger
+        What is left to spend.
+    stream : Generator
+        Where all noise comes from.
+    n_rows : float
+        A noisy or public number of rows; may be negative.
+    n_rows_variance : float or None
+        Its noise variance, None if it was given as public.
+    assumptions : tuple of str
+        For the guarantee.
+    counts : CellCounts or None
+        The raw counts of the grid that was known beforehand, if there was one: as sensitive as the rows.
+    """
+
+    source: engines.Source
+    domain: Domain
+    declared: Domain
+    ledger: Ledger
+    stream: noise.Generator
+    n_rows: float
+    n_rows_variance: float | None
+    assumptions: tuple[str, ...]
+    counts: CellCounts | None = None
+
+
+def open_release(
+    X: Any,
+    domain: Any,
+    epsilon: Any,
+    random_state: Any,
+    n_rows: Any = None,
+    size_share: Any = 0.03,
+    check: Callable[[Domain], object] | None = None,
+    grid: Callable[[Domain], GridMap | None] | None = None,
+    select: Callable[[Domain], Domain] | None = None,
+) -> Opening:
+    """Check the arguments that all central methods share, and buy a noisy number of rows.
+
+    Parameters
+    ----------
+    X : array, data frame, table or path
+        The table; what `discreet.engines.open` takes, or nested lists of numbers.
+    domain : Domain, mapping or (low, high)
+        The declared columns. Those with the role identifier or person are left out: they are never released. A domain
+        that names a person must say ``unit="row"``, because what is promised here is about rows.
+    epsilon : float or Fraction
+        The whole budget; ``math.inf`` for a run without privacy.
+    random_state : None, int or Generator
+        None is secure; anything else marks the guarantee as seeded.
+    n_rows : float, optional
+        A public number of rows. It is believed: a wrong one costs accuracy, never privacy.
+    size_share : float, default 0.03
+        Share of the budget that buys the number of rows otherwise.
+    check : callable, optional
+        Refuses a domain by raising, before anything is spent or read.
+    grid : callable, optional
+        Returns the grid whose cells will be released, if it does not depend on the number of rows. Then its counts are
+        taken at once, and their sum is that number: one pass instead of two.
+    select : callable, optional
+        Returns the columns that take part, of those that may be released; a function of the declaration alone.
+
+    Privacy
+    -------
+    Neighbours: add or remove one row. The number of rows with a cell changes by at most 1; it gets discrete Laplace
+    noise of scale 1/(share ε). Price: size_share ε, or nothing with a public number. Counts that are handed on are raw;
+    whoever releases them pays for them.
+
+    Examples
+    --------
+    >>> opening = open_release([[0.5], [0.7]], (0, 1), math.inf, None)
+    >>> opening.n_rows, opening.domain
+    (2.0, Domain({'x0': (0.0, 1.0)}))
+    """
+    ledger = Ledger(epsilon)
+    share = checks.probability("size_share", size_share)
+    public = None if n_rows is None else _size(n_rows)
+    stream = noise.generator(random_state)
+    source = engines.open(table(X, _declared_width(domain)))
+    declared = as_domain(domain, source.names)
+    check_unit(declared)
+    axes = released_columns(declared)
+    if select is not None:
+        axes = select(axes)
+    source = bind(source, declared, axes)
+    assumed = (PUBLIC_DOMAIN, *row_promise(declared))
+    if check is not None:
+        check(axes)
+    if public is not None:
+        return Opening(source, axes, declared, ledger, stream, public, None, (*assumed, PUBLIC_SIZE))
+    whole = ledger.total.exact
+    price = ledger.spend("number of rows", whole if whole == math.inf else whole * share)
+    law = noise.DiscreteLaplace(Fraction(0) if price == math.inf else 1 / Fraction(price))
+    known = None if grid is None else grid(axes)
+    counts = source.count(RowMap(axes) if known is None else known)
+    noisy = float(int(counts.counts.sum()) + noise.discrete_laplace(law.scale, rng=stream))
+    kept = None if known is None else counts
+    return Opening(source, axes, declared, ledger, stream, noisy, law.variance, assumed, kept)
+
+
+def bind(source: engines.Source, declared: Domain, axes: Domain) -> engines.Source:
+    """Match a table with the columns that may be released.
+
+    By name they are all that is looked for; by place the other declared columns have to be counted in.
+    """
+    return engines.open(source, axes if source.named and declared.named else declared)
+
+
+def table(X: Any, width: int | None = None) -> Any:
+    """Return what `engines.open` can read: lists become arrays, and what is no table is refused by its form.
+
+    ``width`` is the number of declared columns, if it is known. Without it the first row of a list that is a sequence
+    tells it.
+    """
+    # Of the type: a frame of Spark Connect takes any name for a column.
+    if hasattr(type(X), "toarray") and hasattr(type(X), "nnz"):
+        raise InvalidType("X", type(X), "a dense table; sparse input is not supported", "X=X.toarray()")
+    if isinstance(X, (list, tuple)):
+        paths = len(X) > 0 and all(isinstance(x, (str, Path)) for x in X)
+        return X if paths else _listed(X, width)
+    # Objects that know how to become an array but are no table of a library the engines know by name.
+    if hasattr(X, "__array__") and not isinstance(X, np.ndarray) and not hasattr(X, "columns"):
+        X = np.asarray(X)
+    if isinstance(X, np.ndarray):
+        if X.dtype.kind == "c":
+            raise InvalidType("X", X.dtype, "real numbers: Complex data not supported", "X=X.real")
+        if X.ndim != 2:
+            fix = "Reshape your data: X.reshape(-1, 1) for one column"
+            # Not the shape: the number of rows is a raw count.
+            raise InvalidArgument("X", f"{X.ndim}D array", "a table of rows by columns; expected 2D array", fix)
+        if not X.shape[1]:
+            raise SchemaError("X has 0 feature(s) while a minimum of 1 is required")
+    return X
+
+
+def _listed(rows: Sequence[Any], width: int | None) -> npt.NDArray[np.object_]:
+    """Lay lists out as an array of objects: NumPy would find one type for all rows, by all of their values.
+
+    A row that is no sequence is a row of one value. A row of another length than the columns is missing altogether.
+    """
+    if width is None:
+        first = next((row for row in rows if _is_row(row)), None)
+        if first is None and len(rows):
+            fix = "Reshape your data: X.reshape(-1, 1) for one column"
+            raise InvalidArgument("X", "1D list", "a table of rows by columns; expected 2D array", fix)
+        width = (len(first) if first is not None else 0) or 1
+    laid = np.full((len(rows), width), None, dtype=object)
+    for i, row in enumerate(rows):
+        values = row if _is_row(row) else (row,)
+        if len(values) == width:
+            for j, value in enumerate(values):
+                laid[i, j] = value
+    return laid
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim > 0)
+
+
+def _declared_width(domain: Any) -> int | None:
+    """Return the number of columns that a user's ``domain`` declares, None where two scalars hold for any number."""
+    if isinstance(domain, (Domain, Mapping)):
+        return len(domain)
+    if isinstance(domain, tuple) and len(domain) == 2:
+        sizes = [len(end) for end in domain if _is_row(end)]
+        return max((size for size in sizes if size > 1), default=None)
+    return None
+
+
+def note_columns(estimator: Any, X: Any) -> None:
+    """Set what scikit-learn expects an estimator to remember of its columns: their number, and names if any."""
+    source = engines.open(table(X, _declared_width(getattr(estimator, "domain", None))))
+    estimator.n_features_in_ = len(source.names)
+    if source.named and all(isinstance(name, str) for name in getattr(X, "columns", ())):
+        estimator.feature_names_in_ = np.array(source.names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_  # left from an earlier fit
+
+
+def _size(n_rows: Any) -> float:
+    number = checks.finite("n_rows", n_rows, fix="n_rows=1000, or None to buy it")
+    if number < 0:
+        raise InvalidArgument("n_rows", n_rows, "a public number of rows, at least 0", "n_rows=1000, or None to buy it")
+    return number

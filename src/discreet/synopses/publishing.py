@@ -1,0 +1,114 @@
+"""Publication of leaves: noisy counts, or noisy counts and means in one joint draw (spec partition-synopsis 9.9).
+
+With means, a row of a leaf adds (1, q) to the leaf's count and fixed-point sums, where q_j is the row's place on axis
+j relative to the leaf's own box: -S at its lower face, +S at its upper one. The vector (S n, Σq_1, ..., Σq_d) moves
+by at most S in the maximum norm, so one draw of max-norm noise pays for all of it.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import noise
+from discreet.core.checks import Exact
+from discreet.core.domain import FloatArray
+from discreet.noise.integer.max_norm import max_norm_variance, smallest_scale
+
+IntArray = npt.NDArray[np.int64]
+
+#: S: the fixed-point steps of half a box, as `Source.sums` counts them.
+FIXED_POINT = 1024
+#: Guess of the root mean square of a leaf's true offset, in half widths; sets how far noisy means are shrunk.
+TYPICAL_OFFSET = 0.25
+
+
+class Published(NamedTuple):
+    """What may be shown of some leaves.
+
+    Attributes
+    ----------
+    weights : array of int64 or float64, shape (leaves,)
+        Noisy counts, negatives included.
+    variances : array of float64, shape (leaves,)
+        Noise variance of each.
+    offsets : array of float64, shape (leaves, axes), or None
+        Representatives relative to the centres of the boxes, in half widths, from -1 to 1. None: the centres.
+    """
+
+    weights: npt.NDArray[np.int64] | FloatArray
+    variances: FloatArray
+    offsets: FloatArray | None
+
+
+def publish(
+    counts: IntArray,
+    sums: IntArray | None,
+    *,
+    epsilon: Exact,
+    stream: noise.Generator,
+    typical_offset: float = TYPICAL_OFFSET,
+) -> Published:
+    """Add noise to the counts of disjoint leaves, and to their sums if given. The caller charges ε.
+
+    Parameters
+    ----------
+    counts : array of int, shape (leaves,)
+        Rows of each leaf, in the order in which the noise is drawn (the leaves' own, never that of the rows).
+    sums : array of int, shape (leaves, axes), or None
+        Fixed-point sums of `Source.sums`. None publishes counts only.
+    epsilon : Fraction or inf
+        The budget of each leaf.
+    stream : Generator
+        Where the noise comes from.
+    typical_offset : float, default 0.25
+        β of the shrinkage: a mean is multiplied by β²/(β² + v/ñ²), v the noise variance and ñ = max(1, noisy count).
+
+    Returns
+    -------
+    published : Published
+
+    Privacy
+    -------
+    Neighbours: add or remove one row. Leaves are disjoint, so a row changes the data of one of them: its count by 1
+    (discrete Laplace noise of scale 1/ε), or the vector (S n, sums) by at most S in every entry (max-norm noise of
+    scale S/ε). Either is ε-differentially private; shrinking and clamping come after. Price: ε, once for all leaves.
+
+    Examples
+    --------
+    >>> counts, sums = np.array([100, 0]), np.array([[51200, 0], [0, 0]])
+    >>> out = publish(counts, sums, epsilon=math.inf, stream=noise.generator(1))
+    >>> out.weights.tolist(), out.offsets.tolist()
+    ([100.0, 0.0], [[0.5, 0.0], [0.0, 0.0]])
+    >>> publish(counts, None, epsilon=Fraction(1), stream=noise.generator(1)).weights.tolist()
+    [99, 2]
+    """
+    if sums is None:
+        law = noise.DiscreteLaplace(noise_scale(1, epsilon))
+        weights = counts + noise.discrete_laplace(law.scale, len(counts), stream)
+        return Published(weights, np.full(len(counts), law.variance), None)
+    dimension = sums.shape[1] + 1
+    # With an immense ε the lattice is made finer until its noise has the room the sampler needs.
+    finer = 1
+    while 0 < noise_scale(finer * FIXED_POINT, epsilon) < smallest_scale(dimension):
+        finer *= 2
+    unit = finer * FIXED_POINT
+    scale = noise_scale(unit, epsilon)
+    noisy = noise.max_norm_laplace(scale, dimension, len(counts), stream)
+    noisy[:, 0] += unit * counts
+    noisy[:, 1:] += finer * sums
+    vectors = noisy / unit
+    variance = max_norm_variance(scale, dimension) / unit**2
+    weights = vectors[:, 0]
+    safe = np.maximum(weights, 1.0)[:, np.newaxis]
+    shrunk = typical_offset**2 / (typical_offset**2 + variance / safe**2)
+    return Published(weights, np.full(len(counts), variance), np.clip(shrunk * vectors[:, 1:] / safe, -1.0, 1.0))
+
+
+def noise_scale(sensitivity: int, epsilon: Exact) -> Fraction:
+    """Return sensitivity / ε, 0 for ε = ∞."""
+    return Fraction(0) if epsilon == math.inf else sensitivity / Fraction(epsilon)

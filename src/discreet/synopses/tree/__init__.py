@@ -1,0 +1,1 @@
+"""Trees grown level by level from counts alone."""

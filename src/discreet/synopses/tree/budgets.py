@@ -1,0 +1,153 @@
+"""How a tree divides its budget: shares for tests, splits and publication, and their portions per level.
+
+Every path from the root to a leaf spends exactly ε (spec partition-synopsis 9.5). A node at level i may pay for a
+test and for a split; what a path has not spent when it ends goes to its leaf. Portions are exact: they are rounded
+down to multiples of ε / 2^32, because the geometric rule is irrational, and the remainder goes to publication.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet.core import checks
+from discreet.core.checks import Exact
+from discreet.errors import InvalidArgument, InvalidType
+from discreet.noise import DiscreteLaplace
+
+BUDGETS = ("geometric", "uniform", "linear")
+#: Portions are multiples of ε / GRAIN.
+GRAIN = 2**32
+
+
+def level_fractions(kind: str, levels: int, fan_out: int) -> list[float]:
+    """Return the fraction of a share that each level gets, root first.
+
+    geometric: in proportion to F^(i/3), which minimises the summed variance of F^i counts at level i (Cormode et al.,
+    2012; spec 2.7). linear: to i + 1. uniform: the same for all.
+
+    Examples
+    --------
+    >>> [round(f, 4) for f in level_fractions("geometric", 4, 2)]
+    [0.171, 0.2155, 0.2715, 0.342]
+    """
+    rules = {
+        "geometric": [fan_out ** (i / 3) for i in range(levels)],
+        "linear": [i + 1.0 for i in range(levels)],
+        "uniform": [1.0] * levels,
+    }
+    weights = rules[checks.choice("budget", kind, BUDGETS)]
+    return [w / sum(weights) for w in weights]
+
+
+def portions(share: Fraction, kind: str, levels: int, fan_out: int, epsilon: Exact) -> list[Exact]:
+    """Divide a share of ε between levels, rounded down to multiples of ε / 2^32 (but to one at least)."""
+    units = [max(1, int(share * Fraction(f) * GRAIN)) for f in level_fractions(kind, levels, fan_out)]
+    return [epsilon if isinstance(epsilon, float) else epsilon * u / GRAIN for u in units]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What each level may spend.
+
+    Attributes
+    ----------
+    epsilon : Fraction or inf
+        What a path spends.
+    tests, splits : tuple of Fraction or inf
+        Price of the test and of the split of each level that may be cut, 0 where there is none.
+
+    Examples
+    --------
+    >>> plan = Plan.make(Fraction(1, 10), depth=8, first_test=0, shares=(0.15, 0.25, 0.6), kind="geometric", fan_out=2)
+    >>> sum(plan.tests) + sum(plan.splits) + plan.left(8) == Fraction(1, 10)
+    True
+    """
+
+    epsilon: Exact
+    tests: tuple[Exact, ...]
+    splits: tuple[Exact, ...]
+
+    @classmethod
+    def make(
+        cls,
+        epsilon: Exact,
+        *,
+        depth: int,
+        first_test: int,
+        shares: Sequence[Any],
+        kind: str,
+        fan_out: int,
+        paid_splits: bool = True,
+    ) -> Plan:
+        """Divide ε: levels ``first_test .. depth - 1`` test, all levels split (for free unless ``paid_splits``).
+
+        A share without use is divided between the others in proportion.
+        """
+        test, split, publish = read_shares(shares)
+        test = test if first_test < depth else Fraction(0)
+        split = split if paid_splits and depth else Fraction(0)
+        whole = test + split + publish
+        none: list[Exact] = [Fraction(0)]
+        tests = (
+            portions(test / whole, kind, depth - first_test, fan_out, epsilon) if test else none * (depth - first_test)
+        )
+        splits = portions(split / whole, kind, depth, fan_out, epsilon) if split else none * depth
+        plan = cls(epsilon, tuple(none * first_test + tests), tuple(splits))
+        if plan.left(depth) <= 0:
+            raise InvalidArgument("shares", list(shares), "large enough for publication", "shares=(0.15, 0.25, 0.6)")
+        return plan
+
+    @property
+    def depth(self) -> int:
+        """Number of levels that may be cut."""
+        return len(self.tests)
+
+    def left(self, level: int, *, tested: bool = False, split: bool = False) -> Exact:
+        """Return what a path that ends at a level has left: its leaf is published with it.
+
+        Above, all levels have paid test and split; at the level itself only what is stated.
+        """
+        if isinstance(self.epsilon, float):
+            return math.inf
+        spent: Exact = sum(self.tests[:level], Fraction(0)) + sum(self.splits[:level], Fraction(0))
+        here = (self.tests[level] if tested else 0) + (self.splits[level] if split else 0)
+        return self.epsilon - spent - here
+
+
+def read_shares(shares: object) -> tuple[Fraction, Fraction, Fraction]:
+    """Check the three shares: tests, splits, publication, which needs a positive one."""
+    fix = "shares=(0.15, 0.25, 0.6)"
+    if isinstance(shares, (str, bytes)) or not isinstance(shares, Sequence) or len(shares) != 3:
+        raise InvalidType("shares", shares, "three numbers: tests, splits, publication", fix)
+    exact = [checks.exact(f"shares[{i}]", s, "a number of at least 0", fix) for i, s in enumerate(shares)]
+    if min(exact) < 0 or not exact[2]:
+        raise InvalidArgument("shares", shares, "three numbers of at least 0, the last one positive", fix)
+    return exact[0], exact[1], exact[2]
+
+
+def auto_threshold(epsilon: Exact, fan_out: int) -> int:
+    """Return the smallest whole T at which an empty node is cut with probability 1/(2F) at most.
+
+    T = ceil(ln(2F / (1 + α)) / ε) - 1, α = e^-ε; a node is cut iff count + noise > T. An empty region then grows two
+    nodes in expectation at most (spec 9.5).
+
+    Examples
+    --------
+    >>> [auto_threshold(Fraction(1, 18), f) for f in (2, 4)]
+    [12, 25]
+    """
+    return DiscreteLaplace(scale_of(epsilon)).threshold(Fraction(1, 2 * fan_out))
+
+
+def split_chance(count: int, threshold: float, epsilon: Exact) -> float:
+    """Return the probability that a node with so many rows passes its test: Pr[count + Z > T]."""
+    return float(DiscreteLaplace(scale_of(epsilon)).sf(math.floor(threshold) + 1 - count))
+
+
+def scale_of(epsilon: Exact) -> Fraction:
+    """Return the scale of the noise on a count: 1/ε, 0 for ε = ∞."""
+    return Fraction(0) if isinstance(epsilon, float) else 1 / epsilon

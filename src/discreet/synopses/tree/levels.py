@@ -1,0 +1,185 @@
+"""The level-synchronous engine: test the nodes of a level, split those that go on, publish the leaves.
+
+Accounting. Nodes of one level hold disjoint rows, so a level costs its price once; levels add up. A leaf is published
+with what its path has left, so every path spends exactly ε. In the ledger a level at which paths end is a parallel
+group: the leaves there, and the deeper nodes (spec partition-synopsis 9.5).
+
+Memory. A level whose children would make more nodes than fit is not cut, and its nodes are leaves. How many nodes there
+are and how many passed their test is part of what is published, so this decides on released values: given the tree so
+far it is the same for neighbours, and a path that ends earlier spends what it has left on its leaf.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import noise
+from discreet.core.checks import Exact
+from discreet.core.domain import FloatArray
+from discreet.core.guarantee import Scope
+from discreet.engines import Source
+from discreet.engines.passes.kernels import IntArray
+from discreet.synopses.publishing import TYPICAL_OFFSET, publish
+from discreet.synopses.tree.budgets import Plan, auto_threshold, scale_of
+from discreet.synopses.tree.growth import Tree
+from discreet.synopses.tree.partitioners import Partitioner
+from discreet.synopses.tree.privtree import PrivTreeRule
+
+
+@dataclass
+class Leaves:
+    """Groups of leaves with the budget each is published with, in the order in which they ended."""
+
+    groups: list[tuple[IntArray, Exact]] = field(default_factory=list)
+    #: The depth at which growth ended for want of memory, if it did.
+    stopped_at: int | None = None
+
+    def add(self, scope: Scope, nodes: IntArray, depth: int, epsilon: Exact, *, last: bool) -> Scope:
+        """Take in leaves and charge their publication; return where deeper nodes are charged."""
+        if not len(nodes):
+            return scope
+        self.groups.append((nodes, epsilon))
+        label = f"counts of the leaves at depth {depth}"
+        if last:
+            scope.spend(label, epsilon, "parallel")
+            return scope
+        ends = scope.parallel(f"leaves at depth {depth}, and deeper nodes")
+        ends.spend(label, epsilon, "parallel")
+        return ends.sequential("deeper nodes")
+
+
+def grow(
+    partitioner: Partitioner,
+    plan: Plan,
+    threshold: float | None,
+    scope: Scope,
+    stream: noise.Generator,
+    most_nodes: int,
+) -> Leaves:
+    """Grow a tree with noisy stop tests. ``threshold`` None is tied to the noise."""
+    tree, leaves, nodes = partitioner.tree, Leaves(), np.array([0])
+    for level in range(plan.depth):
+        wide = (tree.widths(nodes) > 1).any(axis=1)
+        scope = leaves.add(scope, nodes[~wide], level, plan.left(level), last=not wide.any())
+        nodes = nodes[wide]
+        if not len(nodes):
+            return leaves
+        price = plan.tests[level]
+        if price:
+            scope.spend(f"tests at depth {level}", price, "parallel")
+        counts = partitioner.look(nodes)
+        kept = np.ones(len(nodes), bool)
+        if price:
+            least = partitioner.least_count()
+            kept = _test(tree, nodes, counts, price, partitioner.fan_out, threshold, least, stream)
+            if len(tree.axis) + partitioner.most_children(int(kept.sum())) > most_nodes:
+                leaves.stopped_at, kept = level, np.zeros_like(kept)
+            scope = leaves.add(scope, nodes[~kept], level, plan.left(level, tested=True), last=not kept.any())
+            if not kept.any():
+                return leaves
+        if plan.splits[level]:
+            scope.spend(f"splits at depth {level}", plan.splits[level], "parallel")
+        nodes = partitioner.split(kept, plan.splits[level])
+    leaves.add(scope, nodes, plan.depth, plan.left(plan.depth), last=True)
+    return leaves
+
+
+def _test(
+    tree: Tree,
+    nodes: IntArray,
+    counts: IntArray,
+    epsilon: Exact,
+    fan_out: int,
+    threshold: float | None,
+    least: float,
+    stream: noise.Generator,
+) -> npt.NDArray[np.bool_]:
+    """Draw the stop counts of a level and note them in the tree; return who goes on: count + Z > T."""
+    law = noise.DiscreteLaplace(scale_of(epsilon))
+    limit = max(auto_threshold(epsilon, fan_out) if threshold is None else threshold, least - 1)
+    noisy = counts + noise.discrete_laplace(law.scale, len(nodes), stream)
+    tree.estimate[nodes], tree.variance[nodes], tree.threshold[nodes] = noisy, law.variance, limit
+    return np.asarray(noisy > limit)
+
+
+def grow_privtree(
+    partitioner: Partitioner,
+    rule: PrivTreeRule,
+    max_depth: int,
+    structure: Exact,
+    rest: Exact,
+    scope: Scope,
+    stream: noise.Generator,
+    most_nodes: int,
+) -> Leaves:
+    """Grow a PrivTree: two lines in the ledger, whatever the depth. Its tests are no estimates of counts."""
+    scope.spend("structure of the tree", structure, "parallel")
+    tree, nodes, ends = partitioner.tree, np.array([0]), []
+    stopped_at: int | None = None
+    for depth in range(max_depth):
+        wide = (tree.widths(nodes) > 1).any(axis=1)
+        ends.append(nodes[~wide])
+        nodes = nodes[wide]
+        if not len(nodes):
+            break
+        biased = rule.biased(partitioner.look(nodes), depth)
+        kept = biased + noise.discrete_laplace(rule.scale, len(nodes), stream) > 0
+        if len(tree.axis) + partitioner.most_children(int(kept.sum())) > most_nodes:
+            stopped_at, kept = depth, np.zeros_like(kept)
+        ends.append(nodes[~kept])
+        nodes = partitioner.split(kept, math.inf) if kept.any() else nodes[:0]
+    scope.spend("counts of the leaves", rest, "parallel")
+    return Leaves([(np.sort(np.concatenate([*ends, nodes])), rest)], stopped_at)
+
+
+def publish_leaves(
+    source: Source, partitioner: Partitioner, leaves: Leaves, *, means: bool, n_rows: float, stream: noise.Generator
+) -> tuple[npt.NDArray[Any], FloatArray, FloatArray | None]:
+    """Return weights, variances and offsets (in half widths) of all leaves, in the order of the tree.
+
+    Which leaves get means is decided by noisy values alone, before their noise is drawn: by the leaf's stop count, its
+    parent's shared among the children, or the number of rows shared among the leaves. A mean pays if that many rows are
+    worth sqrt((d + 2)(d + 3)/3) / (β ε) (spec 9.9).
+    """
+    tree = partitioner.tree
+    order = tree.leaves()
+    rank = np.full(len(tree.axis), -1)
+    rank[order] = np.arange(len(order))
+    d = len(tree.domain)
+    weights, variances = np.zeros(len(order)), np.zeros(len(order))
+    offsets = np.zeros((len(order), d)) if means else None
+    if means:
+        gathered = source.sums(tree.map(order))
+        counts, sums = np.zeros(len(order), np.int64), np.zeros((len(order), d), np.int64)
+        counts[gathered.cells], sums[gathered.cells] = gathered.counts, gathered.sums
+        expected = _expected_rows(tree, order, n_rows)
+    else:
+        counts, sums, expected = partitioner.counts(order), None, np.zeros(len(order))
+    whole = True
+    for nodes, epsilon in leaves.groups:
+        places = np.sort(rank[nodes])
+        enough = math.sqrt((d + 2) * (d + 3) / 3) / (TYPICAL_OFFSET * float(epsilon))
+        rich = (expected[places] >= enough) & means
+        for chosen, vectors in ((places[~rich], None), (places[rich], sums)):
+            if not len(chosen):
+                continue
+            out = publish(counts[chosen], None if vectors is None else vectors[chosen], epsilon=epsilon, stream=stream)
+            weights[chosen], variances[chosen] = out.weights, out.variances
+            whole &= out.offsets is None
+            if offsets is not None and out.offsets is not None:
+                offsets[chosen] = out.offsets
+    return weights.astype(np.int64) if whole else weights, variances, offsets
+
+
+def _expected_rows(tree: Tree, leaves: IntArray, n_rows: float) -> FloatArray:
+    """Return what is publicly known of the rows in each leaf."""
+    parent = tree.parent[leaves]
+    siblings = np.bincount(tree.parent[~tree.hidden] + 1, minlength=len(tree.axis) + 1)[parent + 1]
+    above = np.where(parent >= 0, tree.estimate[parent] / siblings, np.nan)
+    known = np.where(np.isnan(tree.estimate[leaves]), above, tree.estimate[leaves])
+    return np.where(np.isnan(known), n_rows / len(leaves), known)

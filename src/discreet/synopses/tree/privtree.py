@@ -1,0 +1,117 @@
+"""PrivTree with integer noise: one noise scale for all depths, and a bias that grows with the depth.
+
+Zhang, Xiao and Xie, "PrivTree" (2016), in the discrete form of spec partition-synopsis 9.6. A node at depth i with n
+rows is cut iff ``max(n - i δ, -δ) + Z > 0``, Z discrete Laplace of scale λ. The bias δ must be a *whole* number: with
+the published real-valued δ = λ ln b rounding lets several nodes of a path share one threshold, and the promise fails.
+
+Privacy. Neighbours: add or remove one row. Along the path of that row let y be a node's biased count with the row in, a
+whole number >= -δ; nodes off the path do not change. One row more raises the log-probability of a cut by ρ(y): 1/λ for
+-δ < y <= 1, ln((1+α-α^y)/(1+α-α^(y-1))) for y >= 2, and nothing at the floor y = -δ; α = e^(-1/λ). ρ falls with y, and
+going up the path from the deepest node above the floor y is at least 1-δ, 1, 1+δ, 1+2δ, ..., because a parent has at
+least the rows of its child and one δ less taken off. So a path that is cut everywhere loses at most
+
+    L(λ, δ) = 2/λ + Σ_{j>=1} ρ(1 + jδ),
+
+and the one stop that ends a path moves by 1/λ at most, the other way. Price: L(λ, δ) <= ε.
+
+Which λ. The published λ = (2b-1)/((b-1) ε) rests on the coarser bound L <= (2 + 1/(b-1))/λ (as α^δ <= 1/b). With b = 2
+it loses 0.87 of ε at most, and 0.67 of a large one. `PrivTreeRule.for_budget` looks for the smallest λ, on a lattice of
+rates, for which L itself is at most ε. It believes no rounded number: see `loss_bound`. δ is at least λ ln b as before,
+so that an empty region grows two nodes in expectation at most.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.core.checks import Exact
+from discreet.engines.passes.kernels import IntArray
+from discreet.noise import DiscreteLaplace
+
+#: Rates 1/λ are looked for among multiples of ε / RATE_STEPS.
+RATE_STEPS = 2**16
+#: What the floating-point terms of the loss may be off by, relative to their sum; see `PrivTreeRule.loss_bound`.
+ROUNDING = Fraction(1, 2**36)
+
+
+@dataclass(frozen=True)
+class PrivTreeRule:
+    """The constants of the test: scale λ of the noise, bias δ per level.
+
+    Examples
+    --------
+    >>> rule = PrivTreeRule.for_budget(Fraction(1), fan_out=2)
+    >>> round(float(rule.scale), 3), rule.bias, round(rule.loss(), 4)
+    (2.473, 2, 1.0)
+    """
+
+    scale: Fraction
+    bias: int
+
+    @classmethod
+    def for_budget(cls, epsilon: Exact, fan_out: int) -> PrivTreeRule:
+        """Return the smallest noise whose loss is at most ε; without noise every node with rows is cut.
+
+        Between the published rate, which holds by the argument above, and ε/2, which no rate can exceed, an interval of
+        rates is halved, first with the δ that belongs to each, then with the δ found (still at least λ ln b). The lower
+        end is always a rate that was proven, so what is returned is, whatever L looks like between; as L grows with
+        the rate, no larger rate of the lattice is lost.
+        """
+        if isinstance(epsilon, float):
+            return cls(Fraction(0), 0)
+        scale = Fraction(2 * fan_out - 1, fan_out - 1) / epsilon
+        best = cls(scale, _bias(scale, fan_out))
+        low = RATE_STEPS * (fan_out - 1) // (2 * fan_out - 1)
+        for fixed in (False, True):
+            high = RATE_STEPS // 2 + 1
+            while high - low > 1:
+                middle = (low + high) // 2
+                scale = RATE_STEPS / (middle * epsilon)
+                rule = cls(scale, best.bias if fixed else _bias(scale, fan_out))
+                low, high, best = (middle, high, rule) if rule.loss_bound() <= epsilon else (low, middle, best)
+        return best
+
+    def biased(self, counts: IntArray, depth: int) -> IntArray:
+        """Return ``max(n - i δ, -δ)``: what noise is added to."""
+        return np.maximum(counts - depth * self.bias, -self.bias)
+
+    def split_chance(self, biased: int) -> float:
+        """Return the probability of a cut, Pr[biased + Z > 0]."""
+        return float(DiscreteLaplace(self.scale).sf(1 - biased))
+
+    def loss(self) -> float:
+        """Return the worst loss over all paths, 2/λ + Σ_j ρ(1 + j δ), as a float that may be rounded either way."""
+        return 2 / float(self.scale) + math.fsum(self._terms())
+
+    def loss_bound(self) -> Fraction:
+        """Return a number that the worst loss does not exceed, rounding included.
+
+        2/λ is exact. With q_j = α^(jδ), ρ(1 + jδ) = ln(1 + q_j (1-α)/(1+α-q_j)). The exponent of q_j is off by a
+        relative 2^-51 and below 745 (where q_j is 0), so q_j is off by a relative 2^-41; 1-α comes from ``expm1``,
+        1+α-q_j lies in [1, 2], and the logarithm is steeper nowhere than at 0. So every term, and their sum, is off by
+        less than `ROUNDING` in relation to itself. What is left out after the last term J is at most
+        (1-α) Σ_{j>J} q_j <= (1-α) q_J <= 4 ρ(1 + Jδ), as α^δ <= 1/b <= 1/2, 1+α-q_J <= 2 and ln(1+z) >= z/2 up to
+        z = 1; an exponential that underflows is below 2^-1000.
+        """
+        terms = self._terms()
+        tail = 4 * terms[-1] + 2.0**-1000
+        return 2 / self.scale + Fraction(math.fsum([*terms, tail])) * (1 + ROUNDING)
+
+    def _terms(self) -> list[float]:
+        """Return ρ(1 + jδ) for j = 1, 2, ... as far as they count."""
+        rate = float(1 / self.scale)
+        alpha, gap = math.exp(-rate), -math.expm1(-rate)
+        terms: list[float] = []
+        while not terms or terms[-1] > 2.0**-60 * rate:
+            q = math.exp(-(len(terms) + 1) * self.bias * rate)
+            terms.append(math.log1p(q * gap / (1 + alpha - q)))
+        return terms
+
+
+def _bias(scale: Fraction, fan_out: int) -> int:
+    """Return max(1, ceil(λ ln b)). λ ln b is irrational, so rounding the float up keeps α^δ <= 1/b."""
+    return max(1, math.ceil(float(scale) * math.log(fan_out) * (1 + 2**-50)))

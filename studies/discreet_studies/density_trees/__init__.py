@@ -1,0 +1,1 @@
+"""The density-tree experiments (Pors 2018) run again."""

@@ -1,0 +1,1 @@
+"""The experiments with local sketches (Requena 2024) run again."""

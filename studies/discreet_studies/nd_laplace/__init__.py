@@ -1,0 +1,1 @@
+"""The nD-Laplace experiments run again."""

@@ -1,0 +1,1 @@
+"""The grid-size experiments (Muthukrishnan and Tandon 2026) run again."""

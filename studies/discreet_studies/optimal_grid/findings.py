@@ -1,0 +1,180 @@
+"""The results of the grid study beside the printed figures of Tables I to III."""
+
+from __future__ import annotations
+
+import math
+
+from discreet.synopses.grid.rules import rugnik_range
+from discreet_studies.as_published.grids import parts
+from discreet_studies.harness.study import CORRECTED, NOT, REPRODUCED, Estimate, Finding, Results
+from discreet_studies.optimal_grid.published import AXES, CELLS, EPSILONS, RANGES, WCSS, Cell
+from discreet_studies.optimal_grid.results import Sums
+
+#: A mean within this share of the printed figure reproduces it: neither tables nor the search for centres are told.
+NEAR = 0.15
+#: Names of the methods of Table II.
+NAMES = {"rugnik": "RUGNIK", "eugkm": "EUGkM", "diffprivlib": "diffprivlib", "google-clustering": "Google's coresets"}
+_UNTOLD = "what becomes of negative counts and how k-means begins is not told"
+_WHY = {
+    "rugnik": _UNTOLD,
+    "eugkm": _UNTOLD,
+    "diffprivlib": "neither its version nor its settings are told",
+    "google-clustering": "neither its version nor δ nor its settings are told",
+}
+_EXACT_N = "the published grid follows from the exact N; both rules with an N that is paid for, and at least K cells"
+
+
+def findings(results: Results) -> list[Finding]:
+    """Return Table I, the claims of the text, and Table II by method and number of axes."""
+    sums = Sums(results)
+    return [*_ranges(), *_cells(), *_claims(sums), *_corrected(sums), *_table_two(sums)]
+
+
+def near(measured: float, printed: float) -> bool:
+    """Tell whether a mean is near enough to a printed figure to reproduce it.
+
+    Examples
+    --------
+    >>> near(1.14, 1.0), near(0.84, 1.0)
+    (True, False)
+    """
+    return abs(measured / printed - 1) <= NEAR
+
+
+def shown_range(d: int, k: int, n: int) -> tuple[float, float]:
+    """Return ε_0 and ε_1 as printed: rounded up and down to three digits, so that the range stays valid.
+
+    Examples
+    --------
+    >>> shown_range(2, 2, 100)
+    (0.026, 15.396)
+    """
+    low, high = rugnik_range(n, d, k)
+    return math.ceil(low * 1000) / 1000, math.floor(high * 1000) / 1000
+
+
+def degenerate(rule: str) -> list[tuple[int, int, int, float]]:
+    """Return the settings of Table II in which a rule gives fewer cells than clusters.
+
+    Examples
+    --------
+    >>> len(degenerate("eugkm")), len(degenerate("rugnik"))
+    (11, 0)
+    """
+    return [(d, k, n, e) for d, k, n in CELLS for e in EPSILONS if parts(rule, n, e, d, k) ** d < k]
+
+
+def printed_ratio(d: int, epsilon: float) -> float:
+    """Return the geometric mean of EUGkM over RUGNIK in the printed Table II.
+
+    Examples
+    --------
+    >>> round(printed_ratio(2, 0.1), 2)
+    2.35
+    """
+    here = [c for c in CELLS if c[0] == d and ("eugkm", *c, epsilon) in WCSS]
+    logs = [math.log(WCSS["eugkm", *c, epsilon] / WCSS["rugnik", *c, epsilon]) for c in here]
+    return math.exp(sum(logs) / len(logs))
+
+
+def _ranges() -> list[Finding]:
+    found = []
+    for (d, k, n), printed in RANGES.items():
+        for name, value, ours in zip(("ε₀", "ε₁"), printed, shown_range(d, k, n), strict=True):
+            verdict, note = (REPRODUCED, "") if ours == value else (NOT, "the formula gives another last digit")
+            figure = f"{name}, d = {d}, K = {k}, N = {n}"
+            found.append(Finding(figure, value, _exact(ours), None, verdict, note, "Table I: where the bounds hold"))
+    return found
+
+
+def _cells() -> list[Finding]:
+    section = "Table III: numbers of cells"
+    few = {rule: len(degenerate(rule)) for rule in ("rugnik", "eugkm")}
+    total = len(CELLS) * len(EPSILONS)
+    found = [
+        Finding(
+            f"settings of {total} in which RUGNIK has fewer cells than clusters",
+            0.0,
+            _exact(few["rugnik"]),
+            None,
+            REPRODUCED if few["rugnik"] == 0 else NOT,
+            "" if few["rugnik"] == 0 else "the text says there are none",
+            section,
+        )
+    ]
+    note = "the text says that there are some and stars them; the copy that was read has lost them"
+    figure = f"settings of {total} in which EUGkM has fewer cells than clusters"
+    return [*found, Finding(figure, None, _exact(few["eugkm"]), None, "", note, section)]
+
+
+def _claims(sums: Sums) -> list[Finding]:
+    """The claims of the text, on the methods as published."""
+    found = []
+    section = "What Table II is said to show"
+    for other in list(NAMES)[1:]:
+        settings = [(c, e) for c in sums.cells for e in sums.epsilons if sums.runs(other, c, e)]
+        settings = [(c, e) for c, e in settings if (other, *c, e) in WCSS]
+        if not settings:
+            continue
+        better = [sums.estimate("rugnik", c, e).mean < sums.estimate(other, c, e).mean for c, e in settings]
+        printed = sum(WCSS["rugnik", *c, e] < WCSS[other, *c, e] for c, e in settings)
+        count, total = sum(better), len(settings)
+        same = sum(_same_grid(c, e) for c, e in settings) if other == "eugkm" else 0
+        ties = f"; in {same} settings both rules take the same grid" if same else ""
+        note = "" if count == total else f"in the printed table itself it is {printed}{ties}"
+        figure = f"settings of {total} in which RUGNIK is better than {NAMES[other]} (all, says the text)"
+        verdict = REPRODUCED if count == total else NOT
+        found.append(Finding(figure, float(total), _exact(count), None, verdict, note, section))
+    for d in AXES:
+        for e in sums.epsilons:
+            measured = sums.mean_ratio("eugkm", "rugnik", d, e, [c for c in CELLS if ("eugkm", *c, e) in WCSS])
+            better_too = measured.low > 1
+            note = "" if better_too else "the interval reaches 1: no difference is seen"
+            figure = f"EUGkM / RUGNIK, d = {d}, ε = {e:g}"
+            verdict = REPRODUCED if better_too else NOT
+            found.append(Finding(figure, printed_ratio(d, e), measured, None, verdict, note, section))
+    return found
+
+
+def _same_grid(cell: Cell, epsilon: float) -> bool:
+    d, k, n = cell
+    return parts("rugnik", n, epsilon, d, k) == parts("eugkm", n, epsilon, d, k)
+
+
+def _corrected(sums: Sums) -> list[Finding]:
+    """The same with an N that is paid for."""
+    found = []
+    section = "The same with N paid for"
+    for d in AXES:
+        for e in sums.epsilons:
+            among = [c for c in CELLS if ("eugkm", *c, e) in WCSS]
+            measured = sums.mean_ratio("eugkm, paid", "rugnik, paid", d, e, among)
+            holds = measured.low > 1
+            note = _EXACT_N if holds else f"{_EXACT_N}; the interval reaches 1"
+            figure = f"EUGkM / RUGNIK, N paid for, d = {d}, ε = {e:g}"
+            verdict = CORRECTED if holds else NOT
+            found.append(Finding(figure, printed_ratio(d, e), measured, None, verdict, note, section))
+    return found
+
+
+def _table_two(sums: Sums) -> list[Finding]:
+    found = []
+    for method, name in NAMES.items():
+        for d, k, n in sums.cells:
+            for e in sums.epsilons:
+                printed, measured = WCSS.get((method, d, k, n, e)), sums.estimate(method, (d, k, n), e)
+                if not measured.runs:
+                    continue
+                verdict, note = "", "" if printed is not None else "the printed figure was lost"
+                if printed is not None:
+                    verdict = REPRODUCED if near(measured.mean, printed) else NOT
+                    side = "lower" if measured.mean < printed else "higher"
+                    note = "" if verdict == REPRODUCED else f"{side}: {_WHY[method]}"
+                figure = f"K = {k}, N = {n}, ε = {e:g}"
+                ours = sums.estimate("ours", (d, k, n), e)
+                found.append(Finding(figure, printed, measured, ours, verdict, note, f"Table II, {name}, d = {d}"))
+    return found
+
+
+def _exact(value: float) -> Estimate:
+    return Estimate(float(value), float(value), float(value), 1)

@@ -1,0 +1,1 @@
+"""Partition synopses (Universidad de Chile 2024) run again."""

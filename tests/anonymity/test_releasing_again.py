@@ -1,0 +1,305 @@
+"""A later release: what stays hides as well as what comes and goes, and the house file stays in the house."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from discreet import Domain
+from discreet.anonymity import DensityTree, Generalization, House, Microaggregation, Mondrian, Release
+from discreet.core.guarantee import Guarantee
+from discreet.errors import DataSourceError, FormatError, InvalidArgument, InvalidType, SchemaError
+from release_attacker import Held, hold, singled_out
+
+ONE = Domain(
+    {
+        "age": {"bounds": [0, 100], "role": "quasi-identifier"},
+        "id": {"categories": ["any"], "role": "identifier"},
+        "ill": {"categories": [f"d{i}" for i in range(60)], "role": "sensitive"},
+    }
+)
+
+
+def few(rows: list[tuple[int, int, str]]) -> pa.Table:
+    age, name, ill = zip(*rows, strict=True)
+    return pa.table({"age": age, "id": [f"p{i}" for i in name], "ill": ill})
+
+
+def halves(**settings: Any) -> DensityTree:
+    """A tree that cuts in the middle."""
+    young = [(10 + j, j, f"d{j}") for j in range(20)]
+    old = [(60 + j, 20 + j, f"d{j}") for j in range(20)]
+    tree = DensityTree(k=5, domain=ONE, criterion="mondrian", **settings)
+    tree.fit(few(young + old))
+    return tree
+
+
+JANUARY = [(20, 100, "d7"), *((70, 101 + j, f"d{20 + j}") for j in range(9))]
+
+
+def test_a_cell_does_not_split_around_one_person_who_stays() -> None:
+    tree = halves(l_diversity=2)
+    first = tree.transform(few(JANUARY))
+    february = [*JANUARY, *((20, 120 + j, f"d{40 + j}") for j in range(5))]
+    alone = tree.transform(few(february))
+    assert alone.cells.n_cells == 2  # by itself it may split, and that gives d7 away
+    second = tree.transform(few(february), previous=first)
+    assert second.cells.n_cells == 1
+    cell = second.table["age"][0].as_py()
+    both = set(first.table["ill"].to_pylist()) & {
+        s for a, s in zip(second.table["age"].to_pylist(), second.table["ill"].to_pylist(), strict=True) if a == cell
+    }
+    assert "d7" in both
+    assert len(both) == 10
+
+
+def test_suppressed_rows_stay_suppressed_or_join_as_a_group() -> None:
+    tree = halves(suppress=0.2)
+    first = tree.transform(few(JANUARY))
+    assert first.suppressed == 1
+    again = tree.transform(few(JANUARY), previous=[first])
+    assert again.suppressed == 1
+    assert again.table["age"].unique() == first.table["age"].unique()
+    assert not set(again.table["ill"].to_pylist()) - set(first.table["ill"].to_pylist())
+    strict = halves(suppress=0.0)
+    with pytest.raises(InvalidArgument, match="1 records suppressed before"):
+        strict.transform(few(JANUARY), previous=first)
+    # Four more were left out of February, and come out together with the first in March, in a cell of their own.
+    crowd = [*JANUARY, *((21, 200 + j, f"d{j}") for j in range(4))]
+    assert tree.transform(few([*JANUARY, crowd[-1]]), previous=first).suppressed == 2
+    wide = halves(suppress=0.4)
+    hidden = wide.transform(few([*crowd, *((71, 300 + j, f"d{j}") for j in range(9))]))
+    assert hidden.suppressed == 0  # five may stand by themselves
+    with pytest.raises(InvalidArgument, match="suppressed before"):
+        strict.transform(few(crowd), previous=first)  # one who was left out and four who are new are two groups
+
+
+def test_the_first_and_the_third_release_are_looked_at_together() -> None:
+    tree = halves()
+    stay = [(70, 10 + j, f"d{j}") for j in range(6)]
+    mixed = [(20, 30 + j, f"d{j}") for j in range(2)]
+    first = tree.transform(few([*stay, *mixed]))  # one cell: the two young ones hide in it
+    assert first.cells.n_cells == 1
+    second = tree.transform(few([(70, 60 + j, f"d{j}") for j in range(8)]), previous=first)  # other people altogether
+    third = [*stay, *mixed, *((20, 40 + j, f"d{9 + j}") for j in range(6)), *((70, 60 + j, f"d{j}") for j in range(8))]
+    assert tree.transform(few(third), previous=House.of(*_parts(second))).cells.n_cells == 2
+    assert tree.transform(few(third), previous=[first, second]).cells.n_cells == 1
+
+
+def _parts(release: Release) -> tuple[Any, ...]:
+    """A house file that forgot with which others its release was made."""
+    kept = release._kept
+    assert kept is not None
+    return kept.table, release.cells, kept.required
+
+
+def test_all_earlier_releases_are_asked_for() -> None:
+    tree = halves()
+    people = [(age, j, f"d{j % 50}") for j, age in enumerate([20] * 10 + [70] * 10)]
+    first = tree.transform(few(people))
+    second = tree.transform(few(people), previous=first)
+    assert second.house.earlier == (first.house.seal,)
+    with pytest.raises(InvalidArgument, match="1 of those that the ones given were made with"):
+        tree.transform(few(people), previous=second)
+    third = tree.transform(few(people), previous=[second, first, first])
+    assert third.guarantee.parameters["earlier_releases"] == 2
+    assert third.cells.n_cells == 2
+    assert tree.transform(few(people), previous=[]).guarantee.parameters.get("earlier_releases") is None
+
+
+def test_the_promise_names_the_earlier_releases() -> None:
+    tree = halves(l_diversity=2)
+    people = [(age, j, f"d{j % 50}") for j, age in enumerate([20] * 10 + [70] * 10)]
+    first = tree.transform(few(people))
+    more = [*people, *((20, 50 + j, f"d{j}") for j in range(6))]
+    second = tree.transform(few(more), previous=first)
+    facts = second.guarantee.parameters
+    assert facts["earlier_releases"] == 1
+    assert facts["reached_together"]["k"] == 6
+    assert facts["reached"]["k"] == 10
+    text = str(second.guarantee)
+    assert "every group of its rows that can be told apart with the help of the earlier release;" in text
+    assert "the earlier releases that were named are all there are about these people" in text
+    assert "told apart" not in str(first.guarantee)
+    third = tree.transform(few(more), previous=[first, second])
+    assert "with the help of the 2 earlier releases" in str(third.guarantee)
+    assert Guarantee.from_json(third.guarantee.to_json()) == third.guarantee
+    assert second.house.seal not in second.guarantee.to_json()  # a digest of who is in the table stays in the house
+
+
+def test_each_table_keeps_its_own_rules() -> None:
+    people = [(age, j, f"d{j % 50}") for j, age in enumerate([20] * 10 + [70] * 10)]
+    strong = DensityTree(k=10, domain=ONE, criterion="mondrian").fit_transform(few(people))
+    assert strong.cells.n_cells == 2
+    weak = halves()
+    with pytest.raises(InvalidArgument, match="5 records removed"):  # five would do for k = 5, not for k = 10
+        weak.transform(few(people[:5] + people[10:]), previous=strong)
+    gone = weak.transform(few(people[10:]), previous=strong)
+    assert len(gone) == 10
+
+
+def test_releases_that_isolate_already_are_refused() -> None:
+    tree = halves()
+    first = tree.transform(few(JANUARY))
+    february = [*JANUARY, *((20, 120 + j, f"d{40 + j}") for j in range(5))]
+    unchecked = tree.transform(few(february))
+    with pytest.raises(InvalidArgument, match="not checked against each other"):
+        tree.transform(few(february), previous=[first, unchecked])
+
+
+def test_persons_with_several_rows_are_counted_once() -> None:
+    domain = Domain(
+        {"who": {"categories": ["any"], "role": "person"}, "x": {"bounds": [0, 1], "role": "quasi-identifier"}}
+    )
+    whose = [f"a{i % 20}" for i in range(40)]
+    first = pa.table({"who": whose, "x": np.linspace(0, 0.99, 40)})
+    tree = DensityTree(4, domain=domain).fit(first)
+    out = tree.transform(first)
+    one = pa.table({"who": ["new"] * 8, "x": np.full(8, 0.1)})
+    with pytest.raises(InvalidArgument, match="8 records added"):
+        tree.transform(pa.concat_tables([first, one]), previous=out)
+    several = pa.table({"who": [f"new {i}" for i in range(8)], "x": np.full(8, 0.1)})
+    assert len(tree.transform(pa.concat_tables([first, several]), previous=out)) == 48
+    # The same people, in another spelling and another order, are the same people.
+    again = first.set_column(0, "who", pa.array([f" {w} " for w in whose])).take(pa.array(np.arange(40)[::-1]))
+    assert tree.transform(again, previous=out).cells.n_cells == out.cells.n_cells
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_persons_with_several_rows_are_attacked(seed: int) -> None:
+    domain = Domain(
+        {
+            "who": {"bounds": [0, 10**6], "role": "person"},
+            "age": {"bounds": [0, 100], "role": "quasi-identifier"},
+            "visit": {"categories": [f"v{i}" for i in range(400)], "role": "sensitive"},
+        }
+    )
+    rng = np.random.default_rng(seed)
+    # Every visit has a value of its own: so the attacker can follow each row, whoever has several.
+    visits = [(int(rng.integers(0, 30)), float(rng.integers(0, 100)), f"v{i}") for i in range(60)]
+    releases: list[Release] = []
+    held: list[Held] = []
+    for month in range(3):
+        if month:
+            near = float(rng.integers(20, 80))
+            start = 60 + 60 * month
+            visits = visits + [(1000 * month + i, near, f"v{start + i}") for i in range(int(rng.integers(5, 20)))]
+        who, age, visit = zip(*visits, strict=True)
+        rows = pa.table({"who": who, "age": age, "visit": visit})
+        releases.append(DensityTree(3, domain=domain, suppress=0.1).fit_transform(rows, previous=releases))
+        records = [(w, v) for w, _, v in visits]
+        held.append(hold(releases[-1], records, ["age"], "visit", k=3))
+    assert next(singled_out(held), None) is None
+
+
+def house(tmp_path: Path) -> tuple[Release, Path]:
+    release = halves(suppress=0.2).transform(few(JANUARY))
+    place = tmp_path / "january.house"
+    release.save_house(place)
+    return release, place
+
+
+def test_the_house_file_is_for_its_keeper(tmp_path: Path) -> None:
+    release, place = house(tmp_path)
+    assert stat.S_IMODE(os.stat(place).st_mode) == 0o600
+    read = House.load(place)
+    assert read.seal == release.house.seal
+    assert read.n == 10
+    rows = read.records.to_pylist()
+    assert rows[0] == {
+        "identifier:id": "p100", "sensitive:ill": "d7", "cell": None, "published": None, "suppressed": True,
+    }  # fmt: skip
+    assert rows[1]["published"] == "age " + release.table["age"][0].as_py()
+    assert rows[1]["suppressed"] is False
+    facts = json.loads(pq.read_schema(place).metadata[b"discreet.house"])
+    assert facts["format"] == "discreet.house"
+    assert facts["format_version"] == 1
+    assert facts["required"] == {"k": 5}
+    assert "p100" not in repr(release) + repr(read) + release.guarantee.to_json()
+    assert release.table.column_names == ["age", "ill"]
+    tree = halves(suppress=0.2)
+    assert tree.transform(few(JANUARY), previous=str(place)).suppressed == 1
+    assert tree.transform(few(JANUARY), previous=[place]).suppressed == 1
+
+
+def test_nobodys_name_travels_with_a_stored_release(tmp_path: Path) -> None:
+    release, _ = house(tmp_path)
+    stored = pickle.dumps(release)
+    assert b"p100" not in stored
+    copy = pickle.loads(stored)
+    assert copy.table.equals(release.table)
+    with pytest.raises(InvalidArgument, match="where it was made"):
+        copy.house  # noqa: B018
+    release.save(tmp_path / "safe.parquet")
+    assert b"p100" not in (tmp_path / "safe.parquet").read_bytes()
+
+
+def damaged(place: Path) -> Iterator[tuple[str, pa.Table]]:
+    good = pq.read_table(place)
+    meta = json.loads(good.schema.metadata[b"discreet.house"])
+
+    def made(table: pa.Table, **facts: Any) -> pa.Table:
+        return table.replace_schema_metadata({b"discreet.house": json.dumps({**meta, **facts})})
+
+    yield "was changed", made(good.slice(1))
+    yield "was changed", made(good.set_column(2, "cell", pa.array([1] * good.num_rows, pa.int64())))
+    yield "was changed", made(good, required={"k": 2})
+    yield "was changed", made(good, earlier=["sha256:0"])
+    yield "format_version 1", made(good, format_version=2)
+    yield "damaged", made(good, required={"k": "many"})
+    yield "damaged", good.replace_schema_metadata({b"discreet.house": "{"})
+    yield "not a house file", good.replace_schema_metadata(None)
+
+
+def test_a_changed_house_file_is_refused(tmp_path: Path) -> None:
+    _, place = house(tmp_path)
+    for what, table in damaged(place):
+        pq.write_table(table, tmp_path / "bad.house")
+        with pytest.raises(FormatError, match=what):
+            House.load(tmp_path / "bad.house")
+    (tmp_path / "text.house").write_text("who,cell")
+    with pytest.raises(FormatError, match="not a house file"):
+        House.load(tmp_path / "text.house")
+    with pytest.raises(DataSourceError, match="cannot read"):
+        House.load(tmp_path / "absent.house")
+
+
+def test_what_cannot_be_followed_is_refused(tmp_path: Path) -> None:
+    nameless = ONE.select(["age", "ill"])
+    model = DensityTree(k=2, domain=nameless)
+    release = model.fit_transform(few(JANUARY))
+    named = halves().transform(few(JANUARY))
+    with pytest.raises(SchemaError, match="names no identifier and no person"):
+        release.save_house(tmp_path / "x.house")
+    with pytest.raises(SchemaError, match="names no identifier and no person"):
+        model.transform(few(JANUARY), previous=named)
+    with pytest.raises(InvalidType, match="previous"):
+        halves().transform(few(JANUARY), previous=few(JANUARY))
+    gap = few(JANUARY).set_column(1, "id", pa.array([None, *(f"p{i}" for i in range(9))]))
+    with pytest.raises(SchemaError, match="1 rows have nothing in 'id'"):
+        halves().transform(gap).house  # noqa: B018
+    with pytest.raises(InvalidArgument, match="needs the table in memory"):
+        halves().transform_file(few(JANUARY), tmp_path / "safe.csv", previous=named)
+    others: list[Any] = [Generalization(5, domain=ONE), Mondrian(5, domain=ONE, mode="relaxed")]
+    for other in others:
+        with pytest.raises(InvalidArgument, match="previous must be left out"):
+            other.fit_transform(few(JANUARY), previous=named)
+        assert other.fit_transform(few(JANUARY)).house.n == 10  # but what they release can be followed
+    with pytest.raises(InvalidArgument, match="by cells"):
+        Microaggregation(5, domain=ONE).fit_transform(few(JANUARY)).house  # noqa: B018
+    person = Domain({**ONE.to_dict(), "id": {"categories": ["any"], "role": "person"}})
+    with pytest.raises(InvalidArgument, match="k counts rows"):
+        DensityTree(5, domain=person).fit_transform(few(JANUARY), previous=named)
+    plain = Domain({**ONE.to_dict(), "ill": {"categories": ["any"], "role": "identifier"}})
+    with pytest.raises(InvalidArgument, match="same identifiers"):
+        DensityTree(5, domain=plain).fit_transform(few(JANUARY), previous=named)

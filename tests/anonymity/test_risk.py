@@ -1,0 +1,163 @@
+"""Risk measures against plain, slow definitions."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import discreet as dc
+from discreet.anonymity.risk.report import risk
+
+QI = ["age", "zip", "sex"]
+
+
+def invented(seed: int, n: int = 200, gaps: bool = False) -> dict[str, list[Any]]:
+    rng = np.random.default_rng(seed)
+    table: dict[str, list[Any]] = {
+        "age": rng.integers(2, 6, n).tolist(),
+        "zip": [f"{z}*" for z in rng.integers(0, 3, n)],
+        "sex": rng.choice(["f", "m"], n).tolist(),
+        "ill": rng.choice(["no", "flu", "cold", "gout"], n, p=[0.6, 0.2, 0.15, 0.05]).tolist(),
+        "pay": (rng.integers(1, 9, n) * 10.0).tolist(),
+    }
+    if gaps:
+        for name in QI:
+            table[name] = [None if rng.random() < 0.1 else v for v in table[name]]
+    return table
+
+
+def groups(table: dict[str, list[Any]]) -> dict[tuple[Any, ...], list[int]]:
+    found: dict[tuple[Any, ...], list[int]] = {}
+    for i, key in enumerate(zip(*(table[q] for q in QI), strict=True)):
+        found.setdefault(key, []).append(i)
+    return found
+
+
+def slow(table: dict[str, list[Any]], column: str, l_wanted: int) -> dict[str, float]:
+    values = table[column]
+    whole, n = Counter(values), len(values)
+    order = sorted(whole, key=lambda v: v if isinstance(v, float) else str(v))
+    worst: dict[str, list[float]] = {}
+    for rows in groups(table).values():
+        inside = Counter(values[i] for i in rows)
+        p = {v: inside[v] / len(rows) for v in whole}
+        q = {v: whole[v] / n for v in whole}
+        falling = sorted(inside.values(), reverse=True)
+        rest = sum(falling[l_wanted - 1 :])
+        cumulated = np.cumsum([p[v] - q[v] for v in order])
+        measures = {
+            "distinct_l": -len(inside),
+            "entropy_l": -math.exp(-sum(x * math.log(x) for x in p.values() if x)),
+            "recursive_c": falling[0] / rest if rest else math.inf,
+            "t_equal": sum(abs(p[v] - q[v]) for v in whole) / 2,
+            "t_ordered": float(np.abs(cumulated).sum() / (len(order) - 1)),
+            "alpha": max(p.values()),
+            "beta": max((p[v] - q[v]) / q[v] for v in whole),
+            "enhanced_beta": max(min((p[v] - q[v]) / q[v], -math.log(q[v])) for v in inside),
+            "delta": max(abs(math.log(p[v] / q[v])) if p[v] else math.inf for v in whole),
+        }
+        for name, value in measures.items():
+            worst.setdefault(name, []).append(value)
+    found = {name: max(values) for name, values in worst.items()}
+    return {**found, "distinct_l": -found["distinct_l"], "entropy_l": -found["entropy_l"]}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_measures_equal_their_definitions(seed: int) -> None:
+    table = invented(seed, gaps=seed % 2 == 1)
+    report = risk(pa.table(table), QI, ["ill", "pay"], recursive_l=2 + seed % 2)
+    sizes = [len(rows) for rows in groups(table).values()]
+    n = len(table["age"])
+    assert (report.k, report.classes, report.rows) == (min(sizes), len(sizes), n)
+    assert report.unique == pytest.approx(sum(s for s in sizes if s == 1) / n)
+    assert report.prosecutor["mean"] == pytest.approx(len(sizes) / n)
+    assert report.marketer == pytest.approx(len(sizes) / n)
+    assert report.prosecutor["share"] == pytest.approx(sum(s for s in sizes if 1 / s > 0.2) / n)
+    pairs = sum(s * (s - 1) for s in sizes)
+    assert report.columns["*"]["separation"] == pytest.approx(1 - pairs / (n * (n - 1)))
+    assert report.columns["zip"]["distinction"] == pytest.approx(len(set(table["zip"])) / n)
+    for column in ("ill", "pay"):
+        wanted, found = slow(table, column, 2 + seed % 2), report.sensitive[column]
+        for name, value in wanted.items():
+            if name == "t_ordered" and column == "ill":
+                assert found.t_ordered is None
+                continue
+            assert getattr(found, name) == pytest.approx(value, rel=1e-12, abs=1e-12), (column, name)
+
+
+def test_population_gives_k_map_and_the_journalist() -> None:
+    people, table = invented(1, 2000), invented(2, 60)
+    report = risk(pa.table(table), QI, population=pa.table(people))
+    known = groups(people)
+    matches = [len(known.get(key, [])) for key in zip(*(table[q] for q in QI), strict=True)]
+    assert report.k_map == min(matches)
+    assert report.journalist is not None
+    assert report.journalist["max"] == pytest.approx(1 / max(min(matches), 1))
+    assert risk(pa.table(table), QI).journalist is None
+
+
+def test_a_gap_can_match_anything() -> None:
+    table = {"a": [1, 1, None, 2, None], "b": [1, None, 1, 2, None]}
+
+    def agree(i: int, j: int) -> bool:
+        return all(c[i] is None or c[j] is None or c[i] == c[j] for c in table.values())
+
+    sizes = [sum(agree(i, j) for j in range(5)) for i in range(5)]
+    report = risk(pa.table(table), ["a", "b"], missing="wildcard")
+    assert report.k == min(sizes)
+    assert report.prosecutor["mean"] == pytest.approx(np.mean([1 / s for s in sizes]))
+    assert risk(pa.table(table), ["a", "b"]).k == 1
+    dropped = risk(pa.table(table), ["a", "b"], missing="drop")
+    assert (dropped.rows, dropped.missing["left_out"]) == (2, 3)
+
+
+def test_many_columns_do_not_overflow() -> None:
+    rng = np.random.default_rng(0)
+    columns = {f"c{i}": rng.integers(0, 2**40, 300) for i in range(12)}
+    assert risk(pa.table(columns), list(columns)).unique == 1.0
+
+
+def test_requirements() -> None:
+    report = risk(pa.table(invented(3)), QI, "ill")
+    assert report.check(k=1, alpha=1.0) == []
+    assert report.check(k=10_000) == [f"k is {report.k}, required is at least 10000"]
+    assert report.check(l=9)[0].startswith("l of 'ill' is")
+    assert report.check(t=0.0)[0].startswith("t of 'ill' is")
+    assert report.check(k_map=2) == ["k_map is not known here"]
+    with pytest.raises(dc.errors.InvalidArgument, match="one of"):
+        report.check(kk=3)
+    with pytest.raises(dc.errors.InvalidArgument, match="sensitive"):
+        risk(pa.table(invented(3)), QI).check(l=2)
+
+
+def test_figures_are_plain_data() -> None:
+    report = risk(pa.table({"zip": [1, 2, 2], "ill": ["a", "b", "b"]}), ["zip"], "ill")
+    assert json.loads(report.to_json())["sensitive"]["ill"]["delta"] == "inf"
+    assert "rows of the smallest group" in str(report)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"quasi_identifiers": []}, "at least one column"),
+        ({"quasi_identifiers": ["age", "age"]}, "named once"),
+        ({"sensitive": ["age"]}, "not a quasi-identifier"),
+        ({"missing": "guess"}, "missing must be one of"),
+        ({"threshold": 2}, "threshold"),
+        ({"recursive_l": 1}, "recursive_l"),
+    ],
+)
+def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(dc.errors.InvalidArgument, match=message):
+        risk(pa.table(invented(0)), **{"quasi_identifiers": QI, **arguments})
+
+
+def test_an_unknown_column_is_named() -> None:
+    with pytest.raises(dc.errors.SchemaError, match="'town'"):
+        risk(pa.table(invented(0)), ["town"])

@@ -1,0 +1,37 @@
+"""The rules of anonymous tables at their limits: what is at it keeps them or not as stated, what is beyond does not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet.anonymity.release.table import Coded
+from discreet.anonymity.risk.rules import Rules
+
+CLASSES = [0, 0, 0, 1, 1, 1]
+
+
+def disease(*codes: int) -> list[Coded]:
+    return [Coded("disease", np.array(codes, np.int32), ["flu", "cold", "gout"], False)]
+
+
+@pytest.mark.parametrize(("t", "ok"), [(0.2, False), (0.49, False), (0.5, True)])
+def test_closeness(t: float, ok: bool) -> None:
+    """Two classes of one value each are half the table away from it."""
+    assert Rules(2, t_closeness=t).measure(CLASSES, disease(0, 0, 0, 1, 1, 1)).ok is ok
+
+
+@pytest.mark.parametrize(("c", "ok"), [(1.9, False), (2.0, False), (2.1, True)])
+def test_recursive_diversity(c: float, ok: bool) -> None:
+    """The most frequent value is twice as frequent as the rest: below c, and not at it."""
+    assert Rules(2, l_diversity=2, l_kind="recursive", c=c).measure(CLASSES, disease(0, 0, 1, 1, 1, 2)).ok is ok
+
+
+@pytest.mark.parametrize(("least", "ok"), [(2, True), (3, False)])
+def test_distinct_diversity(least: int, ok: bool) -> None:
+    assert Rules(2, l_diversity=least).measure(CLASSES, disease(0, 0, 1, 1, 1, 2)).ok is ok
+
+
+@pytest.mark.parametrize(("k", "ok"), [(3, True), (4, False)])
+def test_size(k: int, ok: bool) -> None:
+    assert Rules(k).measure(CLASSES, disease(0, 0, 1, 1, 1, 2)).ok is ok

@@ -1,0 +1,190 @@
+"""`discreet sketch`, used as a telemetry engineer would: values in a file, reports, counts, estimates."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli.app import app
+from discreet.errors import DiscreetError
+from discreet.local import Counts, HadamardSketch, Reports
+
+WORDS = ["cat"] * 3000 + ["dog"] * 2000 + ["émeu"] * 1000
+
+
+def run(*arguments: object) -> str:
+    result = CliRunner().invoke(app, [str(a) for a in ("sketch", *arguments)], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def figures(*arguments: object) -> Any:
+    return json.loads(run(*arguments, "--json"))
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> Path:
+    path = tmp_path / "words.txt"
+    path.write_text("\n".join(WORDS) + "\n", encoding="utf-8")
+    return path
+
+
+def test_from_values_to_estimates(words: Path, tmp_path: Path) -> None:
+    reports, counts, table = tmp_path / "r.bin", tmp_path / "c.bin", tmp_path / "e.csv"
+    made = figures("encode", words, "-m", "hadamard-sketch", "--epsilon", 4, "--key", 7, "-o", reports, "--seed", 1)
+    assert (made["reports"], made["epsilon"], made["seeded"]) == (6000, 4.0, True)
+    assert made["mechanism"]["key"] == "07" + 30 * "0"
+    assert figures("aggregate", reports, "-o", counts)["reports"] == 6000
+    candidates = tmp_path / "candidates.txt"
+    candidates.write_text("cat\ndog\némeu\nyak\n", encoding="utf-8")
+    found = figures("estimate", counts, "--candidates", candidates, "-o", table)
+    by_name = {row["candidate"]: row for row in found["estimates"]}
+    for name, truth in {"cat": 3000, "dog": 2000, "émeu": 1000, "yak": 0}.items():
+        assert abs(by_name[name]["count"] - truth) < 5 * by_name[name]["std_error"], name
+    assert table.read_text(encoding="utf-8").startswith('"candidate","count","std_error"')
+
+
+def test_all_kinds_of_files_give_the_same_reports(words: Path, tmp_path: Path) -> None:
+    csv, parquet = tmp_path / "w.csv", tmp_path / "w.parquet"
+    csv.write_text("id,word\n" + "".join(f"{i},{w}\n" for i, w in enumerate(WORDS)), encoding="utf-8")
+    pq.write_table(pa.table({"word": pa.array(WORDS).dictionary_encode()}), parquet, row_group_size=1000)
+    outputs = []
+    for i, (file, extra) in enumerate([(words, []), (csv, ["--column", "word"]), (parquet, [])]):
+        output = tmp_path / f"{i}.bin"
+        run("encode", file, *extra, "-m", "hadamard-sketch", "--epsilon", 2, "--key", 5, "--seed", 3, "-o", output)
+        outputs.append(
+            Counts.from_bytes((run("aggregate", output, "-o", tmp_path / "c") and tmp_path / "c").read_bytes())
+        )
+    assert outputs[0] == outputs[1] == outputs[2]
+
+
+def test_later_clients_take_the_parameters_of_earlier_ones(words: Path, tmp_path: Path) -> None:
+    monday, tuesday, week = tmp_path / "mon", tmp_path / "tue", tmp_path / "week"
+    run(
+        "encode",
+        words,
+        "-m",
+        "count-mean-sketch",
+        "--epsilon",
+        3,
+        "--set",
+        "width=64",
+        "--set",
+        "n_hashes=16",
+        "-o",
+        monday,
+    )
+    run("encode", words, "-m", monday, "-o", tuesday)
+    for file in (monday, tuesday):
+        run("aggregate", file, "-o", f"{file}.c")
+    text = run("merge", f"{monday}.c", f"{tuesday}.c", "-o", week)
+    assert "12,000 reports" in text
+    assert "Seeded" not in text
+    assert Counts.load(week).mechanism.to_dict()["width"] == 64
+
+
+def test_an_automatic_choice_for_declared_values(tmp_path: Path) -> None:
+    data, labels = tmp_path / "d.csv", tmp_path / "labels.txt"
+    data.write_text("pet\n" + "cat\n" * 500 + "dog\n" * 500, encoding="utf-8")
+    labels.write_text("cat\ndog\nemu\n", encoding="utf-8")
+    run("encode", data, "--epsilon", 2, "--domain", labels, "-o", tmp_path / "r")
+    run("aggregate", tmp_path / "r", "-o", tmp_path / "c")
+    text = run("estimate", tmp_path / "c", "--consistency", "simplex", "--plot", tmp_path / "p.html")
+    assert "cat" in text
+    assert "What is promised" in text
+    assert (tmp_path / "p.html").stat().st_size > 1000
+
+
+def test_a_mechanism_that_remembers_needs_users_and_a_secret(tmp_path: Path) -> None:
+    data, secret = tmp_path / "d.csv", tmp_path / "secret"
+    data.write_text("who,pet\n" + "".join(f"u{i},{'cat' if i % 3 else 'dog'}\n" for i in range(900)), encoding="utf-8")
+    secret.write_bytes(b"0123456789abcdef0123456789abcdef")
+    base = ["encode", data, "--column", "pet", "-m", "rappor", "--set", "f=0.5", "--set", "p=0.25", "--set", "q=0.75"]
+    base += ["--set", "cohorts=4", "--set", "bits=16"]
+    with pytest.raises(DiscreetError, match="users"):
+        run(*base, "-o", tmp_path / "r")
+    run(*base, "--users", "who", "--secret", secret, "-o", tmp_path / "r")
+    run("aggregate", tmp_path / "r", "-o", tmp_path / "c")
+    asked = tmp_path / "asked.txt"
+    asked.write_text("cat\ndog\n")
+    found = figures("estimate", tmp_path / "c", "--candidates", asked)
+    assert {row["candidate"]: row["count"] for row in found["estimates"]}["cat"] > 300
+    with pytest.raises(DiscreetError, match="remembers nothing"):
+        run(
+            "encode",
+            data,
+            "--column",
+            "pet",
+            "-m",
+            "hadamard-sketch",
+            "--epsilon",
+            1,
+            "--secret",
+            secret,
+            "-o",
+            tmp_path / "r",
+        )
+
+
+def test_numbered_values(tmp_path: Path) -> None:
+    data = tmp_path / "numbers.csv"
+    data.write_text("n\n" + "".join(f"{i % 5}\n" for i in range(1000)) + "spam\n", encoding="utf-8")
+    run("encode", data, "-m", "direct-response", "--epsilon", 6, "--domain-size", 5, "-o", tmp_path / "r", "--seed", 1)
+    run("aggregate", tmp_path / "r", "-o", tmp_path / "c")
+    found = figures("estimate", tmp_path / "c")
+    assert [row["candidate"] for row in found["estimates"]] == [0, 1, 2, 3, 4]
+    assert all(abs(row["count"] - 200) < 40 for row in found["estimates"])
+
+
+def test_a_plan_touches_no_data() -> None:
+    rows = figures("plan", "--epsilon", 2, "--domain-size", 1000, "--reports", 100_000)
+    assert len(rows) >= 5
+    assert "best first" in run("plan", "--epsilon", 2, "--domain-size", 1000, "--reports", 100_000)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-m", "nonsense"], "mechanism must be 'auto'"),
+        (["-m", "hadamard-sketch"], "epsilon must be given"),
+        (["-m", "hadamard-sketch", "--epsilon", 1, "--set", "depth=3"], "name=value"),
+        (["-m", "hadamard-sketch", "--epsilon", 1, "--domain-size", 5], "no such parameter"),
+        (["-m", "direct-response", "--epsilon", 1], "--domain"),
+        (["--epsilon", 1], "--domain"),
+        (["-m", "hadamard-sketch", "--epsilon", -1], "epsilon must be a positive"),
+    ],
+)
+def test_what_is_wrong_is_named(words: Path, tmp_path: Path, arguments: list[object], message: str) -> None:
+    with pytest.raises(DiscreetError, match=message):
+        run("encode", words, *arguments, "-o", tmp_path / "r")
+    assert not (tmp_path / "r").exists()
+
+
+def test_damaged_files_are_refused(words: Path, tmp_path: Path) -> None:
+    good = tmp_path / "good"
+    run("encode", words, "-m", "hadamard-sketch", "--epsilon", 2, "-o", good)
+    for i, damage in enumerate([lambda b: b[:-1], lambda b: b"x" + b, lambda b: b[:50] + b"?" + b[51:], lambda b: b""]):
+        bad = tmp_path / f"bad{i}"
+        bad.write_bytes(damage(good.read_bytes()))
+        with pytest.raises(DiscreetError):
+            run("aggregate", bad, "-o", tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+    with pytest.raises(DiscreetError, match="cannot read"):
+        run("aggregate", tmp_path / "absent", "-o", tmp_path / "out")
+
+
+def test_a_file_of_several_messages_is_one_set_of_reports(tmp_path: Path) -> None:
+    m = HadamardSketch(epsilon=2, n_hashes=8, width=16, key=1)
+    parts = [m.encode(WORDS[i::3], rng=i) for i in range(3)]
+    file = tmp_path / "r"
+    file.write_bytes(b"".join(p.to_bytes() for p in parts))
+    run("aggregate", file, "-o", tmp_path / "c")
+    whole = Reports(m, np.concatenate([p.rows for p in parts]), seeded=True)
+    assert Counts.load(tmp_path / "c") == m.aggregate(whole)

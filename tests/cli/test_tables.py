@@ -1,0 +1,223 @@
+"""`discreet anonymize` and `discreet risk`, as a steward with a file uses them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.csv as csv
+import pyarrow.parquet as pq
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+import discreet as dc
+from discreet.cli.app import app
+
+QI = "age,town,job,hours"
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    records = dc.datasets.people(1500, seed=3)
+    csv.write_csv(records.table, tmp_path / "people.csv")
+    records.domain.to_toml(tmp_path / "schema.toml")
+    return tmp_path
+
+
+def anonymize(folder: Path, *extra: object, output: str = "safe.csv") -> Result:
+    base = ["anonymize", folder / "people.csv", "--schema", folder / "schema.toml", "-o", folder / output]
+    return run(*base, *extra)
+
+
+def test_a_safe_table_with_its_promise_beside_it(folder: Path) -> None:
+    result = anonymize(folder, "--k", 10, "--l", 2)
+    assert result.exit_code == 0, result.output
+    assert "no row was left out" in result.output
+    text = (folder / "safe.csv").read_text(encoding="utf-8")
+    assert "person 0" not in text
+    assert text.count("\n") == 1501
+    promise = json.loads((folder / "safe.csv.guarantee.json").read_text(encoding="utf-8"))
+    assert promise["parameters"]["reached"]["k"] >= 10
+    checked = run("risk", folder / "safe.csv", "--qi", QI, "--sensitive", "illness", "--require", "k=10,l=2")
+    assert checked.exit_code == 0, checked.output
+    assert "Met" in checked.output
+
+
+def test_the_rows_do_not_keep_their_order(folder: Path) -> None:
+    anonymize(folder, "--k", 5)
+    before = csv.read_csv(folder / "people.csv")["illness"].to_pylist()
+    after = csv.read_csv(folder / "safe.csv")["illness"].to_pylist()
+    assert sorted(before) == sorted(after)
+    assert before != after
+
+
+def test_a_requirement_that_fails_shows_in_the_exit_code(folder: Path) -> None:
+    anonymize(folder, "--k", 5)
+    result = run("risk", folder / "safe.csv", "--qi", QI, "--require", "k=500")
+    assert result.exit_code == 1
+    assert "Not met" in result.output
+    raw = run("risk", folder / "people.csv", "--qi", QI, "--sensitive", "illness", "--json")
+    assert raw.exit_code == 0
+    assert json.loads(raw.output)["k"] == 1
+
+
+def test_bounds_for_programs_and_parquet(folder: Path) -> None:
+    assert anonymize(folder, "--k", 10, "--bounds", output="safe.parquet").exit_code == 0
+    table = pq.read_table(folder / "safe.parquet")
+    assert {"age_lower", "age_upper", "job_set", "illness"} <= set(table.column_names)
+    assert b"discreet.guarantee" in (table.schema.metadata or {})
+
+
+def test_drawn_rows_say_that_they_are_drawn(folder: Path) -> None:
+    result = anonymize(folder, "--k", 10, "--form", "sample")
+    assert "The rows were drawn from a table that satisfies k = 10" in " ".join(result.output.replace("│", " ").split())
+
+
+def test_identifiers_can_be_hashed(folder: Path) -> None:
+    key = folder / "key"
+    key.write_bytes(b"a secret of more than sixteen bytes")
+    assert anonymize(folder, "--k", 10, "--hash-key", key).exit_code == 0
+    names = csv.read_csv(folder / "safe.csv")["name"].to_pylist()
+    assert len(set(names)) == 1500
+    assert all(len(name) == 16 for name in names)
+
+
+def test_a_later_release_is_checked_against_the_house_files(folder: Path) -> None:
+    first = anonymize(folder, "--k", 10, "--house", folder / "january.house")
+    assert first.exit_code == 0, first.output
+    assert "For you alone." in first.output
+    assert (folder / "january.house").stat().st_mode & 0o777 == 0o600
+    before = ["--previous", folder / "january.house"]
+    again = anonymize(folder, "--k", 10, *before, "--house", folder / "february.house", output="again.csv")
+    assert again.exit_code == 0, again.output
+    promise = json.loads((folder / "again.csv.guarantee.json").read_text(encoding="utf-8"))
+    assert promise["parameters"]["earlier_releases"] == 1
+    with pytest.raises(dc.errors.InvalidArgument, match="all earlier releases"):
+        anonymize(folder, "--k", 10, "--previous", folder / "february.house", output="third.csv")
+    assert not (folder / "third.csv").exists()
+    both = [*before, "--previous", folder / "february.house"]
+    assert anonymize(folder, "--k", 10, *both, output="third.csv").exit_code == 0
+    with pytest.raises(dc.errors.InvalidArgument, match="--house must be a file of its own"):
+        anonymize(folder, "--k", 10, *before, "--house", folder / "january.house", output="fourth.csv")
+    parameters = {"k": 10, "previous": ["january.house", "february.house"]}
+    outputs = {"release": "job.csv", "house": "march.house"}
+    job = dc.Job("anonymize", "people.csv", "schema.toml", parameters, outputs, folder)
+    assert dc.Job.from_toml(job.to_toml()) == job
+    result = job.run()
+    assert result.guarantee.parameters["earlier_releases"] == 2
+    assert dc.anonymity.House.load(result.files["house"]).n == 1500
+    with pytest.raises(dc.errors.InvalidArgument, match=r"another file than \[parameters\] previous"):
+        dc.Job("anonymize", "people.csv", "schema.toml", parameters, {**outputs, "house": "january.house"}, folder)
+
+
+def test_people_whom_nothing_names_are_not_followed(folder: Path) -> None:
+    plain = dc.datasets.people(10).domain.to_dict()
+    dc.Domain({n: c for n, c in plain.items() if c["role"] != "identifier"}).to_toml(folder / "schema.toml")
+    with pytest.raises(dc.errors.SchemaError, match="names no identifier and no person"):
+        anonymize(folder, "--k", 10, "--house", folder / "january.house")
+    assert not (folder / "safe.csv").exists()
+
+
+def test_mondrian_too(folder: Path) -> None:
+    assert anonymize(folder, "--k", 10, "--method", "mondrian").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--k", 1], "k must be"),
+        (["--k", 5000], "k"),
+        (["--k", 5, "--method", "magic"], "method must be one of"),
+        (["--k", 5, "--method", "mondrian", "--criterion", "cell"], "used with --method density-tree"),
+        (["--k", 5, "--method", "microaggregation", "--l", 2], "used with --method density-tree or mondrian or gen"),
+        (["--k", 5, "--method", "microaggregation", "--bounds"], "--bounds must be left out"),
+        (["--k", 5, "--method", "microaggregation", "--form", "center"], "--form must be left out"),
+        (["--k", 5, "--method", "generalization", "--level", "age"], "COLUMN=VALUE"),
+        (["--k", 5, "--method", "generalization", "--level", "age=x"], "COLUMN=VALUE"),
+        (["--k", 5, "--method", "generalization", "--level", "age=1", "--level", "age=2"], "once a column"),
+        (["--k", 5, "--method", "generalization", "--level", "zip=1"], "levels must be given for quasi-identifiers"),
+        (["--k", 5, "--hierarchy", "job=nowhere.csv"], "nowhere.csv"),
+        (["--k", 5, "--grid", "age=many"], "grid of column 'age'"),
+        (["--k", 5, "--target", "nobody"], "target must be"),
+        (["--k", 5, "--person", "age"], "person must be"),
+        (["--k", 5, "--suppress", 2], "suppress must be"),
+        (["--k", 5, "--form", "sample", "--bounds"], "--bounds"),
+        (["--k", 5, "--keep", "nobody"], "keep must be"),
+    ],
+)
+def test_what_is_wrong_is_named(folder: Path, arguments: list[object], message: str) -> None:
+    with pytest.raises(dc.errors.DiscreetError, match=message):
+        anonymize(folder, *arguments)
+    assert not (folder / "safe.csv").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--method", "mondrian", "--mode", "relaxed"],
+        ["--method", "microaggregation"],
+        ["--method", "generalization", "--suppress", 0.2, "--hierarchy", "job={folder}/jobs.csv"],
+        ["--method", "generalization", "--suppress", 0.9, "--level", "age=5", "--level", "job=1", "--level", "hours=7"],
+        ["--grid", "age=12", "--target", "illness", "--criterion", "cell", "--suppress", 0.01],
+        ["--person", "name", "--bounds"],
+    ],
+)
+def test_every_method_keeps_k(folder: Path, arguments: list[object]) -> None:
+    jobs = dc.Domain.from_toml(folder / "schema.toml").column("job").to_dict()["categories"]
+    (folder / "jobs.csv").write_text("".join(f"{job};{job[0] > 'e'};*\n" for job in jobs), encoding="utf-8")
+    result = anonymize(folder, "--k", 5, *(str(a).format(folder=folder) for a in arguments))
+    assert result.exit_code == 0, result.output
+    shown = csv.read_csv(folder / "safe.csv")
+    quasi = [name for name in shown.column_names if name not in ("illness", "name")]
+    assert dc.anonymity.risk(shown, quasi).k >= 5
+    promise = json.loads((folder / "safe.csv.guarantee.json").read_text(encoding="utf-8"))
+    left_out = promise["parameters"]["suppressed"] + promise["parameters"]["dropped_for_missing_values"]
+    assert shown.num_rows + left_out == 1500
+
+
+def test_dates_and_persons_from_files(tmp_path: Path) -> None:
+    schema = """
+[columns.patient]
+categories = ["any"]
+role = "person"
+
+[columns.born]
+bounds = [1930-01-01, 2009-12-31]
+role = "quasi-identifier"
+"""
+    (tmp_path / "schema.toml").write_text(schema, encoding="utf-8")
+    lines = [f"p{i // 3},{1930 + i % 75}-0{1 + i % 9}-15" for i in range(300)]
+    (tmp_path / "visits.csv").write_text("\n".join(["patient,born", *lines, "odd,yesterday"]), encoding="utf-8")
+    files = ["anonymize", tmp_path / "visits.csv", "--schema", tmp_path / "schema.toml", "-o", tmp_path / "safe.csv"]
+    assert run(*files, "--k", 5, "--grid", "born=month").exit_code == 0
+    shown = csv.read_csv(tmp_path / "safe.csv", parse_options=csv.ParseOptions())
+    assert shown.column_names == ["born"]
+    assert shown.num_rows == 300
+    assert all("-01" in text for text in shown["born"].to_pylist())
+    promise = json.loads((tmp_path / "safe.csv.guarantee.json").read_text(encoding="utf-8"))
+    assert promise["unit"] == "one person"
+    assert promise["parameters"]["reached"]["k"] >= 5
+    raw = run("risk", tmp_path / "visits.csv", "--qi", "born", "--person", "patient", "--json")
+    assert json.loads(raw.output)["person"] == "patient"
+
+
+def test_columns_without_a_role_are_refused(folder: Path) -> None:
+    schema = folder / "schema.toml"
+    text = schema.read_text(encoding="utf-8")
+    assert 'role = "sensitive"' in text
+    schema.write_text(text.replace('role = "sensitive"\n', ""), encoding="utf-8")
+    with pytest.raises(dc.errors.SchemaError, match="'illness' has no role"):
+        anonymize(folder, "--k", 5)
+    assert anonymize(folder, "--k", 5, "--keep", "illness").exit_code == 0
+
+
+def test_requirements_are_read_with_care(folder: Path) -> None:
+    with pytest.raises(dc.errors.InvalidArgument, match="name=number"):
+        run("risk", folder / "people.csv", "--qi", QI, "--require", "k")
+    with pytest.raises(dc.errors.SchemaError, match="'zip'"):
+        run("risk", folder / "people.csv", "--qi", "zip")

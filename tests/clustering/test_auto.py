@@ -1,0 +1,157 @@
+"""The automatic choice for private k-means: on public and noisy numbers only, paid for, and sensible."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet import engines, noise
+from discreet.clustering.central import auto
+
+PLANE = dc.Domain.box([0, 0], 1)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "d", "k", "epsilon", "tight", "method", "refine"),
+    [
+        (500, 2, 15, 0.1, False, "grid", ("project",)),  # clusters drown in noise
+        (5000, 2, 15, 0.1, False, "grid", ("mixture",)),
+        (5000, 2, 15, math.inf, False, "grid", ("mixture",)),
+        (100_000, 2, 100, 0.1, True, "grid", ("threshold",)),  # tight clusters
+        (10_000_000, 2, 100, 1.0, False, "grid", ("threshold",)),  # too large for a mixture
+        (5000, 24, 5, 0.1, False, "grid", ("project",)),  # many axes, and few rows for the mean of a cluster
+        (5000, 4, 50, 0.1, False, "grid", ("project",)),
+        (-20, 8, 5, 0.1, False, "grid", ("project",)),  # a noisy number of rows may be anything
+        (500_000, 24, 5, 0.1, False, "tree", ("threshold",)),
+        (50_000, 4, 10, 1.0, False, "tree", ("threshold",)),
+        (5000, 24, 5, math.inf, False, "tree", ("threshold",)),
+    ],
+)
+def test_the_choice_follows_public_numbers(
+    n_rows: float, d: int, k: int, epsilon: float, tight: bool, method: str, refine: tuple[str]
+) -> None:
+    choice = auto.choose(n_rows, dc.Domain.box([0] * d, 1), k, epsilon, tight)
+    assert (choice.method, choice.refine) == (method, refine)
+    assert bool(choice.settings.get("leaf_means")) == (tight or d > auto.FEW_AXES)
+
+
+def test_tight_clusters_get_a_finer_grid_with_means() -> None:
+    wide = auto.choose(100_000, PLANE, 100, 0.5).settings
+    tight = auto.choose(100_000, PLANE, 100, 0.5, tight=True).settings
+    assert tight["leaf_means"]
+    assert tight["rule"] == pytest.approx(auto.TIGHT_FACTOR * wide["rule"], abs=1)
+    assert tight["rule"] > wide["rule"]
+
+
+def test_categories_are_left_to_the_grid_rule() -> None:
+    domain = dc.Domain({"a": (0, 1), "b": ["x", "y"]})
+    assert auto.choose(1000, domain, 3, 1.0).settings["rule"] == "rugnik"
+    assert not auto.wants_probe(1e9, domain, 3, 1.0)
+
+
+@pytest.mark.parametrize("d", [4, 7, 16])
+def test_with_many_axes_a_tree_is_grown_where_a_cluster_has_rows_for_several_means(d: int) -> None:
+    edge = auto.RICH * auto.rows_for_a_mean(d) * 5 / 0.1
+    domain = dc.Domain.box([0] * d, 1)
+    assert auto.choose(0.99 * edge, domain, 5, 0.1).method == "grid"
+    assert auto.choose(1.01 * edge, domain, 5, 0.1).method == "tree"
+
+
+def test_categories_among_many_axes_are_left_to_the_tree() -> None:
+    domain = dc.Domain({"a": (0, 1), "b": ["x", "y"], "c": (0, 1), "d": (0, 1), "e": (0, 1)})
+    assert auto.choose(1000, domain, 3, 0.1).method == "tree"
+    assert auto.choose(1000, dc.Domain(dict.fromkeys("abcde", (0, 1))), 3, 0.1).method == "grid"
+
+
+@pytest.mark.parametrize("d", [1, 2, 4, 10, 24])
+@pytest.mark.parametrize("n_cells", [1, 2, 24, 1000])
+def test_a_coarse_grid_has_about_the_cells_asked_for(d: int, n_cells: int) -> None:
+    parts = auto.coarse_parts(dc.Domain.box([0] * d, 1), n_cells)
+    assert max(parts) - min(parts) <= 1
+    step = (min(parts) + 1) / min(parts)
+    assert n_cells / math.sqrt(step) <= math.prod(parts) * (1 + 1e-9)
+    assert math.prod(parts) <= n_cells * math.sqrt(step) * (1 + 1e-9)
+
+
+def test_a_coarse_grid_cuts_the_widest_columns_whatever_their_order() -> None:
+    columns = {"a": (0, 1), "b": (0, 9), "c": (-2, 2), "d": (0, 1), "e": (5, 6)}
+    parts = dict(zip(columns, auto.coarse_parts(dc.Domain(columns), 8), strict=True))
+    assert parts["b"] == parts["c"] == 2
+    turned = dict(reversed(columns.items()))
+    assert dict(zip(turned, auto.coarse_parts(dc.Domain(turned), 8), strict=True)) == parts
+
+
+def test_with_many_axes_and_few_rows_the_coarse_grid_beats_the_tree() -> None:
+    ratios = []
+    for seed in range(4):
+        table = dc.datasets.mixture(5000, 10, 5, separation=8, random_state=seed)
+        chosen = dc.PrivateKMeans(5, epsilon=0.1, domain=table.domain, random_state=seed).fit(table.X)
+        shares = (auto.TREE_SHARE, 0, 1 - auto.TREE_SHARE)
+        tree = dc.TreeSynopsis(partitioner="privtree", max_depth=auto.DEEPEST, leaf_means=True, shares=shares)
+        other = dc.PrivateKMeans(
+            5, epsilon=0.1, domain=table.domain, synopsis=tree, refine="threshold", random_state=seed
+        ).fit(table.X)
+        assert chosen.guarantee_.spent.exact == Fraction(1, 10)
+        errors = [dc.evaluation.nicv(table.X, model.cluster_centers_) for model in (chosen, other)]
+        ratios.append(errors[0] / errors[1])
+    assert np.exp(np.mean(np.log(ratios))) < 0.9
+
+
+def test_columns_with_a_cell_for_missing_values_are_left_to_the_tree() -> None:
+    """Twenty such columns make a million cells before any of them is cut."""
+    domain = dc.Domain({f"c{i}": dc.Numeric(f"c{i}", 0, 1, missing="own") for i in range(20)})
+    assert auto.choose(1000, domain, 3, 0.1).method == "tree"
+
+
+@pytest.mark.parametrize(("separation", "tight"), [(60, True), (4, False)])
+def test_tight_clusters_are_recognised_from_noisy_counts(separation: float, tight: bool) -> None:
+    data = dc.datasets.mixture(50_000, 2, 8, separation=separation, random_state=1)
+    for seed in range(5):
+        ledger = dc.Ledger(epsilon=1)
+        found = auto.finds_tight(engines.open(data.X), data.domain, 50_000, 8, ledger, noise.generator(seed))
+        assert found == tight
+        assert ledger.spent.exact == auto.PROBE_SHARE
+
+
+@pytest.mark.parametrize("n", [0, 1, 40, 20_000])
+def test_the_ledger_adds_up_exactly_with_and_without_the_histogram(n: int) -> None:
+    data = dc.datasets.mixture(20_000, 2, 5, separation=30)
+    model = dc.PrivateKMeans(5, epsilon=0.7, domain=data.domain, random_state=0).fit(data.X[:n])
+    assert model.guarantee_.spent.exact == Fraction(7, 10)
+    labels = [line.label for line in model.guarantee_.ledger]
+    assert ("looking for tight clusters" in labels) == (n == 20_000)
+    assert np.isfinite(model.cluster_centers_).all()
+
+
+def test_overspending_the_histogram_is_impossible() -> None:
+    ledger = dc.Ledger(epsilon=1)
+    ledger.spend("all", 1)
+    with pytest.raises(dc.errors.DiscreetError):
+        auto.finds_tight(engines.open(np.zeros((1, 2))), PLANE, 1, 2, ledger, noise.generator(0))
+
+
+def test_it_is_close_to_plain_k_means_on_unequal_clusters() -> None:
+    """The patients: shares from 2 to 16 per cent, so a choice that drops small clusters would show."""
+    table = dc.datasets.patients()
+    from sklearn.cluster import KMeans
+
+    best = dc.evaluation.nicv(table.X, KMeans(15, n_init=10, random_state=0).fit(table.X).cluster_centers_)
+    ratios = [
+        dc.evaluation.nicv(
+            table.X,
+            dc.PrivateKMeans(15, epsilon=0.5, domain=table.domain, random_state=s).fit(table.X).cluster_centers_,
+        )
+        / best
+        for s in range(3)
+    ]
+    assert np.mean(ratios) < 1.05
+
+
+def test_more_clusters_than_places_is_said_plainly() -> None:
+    model = dc.PrivateKMeans(40, epsilon=math.inf, domain=(0, 1), random_state=0).fit(np.full((50, 2), 0.3))
+    assert len(model.cluster_centers_) < 40
+    assert "fewer than 40" in model.note_

@@ -1,0 +1,111 @@
+"""A schema is drafted from names: a first line that may be a record is neither taken for names nor shown."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import discreet as dc
+from discreet.cli import app
+
+RECORDS = [
+    "34,Ulm,51000",
+    "Ada,1991-03-07,Ulm",
+    "Ada,07.03.1991,Ulm",
+    "Ada,ada@example.org,Ulm",
+    'Ada,"51.000,50",Ulm',
+    "Ada,,Ulm",
+    "yes,no,no",
+    "Ada,+49 170 5551,x",
+]
+
+
+def _run(capsys: pytest.CaptureFixture[str], *words: Any, code: int = 0) -> str:
+    with pytest.raises(SystemExit) as end:
+        app.main([str(w) for w in words])
+    said = capsys.readouterr()
+    assert end.value.code == code, said.err
+    return said.out if not code else said.err
+
+
+@pytest.mark.parametrize("line", RECORDS)
+def test_a_first_line_that_may_be_a_record_is_refused_unseen(
+    line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "people.csv"
+    table.write_text(f"{line}\n{line}\n")
+    said = _run(capsys, "schema", table, "-o", tmp_path / "s.toml", code=2)
+    assert "--no-header" in said
+    assert "--header" in said
+    for value in ("Ada", "Ulm", "34", "1991", "5551", "example.org", "51.000"):
+        assert value not in said.replace(str(tmp_path), "")
+    assert not (tmp_path / "s.toml").exists()
+    _run(capsys, "schema", table, "--no-header", "-o", tmp_path / "s.toml")  # what is suggested works
+    draft = (tmp_path / "s.toml").read_text()
+    assert list(tomllib.loads(draft)["columns"]) == ["column_1", "column_2", "column_3"]
+    assert tomllib.loads(draft)["source"] == {"header": False}
+    for value in line.replace('"', "").split(","):
+        assert len(value) < 3 or value not in draft
+
+
+@pytest.mark.parametrize("line", ["age,town,income", ",age,town", "Alter,Straße 2,e-mail", "x0,x1,x2"])
+def test_names_are_drafted_and_the_draft_says_what_was_read(
+    line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "people.csv"
+    table.write_text(f"{line}\n1,2,3\n")
+    draft = _run(capsys, "schema", table)
+    assert "the first line of" in draft
+    assert "--no-header" in draft
+    assert "no row was read" not in draft
+    assert "source" not in tomllib.loads(draft)
+
+
+def test_years_as_names_can_be_insisted_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "wide.csv").write_text("2019,2020\n1,2\n")
+    assert json.loads(_run(capsys, "schema", tmp_path / "wide.csv", "--header", "--json"))["columns"] == [
+        "2019",
+        "2020",
+    ]
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    rows = [f"{20 + i % 50},{i % 2}" for i in range(400)]
+    (tmp_path / "bare.csv").write_text("\n".join(rows) + "\n")
+    (tmp_path / "s.toml").write_text(
+        '[source]\nheader = false\n\n[columns.column_1]\nbounds = [0, 100]\nrole = "quasi-identifier"\n'
+        '\n[columns.column_2]\ncategories = ["0", "1"]\nrole = "sensitive"\n'
+    )
+    return tmp_path
+
+
+def test_other_verbs_read_the_first_line_as_a_row(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    start = (bare / "bare.csv", "--schema", bare / "s.toml")
+    _run(capsys, "synopsis", *start, "--epsilon", "1e6", "--rule", 10, "-o", bare / "s.parquet", "--json")
+    assert dc.Synopsis.load(bare / "s.parquet").total == pytest.approx(400, abs=0.5)
+    _run(capsys, "anonymize", *start, "--k", 5, "-o", bare / "safe.csv", "--json")
+    assert len((bare / "safe.csv").read_text().splitlines()) == 401
+    (bare / "n.toml").write_text("[source]\nheader = false\n[columns.column_1]\nbounds = [0, 100]\n")
+    words = ("--schema", bare / "n.toml", "--epsilon", 1, "--radius", 0.1, "-o", bare / "noisy.csv", "--json")
+    assert json.loads(_run(capsys, "perturb", bare / "bare.csv", *words))["rows"] == 400
+
+
+def test_a_program_says_it_too(bare: Path) -> None:
+    source = dc.engines.open(bare / "bare.csv", header=False)
+    assert source.names == ("column_1", "column_2")
+    grid = dc.engines.GridMap(dc.Domain({"column_1": (0, 100)}), 2)
+    assert source.count(grid).dense().sum() == 400
+    marked = bare / "marked.csv"
+    marked.write_bytes(b"\xef\xbb\xbf" + (bare / "bare.csv").read_bytes())
+    assert dc.engines.open(marked, header=False).count(grid).dense().sum() == 400
+
+
+def test_source_takes_nothing_but_header(tmp_path: Path) -> None:
+    for line in ('header = "no"', "heading = false"):
+        with pytest.raises(dc.errors.SchemaError, match=r"\[source\] must hold header"):
+            dc.Domain.from_toml(f"[source]\n{line}\n[columns.a]\nbounds = [0, 1]\n")

@@ -1,0 +1,328 @@
+"""A Spark frame gives the same release as an array, and nothing but whole numbers leaves its executors."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import discreet as dc
+from discreet.engines.passes.cells import RowMap
+from discreet.engines.tables.columns import read_columns
+from discreet.engines.tables.spark_cells import GridOfTree, cell_expression
+from discreet.errors import InvalidArgument, SchemaError
+from spark_releases import (
+    DOMAIN,
+    NUMBERS,
+    PARTITIONERS,
+    grids,
+    report_table,
+    sketches,
+    table,
+    trees,
+    write_pieces,
+)
+
+pytest.importorskip("pyspark", reason="the extra is not installed: pip install 'discreet[spark]'")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"
+)
+
+ROWS = table()
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    from discreet.engines.tables.spark import session
+
+    # Up to three attempts a task, as on a cluster.
+    started = session("local[2,3]", spark__sql__shuffle__partitions="2", spark__ui__showConsoleProgress="false")
+    started.sparkContext.setLogLevel("OFF")
+    yield started
+    started.stop()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_pieces(ROWS, tmp_path_factory.mktemp("rows") / "table")
+
+
+@pytest.fixture(scope="module")
+def frame(spark: Any, folder: Path) -> Any:
+    return spark.read.parquet(str(folder)).cache()
+
+
+@pytest.fixture(scope="module")
+def shuffled(frame: Any) -> Any:
+    return frame.repartition(3, "income").cache()
+
+
+@pytest.mark.parametrize("partitioner", PARTITIONERS)
+def test_a_tree_is_the_same_from_memory_from_files_and_from_spark(
+    partitioner: str, folder: Path, shuffled: Any
+) -> None:
+    expected = trees(ROWS, (partitioner,))
+    assert trees(str(folder), (partitioner,)) == expected
+    assert trees(shuffled, (partitioner,)) == expected
+
+
+def test_a_grid_is_the_same_however_rows_are_divided(folder: Path, frame: Any, shuffled: Any) -> None:
+    expected = grids(ROWS)
+    assert grids(str(folder)) == expected
+    assert grids(shuffled) == expected
+    backwards = frame.orderBy("income", ascending=False).coalesce(1)
+    fit = dc.GridSynopsis(2.0, domain=NUMBERS, random_state=7, rule=12).fit
+    assert fit(backwards).synopsis_.digest == expected["grid"]
+
+
+@pytest.mark.parametrize("name", list(sketches()))
+def test_stored_reports_are_counted_on_spark_and_from_files(name: str, spark: Any, tmp_path: Path) -> None:
+    mechanism = sketches()[name]
+    rows, reports = report_table(mechanism)
+    path = write_pieces(rows, tmp_path / "reports")
+    expected = mechanism.aggregate(reports.rows)
+    expected.rejected += 2
+    assert mechanism.aggregate(rows) == expected
+    assert mechanism.aggregate(str(path)) == expected
+    assert mechanism.aggregate(spark.read.parquet(str(path))) == expected
+
+
+def test_private_k_means_finds_the_same_centres(frame: Any) -> None:
+    one = dc.PrivateKMeans(3, epsilon=2.0, domain=NUMBERS, random_state=7).fit(ROWS)
+    two = dc.PrivateKMeans(3, epsilon=2.0, domain=NUMBERS, random_state=7).fit(frame)
+    assert two.synopsis_.digest == one.synopsis_.digest
+    assert np.array_equal(two.cluster_centers_, one.cluster_centers_)
+    assert two.feature_names_in_.tolist() == ["age", "income", "sex"]
+    assert np.array_equal(np.bincount(two.predict(frame) + 1), np.bincount(one.predict(ROWS) + 1))
+    steps = {"n_clusters": 2, "epsilon": 2.0, "domain": NUMBERS, "n_iter": 2, "random_state": 7}
+    lloyd = [dc.DPLloyd(**steps).fit(data).guarantee_.digest for data in (ROWS, frame)]
+    assert lloyd[0] == lloyd[1]
+
+
+def test_rows_are_perturbed_on_the_driver_in_their_order(frame: Any) -> None:
+    in_order = frame.coalesce(1)
+    brought = read_columns(dc.engines.open(in_order), ["age", "income"])
+    noisy = dc.metric.NDLaplace(1.0, 0.1, domain=NUMBERS, random_state=3)
+    released = noisy.transform(in_order)
+    assert isinstance(released, pa.Table)
+    assert released.equals(noisy.transform(brought))
+
+
+def test_an_anonymous_table_and_its_risk_come_from_a_frame(frame: Any) -> None:
+    roles = {"age": "quasi-identifier", "income": "quasi-identifier", "sex": "sensitive"}
+    domain = dc.Domain(
+        {name: {**declared, "role": roles[name], "missing": "own"} for name, declared in DOMAIN.to_dict().items()}
+    )
+    in_order = frame.coalesce(1)
+    brought = read_columns(dc.engines.open(in_order), ["age", "income", "sex"])
+    tree = dc.anonymity.Mondrian(k=20, domain=domain).fit(brought)
+    released = [tree.transform(data, random_state=1).table for data in (brought, in_order)]
+    assert released[0].equals(released[1])
+    reports = [dc.anonymity.risk(data, ["age"], "sex").to_dict() for data in (ROWS, frame)]
+    assert reports[0] == reports[1]
+
+
+def test_rows_of_a_frame_go_to_files_on_the_driver(frame: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.metric import perturber
+    from discreet.metric import rows as _rows
+
+    for module in (_rows, perturber):  # chunks that end within Spark's batches
+        monkeypatch.setattr(module, "ROWS_AT_ONCE", 700)
+    in_order = frame.coalesce(1)
+    brought = read_columns(dc.engines.open(in_order), ["age", "income", "sex"])
+    noisy = dc.metric.NDLaplace(1.0, 0.1, domain=DOMAIN, category_epsilon=1.0, random_state=3)
+    written = noisy.transform_file(in_order, tmp_path / "noisy.parquet", order="input")
+    assert pq.read_table(written.path).replace_schema_metadata(None).equals(noisy.transform(brought))
+    roles = {"age": "quasi-identifier", "income": "quasi-identifier", "sex": "sensitive"}
+    domain = dc.Domain({name: {**facts, "role": roles[name]} for name, facts in DOMAIN.to_dict().items()})
+    tree = dc.anonymity.DensityTree(k=20, l_diversity=2, domain=domain).fit(brought)
+    shuffled = {"order": "shuffled", "random_state": 2}
+    released = tree.transform_file(in_order, tmp_path / "rows.parquet", **shuffled)
+    expected = tree.transform(brought, **shuffled)
+    assert pq.read_table(released.path).replace_schema_metadata(None).equals(expected.table.combine_chunks())
+    assert released.guarantee.parameters == expected.guarantee.parameters
+    model = dc.PrivateKMeans(3, epsilon=2.0, domain=NUMBERS, random_state=7).fit(frame)
+    labels = model.predict_file(in_order, tmp_path / "labels.parquet")
+    assert np.array_equal(pq.read_table(labels.path)["cluster"], model.predict(brought))
+
+
+@pytest.mark.parametrize("missing", ["own", "wildcard", "drop"])
+def test_risk_counts_equal_rows_where_they_are(
+    missing: str, frame: Any, shuffled: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from discreet.engines.tables.spark import SparkTable
+
+    def read(*_: Any) -> None:
+        raise AssertionError("rows were brought to the driver")
+
+    settings: dict[str, Any] = {"sensitive": ["sex", "age"], "missing": missing}
+    people = ROWS.slice(0, 2000).select(["age", "income"])
+    expected = dc.anonymity.risk(ROWS, ["income"], population=people, **settings).to_dict()
+    monkeypatch.setattr(SparkTable, "read", read)
+    assert dc.anonymity.risk(shuffled, ["income"], population=people, **settings).to_dict() == expected
+    if missing != "wildcard":
+        persons = {"missing": missing, "person": "sex"}
+        assert dc.anonymity.risk(frame, ["age"], **persons) == dc.anonymity.risk(ROWS, ["age"], **persons)
+        assert dc.anonymity.risk(ROWS, ["age"], population=frame).k_map == dc.anonymity.risk(ROWS, ["age"]).k
+
+
+def test_only_whole_numbers_leave_the_executors(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.engines.tables import spark
+
+    collected, original = [], spark._collect
+
+    def collect(plan: Any) -> pa.Table:
+        found = original(plan)
+        collected.append(found)
+        return found
+
+    monkeypatch.setattr(spark, "_collect", collect)
+    tree = dc.TreeSynopsis(2.0, domain=DOMAIN, partitioner="density", max_depth=2, random_state=7).fit(frame)
+    assert collected
+    assert all(kind == pa.int64() for found in collected for kind in found.schema.types)
+    # What is released is made of plain arrays: nothing that Spark could work out a second time.
+    assert isinstance(tree.synopsis_.weights, np.ndarray)
+    assert not any(type(value).__module__.startswith("pyspark") for value in vars(tree).values())
+
+
+def test_a_task_that_fails_and_is_done_again_changes_nothing(frame: Any, tmp_path: Path) -> None:
+    marks = str(tmp_path)
+
+    def fragile(batches: Any) -> Any:
+        from pathlib import Path
+
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        for i, batch in enumerate(batches):
+            yield batch
+            # When some rows have been handed on already.
+            if context.partitionId() == 1 and context.attemptNumber() == 0 and i == 0:
+                Path(marks, f"{context.partitionId()}-{context.taskAttemptId()}").touch()
+                raise ValueError("lost")
+
+    weak = frame.repartition(3).mapInArrow(fragile, frame.schema)
+    fit = dc.GridSynopsis(2.0, domain=NUMBERS, random_state=7, rule=12, n_rows=2500).fit
+    assert fit(weak).synopsis_.digest == fit(ROWS).synopsis_.digest
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_columns_that_are_not_there_or_of_another_type_are_named(spark: Any, frame: Any) -> None:
+    with pytest.raises(SchemaError, match="the Spark frame has no column 'height'; it has 'age', 'income', 'sex'"):
+        dc.GridSynopsis(1.0, domain={"height": (0, 3)}).fit(frame)
+    lists = spark.createDataFrame([([1.0],)], "age array<double>")
+    with pytest.raises(SchemaError, match=r"column 'age' of the Spark frame has type array<double>, but is declared"):
+        dc.GridSynopsis(1.0, domain={"age": (0, 120)}).fit(lists)
+    when = spark.createDataFrame([(None,)], "age timestamp")
+    with pytest.raises(SchemaError, match="type timestamp, but is declared with numbers"):
+        dc.TreeSynopsis(1.0, domain={"age": (0, 120)}).fit(when)
+    with pytest.raises(SchemaError, match="has 3 columns; keep the one of reports"):
+        sketches()["direct"].aggregate(frame)
+    with pytest.raises(InvalidArgument, match="checkpoint must be used with files"):
+        dc.engines.open(frame, checkpoint="unused-state").count(dc.engines.GridMap(NUMBERS, 2))
+
+
+def test_columns_that_differ_by_capitals_or_have_odd_names_are_told_apart(spark: Any) -> None:
+    odd = spark.createDataFrame([(1.0, 9.0, 2.0)], "age double, AGE double, `a.b` double")
+    grid = dc.engines.GridMap(dc.Domain({"AGE": (0, 10), "a.b": (0, 10)}), 10)
+    assert dc.engines.open(odd).count(grid).cells.tolist() == [92]
+
+
+def test_types_nulls_and_dates_follow_the_rules_of_the_other_engines(spark: Any) -> None:
+    domain = dc.Domain(
+        {"n": (0, 10), "price": (0, 10), "code": [1, 2], "yes": [False, True], "born": ("2000-01-01", "2009-12-31")}
+    )
+    types = "n smallint, price decimal(6,2), code string, yes boolean, born date"
+    day = datetime.date(2005, 6, 1)
+    rows = [
+        (3, Decimal("2.50"), " 1 ", True, day),
+        (None, Decimal("1.00"), "2", None, day),
+        (7, None, "2.0", False, None),
+    ]
+    frame = spark.createDataFrame(rows, types)
+    names = frame.columns
+    brought = pa.table({name: [row[i] for row in rows] for i, name in enumerate(names)})
+    for name in names:
+        grid = dc.engines.GridMap(domain.select([name]), 5 if name in ("n", "price", "born") else 2)
+        assert dc.engines.open(frame).count(grid) == dc.engines.open(brought).count(grid)
+
+
+def test_a_grid_counted_in_the_jvm_agrees_with_the_kernel_to_the_last_bit(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    low, high, parts = -0.1, 1.3, 49
+    edges = low + np.arange(parts + 1) * ((high - low) / parts)
+    near = [edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)]
+    odd = [np.inf, -np.inf, np.nan, 5e-324, -0.0, 1.7e308, -1.7e308]
+    x = np.concatenate([*near, odd, np.random.default_rng(2).uniform(-0.2, 1.4, 3000)])
+    whole = np.random.default_rng(3).integers(-(2**63), 2**63 - 1, len(x))
+    short = np.clip(x, -1e30, 1e30).astype(np.float32)
+    rows = pa.table({"x": x, "n": pa.array(whole, mask=np.arange(len(x)) % 5 == 0), "f": short})
+    frame = spark.read.parquet(str(write_pieces(rows, tmp_path / "rows")))
+    walked, fold = [], GridOfTree.fold
+    monkeypatch.setattr(GridOfTree, "fold", lambda self, found: walked.append(self) or fold(self, found))
+    for rule in ("drop", "own"):
+        bounds = {"x": [low, high], "n": [-9.1e18, 9.2e18], "f": [0.1, 0.9]}
+        domain = dc.Domain({name: {"bounds": ends, "missing": rule} for name, ends in bounds.items()})
+        for cells in (dc.engines.GridMap(domain, [parts, 7, 1000]), RowMap(domain)):
+            assert cell_expression(cells, ["c0", "c1", "c2"], ["double", "long", "float"]) is not None
+            assert dc.engines.open(frame).count(cells) == dc.engines.open(rows).count(cells)
+        tree = dc.TreeSynopsis(2.0, domain=domain, max_depth=9, axis="widest", n_rows=3000, random_state=1)
+        walked.clear()
+        assert tree.fit(frame).synopsis_.digest == tree.fit(rows).synopsis_.digest
+        assert len(walked) == 1
+
+
+def test_an_empty_frame_is_a_result_like_any_other(spark: Any) -> None:
+    empty = spark.createDataFrame([], "age int, income double, sex string")
+    none = ROWS.slice(0, 0)
+    assert trees(empty, ("quantile",)) == trees(none, ("quantile",))
+    fit = dc.GridSynopsis(2.0, domain=NUMBERS, random_state=7, rule=5, leaf_means=True).fit
+    assert fit(empty).synopsis_.digest == fit(none).synopsis_.digest
+    assert dc.metric.NDLaplace(1.0, 0.1, domain=NUMBERS).transform(empty).num_rows == 0
+    assert sketches()["direct"].aggregate(spark.createDataFrame([], "report binary")).n == 0
+
+
+def test_a_frame_that_gives_other_rows_each_time_is_warned_about(spark: Any, frame: Any) -> None:
+    from pyspark.sql import functions
+
+    fit = dc.GridSynopsis(1.0, domain=NUMBERS, rule=3).fit
+    drawn = frame.filter(functions.rand() < 0.5)
+    with pytest.warns(UserWarning, match="the Spark frame is not deterministic") as caught:
+        fit(drawn)
+    assert sum("not deterministic" in str(w.message) for w in caught) == 1  # of several passes
+    from discreet.engines.tables.spark import unsteady
+
+    told = functions.udf(lambda x: x, "double").asNondeterministic()
+    assert unsteady(frame.withColumn("income", told("income")))
+    assert unsteady(frame.limit(5))
+    assert not unsteady(frame.orderBy("income").limit(5))
+    assert not unsteady(frame.repartition(3))
+
+
+def test_the_plan_as_text_tells_as_much_where_there_is_no_other(frame: Any) -> None:
+    from pyspark.sql import functions
+
+    from discreet.engines.tables.spark import unsteady
+
+    class Distant:
+        """Stands for a frame of Spark Connect, which has no plan in this process."""
+
+        def __init__(self, plan: Any) -> None:
+            self.explain = plan.explain
+
+    assert unsteady(Distant(frame.withColumn("x", functions.rand())))
+    assert unsteady(Distant(frame.withColumn("x", functions.expr("uuid()"))))
+    assert not unsteady(Distant(frame.filter("age > 3")))
+
+
+def test_a_person_of_a_frame_is_one_however_spelled(spark: Any) -> None:
+    frame = spark.createDataFrame([("*", w) for w in ("7", " 7", "7.0", "07")], ["a", "who"])
+    assert dc.anonymity.risk(frame, ["a"], person="who").k == 1

@@ -1,0 +1,385 @@
+"""Curves, intervals, the pairwise game, reconstruction, attributes and averaging. All seeded; see each false alarm."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+import discreet as dc
+from discreet import evaluation as ev
+from discreet import noise
+from discreet.errors import InvalidArgument, InvalidType
+from discreet.evaluation.attacks import draws
+from discreet.evaluation.attacks.pairs import geometric_medians, log_sums, posterior
+from discreet.evaluation.attacks.reconstruction import reconstruct
+from discreet.evaluation.attacks.roc import best_threshold, roc_curve, split
+
+#: Total variation between isotropic Laplace laws, by Monte Carlo with 4e5 draws: level, then n = 1, 2, 3, 5, 7, 10.
+ADVANTAGES = [
+    (0.1, 0.049, 0.032, 0.025, 0.019, 0.016, 0.013),
+    (0.5, 0.221, 0.156, 0.124, 0.093, 0.078, 0.065),
+    (1, 0.394, 0.296, 0.243, 0.186, 0.155, 0.129),
+    (2, 0.632, 0.522, 0.448, 0.356, 0.302, 0.253),
+    (3, 0.778, 0.684, 0.611, 0.505, 0.437, 0.370),
+    (5, 0.918, 0.866, 0.815, 0.726, 0.653, 0.574),
+    (10, 0.993, 0.986, 0.976, 0.951, 0.921, 0.873),
+    (20, 1.000, 1.000, 1.000, 0.999, 0.998, 0.994),
+]
+DIMENSIONS = (1, 2, 3, 5, 7, 10)
+
+
+def crowd(n: int, d: int, seed: int) -> Any:
+    """Four clusters of people in the unit cube, the same ones for every seed."""
+    rng = np.random.default_rng(seed)
+    centers = np.random.default_rng(5).random((4, d)) * 0.7 + 0.15
+    return centers[rng.integers(0, 4, n)] + rng.normal(0, 0.05, (n, d))
+
+
+def noisy(rows: Any, rate: float, seed: int) -> Any:
+    rng = np.random.default_rng(seed)
+    way = rng.normal(size=rows.shape)
+    radius = rng.gamma(rows.shape[1], 1 / rate, (len(rows), 1))
+    return rows + radius * way / np.linalg.norm(way, axis=1, keepdims=True)
+
+
+# --- curves and intervals
+
+
+def test_the_curve_and_its_area_count_pairs() -> None:
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(0, 8, 60).astype(float), rng.integers(0, 8, 45).astype(float) - 1
+    found = ev.ScoredAttack("x", a, b, 3.0)
+    wins = (a[:, None] > b).mean() + (a[:, None] == b).mean() / 2
+    assert found.auc == pytest.approx(wins)
+    curve = found.roc
+    assert np.trapezoid(curve.tpr, curve.fpr) == pytest.approx(wins)
+    assert (curve.fpr[0], curve.tpr[0], curve.fpr[-1], curve.tpr[-1]) == (0, 0, 1, 1)
+    for f in (0.0, 0.1, 0.5):
+        best = max((a >= t).mean() for t in [*b, *a, np.inf] if (b >= t).mean() <= f)
+        assert found.tpr_at(f) == pytest.approx(best)
+    assert found.advantage == pytest.approx((a >= 3).mean() - (b >= 3).mean())
+
+
+def test_the_best_threshold_is_best() -> None:
+    rng = np.random.default_rng(2)
+    a, b = rng.normal(1, 1, 40), rng.normal(0, 1, 50)
+    threshold = best_threshold(a, b)
+    reached = (a >= threshold).mean() - (b >= threshold).mean()
+    assert reached == pytest.approx(max((a >= t).mean() - (b >= t).mean() for t in np.concatenate([a, b])))
+    assert best_threshold(b - 9, a) == math.inf  # calling nobody is best
+    assert roc_curve(np.array([-np.inf]), np.array([0.0])).tpr.tolist() == [0, 0, 1]
+
+
+def test_the_same_half_would_flatter_the_attack() -> None:
+    """On scores that mean nothing: about +0.13 with 50 + 50 people if fixed and judged on the same."""
+    stream, rng, flattered, honest = noise.generator(3), np.random.default_rng(3), [], []
+    for _ in range(150):
+        a, b = rng.normal(size=(2, 50))
+        t = best_threshold(a, b)
+        flattered.append((a >= t).mean() - (b >= t).mean())
+        honest.append(split("x", a, b, stream, confidence=0.95).advantage)
+    assert 0.09 < np.mean(flattered) < 0.17
+    assert abs(np.mean(honest)) < 4 * 0.14 / math.sqrt(150)  # 1 in 16,000
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.0, 3.0])
+def test_intervals_hold_the_truth_as_often_as_they_say(shift: float) -> None:
+    """Normal scores, so the truth is known. 300 samples at 95 %: fewer than 272 hits happen once in 10,000."""
+    rng, stream = np.random.default_rng(4), noise.generator(4)
+    hits = np.zeros(4, int)
+    truth = norm.cdf(shift / math.sqrt(2)), norm.sf(norm.isf(0.1) - shift)
+    for _ in range(300):
+        found = split("x", rng.normal(shift, 1, 120), rng.normal(0, 1, 150), stream, confidence=0.95)
+        advantage = norm.sf(found.threshold - shift) - norm.sf(found.threshold)
+        for i, (low, high), value in (
+            (0, found.advantage_interval, advantage),
+            (1, found.auc_interval, truth[0]),
+            (2, found.tpr_interval(0.1), truth[1]),
+            (3, found.attack.interval, norm.sf(found.threshold - shift)),
+        ):
+            hits[i] += low <= value <= high
+    assert (hits >= [272, 265, 272, 272]).all(), hits  # the area's is asymptotic: a little less is allowed
+
+
+def test_a_low_rate_needs_many_controls() -> None:
+    found = ev.ScoredAttack("x", np.ones(1000), np.zeros(100), 0.5)
+    assert found.tpr_at(0.001) == 1.0
+    assert found.tpr_interval(0.001)[0] == 0.0  # 100 others cannot show what happens to one in 1000
+    many = ev.ScoredAttack("x", np.ones(1000), np.zeros(20_000), 0.5)
+    assert many.tpr_interval(0.001)[0] > 0.99
+
+
+def test_a_result_reads_prints_and_draws() -> None:
+    rng = np.random.default_rng(5)
+    blind = ev.ScoredAttack("blind", rng.normal(size=50), rng.normal(size=50), 0.0)
+    found = ev.ScoredAttack("x", rng.normal(3, 1, 50), rng.normal(size=50), 1.5, blind=blind, facts={"kind": "y"})
+    plain = found.to_dict()
+    assert plain["advantage"] == found.advantage
+    assert plain["kind"] == "y"
+    assert set(plain["tpr_at"]) == {"0.01", "0.001"}
+    assert "advantage" in str(found)
+    assert "no better" not in str(found)
+    assert "no better than guessing" in str(blind)
+    figure = found.plot()
+    assert [t.name for t in figure.data] == ["attack", "without the release", "guessing"]
+    assert {row[0] for row in found.rows()} >= {"advantage", "baseline", "found at 0.1% false"}
+
+
+# --- draws and kernels
+
+
+def test_noise_drawn_by_attacks_has_the_law() -> None:
+    stream = noise.generator(6)
+    for d in (1, 2, 6):
+        z = draws.isotropic(40_000, d, 5.0, stream)
+        assert np.linalg.norm(z, axis=1).mean() == pytest.approx(d / 5, rel=0.02)
+        assert z.std(axis=0) == pytest.approx(np.full(d, math.sqrt(d + 1) / 5), rel=0.03)
+        assert np.abs(z.mean(axis=0)).max() < 5 * math.sqrt(d + 1) / 5 / 200
+    mixed = draws.others(7, stream)
+    assert sorted(mixed) == list(range(7))
+    assert (mixed != np.arange(7)).all()
+
+
+def test_log_sums_neither_overflow_nor_vanish() -> None:
+    rng = np.random.default_rng(7)
+    x, z, w = rng.random((300, 3)), rng.random((400, 3)), rng.normal(size=400)
+    for rate in (0.0001, 3.0, 1e5):
+        a = w - rate * np.linalg.norm(x[:, None] - z, axis=2)
+        wanted = np.log(np.exp(a - a.max(axis=1, keepdims=True)).sum(axis=1)) + a.max(axis=1)
+        assert log_sums(x, z, rate, w) == pytest.approx(wanted, rel=1e-12)
+
+
+def test_posteriors_and_medians_are_what_they_say() -> None:
+    rng = np.random.default_rng(8)
+    z, prior = rng.random((20, 2)), rng.random((90, 2))
+    w = np.exp(-6.0 * np.linalg.norm(z[:, None] - prior, axis=2))
+    w /= w.sum(axis=1, keepdims=True)
+    assert posterior(z, prior, 6.0, "mean") == pytest.approx(w @ prior)
+    assert posterior(z, prior, 6.0, "mode") == pytest.approx(prior[w.argmax(axis=1)])
+    middle = posterior(z, prior, 6.0, "median")
+
+    def loss(guess: Any) -> Any:
+        return (w * np.linalg.norm(guess[:, None] - prior, axis=2)).sum(axis=1)
+
+    for step in rng.normal(0, 0.01, (30, 2)):
+        assert (loss(middle) <= loss(middle + step) + 1e-9).all()
+    assert geometric_medians(np.array([[[0.0, 0], [0, 0], [0, 0], [9, 9]]]))[0] == pytest.approx([0, 0], abs=1e-6)
+
+
+# --- the pairwise game
+
+
+@pytest.mark.parametrize("row", ADVANTAGES)
+def test_the_best_advantage_is_the_total_variation(row: tuple[float, ...]) -> None:
+    for n, wanted in zip(DIMENSIONS, row[1:], strict=True):
+        assert ev.best_advantage(row[0], n) == pytest.approx(wanted, abs=0.0025)
+        assert ev.best_advantage(row[0], n) <= ev.advantage_bound(row[0])
+    assert ev.best_advantage(row[0], 1) == pytest.approx(1 - math.exp(-row[0] / 2))
+
+
+def test_a_tiny_level_gives_a_tiny_advantage() -> None:
+    """To first order it is level/2 times the density of one coordinate at 0, in any dimension."""
+    for n in DIMENSIONS:
+        assert ev.best_advantage(1e-5, n) / ev.best_advantage(1e-3, n) == pytest.approx(0.01, rel=0.01)
+
+
+@pytest.mark.parametrize("n", DIMENSIONS)
+@pytest.mark.parametrize("level", [0.5, 2.0, 10.0])
+def test_the_attack_reaches_the_table(n: int, level: float) -> None:
+    """Interval at 1 - 1e-5: 18 runs raise a false alarm once in 5,000."""
+    first = np.full(n, 0.3)
+    second = first + 0.1 * np.eye(n)[0]
+    found = ev.distinguishing_attack(
+        first=first, second=second, rate=level / 0.1, trials=20_000, confidence=0.99999, random_state=n
+    )
+    low, high = found.advantage_interval
+    assert low < found.facts["best"] < high
+    assert low < found.facts["bound"]
+    assert found.facts["level"] == pytest.approx(level)
+
+
+def test_the_mechanism_of_this_package_allows_what_its_law_allows() -> None:
+    domain = dc.Domain({"x": (0, 10), "y": (-5, 5)})
+    mechanism = dc.metric.NDLaplace(epsilon=2, radius=0.1, domain=domain, random_state=1)
+    found = ev.distinguishing_attack(mechanism, first=[3, 0], second=[4, 0], confidence=0.9999, random_state=1)
+    assert found.facts["level"] == pytest.approx(2.0, rel=1e-4)  # a tenth of the width, at rate 20 less the lattice
+    assert found.advantage == pytest.approx(0.522, abs=0.02)
+
+
+def test_a_mechanism_that_breaks_its_promise_is_caught() -> None:
+    """Noise that is three times too small."""
+    broken = ev.distinguishing_attack(
+        lambda rows: noisy(rows, 60.0, 1), first=[0.5, 0.5], second=[0.55, 0.5], rate=20, random_state=1
+    )
+    assert broken.advantage_interval[0] > broken.facts["bound"]
+
+
+# --- reconstruction
+
+
+@pytest.mark.parametrize("estimate", ["mean", "median"])
+def test_reconstruction_between_the_point_and_the_prior(estimate: str) -> None:
+    people, public = crowd(400, 2, 1), crowd(800, 2, 2)
+    found = {}
+    for rate in (0.01, 4.0, 30.0, 1e5):
+        found[rate] = ev.reconstruction_attack(
+            noisy(people, rate, 3), people, reference=public, rate=rate, estimate=estimate, random_state=1
+        )
+    nothing, some, more, everything = found.values()
+    assert nothing.relative_to_prior == pytest.approx(1, abs=0.02)
+    assert nothing.advantage_interval[0] <= 0 <= nothing.advantage_interval[1]
+    assert some.relative_to_noise < 0.6  # the prior helps
+    assert some.relative_to_prior < 0.95  # and so does the point
+    assert more.relative_to_prior < some.relative_to_prior
+    assert everything.attack.value == 1
+    assert everything.relative_to_noise == pytest.approx(1, abs=0.1)  # and a sample of the prior cannot spoil it
+    assert everything.advantage > 0.8
+    advantages = [r.advantage for r in found.values()]
+    assert advantages == sorted(advantages)
+    assert nothing.gain == pytest.approx(0, abs=0.03)
+
+
+def test_the_posterior_mean_has_the_least_squared_error_and_the_median_the_least_distance() -> None:
+    people, public = crowd(1500, 2, 1), crowd(3000, 2, 2)
+    z = noisy(people, 12.0, 3)
+    run = {
+        e: ev.reconstruction_attack(z, people, reference=public, rate=12.0, estimate=e, random_state=1)
+        for e in ("mean", "median", "mode")
+    }
+    squared = {e: (r.errors**2).mean() for e, r in run.items()}
+    assert squared["mean"] == min(squared.values())
+    assert run["median"].mean_error == min(r.mean_error for r in run.values())
+    assert "of the noise" in str(run["mean"])
+    assert {"relative_to_noise", "gain", "prior_error"} <= set(run["mean"].to_dict())
+
+
+def test_reconstruction_sees_points_and_public_records_only() -> None:
+    people, public = crowd(200, 2, 1), crowd(300, 2, 2)
+    z = noisy(people, 10.0, 3)
+    before = reconstruct(z.copy(), public, 10.0, "mean", noise.generator(1))[0]
+    found = ev.reconstruction_attack(z, people, reference=public, rate=10.0, random_state=1)
+    garbage = ev.reconstruction_attack(z, people * 0 + 77.0, reference=public, rate=10.0, random_state=1)
+    assert np.linalg.norm(before - people, axis=1) == pytest.approx(found.errors)
+    assert np.linalg.norm(before - 77.0, axis=1) == pytest.approx(garbage.errors)
+
+
+# --- attributes
+
+
+@pytest.mark.parametrize("linked", [True, False])
+def test_an_attribute_is_told_by_a_point_without_noise_and_not_by_noise(linked: bool) -> None:
+    people, others, public = crowd(250, 3, 1), crowd(250, 3, 2), crowd(500, 3, 3)
+    run = {}
+    for rate in (0.01, 30.0, 1e4):
+        run[rate] = ev.attribute_attack(
+            noisy(people, rate, 4), people, others, column=1, reference=public, rate=rate, linked=linked, random_state=1
+        )
+    nothing, some, everything = run.values()
+    assert nothing.relative_to_prior == pytest.approx(1, abs=0.02)
+    assert nothing.advantage_interval[0] <= 0 <= nothing.advantage_interval[1]
+    assert everything.attack.value > 0.9
+    assert everything.gain > 0.4
+    assert nothing.gain - 0.03 < some.gain < everything.gain
+    assert everything.relative_to_prior < 0.3
+
+
+def test_the_secret_column_has_no_way_into_the_guess() -> None:
+    people, others, public = crowd(100, 2, 1), crowd(100, 2, 2), crowd(300, 2, 3)
+    z = noisy(people, 20.0, 4)
+    changed = people.copy()
+    changed[:, 1] += 50.0  # far from everything
+    run = [
+        ev.attribute_attack(z, p, others, column=1, reference=public, rate=20.0, random_state=1)
+        for p in (people, changed)
+    ]
+    # The same guess is off by 50 more, or 50 less, than truth minus guess.
+    assert np.abs(run[1].errors - 50.0) == pytest.approx(run[0].errors)
+    assert run[1].control_errors == pytest.approx(run[0].control_errors)
+    assert run[0].errors.max() < 5
+
+
+def test_a_synopsis_tells_a_category_that_depends_on_the_rest() -> None:
+    rng = np.random.default_rng(1)
+    domain = dc.Domain({"x": (0, 1), "ill": ["no", "flu", "cold"]})
+
+    def rows(n: int) -> Any:
+        x = rng.random(n)
+        return np.column_stack([x, np.minimum(x * 3, 2.9).astype(int) + 0.5])
+
+    people, others = rows(600), rows(600)
+    blank = rows(600)
+    blank[:, 1] = rng.permutation(blank[:, 1])  # public records that know nothing of the connection
+    table = {"x": people[:, 0], "ill": np.array(["no", "flu", "cold"])[people[:, 1].astype(int)]}
+    import pyarrow as pa
+
+    made = dc.GridSynopsis(epsilon=100, domain=domain, rule=12, random_state=1).fit(pa.table(table)).synopsis_
+    found = ev.attribute_attack(made, people, others, column="ill", reference=blank, random_state=1)
+    assert found.attack.value > 0.9
+    assert found.gain > 0.4
+    # True of everybody alike, so nobody is harmed by being in it.
+    assert found.advantage_interval[0] < 0.05
+    number = ev.attribute_attack(made, people, others, column=0, reference=blank, random_state=1)
+    assert number.mean_error < number.prior_errors.mean()
+
+
+# --- averaging
+
+
+def test_repeats_wear_the_noise_down_and_a_repeated_answer_does_not() -> None:
+    people = crowd(300, 2, 1)
+    domain = dc.Domain.box([0, 0], [1, 1])
+    fresh = dc.metric.NDLaplace(epsilon=2, radius=0.1, domain=domain, random_state=noise.generator(1))
+    found = ev.averaging_attack(fresh, people, repeats=(1, 4, 16, 64), random_state=1)
+    assert found.likely_errors[0] == pytest.approx(found.expected_noise, rel=0.1)
+    assert (np.diff(found.likely_errors) < 0).all()
+    # 1/sqrt(m), and the likeliest point beats the mean: information rate²/2 against variance 3/rate² a coordinate.
+    assert found.likely_errors[3] == pytest.approx(math.sqrt(math.pi / 2) * math.sqrt(2 / 64) / 20, rel=0.12)
+    assert (found.likely_errors[2:] < found.mean_errors[2:]).all()
+    assert (np.diff(found.shares) > 0).all()
+    assert found.advantage > found.baseline
+    assert found.plot().data[0].name == "mean of the reports"
+    assert found.to_dict()["repeats"] == [1, 4, 16, 64]
+    stubborn = dc.metric.NDLaplace(epsilon=2, radius=0.1, domain=domain, random_state=1)
+    same = ev.averaging_attack(stubborn, people, repeats=(1, 16), random_state=1)
+    assert same.likely_errors[0] == pytest.approx(same.likely_errors[1])
+    assert "the same" in str(same)
+
+
+# --- arguments
+
+
+def test_bad_arguments_are_named() -> None:
+    rows = np.zeros((10, 2))
+    with pytest.raises(InvalidArgument, match="rate must be given when no metric is"):
+        ev.reconstruction_attack(rows, rows, reference=rows)
+    with pytest.raises(InvalidArgument, match="rate must be left out"):
+        ev.reconstruction_attack(rows, rows, reference=rows, rate=1, metric=dc.metric.IsotropicLaw(2, 1.0))
+    with pytest.raises(InvalidArgument, match="metric must be about 2 columns"):
+        ev.reconstruction_attack(rows, rows, reference=rows, metric=dc.metric.IsotropicLaw(3, 1.0))
+    with pytest.raises(InvalidType, match="metric must be a mechanism"):
+        ev.reconstruction_attack(rows, rows, reference=rows, metric="laplace")
+    with pytest.raises(InvalidArgument, match="released must be one point for each"):
+        ev.reconstruction_attack(rows[:4], rows, reference=rows, rate=1)
+    with pytest.raises(InvalidArgument, match="estimate must be one of"):
+        ev.reconstruction_attack(rows, rows, reference=rows, rate=1, estimate="best")
+    with pytest.raises(InvalidArgument, match="column must be a whole number from 0 to 1"):
+        ev.attribute_attack(rows, rows, rows, column=2, reference=rows, rate=1)
+    with pytest.raises(InvalidType, match="repeats must be a list"):
+        ev.averaging_attack(None, rows, rate=1, repeats="12")
+    with pytest.raises(InvalidArgument, match="originals must be a table of finite numbers"):
+        ev.averaging_attack(None, rows * np.nan, rate=1)
+    with pytest.raises(InvalidArgument, match="level must be a positive"):
+        ev.advantage_bound(-1)
+
+    class Square:
+        dimension, rate = 2, 1.0
+
+        def log_density(self, offsets: Any) -> Any:
+            return -np.abs(np.asarray(offsets)).max(axis=-1)
+
+    with pytest.raises(InvalidArgument, match="falls as exp"):
+        ev.reconstruction_attack(rows, rows, reference=rows, metric=Square())

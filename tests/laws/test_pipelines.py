@@ -1,0 +1,280 @@
+"""Whole grids, adaptive grids and leaf means: their law by enumeration on tiny domains, and an audit of real noise.
+
+Enumeration runs the real `fit` with scripted noise: every draw takes all values of a small set in turn, and its chance
+is that of the law the code asked for. An outcome is the digest of the artifact, which covers everything published. So
+noise that is too small shows, and so does any decision on raw rows.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import discreet as dc
+from discreet import noise
+from discreet.synopses import Synopsis, publishing
+from discreet.synopses.grid import adaptive, estimator
+from discreet.synopses.grid.rules import rugnik
+
+DRAWS = noise.discrete_laplace, noise.max_norm_laplace
+
+
+# The law of a whole pipeline
+
+
+class Script:
+    """Noise that takes all combinations of the values it may have, run after run.
+
+    ``numbers(i)`` are the values of an entry of the i-th draw of discrete Laplace noise of a run, ``vectors`` those of
+    max-norm noise.
+    """
+
+    def __init__(self, numbers: Callable[[int], Sequence[int]], vectors: Sequence[tuple[int, ...]] = ()) -> None:
+        self._numbers, self._vectors = numbers, vectors
+        self._path: list[list[int]] = []  # of every entry drawn: which value, of how many
+
+    def start(self) -> None:
+        self._place, self._draws, self.log_chance = 0, 0, 0.0
+
+    def advance(self) -> bool:
+        """Go to the next combination; tell whether there is one."""
+        del self._path[self._place :]
+        while self._path and self._path[-1][0] + 1 == self._path[-1][1]:
+            self._path.pop()
+        if self._path:
+            self._path[-1][0] += 1
+        return bool(self._path)
+
+    def _next(self, values: Sequence[Any]) -> Any:
+        if self._place == len(self._path):
+            self._path.append([0, len(values)])
+        self._place += 1
+        return values[self._path[self._place - 1][0]]
+
+    def discrete_laplace(self, scale: Any, size: int | None = None, rng: object = None) -> Any:
+        values, law = self._numbers(self._draws), noise.DiscreteLaplace(scale)
+        self._draws += 1
+        z = np.array([self._next(values) for _ in range(1 if size is None else size)], dtype=np.int64)
+        self.log_chance += float(np.sum(law.logpmf(z)))
+        return int(z[0]) if size is None else z
+
+    def max_norm_laplace(self, scale: Any, dimension: int, size: int, rng: object = None) -> Any:
+        z = np.array([self._next(self._vectors) for _ in range(size)], dtype=np.int64).reshape(size, dimension)
+        self.log_chance += float(np.sum(log_top(scale, dimension) - np.abs(z).max(axis=1) / float(scale)))
+        return z
+
+
+@functools.lru_cache
+def log_top(scale: Any, dimension: int) -> float:
+    """Log-probability of zero under max-norm noise."""
+    radius = np.arange(int(60 * dimension * scale) + 60)
+    weights = np.exp(dimension * np.log(2 * radius + 1.0) - radius / float(scale))
+    return -math.log(float(weights.sum()) * -math.expm1(-1 / float(scale)))
+
+
+def law_of(fit: Callable[[Any], str], X: Any, script: Script, patch: pytest.MonkeyPatch) -> dict[str, float]:
+    """Return the log-probability of every outcome that the script leads to."""
+    patch.setattr(noise, "discrete_laplace", script.discrete_laplace)
+    patch.setattr(noise, "max_norm_laplace", script.max_norm_laplace)
+    law: dict[str, float] = {}
+    while True:
+        script.start()
+        outcome = fit(X)
+        assert outcome not in law  # one way to each: its chance is known in full
+        law[outcome] = script.log_chance
+        if not script.advance():
+            break
+    patch.setattr(noise, "discrete_laplace", DRAWS[0])
+    patch.setattr(noise, "max_norm_laplace", DRAWS[1])
+    return law
+
+
+def worst_loss(
+    fit: Callable[[Any], str],
+    rows: list[float],
+    row: float,
+    patch: pytest.MonkeyPatch,
+    *,
+    sizes: range = range(1),
+    vectors: Sequence[tuple[int, int]] = (),
+    moved: Sequence[tuple[int, int]] = (),
+) -> float:
+    """Return the largest |log ratio| of any outcome when a row is added, or removed again.
+
+    Tried are noise of 0 and 1 (of 0 and -1 when the row is removed), ``sizes`` for the first draw, that of the number
+    of rows, and ``vectors`` for those of means; ``moved`` is what the row may add to the vector of its leaf. An outcome
+    that the neighbour cannot have is an infinite loss.
+    """
+    table, more = np.reshape(rows, (-1, 1)), np.reshape([*rows, row], (-1, 1))
+    worst = 0.0
+    for X, other, step in ((table, more, 1), (more, table, -1)):
+
+        def reach(draw: int, *, wide: bool, step: int = step) -> list[int]:
+            values = sizes if draw == 0 else (0, step)
+            return sorted({v - step * w for v in values for w in range(1 + wide)})
+
+        shifted = {(v[0] - step * m[0], v[1] - step * m[1]) for v in vectors for m in moved}
+        narrow = Script(functools.partial(reach, wide=False), vectors)
+        wide = Script(functools.partial(reach, wide=True), sorted({*vectors, *shifted}))
+        law, against = law_of(fit, X, narrow, patch), law_of(fit, other, wide, patch)
+        worst = max(worst, *(abs(p - against.get(outcome, -math.inf)) for outcome, p in law.items()))
+    return worst
+
+
+def halve_the_noise(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(publishing, "noise_scale", lambda sensitivity, epsilon: sensitivity / Fraction(epsilon) / 2)
+
+
+def fit_rugnik(X: Any) -> str:
+    settings = {"n_clusters": 2, "max_cells": 4, "size_share": 0.25, "random_state": 0}
+    return dc.GridSynopsis(1, (0, 1), "rugnik", **settings).fit(X).synopsis_.digest
+
+
+def test_rugnik_by_enumeration(monkeypatch):
+    """Number of rows, the grid of 2 to 4 cells it asks for, counts, total: the worst loss is ε, and it is reached."""
+    assert [rugnik(n, 0.75, 1, 2) for n in (1, 2, 3)] == [2, 3, 4]
+    for rows, sizes in (([], range(4)), ([0.1, 0.8], range(-1, 1))):
+        assert worst_loss(fit_rugnik, rows, 0.6, monkeypatch, sizes=sizes) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_a_broken_rugnik_is_caught(monkeypatch):
+    with monkeypatch.context() as patch:
+        halve_the_noise(patch)
+        assert worst_loss(fit_rugnik, [], 0.6, patch) == pytest.approx(0.25 + 2 * 0.75, abs=1e-9)
+
+    def by_true_size(X: Any) -> str:
+        monkeypatch.setattr(estimator, "_parts", lambda *_: 1 + len(X))
+        return fit_rugnik(X)
+
+    assert worst_loss(by_true_size, [0.2], 0.6, monkeypatch) == math.inf
+
+
+def fit_adaptive(X: Any, rule: str = "adaptive", leaf_means: bool = False) -> str:
+    """Return the artifact and, as "adaptive" publishes only what the two levels agree on, the counts of the first."""
+    settings = {"max_cells": 8, "size_share": 0.25, "adaptive": {"c2": 1}, "leaf_means": leaf_means, "random_state": 0}
+    coarse, reconcile = [], adaptive._reconcile
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(adaptive, "_reconcile", lambda *views: coarse.append(views[1]) or reconcile(*views))
+        made = dc.GridSynopsis(2, (0, 1), rule, **settings).fit(X).synopsis_
+    return f"{coarse[0].weights} {made.n_leaves} {made.digest}"
+
+
+@pytest.mark.parametrize("rule", ["adaptive", "dpkfm"])
+def test_adaptive_grids_by_enumeration(monkeypatch, rule):
+    """Two noisy cells, each divided if its count is 2 or more: both levels together lose ε, and it is reached.
+
+    What "adaptive" publishes is a function of the two levels, so it loses no more.
+    """
+    seen = set()
+
+    def fit(X: Any) -> str:
+        outcome = fit_adaptive(X, rule)
+        seen.add(outcome.split("]")[1].split()[0])
+        return outcome
+
+    assert worst_loss(fit, [0.2, 0.8], 0.1, monkeypatch) == pytest.approx(2.0, abs=1e-9)
+    assert seen == {"2", "3", "4"}
+
+
+def test_a_broken_adaptive_grid_is_caught(monkeypatch):
+    with monkeypatch.context() as patch:
+        halve_the_noise(patch)
+        assert worst_loss(fit_adaptive, [], 0.1, patch) == pytest.approx(0.5 + 2 * 1.5, abs=1e-9)
+
+    def by_true_counts(X: Any) -> str:
+        monkeypatch.setattr(adaptive, "_inner_parts", lambda *_: np.array([1 + len(X), 1]))
+        return fit_adaptive(X)
+
+    assert worst_loss(by_true_counts, [], 0.1, monkeypatch) == math.inf
+
+
+#: A row at 0.3125 is so far from the middle of its leaf, in 1024ths of the half width.
+IN_WHOLE, IN_HALF, IN_QUARTER = (1024, -384), (1024, 256), (1024, -512)
+
+
+def fit_means(X: Any) -> str:
+    return dc.GridSynopsis(2, (0, 1), 2, leaf_means=True, size_share=0.25, random_state=0).fit(X).synopsis_.digest
+
+
+@pytest.mark.parametrize("rows", [[], [0.1, 0.8]], ids=["empty", "two rows"])
+def test_cell_means_by_enumeration(monkeypatch, rows):
+    vectors = [(0, 0), (300, -100), (2048, 100)]
+    loss = worst_loss(fit_means, rows, 0.3125, monkeypatch, vectors=vectors, moved=[IN_HALF])
+    assert loss == pytest.approx(2.0, abs=1e-9)
+    halve_the_noise(monkeypatch)
+    loss = worst_loss(fit_means, rows, 0.3125, monkeypatch, vectors=vectors, moved=[IN_HALF])
+    assert loss == pytest.approx(0.5 + 2 * 1.5, abs=1e-9)
+
+
+def test_means_of_an_adaptive_grid_by_enumeration(monkeypatch):
+    """The boxes that sums refer to come from noisy counts: a row's share of them is one thing or another."""
+    fit = functools.partial(fit_adaptive, leaf_means=True)
+    loss = worst_loss(fit, [0.2], 0.3125, monkeypatch, vectors=[(0, 0)], moved=[IN_HALF, IN_QUARTER])
+    assert loss == pytest.approx(2.0, abs=1e-9)
+
+
+def fit_tree_means(X: Any) -> str:
+    settings = {"max_depth": 1, "test_from": 0, "threshold": 2, "axis": "widest", "bits": 2, "leaf_means": True}
+    return dc.TreeSynopsis(6, (0, 1), "binary", n_rows=2, random_state=0, **settings).fit(X).synopsis_.digest
+
+
+@pytest.mark.parametrize("rows", [[0.1, 0.8], [0.1, 0.8, 0.9]], ids=["two rows", "three rows"])
+def test_leaf_means_of_a_tree_by_enumeration(monkeypatch, rows):
+    """A noisy count of 2 is a leaf with a mean, 3 two leaves without, 4 two leaves with means: ε, and it is reached."""
+    settings = {"sizes": range(2), "vectors": [(0, 0), (2048, 100)], "moved": [IN_WHOLE, IN_HALF]}
+    assert worst_loss(fit_tree_means, rows, 0.3125, monkeypatch, **settings) == pytest.approx(6.0, abs=1e-9)
+    halve_the_noise(monkeypatch)
+    assert worst_loss(fit_tree_means, rows, 0.3125, monkeypatch, **settings) == pytest.approx(1.2 + 2 * 4.8, abs=1e-9)
+
+
+# An audit of whole fits with real noise
+
+
+def audited(fit: Callable[[Any], Synopsis], points: np.ndarray) -> float:
+    """Return a lower bound of ε from two fits: every leaf empty, every leaf with one record at the same place in it.
+
+    Leaves are disjoint and get independent noise, so each is a trial of "empty block against the same with one record".
+    Clopper-Pearson bounds of 16 events that were chosen beforehand; all hold but once in 10^4 seeds.
+    """
+    with_row, empty = fit(points), fit(points[:0])
+    assert with_row.n_leaves == empty.n_leaves == len(points)
+    places = [2 * ((s.points - s.lower) / (s.upper - s.lower) - 0.5).ravel() for s in (with_row, empty)]
+    tail, n, best = 1e-4 / 64, len(points), -math.inf
+    for weight, offset in itertools.product((-1, 0, 1, 2), (-2, -0.01, 0, 0.01)):
+        hits = [
+            int(((s.weights >= weight) & (place > offset)).sum())
+            for s, place in zip((with_row, empty), places, strict=True)
+        ]
+        for k, other in (hits, hits[::-1], [n - h for h in hits], [n - h for h in hits[::-1]]):
+            low = stats.beta.ppf(tail, k, n - k + 1) if k else 0.0
+            high = stats.beta.ppf(1 - tail, other + 1, n - other) if other < n else 1.0
+            best = max(best, math.log(low / high) if low else -math.inf)
+    return best
+
+
+@pytest.mark.parametrize("kind", ["grid", "tree"])
+def test_means_with_real_noise_pass_the_audit_and_half_the_noise_does_not(monkeypatch, kind):
+    n, epsilon = 2**14, 1.0
+
+    def fit(X: Any) -> Synopsis:
+        if kind == "grid":
+            model: Any = dc.GridSynopsis(epsilon, (0, 1), n, leaf_means=True, n_rows=1, random_state=5)
+        else:
+            shape = {"max_depth": 14, "test_from": 14, "axis": "widest", "leaf_means": True}
+            model = dc.TreeSynopsis(epsilon, (0, 1), "binary", n_rows=2**30, random_state=5, **shape)
+        found = model.fit(X).synopsis_
+        assert found.guarantee.epsilon == epsilon
+        return found
+
+    points = ((np.arange(n) + 0.8) / n)[:, np.newaxis]
+    assert 0.5 < audited(fit, points) <= epsilon
+    halve_the_noise(monkeypatch)
+    assert audited(fit, points) > 1.2 * epsilon

@@ -1,0 +1,75 @@
+"""The tests have teeth: faults planted in privacy-critical lines are found by pattern, and noticed by the laws."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mutation.faults import Fault, faults, faults_of
+from mutation.rooms import ROOMS, room_of
+
+HERE = Path(__file__).parents[1] / "mutation"
+KINDS = {
+    "noise removed",
+    "noise scaled by 0.8",
+    "drawn once for two uses",
+    "price halved",
+    "raw value instead of noisy",
+    "comparison off by one",
+    "clamp skipped",
+    "suppressed row kept",
+    "rule weakened",
+    "key ignored",
+}
+
+
+@pytest.fixture(scope="module")
+def planted() -> dict[str, Fault]:
+    return {fault.name: fault for fault in faults()}
+
+
+def test_there_are_faults_of_every_kind_in_every_room(planted: dict[str, Fault]) -> None:
+    assert len(planted) >= 200
+    assert {fault.kind for fault in planted.values()} >= KINDS
+    assert {room_of(fault.module) for fault in planted.values()} == set(ROOMS)
+    assert all((HERE.parent / name).is_file() for _, names in ROOMS.values() for name in names)
+
+
+def test_the_three_that_once_lived_are_among_them(planted: dict[str, Fault]) -> None:
+    """No noise on the look for tight clusters; 0.8 of it on the counts of an iteration; a look that spends double."""
+    names = [name for name in planted if name.startswith(("clustering.auto:finds_tight", "clustering.lloyd:_iterate"))]
+    assert any("auto:finds_tight:noise removed" in name for name in names)
+    assert any("auto:finds_tight:price halved" in name for name in names)
+    assert any(
+        "noise scaled" in name and planted[name].before.startswith(("_scale(1,", "noise.discrete_laplace(law.scale"))
+        for name in names
+    )
+
+
+def test_a_fault_is_named_by_what_it_breaks_and_not_by_its_line() -> None:
+    text = "def release(counts, price, stream):\n    return counts + noise.discrete_laplace(1 / price, 3, stream)\n"
+    found = {f.name: f.after for f in faults_of("synopses.new", text)}
+    moved = {f.name: f.after for f in faults_of("synopses.new", "import numpy\n\n\n" + text)}
+    assert found == moved
+    assert set(found) == {
+        f"synopses.new:release:{kind}:1" for kind in ("noise removed", "noise scaled by 0.8", "drawn once for two uses")
+    }
+    assert "1 / price * 4 / 5" in found["synopses.new:release:noise scaled by 0.8:1"]
+
+
+def test_excuses_name_faults_that_exist_and_say_why(planted: dict[str, Fault]) -> None:
+    excused = json.loads((HERE / "equivalent.json").read_text(encoding="utf-8"))
+    assert set(excused) <= set(planted)
+    assert all(len(reason) > 30 for reason in excused.values())
+
+
+@pytest.mark.slow
+def test_nothing_lives(tmp_path: Path) -> None:
+    """The whole run, anew."""
+    command = [sys.executable, str(HERE / "run.py"), "--output", str(tmp_path / "results.json")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-5000:]

@@ -1,0 +1,79 @@
+"""Every study: its committed results are whole, its page says what they say, its pictures can be read."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import discreet_studies
+from discreet_studies import Results
+from discreet_studies.harness.report import page
+from discreet_studies.harness.runner import COMMITTED, read_results, results_file
+from discreet_studies.harness.study import CORRECTED, NOT, REPRODUCED
+
+DOCS = Path(__file__).parents[2] / "docs" / "studies"
+MARK = "<!-- from the results: benchmarks/study_pages.py -->"
+_DECIMAL = re.compile(r"(?<![\w.])-?\d+\.\d+(?![\w.])")
+pytest.importorskip("plotly")
+Shown = tuple[discreet_studies.Study, Results, dict[str, Any]]
+
+
+@pytest.fixture(scope="module", params=sorted(discreet_studies.names()))
+def shown(request: pytest.FixtureRequest) -> Shown:
+    study = discreet_studies.load(request.param)
+    results = read_results(study)
+    return study, results, dict(study.pictures(results))
+
+
+def test_the_committed_results_are_of_the_full_grid(shown: Shown) -> None:
+    study, results, _ = shown
+    assert results_file(study, COMMITTED, quick=False).is_file()
+    held = {json.dumps(s, sort_keys=True) for s, _ in results.rows}
+    assert {json.dumps(dict(s), sort_keys=True) for s in study.settings(False)} <= held
+
+
+def test_a_page_says_what_the_results_say(shown: Shown) -> None:
+    study, results, figures = shown
+    above, below = (DOCS / f"{study.name}.md").read_text(encoding="utf-8").split(MARK)
+    body = page(replace(study, absent=lambda: ()), results).split("\n", 4)[-1]
+    assert below.endswith(body)
+    assert set(_DECIMAL.findall(above)) <= set(_DECIMAL.findall(body))
+    assert re.findall(r"\]\(images/([^)]+)\)", below) == [f"{study.name}-{title}.png" for title in figures]
+    assert all((DOCS / "images" / f"{study.name}-{title}.png").is_file() for title in figures)
+    assert f"discreet study run {study.name}" in above
+
+
+def test_findings_carry_a_verdict_and_a_reason(shown: Shown) -> None:
+    study, results, _ = shown
+    found = study.findings(results)
+    assert found
+    assert len({(f.section, f.figure) for f in found}) == len(found)
+    for finding in found:
+        assert finding.measured.runs > 0, finding
+        assert finding.verdict in (REPRODUCED, CORRECTED, NOT) or (finding.published is None and not finding.verdict)
+        assert finding.note or finding.verdict not in (CORRECTED, NOT), finding
+
+
+def test_pictures_have_labelled_axes_and_a_title(shown: Shown) -> None:
+    _, _, figures = shown
+    assert figures
+    for name, figure in figures.items():
+        made = figure.to_dict()["layout"]
+        assert made["title"]["text"], name
+        axes = [value for key, value in made.items() if re.fullmatch(r"[xy]axis\d*", key)]
+        assert any(a.get("title", {}).get("text") for a in axes), name
+
+
+def test_a_quick_run_needs_no_data_folder(shown: Shown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study, _, _ = shown
+    whole = {json.dumps(dict(s), sort_keys=True) for s in study.settings(True)}
+    monkeypatch.setenv("DISCREET_DATA", str(tmp_path / "nothing"))
+    without = [json.dumps(dict(s), sort_keys=True) for s in study.settings(True)]
+    assert without
+    assert len(set(without)) == len(without)
+    assert set(without) <= whole

@@ -1,0 +1,172 @@
+"""One style for all verbs, and the page about them: what it shows, runs."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow.csv as pa_csv
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import discreet as dc
+from discreet.cli import app
+from discreet.cli.common import CHOICES
+
+PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
+TOP: Any = typer.main.get_command(app.app)
+VERBS = {
+    " ".join(path): command
+    for name, verb in TOP.commands.items()
+    for path, command in (
+        [((name,), verb)] if not hasattr(verb, "commands") else [((name, n), c) for n, c in verb.commands.items()]
+    )
+}
+#: The option after which each list of names stands.
+COMPLETED = {
+    "synopsis": ("synopsis", "method"),
+    "rule": ("synopsis", "rule"),
+    "refine": ("cluster", "refine"),
+    "partitioner": ("synopsis", "partitioner"),
+    "anonymize": ("anonymize", "method"),
+    "form": ("anonymize", "form"),
+    "perturb": ("perturb", "method"),
+    "order": ("perturb", "order"),
+    "remap": ("perturb", "remap"),
+    "attack": ("attack", "method"),
+    "kind": ("attack", "kind"),
+    "missing": ("risk", "missing"),
+    "consistency": ("sketch estimate", "consistency"),
+    "unit": ("synopsis", "unit"),
+    "job": ("run", "example"),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_an_example_exit_codes_and_json(verb: str) -> None:
+    done = CliRunner().invoke(app.app, [*verb.split(), "--help"], env={"COLUMNS": "200", "TERMINAL_WIDTH": "200"})
+    assert done.exit_code == 0
+    text = " ".join(done.output.split())
+    assert f"discreet {verb}" in text.split("Example")[1]
+    assert re.search("exit code", text, re.I)
+    assert "--json" in text
+    for parameter in VERBS[verb].params:
+        if parameter.name not in ("help", "install_completion", "show_completion"):
+            assert parameter.help, f"{verb} --{parameter.name} says nothing"
+
+
+def test_seeds_say_that_the_result_is_not_for_publication() -> None:
+    for verb, command in VERBS.items():
+        for parameter in command.params:
+            if parameter.name == "seed":
+                assert re.search("must not be|never for|repeat an audit", parameter.help), verb
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_the_shell_completes_the_names_that_the_jobs_know(name: str) -> None:
+    verb, option = COMPLETED[name]
+    words = [*verb.split(), f"--{option}", ""]
+    env = {
+        "_DISCREET_COMPLETE": "complete_bash",
+        "COMP_WORDS": " ".join(["discreet", *words]),
+        "COMP_CWORD": str(len(words)),
+    }
+    done = CliRunner().invoke(app.app, [], prog_name="discreet", env=env)
+    assert done.output.split() == list(CHOICES[name])
+
+
+def test_the_names_to_complete_are_those_that_are_taken() -> None:
+    from discreet.anonymity.risk.report import MISSING
+    from discreet.core.unit import UNITS
+    from discreet.jobs import attack, perturb, tables
+    from discreet.jobs.keys import KINDS
+    from discreet.metric.perturber import ORDERS
+
+    assert CHOICES["job"] == KINDS
+    assert CHOICES["unit"] == UNITS
+    assert CHOICES["order"] == ORDERS
+    assert CHOICES["anonymize"] == tuple(tables._OPTIONS)
+    assert set(CHOICES["perturb"]) == set(perturb._METHODS) - {"sphere"}
+    assert CHOICES["attack"] == attack.METHODS
+    assert CHOICES["kind"] == attack.KINDS
+    assert tuple(CHOICES["missing"]) == tuple(MISSING)
+    X = [[0.5, 0.5]] * 20
+    for rule in CHOICES["rule"]:
+        dc.GridSynopsis(1.0, (0, 1), rule=rule).fit(X)
+    for partitioner in CHOICES["partitioner"]:
+        dc.TreeSynopsis(1.0, (0, 1), partitioner=partitioner, max_depth=2).fit(X)
+
+
+def test_help_costs_less_than_half_a_second_of_work() -> None:
+    """Processor time, not the clock: other tests may be running."""
+    script = (
+        "import time, sys\n"
+        "from discreet.cli import main\n"
+        "try:\n    main(['--help'])\n"
+        "except SystemExit:\n    print('seconds', time.process_time())\n"
+        "    print('heavy', sorted({'numpy', 'pyarrow', 'numba', 'sklearn', 'scipy', 'plotly'} & set(sys.modules)))"
+    )
+    runs = [
+        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True) for _ in range(3)
+    ]
+    assert min(float(re.search(r"seconds ([\d.]+)", r.stdout)[1]) for r in runs) < 0.5  # type: ignore[index]
+    assert "heavy []" in runs[0].stdout
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    table = dc.datasets.patients(n=2000).to_arrow()
+    pa_csv.write_csv(table.slice(0, 1000), tmp_path / "people.csv")
+    pa_csv.write_csv(table.slice(1000), tmp_path / "others.csv")
+    (tmp_path / "schema.toml").write_text(
+        '[columns.age]\nbounds = [0, 120]\nrole = "quasi-identifier"\n'
+        '[columns.cost]\nbounds = [0, 100]\nrole = "sensitive"\n'
+    )
+    (tmp_path / "words.txt").write_text("cat\ndog\ncat\n" * 100)
+    (tmp_path / "labels.txt").write_text("cat\ndog\n")
+    return tmp_path
+
+
+def test_the_lines_of_the_page_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    text = PAGE.read_text(encoding="utf-8")
+    lines = [line for block in re.findall(r"```console\n(.*?)```", text, re.S) for line in block.splitlines()]
+    assert len(lines) > 20
+    run = set()
+    for line in lines:
+        words = shlex.split(line.removeprefix("$ "))
+        target = words[words.index(">") + 1] if ">" in words else None
+        args = words[1 : words.index(">")] if target else words[1:]
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            app.main(args)
+        out, err = capsys.readouterr()
+        assert not left.value.code, f"{line}\n{err}"
+        assert out
+        if target:
+            Path(target).write_text(out)
+        run.add(args[0])
+    assert run == set(TOP.commands), "a verb is not shown on the page"
+
+
+def test_the_page_names_every_verb_and_its_job_file_is_good(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    text = PAGE.read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `(\w+)` \|", text, re.M)) == set(TOP.commands)
+    (folder / "job.toml").write_text(re.search(r"```toml\n(.*?)```", text, re.S)[1])  # type: ignore[index]
+    with pytest.raises(SystemExit) as left:
+        app.main(["run", "job.toml", "--json"])
+    assert not left.value.code
+    assert len(json.loads(capsys.readouterr().out)["files"]) == 4
+    exec(compile(re.search(r"```python\n(.*?)```", text, re.S)[1], "command-line.md", "exec"), {})  # type: ignore[index]
+    assert "1-differential privacy" in capsys.readouterr().out

@@ -1,0 +1,63 @@
+"""The guide's examples run: every Python block of a page in one go, every command in the folder it works in."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli.app import app
+
+DOCS = Path(__file__).parents[2] / "docs"
+TUTORIALS = sorted(p.relative_to(DOCS).as_posix() for p in (DOCS / "tutorials").glob("*.md"))
+OTHERS = sorted(p.relative_to(DOCS).as_posix() for p in DOCS.glob("*.md") if "```python" in p.read_text("utf-8"))
+_BLOCK = re.compile(r"```(python|sh)\n(.*?)```", re.S)
+
+
+@pytest.mark.parametrize("page", TUTORIALS)
+def test_every_block_of_a_tutorial_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    space: dict[str, object] = {"__name__": "tutorial"}
+    blocks = _BLOCK.findall((DOCS / page).read_text(encoding="utf-8"))
+    assert blocks
+    for kind, text in blocks:
+        if kind == "python":
+            exec(compile(text, page, "exec"), space)
+            continue
+        for line in text.strip().splitlines():
+            words = shlex.split(line)
+            assert words[0] == "discreet"
+            done = CliRunner().invoke(app, words[1:])
+            assert done.exit_code == 0, f"{line}\n{done.output}\n{done.exception!r}"
+
+
+@pytest.mark.parametrize("page", OTHERS)
+def test_every_python_block_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page's blocks follow each other; what they say of files is about those below."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "schema.toml").write_text("[columns.age]\nbounds = [0, 120]\n")
+    (tmp_path / "people").mkdir()
+    rows = {"age": [30.0, 40.0] * 200, "income": [1e4, 5e4] * 200}
+    pq.write_table(pa.table(rows), tmp_path / "people" / "part.parquet")
+    space: dict[str, object] = {"__name__": "guide"}
+    for text in re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.S):
+        if "spark" in text:
+            continue  # tests/test_spark.py has a session to run these on
+        exec(compile(text, page, "exec"), space)
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in DOCS.rglob("*.md"):
+        for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.relative_to(DOCS)}: {target}"
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    nav = (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in DOCS.rglob("*.md"):
+        assert page.relative_to(DOCS).as_posix() in nav, f"{page.name} is in no menu"

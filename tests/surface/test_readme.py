@@ -1,0 +1,41 @@
+"""What the front page and the schema page show, works."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+import discreet as dc
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_examples_of_the_front_page_run() -> None:
+    results = doctest.testfile(str(ROOT / "README.md"), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert results.attempted > 8
+    assert results.failed == 0
+
+
+def test_the_schema_on_its_page_is_valid() -> None:
+    text = (ROOT / "docs" / "schema.md").read_text(encoding="utf-8")
+    block = re.search(r"```toml\n(.*?)```", text, re.S)
+    assert block is not None
+    assert dc.Domain.from_toml(block.group(1)).names == ("age", "income", "born", "sex")
+
+
+def test_the_example_of_the_synopses_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / "synopses.md").read_text(encoding="utf-8")
+    block = re.search(r"```python\n(.*?)```", text, re.S)
+    assert block is not None
+    exec(compile(block.group(1), "synopses.md", "exec"), {})
+    assert dc.Synopsis.load(tmp_path / "s.parquet").guarantee.epsilon == 1
+
+
+def test_links_of_the_front_page_lead_somewhere() -> None:
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} -> {target}"
