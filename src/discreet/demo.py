@@ -11,21 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 from sklearn.cluster import KMeans
 
 from discreet import datasets
 from discreet.clustering import PrivateKMeans
+from discreet.core.arrays import FloatArray
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import write_whole
 from discreet.errors import DataSourceError
 from discreet.evaluation import nicv
 from discreet.synopses import Synopsis
-
-FloatArray = npt.NDArray[np.float64]
 
 CLUSTERS = 15
 ROWS = 10_000

@@ -9,14 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.core import checks
+from discreet.core.arrays import IntArray
 from discreet.core.jit import jit
 from discreet.errors import InvalidArgument
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 MARK = "not for release"
 

@@ -7,13 +7,9 @@ the same centres on every machine. "Nearest" ties go to the centre with the lowe
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.jit import inlined, jit
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 @inlined

@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import noise
 from discreet.clustering import _kmeans_kernels as kernels
 from discreet.core import checks
+from discreet.core.arrays import AnyArray, FloatArray, IntArray
 from discreet.errors import InvalidArgument, InvalidType
-
-FloatArray = npt.NDArray[np.float64]
 
 #: Lloyd steps that a start or a trial swap gets before it is judged, and that the chosen one gets.
 _TRIAL_STEPS, _SWAP_STEPS, _FULL_STEPS = 5, 2, 200
@@ -81,7 +79,7 @@ def weighted_kmeans(points: Any, weights: Any, n_clusters: int, *, n_init: int =
     return WeightedClusters(centers, mass_by(nearest(places, centers), masses, len(centers)), cost)
 
 
-def nearest(points: FloatArray, centers: FloatArray) -> npt.NDArray[np.int64]:
+def nearest(points: FloatArray, centers: FloatArray) -> IntArray:
     """Return the number of the nearest centre of each point.
 
     Examples
@@ -94,7 +92,7 @@ def nearest(points: FloatArray, centers: FloatArray) -> npt.NDArray[np.int64]:
     return labels
 
 
-def mass_by(labels: npt.NDArray[Any], masses: FloatArray, n_labels: int) -> FloatArray:
+def mass_by(labels: AnyArray, masses: FloatArray, n_labels: int) -> FloatArray:
     """Add masses up by label; as floats also where there are none."""
     return np.bincount(labels, masses, minlength=n_labels).astype(np.float64)
 

@@ -14,8 +14,8 @@ from numbers import Integral, Rational, Real
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.core.arrays import AnyArray, FloatArray, IntArray
 from discreet.errors import InvalidArgument, InvalidType
 
 #: A number that a budget or a scale may be written as.
@@ -148,7 +148,7 @@ def shape(name: str, value: object) -> tuple[int, ...] | None:
     return dimensions
 
 
-def numeric_column(name: str, value: object) -> npt.NDArray[np.float64]:
+def numeric_column(name: str, value: object) -> FloatArray:
     """Read an argument that holds data as one float column.
 
     Only its type and shape can be refused. The values cannot: what is no number becomes NaN (missing), row by row, and
@@ -171,7 +171,7 @@ def numeric_column(name: str, value: object) -> npt.NDArray[np.float64]:
     return as_floats(array)
 
 
-def as_floats(array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def as_floats(array: AnyArray) -> FloatArray:
     """Convert an array of any kind, entry by entry where it must be: what is no number becomes NaN."""
     if array.dtype.kind not in "buif":
         flat = [_number(x) for x in array.ravel().tolist()]
@@ -180,7 +180,7 @@ def as_floats(array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         return array.astype(np.float64, copy=False)
 
 
-def whole_array(name: str, value: object) -> npt.NDArray[np.int64]:
+def whole_array(name: str, value: object) -> IntArray:
     """Read an argument that holds data as whole numbers; entries that are none count as 0, huge ones as 2^63 - 1.
 
     Of an array the type can be refused, of a list nothing: its type would depend on its entries.

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-FloatArray = npt.NDArray[np.float64]
+from discreet.core.arrays import FloatArray
 
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 #: Where the digits of YYYY-MM-DD lie.

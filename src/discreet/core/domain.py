@@ -15,19 +15,17 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.core.arrays import FloatArray
 from discreet.core.columns import Categorical, Column, Date, Numeric, category_text, read_column
 from discreet.core.schema_file import dump_schema, load_schema
 from discreet.core.unit import Unit, read_unit
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 __all__ = ["Box", "Categorical", "Column", "Date", "Domain", "FloatArray", "Numeric", "as_domain", "category_text"]
-
-FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import Domain
 
 
@@ -39,10 +38,10 @@ class Dataset:
     """
 
     name: str
-    X: npt.NDArray[np.float64]
+    X: FloatArray
     domain: Domain
     n_clusters: int
-    labels: npt.NDArray[np.int64] | None
+    labels: IntArray | None
     description: str
 
     def to_arrow(self) -> pa.Table:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core import checks
+from discreet.core.arrays import IntArray
 from discreet.datasets.loaders import _folder, _read
 from discreet.errors import DataSourceError
 
@@ -79,7 +79,7 @@ class Frequencies:
 
     name: str
     values: Any
-    counts: npt.NDArray[np.int64]
+    counts: IntArray
     description: str
 
     def draw(self, n: int, *, random_state: int = 0) -> Any:

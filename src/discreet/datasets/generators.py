@@ -7,13 +7,11 @@ distributions NumPy keeps stable in practice but does not promise to keep for ev
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.core import checks
+from discreet.core.arrays import FloatArray
 from discreet.core.domain import Domain
 from discreet.datasets.dataset import Dataset
-
-FloatArray = npt.NDArray[np.float64]
 
 #: Kinds of patient: share of all, then mean and spread of the age (years) and of the yearly cost (1000 euro).
 _KINDS = {

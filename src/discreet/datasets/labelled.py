@@ -11,15 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.core import checks
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.datasets.dataset import Dataset
 from discreet.datasets.loaders import available, load
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 Bounds = dict[str, tuple[float, float]]
 Maker = Callable[[int], tuple[FloatArray, IntArray]]
 

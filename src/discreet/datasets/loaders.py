@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
 from discreet.core import checks
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.datasets.dataset import Dataset
 from discreet.errors import DataSourceError
@@ -268,14 +268,14 @@ def _read(path: Path, name: str) -> pa.Table:
         ) from None
 
 
-def _numbers(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
+def _numbers(column: pa.ChunkedArray) -> FloatArray:
     """Read numbers; an empty cell is missing. One file has tabs around a number."""
     text = pc.utf8_trim_whitespace(column)
     filled = pc.if_else(pc.equal(text, ""), "nan", text)
     return np.asarray(filled.cast(pa.float64()))
 
 
-def _codes(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+def _codes(column: pa.ChunkedArray) -> IntArray:
     """Number the classes from 0: by value where they are numbers, else by the alphabet."""
     try:
         classes = np.asarray(column.cast(pa.int64()))

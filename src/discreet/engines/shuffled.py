@@ -19,9 +19,9 @@ from types import TracebackType
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from discreet.core.arrays import IntArray
 from discreet.errors import DataSourceError
 
 #: Rows that are held until they go to files, and rows of the tables that come back.
@@ -38,10 +38,10 @@ class Order(Protocol):
 
     bits: int
 
-    def numbers(self, n: int) -> npt.NDArray[np.int64]:
+    def numbers(self, n: int) -> IntArray:
         """Return the numbers of the next rows."""
 
-    def sort(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def sort(self, numbers: IntArray) -> IntArray:
         """Return the places of rows with these numbers, in rising order."""
 
 

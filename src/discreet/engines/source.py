@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from discreet.core import checks
-from discreet.core.domain import Domain, FloatArray
+from discreet.core.arrays import FloatArray
+from discreet.core.domain import Domain
 from discreet.engines.passes.cells import CellMap, GridMap
 from discreet.engines.passes.checkpoint import Checkpoint
 from discreet.engines.passes.counts import CellCounts

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import stdtrit
 from sklearn.metrics import (
     adjusted_mutual_info_score,
@@ -23,11 +22,10 @@ from sklearn.metrics import (
 
 from discreet import noise
 from discreet.core import checks
+from discreet.core.arrays import FloatArray
 from discreet.core.domain import Box
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses import Synopsis
-
-FloatArray = npt.NDArray[np.float64]
 
 #: Numbers held at a time.
 _PORTION = 2**22

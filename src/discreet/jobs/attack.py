@@ -6,17 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import evaluation, metric, noise
 from discreet.core import checks
+from discreet.core.arrays import FloatArray
 from discreet.core.domain import Categorical, Domain
 from discreet.core.people import released_columns
 from discreet.errors import InvalidArgument
 from discreet.metric.rows import read_rows
 from discreet.synopses import Synopsis
-
-FloatArray = npt.NDArray[np.float64]
 
 METHODS = ("membership", "reconstruction", "attribute")
 KINDS = ("points", "synopsis", "centers")

@@ -12,9 +12,8 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from discreet.core import checks
+from discreet.core.arrays import FloatArray
 from discreet.errors import InvalidArgument
-
-FloatArray = npt.NDArray[np.float64]
 
 CHOICES = ("simplex", "base-cut", "norm-cut")
 _CUT_LEVEL = 0.05

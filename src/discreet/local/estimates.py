@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +12,13 @@ import pyarrow as pa
 from scipy.special import ndtri
 
 from discreet.core import checks
+from discreet.core.arrays import BoolArray, FloatArray
 from discreet.core.guarantee import Guarantee
 from discreet.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
 #: ``interval(level)`` gives the lower and upper ends for counts.
 Interval = Callable[[float], tuple[FloatArray, FloatArray]]
 
@@ -132,7 +132,7 @@ class Estimate:
         chance = float(checks.probability("level", level))
         return float(ndtri(1 - chance / max(len(self), self.tried or 0, 1)))
 
-    def may_be_noise(self, level: float = 0.05) -> npt.NDArray[np.bool_]:
+    def may_be_noise(self, level: float = 0.05) -> BoolArray:
         """Tell which candidates nobody may hold: their estimates are no larger than what noise alone may give.
 
         Examples

@@ -18,12 +18,13 @@ import numpy as np
 
 from discreet import noise
 from discreet.core import checks
+from discreet.core.arrays import IntArray
 from discreet.core.checks import Budget
 from discreet.core.guarantee import Guarantee, Ledger
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.local.estimates import Estimate
 from discreet.local.wire import binary
-from discreet.local.wire.bits import IntArray, Layout, Rows
+from discreet.local.wire.bits import Layout, Rows
 from discreet.local.wire.counts import Counts
 from discreet.local.wire.reports import Reports
 from discreet.noise import Generator

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from discreet.core.arrays import IntArray
 from discreet.core.jit import jit
 
 #: Entries that are worked on together: 32 KiB, so that the first rounds stay in the nearest cache.
 _BLOCK = 4096
 
 
-def walsh_hadamard(table: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def walsh_hadamard(table: IntArray) -> IntArray:
     """Transform every row in place and return the table. The length of a row must be a power of two.
 
     Examples

@@ -19,8 +19,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from discreet import noise
 from discreet.core import checks
+from discreet.core.arrays import FloatArray
 from discreet.core.checks import Exact
-from discreet.core.domain import Box, Categorical, Date, Domain, FloatArray, Numeric
+from discreet.core.domain import Box, Categorical, Date, Domain, Numeric
 from discreet.core.guarantee import Guarantee, Ledger
 from discreet.core.people import check_unit, released_columns, row_promise
 from discreet.engines.shuffled import Shuffler

@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import engines
-from discreet.core.domain import Domain, FloatArray, as_domain, category_text
+from discreet.core.arrays import FloatArray
+from discreet.core.domain import Domain, as_domain, category_text
 from discreet.core.people import released_columns
 from discreet.errors import InvalidArgument
 

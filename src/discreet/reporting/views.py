@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core.arrays import FloatArray
 from discreet.core.dates import date_text
-from discreet.core.domain import Categorical, Column, Date, FloatArray
+from discreet.core.domain import Categorical, Column, Date
 from discreet.synopses import Synopsis
 
 NOT_DIVIDED = "not known: this column was not divided"

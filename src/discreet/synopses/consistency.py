@@ -17,12 +17,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.noise.integer.laws import DiscreteLaplace
 from discreet.synopses.artifact.tables import TreeTable
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def rate_of(variance: float) -> float:
@@ -69,11 +67,11 @@ def least_squares(tree: TreeTable, weights: FloatArray, variances: FloatArray) -
     return x, V
 
 
-def _usable_variance(tree: TreeTable, nodes: npt.NDArray[np.int64]) -> FloatArray:
+def _usable_variance(tree: TreeTable, nodes: IntArray) -> FloatArray:
     return np.where(np.isfinite(tree.estimate[nodes]), tree.variance[nodes], np.inf)
 
 
-def _corrected(tree: TreeTable, nodes: npt.NDArray[np.int64], expected: FloatArray) -> FloatArray:
+def _corrected(tree: TreeTable, nodes: IntArray, expected: FloatArray) -> FloatArray:
     """Return the estimates of nodes without the bias of having been found above their threshold."""
     y = tree.estimate[nodes].copy()
     tested = np.isfinite(y) & np.isfinite(tree.threshold[nodes]) & np.isfinite(tree.variance[nodes])

@@ -12,14 +12,11 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import noise
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.checks import Exact
-from discreet.core.domain import FloatArray
 from discreet.noise.integer.max_norm import max_norm_variance, smallest_scale
-
-IntArray = npt.NDArray[np.int64]
 
 #: S: the fixed-point steps of half a box, as `Source.sums` counts them.
 FIXED_POINT = 1024
@@ -40,7 +37,7 @@ class Published(NamedTuple):
         Representatives relative to the centres of the boxes, in half widths, from -1 to 1. None: the centres.
     """
 
-    weights: npt.NDArray[np.int64] | FloatArray
+    weights: IntArray | FloatArray
     variances: FloatArray
     offsets: FloatArray | None
 

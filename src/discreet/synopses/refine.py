@@ -15,16 +15,14 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.core import checks
+from discreet.core.arrays import FloatArray
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses.artifact.synopsis import Synopsis
 from discreet.synopses.consistency import least_squares, rate_of
 
 __all__ = ["consistent", "project", "threshold"]
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def consistent(synopsis: Synopsis) -> Synopsis:

@@ -9,14 +9,10 @@ Also as published: no guard against fewer cells than clusters. Not as published:
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
+from discreet.core.arrays import FloatArray
 from discreet.core.domain import Domain
 from discreet.synopses import GridSynopsis, Synopsis
 from discreet.synopses.grid.rules import eugkm, rugnik
-
-FloatArray = npt.NDArray[np.float64]
 
 RULES = ("rugnik", "eugkm")
 

@@ -9,15 +9,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import noise
+from discreet.core.arrays import BoolArray, FloatArray
 from discreet.core.domain import Domain
 from discreet.evaluation.attacks import draws
 from discreet.metric import Piecewise
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 def published_noise(rows: int, columns: int, rate: float, stream: noise.Generator) -> FloatArray:

@@ -13,19 +13,16 @@ import warnings
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from scipy.linalg import hadamard
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
 
 from discreet import noise
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.local import Counts, FragmentPuzzle, HadamardSketch, Rappor
 from discreet.local.repeated.rappor_law import RapporLaw
 from discreet.local.strings.candidates import sketch_estimates
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 #: Sizes whose files were called normal and held exponential values, by the published files and their fingerprints.
 WRONG_DATA = (2_500, 60_000, 350_000, 1_000_000, 2_400_000)

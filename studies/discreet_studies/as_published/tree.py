@@ -15,14 +15,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import noise
+from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import InvalidArgument
 from discreet.noise.choice.many import ManyRuns, joint_cuts
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 #: Rows times budget for each part of a grid, and the most cells of one split.
 THETA, MOST_CELLS = 10, 10**6
@@ -106,7 +103,7 @@ class _Blocks:
     def counts(self) -> IntArray:
         return np.bincount(self.block, minlength=len(self)).astype(np.int64)
 
-    def only(self, kept: npt.NDArray[np.bool_]) -> _Blocks:
+    def only(self, kept: BoolArray) -> _Blocks:
         number = np.cumsum(kept) - 1
         inside = kept[self.block]
         return _Blocks(self.low[kept], self.high[kept], self.rows[inside], number[self.block[inside]])
@@ -202,7 +199,7 @@ def parts_of_grid(wanted: FloatArray, d: int, rounding: str) -> IntArray:
 
 
 def _published(
-    blocks: _Blocks, counts: IntArray, chosen: npt.NDArray[np.bool_], epsilon: float, stream: noise.Generator
+    blocks: _Blocks, counts: IntArray, chosen: BoolArray, epsilon: float, stream: noise.Generator
 ) -> tuple[FloatArray, FloatArray]:
     weights = counts[chosen] + laplace(int(chosen.sum()), 1 / epsilon, stream)
     kept = np.flatnonzero(chosen)[weights > 0]

@@ -14,17 +14,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from discreet.anonymity import DensityTree, Generalization, Mondrian
 from discreet.anonymity.release.table import read_table
 from discreet.anonymity.reproduction import ReferenceTree
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import Categorical, Domain
 from discreet_studies.density_trees import discretisers
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 #: Tables drawn from one release.
 _DRAWS = 3

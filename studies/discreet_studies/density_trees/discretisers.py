@@ -7,10 +7,8 @@ records are alone in theirs.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from discreet.core.arrays import FloatArray, IntArray
 
 
 def equal_width(column: FloatArray, bins: int) -> FloatArray:

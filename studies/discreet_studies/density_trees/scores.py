@@ -6,11 +6,9 @@ The published "ROC" was taken from hard labels, where it is nothing but the macr
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import rankdata
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from discreet.core.arrays import FloatArray, IntArray
 
 
 def scores(truth: IntArray, chances: FloatArray) -> dict[str, float]:

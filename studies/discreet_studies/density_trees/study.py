@@ -15,12 +15,12 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from sklearn.ensemble import RandomForestClassifier
 
 from discreet import datasets, noise
 from discreet.anonymity import Hierarchy
+from discreet.core.arrays import IntArray
 from discreet.core.domain import Domain
 from discreet.datasets.loaders import _folder
 from discreet.errors import DataSourceError
@@ -31,8 +31,6 @@ from discreet_studies.density_trees.pictures import pictures
 from discreet_studies.density_trees.published import CELLS, PRINTED, REAL
 from discreet_studies.density_trees.scores import scores
 from discreet_studies.harness.study import Numbers, Setting, Study
-
-IntArray = npt.NDArray[np.int64]
 
 #: The k of curves and maps.
 GRID = (5, 10, 15, 20, 30, 40, 50, 75, 100)

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from discreet import noise
+from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet_studies.frontier.forms import Known, Release
-from discreet_studies.frontier.people import BoolArray, FloatArray, IntArray, People, World
+from discreet_studies.frontier.people import People, World
 from discreet_studies.frontier.releases import release
 
 #: What the two attackers know beside the release.

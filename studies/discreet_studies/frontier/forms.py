@@ -16,8 +16,9 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from discreet import noise
+from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet.local import consistent
-from discreet_studies.frontier.people import BoolArray, FloatArray, IntArray, People
+from discreet_studies.frontier.people import People
 
 #: An own noisy row lies farther away than this many times the noise's unit with a chance of 7 in 1,000: not looked at.
 _REACH = 7.0

@@ -11,16 +11,12 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 from scipy.spatial import cKDTree
 
 from discreet import datasets, noise
+from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.datasets.loaders import _folder
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 #: Rows of a table without its targets, of the public records and of the test records.
 ROWS = 5000

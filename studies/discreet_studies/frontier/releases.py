@@ -11,12 +11,13 @@ import pyarrow as pa
 
 from discreet.anonymity import DensityTree, Mondrian
 from discreet.anonymity.release.table import read_table
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.local import LocalHashing
 from discreet.metric import NDLaplace
 from discreet.synopses import GridSynopsis, Synopsis, TreeSynopsis
 from discreet.synopses.grid.rules import eugkm
 from discreet_studies.frontier.forms import Cells, Points, Raw, Release
-from discreet_studies.frontier.people import FloatArray, IntArray, People, domain
+from discreet_studies.frontier.people import People, domain
 
 #: The distance at which the level of metric privacy is stated: a tenth of both ranges.
 RADIUS = 0.1

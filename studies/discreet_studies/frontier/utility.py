@@ -7,9 +7,10 @@ from sklearn.cluster import KMeans
 from sklearn.tree import DecisionTreeClassifier
 
 from discreet import noise
+from discreet.core.arrays import FloatArray
 from discreet.evaluation import nicv
 from discreet_studies.frontier.forms import Raw, Release
-from discreet_studies.frontier.people import FloatArray, People, World
+from discreet_studies.frontier.people import People, World
 
 #: Random boxes that are counted; every second one counts the sensitive value 1 only.
 BOXES = 200

@@ -12,11 +12,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri
 from scipy.stats import binom
 
 from discreet import datasets, noise
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.local import (
     BitFlip,
     CountMeanSketch,
@@ -29,9 +29,6 @@ from discreet.local import (
     SubsetSelection,
 )
 from discreet_studies.as_published import sketches as fault
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 #: Up to so many users RAPPOR makes real reports; beyond, its counters are drawn from their exact law.
 REAL_REPORTS = 60_000

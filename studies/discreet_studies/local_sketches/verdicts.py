@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import stdtrit
 
+from discreet.core.arrays import FloatArray
 from discreet_studies.harness.report import number
 from discreet_studies.harness.study import CORRECTED, NOT, REPRODUCED, Estimate, Finding
 
@@ -169,7 +169,7 @@ def single_runs(values: Sequence[float], spread: float = 0.0, *, ratio: bool = T
     return (math.exp(ends[0]), math.exp(ends[1])) if ratio else ends
 
 
-def _scale(values: Sequence[float], ratio: bool) -> npt.NDArray[np.float64]:
+def _scale(values: Sequence[float], ratio: bool) -> FloatArray:
     found = np.log([v for v in values if v > _NOTHING]) if ratio else values
     return np.asarray(found, np.float64)
 

@@ -6,16 +6,14 @@ import math
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.datasets import load_wine, make_blobs
 
 from discreet import noise
+from discreet.core.arrays import FloatArray
 from discreet.datasets.loaders import _folder, _numbers, _read
 from discreet.errors import DataSourceError
 from discreet.evaluation.attacks import draws
 from discreet_studies.as_published.laplace import lost_points
-
-FloatArray = npt.NDArray[np.float64]
 
 #: Columns in the order in which the published runs took them, one more at a time.
 _COLUMNS = {

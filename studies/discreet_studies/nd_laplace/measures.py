@@ -8,13 +8,13 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.cluster import OPTICS, KMeans
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score, silhouette_score
 
 from discreet import noise
 from discreet.clustering import cluster_after_noise
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.evaluation import (
     advantage_bound,
@@ -29,9 +29,6 @@ from discreet.metric import NDLaplace, equal_privacy, resampled_rate
 from discreet_studies.as_published.laplace import published_noise, to_nearest_record, whole_budget_on_every_column
 from discreet_studies.harness.study import Numbers, Setting
 from discreet_studies.nd_laplace import data
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 #: Clusters of k-means, clusters of the hierarchical method and least neighbours of OPTICS: by set, and by columns with
 #: 4 for "four and more", as published.

@@ -15,11 +15,11 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import noise
 from discreet.clustering import DPLloyd, PrivateKMeans, cluster_synopsis, weighted_kmeans
 from discreet.clustering.central.packing import pack
+from discreet.core.arrays import FloatArray
 from discreet.synopses import GridSynopsis, Synopsis
 from discreet_studies.as_published.grids import RULES, parts, release
 from discreet_studies.harness.study import Numbers, Setting, Study
@@ -28,8 +28,6 @@ from discreet_studies.optimal_grid.notes import notes
 from discreet_studies.optimal_grid.pictures import pictures
 from discreet_studies.optimal_grid.published import CELLS, EPSILONS, ROWS
 from discreet_studies.optimal_grid.tables import box, stream_of, table
-
-FloatArray = npt.NDArray[np.float64]
 
 #: Other packages that are measured where they can be imported, by the module that is looked for.
 PEERS = {"diffprivlib": "diffprivlib.models", "google-clustering": "clustering.clustering_algorithm"}

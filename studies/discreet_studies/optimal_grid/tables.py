@@ -11,14 +11,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri
 
 from discreet import noise
+from discreet.core.arrays import FloatArray
 from discreet.core.domain import Domain
 from discreet_studies.optimal_grid.published import WITHOUT_PRIVACY
-
-FloatArray = npt.NDArray[np.float64]
 
 #: Half the side of the box.
 RADIUS = 1.0

@@ -15,10 +15,10 @@ import time
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import datasets
 from discreet.clustering import cluster_synopsis, weighted_kmeans
+from discreet.core.arrays import FloatArray
 from discreet.core.domain import Domain
 from discreet.evaluation import nicv
 from discreet.synopses import TreeSynopsis
@@ -45,7 +45,7 @@ def large_run(partitioner: str, seed: int, rows: int = ROWS) -> Numbers:
     return {**found, "nicv@baseline": nicv(X, start), "published_blocks": float(published_blocks(X))}
 
 
-def published_blocks(X: npt.NDArray[np.float64]) -> int:
+def published_blocks(X: FloatArray) -> int:
     """Return the blocks that the published uniform partitioner makes in its first two levels, noise aside.
 
     Examples

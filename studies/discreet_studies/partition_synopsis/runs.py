@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.cluster import KMeans, kmeans_plusplus
 
 from discreet import datasets
 from discreet.clustering import PrivateKMeans, weighted_kmeans
+from discreet.core.arrays import FloatArray
 from discreet.core.domain import Domain
 from discreet.evaluation import centroid_index, nicv
 from discreet.synopses import GridSynopsis, TreeSynopsis
@@ -19,8 +19,6 @@ from discreet.synopses.grid.rules import eugkm
 from discreet_studies.as_published.tree import AS_WRITTEN, MOST_CELLS, Faults, PublishedTree
 from discreet_studies.harness.study import Numbers
 from discreet_studies.partition_synopsis.published import LEAST_TWO
-
-FloatArray = npt.NDArray[np.float64]
 
 #: Tables that stand in for those whose files are missing.
 LIKE = ("s1-like", "s2-like", "s3-like", "s4-like", "shuttle-like")

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.cells import Cells
@@ -20,11 +19,9 @@ from discreet.anonymity.release.table import Coded
 from discreet.anonymity.risk.distances import Limits, is_ok, rows_by_class
 from discreet.anonymity.risk.persons import persons_by_node
 from discreet.anonymity.risk.rules import Rules, stacked
+from discreet.core.arrays import BoolArray, IntArray
 from discreet.core.jit import jit
 from discreet.errors import InvalidArgument
-
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,9 @@ import numpy.typing as npt
 
 from discreet.anonymity.growth.date_grid import date_edges
 from discreet.core import checks
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.dates import date_text
-from discreet.core.domain import Categorical, Column, Date, FloatArray, Numeric
+from discreet.core.domain import Categorical, Column, Date, Numeric
 from discreet.core.jit import jit
 from discreet.errors import InvalidArgument
 
@@ -33,8 +34,6 @@ FEWEST_WHOLE_STEPS = 20
 MOST_LEVELS = 2**15
 #: Stands for the bin of a missing value that has none.
 NO_BIN = 2**16 - 1
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.anonymity.growth import criteria
 from discreet.anonymity.growth._cell_kernels import MOST_COUNTERS, grow_by_cell, pack
@@ -18,9 +16,9 @@ from discreet.anonymity.growth.search_kernels import Labels, Settings, Space
 from discreet.anonymity.growth.tree import Tree, grid_shares
 from discreet.anonymity.release.table import Bins, Coded
 from discreet.anonymity.risk.distances import Limits
+from discreet.core.arrays import AnyArray, IntArray
 from discreet.engines.threads import WORKERS, in_order
 
-IntArray = npt.NDArray[np.int64]
 #: Grows on rows ``a .. b - 1``: see `grow`.
 Run = Callable[[int, int, IntArray, IntArray, int, int], tuple[IntArray, IntArray]]
 
@@ -113,7 +111,7 @@ def grow_tree(
     return Grown(tree, counts, leaf)
 
 
-def _in_words(bins: Bins, highest: int) -> npt.NDArray[Any]:
+def _in_words(bins: Bins, highest: int) -> AnyArray:
     """Copy the bins to rows of whole words, in bytes if they fit."""
     size = 1 if highest < 256 else 2
     rows = np.zeros((bins.shape[1], -(-len(bins) * size // 8) * 8 // size), np.uint8 if size == 1 else np.uint16)

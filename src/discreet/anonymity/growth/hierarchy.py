@@ -17,14 +17,11 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.columns import Category
 from discreet.core.domain import category_text
 from discreet.errors import DataSourceError, InvalidArgument, InvalidType, SchemaError
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 _EXAMPLE = 'Hierarchy({"office": ["clerk", "manager"], "craft": ["smith", "cook"]})'
 

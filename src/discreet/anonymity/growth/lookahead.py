@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.anonymity.growth.criteria import factor_gains, label_gains
 from discreet.anonymity.growth.growth_kernels import grow, part
@@ -30,10 +29,8 @@ from discreet.anonymity.growth.search_kernels import (
     make_scratch,
 )
 from discreet.anonymity.risk.distances import Limits, is_ok
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.jit import jit
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 #: Levels whose cuts are chosen so, and levels that are grown below a cut to judge it.
 LEVELS, _HORIZON = 3, 3
@@ -63,9 +60,7 @@ def affordable(n: int, d: int) -> bool:
     return n * d * _CUTS <= _MOST_WORK
 
 
-def grow_ahead(
-    rows: Any, ids: Any, first: IntArray, last: IntArray, depth: int, levels: int, by: Growth
-) -> npt.NDArray[np.int64]:
+def grow_ahead(rows: Any, ids: Any, first: IntArray, last: IntArray, depth: int, levels: int, by: Growth) -> IntArray:
     """Grow like `grow`, but choose the cuts of the uppermost ``levels`` by looking ahead. Returns the nodes."""
     n = len(rows)
     found = None

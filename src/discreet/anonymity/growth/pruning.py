@@ -14,18 +14,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import noise
 from discreet.anonymity.growth.grow import Grown, grow_tree
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.table import Bins, Coded
 from discreet.anonymity.risk.distances import Limits
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.jit import jit
 from discreet.engines.threads import in_order
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 FOLDS = 10
 

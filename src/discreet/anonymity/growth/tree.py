@@ -12,16 +12,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.anonymity.growth import criteria as _criteria
 from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.release.table import Bins
+from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.core.jit import jit
 from discreet.errors import DiscreetError, FormatError
-
-IntArray = npt.NDArray[np.int64]
 
 _FORMAT, _FORMAT_VERSION = "discreet.partition", 1
 
@@ -120,17 +118,17 @@ class Tree:
         found: IntArray = before[self.ends] - before[:-1]
         return found
 
-    def volumes(self) -> npt.NDArray[np.float64]:
+    def volumes(self) -> FloatArray:
         """Return the volume of every node's cell; every column is as wide as 1 (and one step for missing values)."""
         first, last = self.cells
         sides = []
         for j, grid in enumerate(self.grids):
             points = grid_shares(grid)
             sides.append(points[last[:, j] + 1] - points[first[:, j]])
-        product: npt.NDArray[np.float64] = np.prod(sides, axis=0)
+        product: FloatArray = np.prod(sides, axis=0)
         return product
 
-    def collapsed(self, at: npt.NDArray[np.bool_]) -> Tree:
+    def collapsed(self, at: BoolArray) -> Tree:
         """Return the tree with the nodes marked made leaves."""
         keep, column, cut, right, criterion = _collapse(
             self.column, self.cut, self.right, self.criterion, self.ends, at
@@ -184,7 +182,7 @@ class Tree:
             raise FormatError("the partition is damaged: its nodes are no tree of cuts on its grids")
 
 
-def grid_shares(grid: Grid) -> npt.NDArray[np.float64]:
+def grid_shares(grid: Grid) -> FloatArray:
     """Return the ends of the bins in shares of the declared width; a category's width is one over their number."""
     if grid.numeric:
         low, high = grid.column.low, grid.column.high

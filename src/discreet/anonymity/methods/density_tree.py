@@ -10,20 +10,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.anonymity.growth.grow import Grown, grow_tree
 from discreet.anonymity.growth.pruning import prune
-from discreet.anonymity.methods.partitioner import IntArray, Partitioner
+from discreet.anonymity.methods.partitioner import Partitioner
 from discreet.anonymity.methods.supervised import choose_growth
 from discreet.anonymity.release.streamed import ToFile
 from discreet.anonymity.release.table import Table, read_table
 from discreet.anonymity.risk.rules import Rules, stacked
 from discreet.core import checks
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.errors import InvalidArgument
-
-FloatArray = npt.NDArray[np.float64]
 
 CRITERIA = ("spread", "factor", "width", "cell", "tight", "mondrian", "mixture")
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.anonymity.growth.frontier import refuse_root
 from discreet.anonymity.growth.grid import Grid
-from discreet.anonymity.methods.partitioner import IntArray, Partitioner
+from discreet.anonymity.methods.partitioner import Partitioner
 from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.house import refuse_previous
 from discreet.anonymity.release.release import Release, publish
@@ -26,6 +26,7 @@ from discreet.anonymity.risk.distances import measure_classes
 from discreet.anonymity.risk.persons import persons_by_class
 from discreet.anonymity.risk.rules import Rules, stacked
 from discreet.core import checks
+from discreet.core.arrays import IntArray
 from discreet.errors import InvalidArgument, InvalidType
 
 #: For one column, the group of every bin at every level: level 0 is the bins themselves, the last one group.

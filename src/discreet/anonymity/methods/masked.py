@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from discreet import engines, noise
@@ -17,13 +16,11 @@ from discreet.anonymity.release.hashed import hashed_columns
 from discreet.anonymity.release.release import ORDERS, Release, _kept_by, _order_of, _others, in_order, unknown_columns
 from discreet.anonymity.release.table import Table
 from discreet.core import checks
+from discreet.core.arrays import FloatArray
 from discreet.core.dates import date_array
 from discreet.core.domain import Date
 from discreet.core.guarantee import Guarantee
 from discreet.errors import InvalidArgument
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

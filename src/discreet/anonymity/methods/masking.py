@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -27,10 +26,9 @@ from discreet.anonymity.methods.masked import (
 from discreet.anonymity.release.table import Plan, Table, read_table
 from discreet.anonymity.risk.disclosure import linkage, near_values
 from discreet.core import checks
+from discreet.core.arrays import FloatArray
 from discreet.core.domain import Categorical, as_domain
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
-
-FloatArray = npt.NDArray[np.float64]
 
 #: Noise is drawn on a public lattice of so many steps across the declared interval.
 FINE_STEPS = 2**30

@@ -13,9 +13,7 @@ from discreet import noise
 from discreet.anonymity.growth.frontier import refuse_root
 from discreet.anonymity.methods._mdav_kernels import mdav
 from discreet.anonymity.methods.masked import (
-    FloatArray,
     Handing,
-    IntArray,
     MaskedRelease,
     masked_release,
     number_array,
@@ -27,6 +25,7 @@ from discreet.anonymity.methods.partitioner import Partitioner
 from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.table import Table, read_table
 from discreet.anonymity.risk.classes import join, number_column
+from discreet.core.arrays import FloatArray, IntArray
 
 _NOTES = (
     "no more is promised: neither that nobody can tell who is in the table, nor differential privacy",

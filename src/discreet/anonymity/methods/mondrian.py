@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.anonymity.growth._relaxed_kernels import grow_relaxed
 from discreet.anonymity.growth.grow import Grown, grow_tree, make_space
-from discreet.anonymity.methods.partitioner import IntArray, Partitioner
+from discreet.anonymity.methods.partitioner import Partitioner
 from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.house import refuse_previous
 from discreet.anonymity.release.release import Release, publish
@@ -17,6 +17,7 @@ from discreet.anonymity.release.streamed import Putting, ToFile
 from discreet.anonymity.release.table import Table
 from discreet.anonymity.risk.rules import Rules, stacked
 from discreet.core import checks
+from discreet.core.arrays import IntArray
 from discreet.errors import InvalidArgument
 
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,10 +24,9 @@ from discreet.anonymity.release.table import Plan, Table, read_table
 from discreet.anonymity.release.together import enforce_together, read_past
 from discreet.anonymity.risk.rules import Rules
 from discreet.core import checks
+from discreet.core.arrays import IntArray
 from discreet.core.domain import Categorical, as_domain
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
-
-IntArray = npt.NDArray[np.int64]
 
 #: What is assumed of a release that was checked against earlier ones.
 TOGETHER = (

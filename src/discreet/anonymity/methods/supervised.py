@@ -13,14 +13,12 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.anonymity.growth.grow import grow_tree, label_codes
 from discreet.anonymity.growth.lookahead import LEVELS, affordable
 from discreet.anonymity.release.table import Table
+from discreet.core.arrays import IntArray
 from discreet.engines.threads import in_order
-
-IntArray = npt.NDArray[np.int64]
 
 
 class Choice(NamedTuple):

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.anonymity.growth.grid import Grid
-
-IntArray = npt.NDArray[np.int64]
+from discreet.core.arrays import IntArray
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,12 @@ import hashlib
 import hmac
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from discreet.core.arrays import IntArray
 from discreet.core.domain import Domain
 from discreet.engines.tables.same import same_key
 from discreet.errors import InvalidArgument
-
-IntArray = npt.NDArray[np.int64]
 
 
 def check_key(key: Any) -> None:

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -29,11 +28,10 @@ import pyarrow.parquet as pq
 from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.table import Plan, Table
 from discreet.anonymity.risk.rules import Rules
+from discreet.core.arrays import IntArray
 from discreet.core.output import check_place, write_whole
 from discreet.engines.tables.same import same_key
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType, SchemaError
-
-IntArray = npt.NDArray[np.int64]
 
 _FORMAT, _FORMAT_VERSION = "discreet.house", 1
 _META = b"discreet.house"

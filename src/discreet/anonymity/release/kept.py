@@ -11,15 +11,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.anonymity.release.table import Plan
 from discreet.anonymity.risk.classes import join
 from discreet.anonymity.risk.counted import Tally, Values, total
 from discreet.anonymity.risk.persons import persons_by_class
+from discreet.core.arrays import IntArray
 from discreet.engines.tables.same import same_key
-
-IntArray = npt.NDArray[np.int64]
 
 
 def kept_columns(plan: Plan) -> list[str]:

@@ -14,15 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core import dates
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from discreet.core.arrays import BoolArray, FloatArray, IntArray
 
 _INTERVAL = re.compile(r"\[([^,\s]+), ([^,\s]+)([\])])")
 _OR_MISSING = " or missing"

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
@@ -22,6 +21,7 @@ from discreet.anonymity.release.house import House, Origin
 from discreet.anonymity.release.kept import KeptCounter
 from discreet.anonymity.release.table import Coded, Plan, Table
 from discreet.core import checks
+from discreet.core.arrays import IntArray
 from discreet.core.dates import date_array
 from discreet.core.domain import Date
 from discreet.core.guarantee import Guarantee
@@ -30,7 +30,6 @@ from discreet.errors import InvalidArgument
 
 OUTPUTS = ("interval", "center", "sample")
 ORDERS = ("shuffled", "input")
-IntArray = npt.NDArray[np.int64]
 
 _IN_ORDER = (
     "the table stays with whoever holds the data: its rows are in the order of the input, and whoever knows or guesses "

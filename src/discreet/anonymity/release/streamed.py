@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from sklearn.utils.validation import check_is_fitted
 
@@ -33,13 +32,12 @@ from discreet.anonymity.release.table import Coded, Plan
 from discreet.anonymity.risk.counted import Tally, Values
 from discreet.anonymity.risk.rules import Rules
 from discreet.core import checks
+from discreet.core.arrays import BoolArray, IntArray
 from discreet.engines.shuffled import Shuffler
 from discreet.engines.tables.columns import column_batches
 from discreet.engines.tables.same import same_key
 from discreet.engines.writer import PARQUET, RowWriter, WrittenTable, check_target
 from discreet.errors import DataSourceError, InvalidArgument
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -220,7 +218,7 @@ def _figures(rules: Rules, counts: Counts, cell: IntArray, total: int) -> tuple[
 
 def _batches(
     source: engines.Source, plan: Plan, names: Sequence[str]
-) -> Iterator[tuple[Any, npt.NDArray[np.bool_], dict[str, pa.Array]]]:
+) -> Iterator[tuple[Any, BoolArray, dict[str, pa.Array]]]:
     """Yield bins and columns of the rows that have every quasi-identifier they must, and which those are."""
     wanted = plan.domain.select(list(plan.quasi))
     for coordinates, raw in column_batches(source, names, wanted):

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from discreet import engines
 from discreet.anonymity.growth.grid import NO_BIN, Grid, make_grid
 from discreet.anonymity.risk.persons import person_codes
+from discreet.core.arrays import IntArray
 from discreet.core.dates import day_number
 from discreet.core.domain import Categorical, Date, Domain, Numeric, category_text
 from discreet.engines.tables.columns import read_columns
@@ -163,7 +164,7 @@ class Table:
 
     plan: Plan
     bins: Bins
-    kept: npt.NDArray[np.int64]
+    kept: IntArray
     sensitive: tuple[Coded, ...]
     target: Coded | None
     others: pa.Table
@@ -176,13 +177,13 @@ class Table:
         return int(self.bins.shape[1])
 
     @cached_property
-    def persons(self) -> npt.NDArray[np.int64] | None:
+    def persons(self) -> IntArray | None:
         """Whose row each is, as numbers; None if no column says so."""
         name = self.plan.person
         return None if name is None else person_codes(self.identifiers[name], self.plan.domain.column(name))
 
     @cached_property
-    def n_bins(self) -> npt.NDArray[np.int64]:
+    def n_bins(self) -> IntArray:
         """Number of bins of every column."""
         return np.array([g.n_bins for g in self.plan.grids])
 

@@ -31,7 +31,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -41,10 +40,8 @@ from discreet.anonymity.release.house import House, as_text, identities
 from discreet.anonymity.release.table import Coded, Table, code_column
 from discreet.anonymity.risk.classes import join
 from discreet.anonymity.risk.rules import Rules
+from discreet.core.arrays import BoolArray, IntArray
 from discreet.errors import InvalidArgument
-
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 #: States of a record in a release; cells and nodes are counted from `_SHOWN` on.
 _ABSENT, _SUPPRESSED, _SHOWN = 0, 1, 2

@@ -7,18 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.anonymity.release.table import Coded
+from discreet.core.arrays import BoolArray, FloatArray, IntArray
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 _LARGEST = 2**62
 
 
-def number_column(column: Any) -> tuple[IntArray, int, npt.NDArray[np.bool_]]:
+def number_column(column: Any) -> tuple[IntArray, int, BoolArray]:
     """Number the values of a column, missing ones last; return the numbers, how many there are, and what is missing."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()

@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.anonymity.release.table import Coded, code_column
-from discreet.anonymity.risk.classes import IntArray, join
+from discreet.anonymity.risk.classes import join
+from discreet.core.arrays import IntArray
 from discreet.core.domain import Domain
 from discreet.engines.tables.columns import as_text
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import engines
 from discreet.anonymity.release.table import Coded
-from discreet.anonymity.risk.classes import FloatArray, IntArray, Joint, join
+from discreet.anonymity.risk.classes import Joint, join
 from discreet.anonymity.risk.counted import MISSING, UNKNOWN, Tally, Values, looked_up, total
 from discreet.anonymity.risk.persons import persons_by_class
+from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet.engines.tables.columns import counted_columns
 from discreet.engines.tables.part import BATCH_SIZE, Stored
 from discreet.engines.tables.same import same_key
@@ -69,14 +69,14 @@ class Entries:
         return int(self.counts.sum())
 
     @property
-    def gaps(self) -> npt.NDArray[np.bool_]:
+    def gaps(self) -> BoolArray:
         """Say which entries miss a quasi-identifier."""
         found = np.zeros(len(self.counts), bool)
         for name in self.quasi:
             found |= self.codes[name] == MISSING
         return found
 
-    def only(self, kept: npt.NDArray[np.bool_]) -> Entries:
+    def only(self, kept: BoolArray) -> Entries:
         """Leave out entries."""
         return Entries(self.values, {n: c[kept] for n, c in self.codes.items()}, self.counts[kept], self.quasi)
 
@@ -156,7 +156,7 @@ class Entries:
         rows = total(own.ravel(), self.counts)
         return math.fsum((levels * rows).tolist()) / self.n
 
-    def share(self, chosen: npt.NDArray[np.bool_]) -> float:
+    def share(self, chosen: BoolArray) -> float:
         """Return the share of the rows in some of the entries."""
         return int(self.counts[chosen].sum()) / self.n
 

@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from scipy.spatial import cKDTree
 
@@ -18,11 +17,9 @@ from discreet import engines, noise
 from discreet.anonymity.release.printed import as_numbers, as_texts, read_sets, read_stretches
 from discreet.anonymity.release.release import Release
 from discreet.core import checks
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.engines.tables.columns import read_columns
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 #: Distances that differ by less, relative to their size, count as equal.
 _EQUAL = 1e-9

@@ -12,12 +12,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.jit import jit
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 #: What rounding may add to a measure; a class at exactly the limit passes.
 SLACK = 1e-12

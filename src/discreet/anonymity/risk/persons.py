@@ -10,13 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.core.arrays import IntArray
 from discreet.core.domain import Column
 from discreet.core.jit import jit
 from discreet.engines.tables.same import key_codes, same_key
-
-IntArray = npt.NDArray[np.int64]
 
 
 def person_codes(column: Any, declared: Column | None = None) -> IntArray:

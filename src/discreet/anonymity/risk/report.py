@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.anonymity.risk.classes import FloatArray, IntArray
 from discreet.anonymity.risk.counts import Entries
 from discreet.core import checks
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.errors import InvalidArgument, InvalidType
 
 MISSING = ("own", "wildcard", "drop")

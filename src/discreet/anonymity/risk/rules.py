@@ -13,18 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.anonymity.growth.hierarchy import Hierarchy
 from discreet.anonymity.release.table import Coded
 from discreet.anonymity.risk.distances import Limits, is_ok, measure_classes, rows_by_class
 from discreet.anonymity.risk.persons import persons_by_class
 from discreet.core import checks
+from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 LKind = Literal["distinct", "entropy", "recursive"]
 TKind = Literal["auto", "equal", "ordered", "hierarchical"]
@@ -224,7 +220,7 @@ class Rules:
     def limits(
         self,
         sensitive: Sequence[Coded],
-        kept: npt.NDArray[np.bool_] | None = None,
+        kept: BoolArray | None = None,
         rows: IntArray | None = None,
     ) -> Limits:
         """Return the rules with the distributions of this table, for the kernels; see `measure` for ``rows``."""

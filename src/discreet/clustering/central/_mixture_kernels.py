@@ -7,12 +7,9 @@ components are far from most leaves: where a component has no share of the inter
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.jit import jit
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 #: A component counts as absent from a leaf where its share is smaller.
 _NEGLIGIBLE = 1e-13

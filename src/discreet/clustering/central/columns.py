@@ -10,16 +10,14 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.clustering.kmeans import mass_by, nearest
+from discreet.core.arrays import FloatArray
 from discreet.core.domain import Categorical, Domain
 from discreet.core.people import NAMING
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses import Synopsis
 from discreet.synopses.artifact.query import axis_share
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def cluster_columns(domain: Domain, columns: Sequence[str] | None = None) -> tuple[str, ...]:

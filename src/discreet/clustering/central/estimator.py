@@ -6,20 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from discreet import engines
 from discreet.clustering.central.of_synopsis import distance_units
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.engines.passes.nearest import NearestMap, nearest_distances, nearest_labels
 from discreet.engines.writer import RowWriter, WrittenTable, check_target
 from discreet.errors import InvalidType, SchemaError
 from discreet.synopses.opening import bind, table
-
-FloatArray = npt.NDArray[np.float64]
 
 
 class Centers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -36,7 +34,7 @@ class Centers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
     _declared: Domain
     scale: str
 
-    def predict(self, X: Any) -> npt.NDArray[np.int64]:
+    def predict(self, X: Any) -> IntArray:
         """Return the nearest centre of each row; -1 for a row with a missing value. Not for publication.
 
         Parameters
@@ -77,7 +75,7 @@ class Centers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
                 out.write(pa.table({column: cells.ids(columns)}))
             return out.finish()
 
-    def fit_predict(self, X: Any, y: Any = None) -> npt.NDArray[np.int64]:
+    def fit_predict(self, X: Any, y: Any = None) -> IntArray:
         """Fit, then `predict` the same rows. The labels are exact, and not covered by the guarantee."""
         return self.fit(X).predict(X)  # type: ignore[no-any-return]
 

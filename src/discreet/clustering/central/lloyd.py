@@ -16,7 +16,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import noise
 from discreet.clustering.central.columns import no_part, select_columns
@@ -24,6 +23,7 @@ from discreet.clustering.central.estimator import Centers
 from discreet.clustering.central.of_synopsis import cluster_synopsis, distance_units
 from discreet.clustering.central.packing import pack
 from discreet.core import checks
+from discreet.core.arrays import FloatArray
 from discreet.core.checks import Exact
 from discreet.core.guarantee import Guarantee, Ledger, Scope
 from discreet.engines.passes.nearest import NearestMap
@@ -33,9 +33,6 @@ from discreet.synopses.grid.settings import Settings as GridSettings
 from discreet.synopses.grid.size import check_size
 from discreet.synopses.opening import Opening, note_columns, open_release
 from discreet.synopses.publishing import FIXED_POINT, publish
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 #: Iterations of the plain schedule, and bounds of the improved one.
 PLAIN_ITERATIONS, FEWEST_ITERATIONS, MOST_ITERATIONS = 5, 2, 7

@@ -24,18 +24,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.special import ndtr
 
 from discreet.clustering.central import _mixture_kernels as kernels
 from discreet.clustering.kmeans import mass_by, nearest, weighted_kmeans
 from discreet.core import checks
+from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet.synopses import Synopsis, refine
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 #: Shares of the rows that the thresholded starts keep at least.
 _START_SHARES: tuple[float, ...] = (0.5, 0.8, 1.0)

@@ -7,19 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.clustering.central import auto
 from discreet.clustering.central.columns import category_shares, cluster_columns, left_out, view
 from discreet.clustering.central.mixture import mixture
 from discreet.clustering.kmeans import weighted_kmeans
 from discreet.core import checks
+from discreet.core.arrays import FloatArray
 from discreet.core.domain import Domain
 from discreet.errors import InvalidType
 from discreet.synopses import Synopsis
 from discreet.synopses import refine as refinement_steps
 
-FloatArray = npt.NDArray[np.float64]
 #: What may be passed as ``refine``: "auto", None (or "none"), a name, a function of a synopsis, or a sequence of
 #: names and functions.
 Refine: TypeAlias = str | Callable[[Synopsis], Synopsis] | Sequence[Any] | None

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import noise
-
-FloatArray = npt.NDArray[np.float64]
+from discreet.core.arrays import FloatArray
 
 #: Failures in a row after which the spheres are made half as large.
 _PATIENCE = 100

@@ -8,11 +8,9 @@ component's own axes whatever v is: one rotation serves all nodes.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.core.arrays import FloatArray
 from discreet.core.jit import inlined, jit
-
-FloatArray = npt.NDArray[np.float64]
 
 #: Shares below this are left out of the sums: they cost time and move nothing.
 _TINY = 1e-5

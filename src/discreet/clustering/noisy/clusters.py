@@ -8,18 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.cluster import DBSCAN, OPTICS, AffinityPropagation, AgglomerativeClustering, KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestNeighbors
 
 from discreet.clustering.noisy.kmeans import NoisyKMeans, read_law
 from discreet.core import checks
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.errors import InvalidArgument
 from discreet.metric import IsotropicLaw
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 ALGORITHMS = ("k-means", "noise-aware", "affinity", "dbscan", "optics", "hierarchical")
 #: Dampings that affinity propagation tries in turn until it stops oscillating.

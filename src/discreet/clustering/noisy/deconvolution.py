@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from discreet.core.arrays import FloatArray
+
 LogDensity = Callable[[FloatArray], FloatArray]
 
 #: Numbers held at a time when densities are computed.

@@ -18,7 +18,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -29,12 +28,10 @@ from discreet.clustering.kmeans import mass_by, nearest, weighted_kmeans
 from discreet.clustering.noisy import deconvolution as places
 from discreet.clustering.noisy.mixture import FORMS, Bounds, Components, NoisyRecords, best_form
 from discreet.core import checks
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import as_domain
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.metric import IsotropicLaw
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 #: Records that starts are tried on, that the form is chosen on, and points that the estimate consists of.
 _TRIAL_RECORDS, _FORM_RECORDS, _POINTS = 2000, 5000, 8000

@@ -19,13 +19,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy import stats
 
 from discreet.clustering.noisy import _kernels as kernels
+from discreet.core.arrays import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 Bounds = tuple[FloatArray, FloatArray]
 
 #: Nodes of the noise's width. The log density is right to 0.01 up to the longest hundredth of the noise,

@@ -15,8 +15,9 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.domain import Categorical, Column, Domain, FloatArray
-from discreet.engines.passes.kernels import IntArray, append_axis, drop_missing
+from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.domain import Categorical, Column, Domain
+from discreet.engines.passes.kernels import append_axis, drop_missing
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from discreet.engines.passes.kernels import IntArray, add_dense, count_runs, merge_sparse
+from discreet.core.arrays import IntArray
+from discreet.engines.passes.kernels import add_dense, count_runs, merge_sparse
 from discreet.errors import InvalidArgument
 
 #: Up to this many cells rows are counted into a plain array. It is compared with the public number of cells.

@@ -9,11 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.core.arrays import IntArray
 from discreet.core.jit import jit
-
-IntArray = npt.NDArray[np.int64]
 
 
 @jit

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.domain import Domain, FloatArray
+from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.domain import Domain
 from discreet.core.jit import jit
-from discreet.engines.passes.kernels import IntArray
 from discreet.engines.source import Source
 from discreet.errors import InvalidArgument
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.domain import Categorical, Domain, FloatArray
+from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.domain import Categorical, Domain
 from discreet.core.jit import jit
 from discreet.engines.passes.cells import GridMap
-from discreet.engines.passes.kernels import IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.core import checks
-from discreet.core.domain import Domain, FloatArray
+from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.domain import Domain
 from discreet.core.jit import jit
 from discreet.engines.passes.cells import CellMap
-from discreet.engines.passes.kernels import IntArray, add_dense
+from discreet.engines.passes.kernels import add_dense
 from discreet.engines.passes.tally import Adder, Keyed, merge
 from discreet.errors import InvalidType
 

@@ -13,10 +13,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from discreet.core.domain import Domain, FloatArray
+from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.domain import Domain
 from discreet.engines.passes.cells import CellMap
 from discreet.engines.passes.counts import Tally
-from discreet.engines.passes.kernels import IntArray, merge_sparse
+from discreet.engines.passes.kernels import merge_sparse
 
 
 class Keyed:

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core.domain import Categorical, Domain, FloatArray
+from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.domain import Categorical, Domain
 from discreet.engines.passes import _tree_kernels as kernels
 from discreet.engines.passes.counts import CellCounts, Tally
-from discreet.engines.passes.kernels import IntArray
 from discreet.engines.passes.tally import Keyed
 from discreet.engines.threads import WORKERS
 

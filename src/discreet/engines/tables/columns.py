@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core.domain import Domain, FloatArray
-from discreet.engines.passes.kernels import IntArray
+from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.domain import Domain
 from discreet.engines.source import Source, _ahead
 from discreet.engines.tables.encode import Encoder, _text, arrow_kind
 from discreet.engines.tables.parquet import ParquetTable

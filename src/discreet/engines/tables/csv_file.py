@@ -17,10 +17,10 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.domain import FloatArray
+from discreet.core.arrays import ByteArray, FloatArray, IntArray
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.part import Batch
-from discreet.engines.tables.text_kernels import RECORD_LIMIT, START, ByteArray, IntArray, gather, split_records
+from discreet.engines.tables.text_kernels import RECORD_LIMIT, START, gather, split_records
 from discreet.errors import DataSourceError
 
 _BLOCK = 4 * RECORD_LIMIT

@@ -24,7 +24,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core import dates
-from discreet.core.domain import Categorical, Column, Date, FloatArray, category_text
+from discreet.core.arrays import AnyArray, FloatArray
+from discreet.core.domain import Categorical, Column, Date, category_text
 from discreet.engines.tables.text_kernels import parse_numbers
 from discreet.errors import SchemaError
 
@@ -113,7 +114,7 @@ class Encoder:
         # A type that matches no category at all is let pass: pandas calls a text column float when all its rows are
         # empty, so refusing it would be a failure caused by rows.
 
-    def numbers(self, values: npt.NDArray[Any]) -> FloatArray:
+    def numbers(self, values: AnyArray) -> FloatArray:
         """Encode an array of booleans, integers or floats."""
         if self._dated:
             return np.full(len(values), np.nan)
@@ -190,7 +191,7 @@ class _Codes:
                 return texts[spelling] + 0.5
         return self._numbers.get(int(value), math.nan - 0.5) + 0.5
 
-    def of_numbers(self, values: npt.NDArray[Any]) -> FloatArray:
+    def of_numbers(self, values: AnyArray) -> FloatArray:
         if values.dtype.kind == "b":
             return np.array(self._booleans)[values.astype(np.int64)]
         return _look_up(self._numbers, values)
@@ -206,7 +207,7 @@ class _Codes:
         return codes
 
 
-def _look_up(table: Mapping[float, int], values: npt.NDArray[Any]) -> FloatArray:
+def _look_up(table: Mapping[float, int], values: AnyArray) -> FloatArray:
     """Find numbers among those of a table: code plus one half, NaN for others."""
     if values.dtype.kind == "f":
         values = values.astype(np.float64, copy=False)
@@ -285,7 +286,7 @@ def _parse(values: pa.LargeBinaryArray) -> FloatArray:
     return out
 
 
-def _readonly(buffer: pa.Buffer | None, kind: npt.DTypeLike) -> npt.NDArray[Any]:
+def _readonly(buffer: pa.Buffer | None, kind: npt.DTypeLike) -> AnyArray:
     """View a buffer as an array, always read-only: one type of argument, one compiled kernel."""
     array = np.frombuffer(buffer if buffer is not None and buffer.size else b"", dtype=kind)
     array.flags.writeable = False

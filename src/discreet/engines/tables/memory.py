@@ -10,10 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from discreet.core.domain import FloatArray
+from discreet.core.arrays import AnyArray, FloatArray
 from discreet.engines.tables.encode import Encoder, column_kind, numpy_kind
 from discreet.engines.tables.part import Batch
 from discreet.errors import InvalidArgument, InvalidType
@@ -48,7 +47,7 @@ class ArrayTable(_Table):
 
     bare = True
 
-    def __init__(self, data: npt.NDArray[Any]) -> None:
+    def __init__(self, data: AnyArray) -> None:
         if isinstance(data, np.ma.MaskedArray):
             raise InvalidType("data", "a masked array", "a plain array", "data.filled(np.nan)")
         if data.dtype.names is not None:
@@ -65,12 +64,12 @@ class ArrayTable(_Table):
     def check(self, position: int, encoder: Encoder) -> None:
         encoder.check(numpy_kind(self._data.dtype), self._data.dtype, self.label)
 
-    def encode(self, piece: npt.NDArray[Any], encoder: Encoder) -> FloatArray:
+    def encode(self, piece: AnyArray, encoder: Encoder) -> FloatArray:
         if piece.dtype.kind == "M":
             return encoder.times(piece)
         return encoder.objects(piece.tolist()) if piece.dtype.kind in "OUST" else encoder.numbers(piece)
 
-    def _slice(self, position: int, start: int, stop: int) -> npt.NDArray[Any]:
+    def _slice(self, position: int, start: int, stop: int) -> AnyArray:
         return self._data[start:stop, position]
 
 

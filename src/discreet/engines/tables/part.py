@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
-from discreet.core.domain import FloatArray
+from discreet.core.arrays import FloatArray
 from discreet.engines.passes.tally import Keyed, Pass
 from discreet.engines.tables.encode import Encoder
 

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.domain import FloatArray
+from discreet.core.arrays import FloatArray
 from discreet.engines.passes.tally import CountPass, Keyed, Pass
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.java import provide_java

@@ -10,13 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.core.arrays import ByteArray, FloatArray, IntArray
 from discreet.core.jit import jit
-
-ByteArray = npt.NDArray[np.uint8]
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 #: A record longer than this many bytes is no row. Without a limit one unclosed quote would fill the memory.
 RECORD_LIMIT = 1 << 20
@@ -50,8 +46,8 @@ def split_records(
     dead: bool,
     slots: IntArray,
     n_fields: int,
-    starts: npt.NDArray[np.int64],
-    ends: npt.NDArray[np.int64],
+    starts: IntArray,
+    ends: IntArray,
     styles: ByteArray,
 ) -> tuple[int, int, int, int, bool]:
     """Split a block into records and note where the wanted fields lie.

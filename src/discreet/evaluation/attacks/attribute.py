@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import noise
 from discreet.core import checks
+from discreet.core.arrays import FloatArray
 from discreet.core.domain import Categorical
 from discreet.errors import InvalidArgument
 from discreet.evaluation.attacks import _point_kernels as kernels
@@ -19,8 +19,6 @@ from discreet.evaluation.attacks.laws import Space, records
 from discreet.evaluation.attacks.pairs import portions, stranger_density
 from discreet.evaluation.attacks.roc import ScoredAttack
 from discreet.synopses import Synopsis
-
-FloatArray = npt.NDArray[np.float64]
 
 #: Candidate values of the secret between the ends of the public records.
 _VALUES = 256

@@ -7,19 +7,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri
 
 from discreet import noise
 from discreet.core import checks
+from discreet.core.arrays import FloatArray
 from discreet.errors import InvalidType
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.distinguishing import _perturber
 from discreet.evaluation.attacks.laws import Space, records
 from discreet.evaluation.attacks.pairs import geometric_medians
 from discreet.evaluation.attacks.roc import ScoredAttack
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

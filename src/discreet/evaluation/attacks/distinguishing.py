@@ -8,18 +8,16 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.integrate import quad
 from scipy.special import gammainc, gammaln
 
 from discreet import noise
 from discreet.core import checks
+from discreet.core.arrays import FloatArray
 from discreet.errors import InvalidType
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.laws import Space, records
 from discreet.evaluation.attacks.roc import ScoredAttack
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def advantage_bound(level: float) -> float:

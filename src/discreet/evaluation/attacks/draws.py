@@ -8,13 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri
 
 from discreet import noise
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from discreet.core.arrays import BoolArray, FloatArray, IntArray
 
 _FINE = 2**52
 
@@ -43,7 +40,7 @@ def order(n: int, stream: noise.Generator) -> IntArray:
     return found
 
 
-def half(n: int, stream: noise.Generator) -> npt.NDArray[np.bool_]:
+def half(n: int, stream: noise.Generator) -> BoolArray:
     """Mark a random half of n things; of an odd number the smaller part."""
     marked = np.zeros(n, bool)
     marked[order(n, stream)[: n // 2]] = True

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.core.arrays import FloatArray
 from discreet.evaluation.attacks.roc import ScoredAttack
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def _none() -> FloatArray:

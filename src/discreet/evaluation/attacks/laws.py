@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.core import checks
+from discreet.core.arrays import FloatArray
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.metric import IsotropicLaw
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @runtime_checkable

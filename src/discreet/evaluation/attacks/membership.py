@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import noise
 from discreet.core import checks
+from discreet.core.arrays import BoolArray, FloatArray
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.evaluation.attacks import draws, scorers, shadow
 from discreet.evaluation.attacks.laws import Space, records
@@ -21,9 +21,6 @@ from discreet.evaluation.attacks.pairs import log_sums
 from discreet.evaluation.attacks.roc import ScoredAttack, score_blindly, split
 from discreet.evaluation.attacks.scorers import Scorer
 from discreet.synopses import Synopsis
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 _KINDS = ("auto", "points", "synopsis", "centers")
 

@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import noise
 from discreet.anonymity.growth.frontier import enforce
@@ -22,12 +21,11 @@ from discreet.anonymity.methods.blind import check_blind, growth_rules
 from discreet.anonymity.methods.partitioner import Partitioner
 from discreet.anonymity.release.table import Table
 from discreet.core import checks
+from discreet.core.arrays import IntArray
 from discreet.errors import InvalidArgument, InvalidType
 
 #: Fewer deals than this make nobody certain.
 _FEW = 50
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.core.arrays import FloatArray
 from discreet.engines.threads import in_order
 from discreet.evaluation.attacks import _point_kernels as kernels
-
-FloatArray = npt.NDArray[np.float64]
 
 _PORTION = 256
 #: Steps towards a geometric median; each brings it closer by a factor.

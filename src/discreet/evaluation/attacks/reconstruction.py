@@ -6,18 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import noise
 from discreet.core import checks
+from discreet.core.arrays import FloatArray
 from discreet.errors import InvalidArgument
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.guesses import GuessResult
 from discreet.evaluation.attacks.laws import Space, records
 from discreet.evaluation.attacks.pairs import posterior
 from discreet.evaluation.attacks.roc import ScoredAttack
-
-FloatArray = npt.NDArray[np.float64]
 
 _BLENDS = np.linspace(0.0, 1.0, 11)
 #: Public records on which the attacker rehearses; more would only take longer.

@@ -8,17 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, logit, ndtri
 from scipy.stats import binom
 
 from discreet import noise
 from discreet.core import checks
+from discreet.core.arrays import BoolArray, FloatArray
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.rates import Rate
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 #: What an attacker who must rarely be wrong still finds.
 LOW_RATES = (0.01, 0.001)

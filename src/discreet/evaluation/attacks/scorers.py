@@ -11,16 +11,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import noise
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.errors import InvalidArgument
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.laws import Space
 from discreet.evaluation.attacks.pairs import log_sums, stranger_density
 from discreet.synopses import Synopsis
 
-FloatArray = npt.NDArray[np.float64]
 Scorer = Callable[[FloatArray], FloatArray]
 
 #: Noisy copies of each public record that stand for the points of people who are not in question.
@@ -112,7 +111,7 @@ def _expected(synopsis: Synopsis, reference: FloatArray) -> tuple[FloatArray, Fl
     return mean, mean * mean / shape
 
 
-def leaves(synopsis: Synopsis, records: FloatArray) -> npt.NDArray[np.int64]:
+def leaves(synopsis: Synopsis, records: FloatArray) -> IntArray:
     """Return the leaf of every record, in the domain's coordinates; -1 where none is listed."""
     rows = synopsis.domain.clamp(records)
     # The domain's upper end belongs to the last leaf.

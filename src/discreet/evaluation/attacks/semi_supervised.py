@@ -13,17 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import t as student
 
 from discreet import noise
 from discreet.core import checks
+from discreet.core.arrays import FloatArray
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.laws import records
 from discreet.evaluation.attacks.roc import ScoredAttack, score_blindly
 from discreet.evaluation.attacks.shadow import shadow_scorer
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,14 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import noise
+from discreet.core.arrays import FloatArray
 from discreet.errors import InvalidArgument
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.scorers import Scorer
 
-FloatArray = npt.NDArray[np.float64]
 #: ``release(rows, seed)`` makes an artifact, ``score(artifact, records)`` looks at one: a number or a row of them each.
 Release = Callable[[FloatArray, int], Any]
 Score = Callable[[Any, FloatArray], Any]

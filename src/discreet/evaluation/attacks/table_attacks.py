@@ -15,18 +15,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import noise
 from discreet.anonymity.release.printed import Sets, Stretches
 from discreet.core import checks
+from discreet.core.arrays import IntArray
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.evaluation.attacks import _table_kernels as kernels
 from discreet.evaluation.attacks.rates import AttackResult, Rate
 from discreet.evaluation.attacks.tables import Column, Predicates, Space, column_names, read
-
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 def singling_out(

@@ -14,12 +14,9 @@ from discreet import engines
 from discreet.anonymity import Release
 from discreet.anonymity.release.printed import Sets, Stretches, as_numbers, as_texts, read_sets, read_stretches
 from discreet.anonymity.risk.classes import join
+from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet.engines.tables.columns import read_columns
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.core import checks
+from discreet.core.arrays import FloatArray, WordArray
 from discreet.evaluation.audits.black_box import audit
 from discreet.evaluation.audits.features import flatten
 from discreet.evaluation.audits.result import AuditResult
-
-FloatArray = npt.NDArray[np.float64]
 
 _LOW_BITS = np.uint64(255)
 #: Position of the last bit of zero: below that of all numbers.
@@ -95,7 +93,7 @@ class BitPatterns:
         return [np.where(finite, column, np.nan) for column in found]
 
 
-def _trailing_zeros(whole: npt.NDArray[np.uint64]) -> FloatArray:
+def _trailing_zeros(whole: WordArray) -> FloatArray:
     """Count the zeros that whole numbers end in; 0 for 0."""
     with np.errstate(over="ignore"):
         lowest = whole & (~whole + np.uint64(1))

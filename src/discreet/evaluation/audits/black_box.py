@@ -13,9 +13,9 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.core import checks
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.engines.progress import Meter
 from discreet.errors import InvalidType
 from discreet.evaluation.audits.bounds import lower_bound
@@ -25,8 +25,6 @@ from discreet.evaluation.audits.features import FeatureMap, Own, features_for
 from discreet.evaluation.audits.result import AuditResult
 from discreet.evaluation.audits.trials import Game, Runner
 from discreet.noise.stream.numpy_streams import root_of
-
-FloatArray = npt.NDArray[np.float64]
 
 #: Places of the streams: the first look, screening, choosing, counting.
 _LOOK, _SCREEN, _CHOOSE, _COUNT = range(4)
@@ -164,7 +162,7 @@ def _features(game: Game, own: Callable[[Any], Any] | None) -> FeatureMap:
     return features_for(look[0], *game.inputs)
 
 
-def _screen(runner: Runner, begun: float, seconds: float | None) -> npt.NDArray[np.int64] | None:
+def _screen(runner: Runner, begun: float, seconds: float | None) -> IntArray | None:
     """Thin out many features: keep the first ones and those whose means differ most, on runs of their own."""
     if len(runner.features.names) <= _MOST_FEATURES:
         return None

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import betaincinv, ndtri
 from scipy.stats import binom
 
-FloatArray = npt.NDArray[np.float64]
+from discreet.core.arrays import FloatArray
 
 #: A leak counts as one that would have been seen if it is seen this often.
 _SURE = 0.9

@@ -10,10 +10,8 @@ from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from discreet.core.arrays import BoolArray, FloatArray, IntArray, WordArray
 
 #: Stands for a missing number among exact values.
 _GONE = -np.finfo(np.float64).max
@@ -114,7 +112,7 @@ class JointRatio:
         here, there = (np.bincount(self._place(part), minlength=len(self.keys) + 1)[:-1] for part in (a, b))
         self.sure = np.append(shrunk(_log_ratio(here, there), here, there), 0.0)
 
-    def _place(self, keys: npt.NDArray[np.uint64]) -> IntArray:
+    def _place(self, keys: WordArray) -> IntArray:
         if not len(self.keys):
             return np.zeros(len(keys), np.int64)
         place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
@@ -206,7 +204,7 @@ def _pools() -> Any:
     return ThreadpoolController()
 
 
-def row_keys(X: FloatArray) -> npt.NDArray[np.uint64]:
+def row_keys(X: FloatArray) -> WordArray:
     """Return a 64-bit number for each row, the same for rows of the same doubles.
 
     Two different rows share one by accident only; they then count as one outcome, which is a coarser event, not a
@@ -234,7 +232,7 @@ def _log_ratio(here: IntArray, there: IntArray) -> FloatArray:
     return found
 
 
-def _among(sorted_values: FloatArray, values: FloatArray) -> npt.NDArray[np.bool_]:
+def _among(sorted_values: FloatArray, values: FloatArray) -> BoolArray:
     if not len(sorted_values):
         return np.zeros(len(values), bool)
     place = np.minimum(np.searchsorted(sorted_values, values), len(sorted_values) - 1)

@@ -9,12 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.core.arrays import FloatArray
 from discreet.evaluation.audits.bounds import quick_bounds
 from discreet.evaluation.audits.event_scores import CellRatio, Classifier, Coordinate, JointRatio, Score, SumOfRatios
-
-FloatArray = npt.NDArray[np.float64]
 
 _CUTS = 200
 #: Fewer repeated releases than this share are no ground for events of exact outcomes.

@@ -9,13 +9,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.core import checks
+from discreet.core.arrays import FloatArray
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.evaluation.audits.claims import read_claim
-
-FloatArray = npt.NDArray[np.float64]
 
 _CLOSE = 1e-9
 

@@ -13,13 +13,11 @@ from numbers import Real
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from discreet.core.arrays import FloatArray
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.evaluation.audits.differing import as_vector, differing
-
-FloatArray = npt.NDArray[np.float64]
 
 #: Numbers of one release that are looked at.
 WIDEST = 4096

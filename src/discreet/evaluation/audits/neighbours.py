@@ -8,17 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from discreet.core import checks
+from discreet.core.arrays import FloatArray
 from discreet.core.domain import Categorical, Domain
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.evaluation.audits.black_box import audit
 from discreet.evaluation.audits.result import AuditResult
 from discreet.noise.stream.numpy_streams import root_of
 
-FloatArray = npt.NDArray[np.float64]
 FORMS = ("matrix", "column", "table")
 
 

@@ -13,16 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import binom
 
 from discreet import noise
 from discreet.core import checks
+from discreet.core.arrays import BoolArray
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.evaluation.audits.claims import read_claim, read_delta
 from discreet.noise.stream.numpy_streams import numpy_stream, root_of
-
-FloatArray = npt.NDArray[np.float64]
 
 _SHARES = (1.0, 0.5, 0.25, 0.1)
 _LARGEST = 60.0
@@ -222,7 +220,7 @@ def one_run_audit(
     return OneRunResult(best[0], claimed, level, slack, m, best[1], best[2])
 
 
-def _with(data: Any, canaries: Any, coins: npt.NDArray[np.bool_]) -> Any:
+def _with(data: Any, canaries: Any, coins: BoolArray) -> Any:
     """Return the data with the canaries that were drawn."""
     if isinstance(canaries, np.ndarray):
         chosen = canaries[coins]

@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from discreet.core.arrays import BoolArray, FloatArray
 from discreet.core.domain import Categorical, Domain
 from discreet.evaluation.audits.features import WIDEST, FeatureMap, Numbers, Points, _OneByOne, number_of, word_code
 from discreet.local import Counts, Reports
 from discreet.synopses import Synopsis
-
-FloatArray = npt.NDArray[np.float64]
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _LEVELS, _LEAVES = 24, 128
@@ -87,7 +85,7 @@ def _synopsis(release: Any) -> Any:
     return release if hasattr(release, "cluster_centers_") else getattr(release, "synopsis_", release)
 
 
-def _holds(lower: FloatArray, upper: FloatArray, place: FloatArray, top: FloatArray) -> npt.NDArray[np.bool_]:
+def _holds(lower: FloatArray, upper: FloatArray, place: FloatArray, top: FloatArray) -> BoolArray:
     last = (upper == top) & (place == top)  # the domain's upper end belongs to the last box
     return np.asarray(((lower <= place) & ((place < upper) | last)).all(axis=1))
 

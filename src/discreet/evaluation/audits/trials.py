@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.core.arrays import FloatArray
 from discreet.engines.progress import Meter
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.evaluation.audits.features import FeatureMap
 from discreet.noise.stream.numpy_streams import numpy_stream
 
-FloatArray = npt.NDArray[np.float64]
 #: Takes the side (0 or 1) and the features of a portion of releases.
 Take = Callable[[int, FloatArray], None]
 

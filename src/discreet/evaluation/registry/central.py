@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.clustering import DPLloyd, PrivateKMeans
+from discreet.core.arrays import FloatArray
 from discreet.core.domain import Domain
 from discreet.core.guarantee import Guarantee
 from discreet.evaluation.audits.differing import differing
@@ -16,8 +16,6 @@ from discreet.evaluation.audits.neighbours import NeighbourPair, neighbour_pairs
 from discreet.evaluation.audits.release_features import Leaves
 from discreet.evaluation.registry.mechanisms import AuditedMechanism
 from discreet.synopses import GridSynopsis, Synopsis, TreeSynopsis
-
-FloatArray = npt.NDArray[np.float64]
 
 #: Of the neighbours that tend to show mistakes, those that every method is run on.
 _CHOSEN = (

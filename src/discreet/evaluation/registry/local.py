@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import local
+from discreet.core.arrays import FloatArray
 from discreet.evaluation.audits.neighbours import NeighbourPair
 from discreet.evaluation.registry.mechanisms import AuditedMechanism
 
-FloatArray = npt.NDArray[np.float64]
 _KEY = 7
 _CROWD, _SHUFFLE_DELTA = 40, 0.01
 

@@ -7,15 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import noise
+from discreet.core.arrays import FloatArray
 from discreet.core.guarantee import zcdp_to_epsilon
 from discreet.evaluation.audits.bit_patterns import BitPatterns
 from discreet.evaluation.audits.neighbours import NeighbourPair
 from discreet.evaluation.registry.mechanisms import AuditedMechanism
 
-FloatArray = npt.NDArray[np.float64]
 _CELLS, _CUTOFF, _SIGMA, _DELTA = 4, 1, 2, 0.01
 
 

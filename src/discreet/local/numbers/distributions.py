@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core import checks
-from discreet.core.domain import FloatArray
+from discreet.core.arrays import FloatArray
 from discreet.core.guarantee import Guarantee
 from discreet.errors import InvalidArgument, MissingExtra
 

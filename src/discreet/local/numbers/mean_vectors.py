@@ -15,11 +15,12 @@ import numpy as np
 
 from discreet import noise
 from discreet.core import checks
+from discreet.core.arrays import IntArray
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.local.mechanism import Mechanism, adds_up, local_budget, within
 from discreet.local.numbers.means import METHODS, MOST_STEPS, STEPS, MeanEstimate, moments
 from discreet.local.numbers.ranges import public_range
-from discreet.local.wire.bits import IntArray, Layout, Rows, bits_for
+from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
 from discreet.noise.reports.means import MeanLaw, mean_law, places_of

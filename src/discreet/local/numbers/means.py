@@ -15,11 +15,12 @@ import numpy as np
 from scipy.special import ndtri
 
 from discreet.core import checks
+from discreet.core.arrays import IntArray
 from discreet.core.guarantee import Guarantee
 from discreet.errors import InvalidType
 from discreet.local.mechanism import Mechanism, adds_up, local_budget
 from discreet.local.numbers.ranges import numbers, public_range
-from discreet.local.wire.bits import IntArray, Layout, Rows, bits_for
+from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
 from discreet.noise.reports.means import HALF, DuchiLaw, MeanLaw, mean_law, places_of

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core import checks
-from discreet.core.domain import FloatArray, Numeric
+from discreet.core.arrays import FloatArray
+from discreet.core.domain import Numeric
 from discreet.engines.tables.encode import Encoder, arrow_kind
 from discreet.errors import InvalidArgument, InvalidType
 

@@ -15,13 +15,13 @@ import numpy as np
 
 from discreet import noise
 from discreet.core import checks
-from discreet.core.domain import FloatArray
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget
 from discreet.local.numbers.distributions import Distribution
 from discreet.local.numbers.em import window_em
 from discreet.local.numbers.ranges import numbers, public_range
-from discreet.local.wire.bits import IntArray, Layout, Rows, bits_for
+from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
 from discreet.noise.reports.means import Window

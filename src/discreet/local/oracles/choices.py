@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from discreet import noise
 from discreet.core import checks
+from discreet.core.arrays import IntArray
 from discreet.core.domain import Categorical
 from discreet.engines.tables.encode import Encoder, arrow_kind
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.local.wire.bits import IntArray
 from discreet.noise import Generator
 
 #: More declared values than this belong into a sketch.

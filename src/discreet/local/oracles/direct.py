@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
+from discreet.core.arrays import IntArray
 from discreet.local.estimates import Estimate
 from discreet.local.mechanism import Mechanism, adds_up, local_budget
 from discreet.local.oracles.choices import Choices
 from discreet.local.oracles.laws import SupportLaw, pure_estimate
 from discreet.local.oracles.likelihood import likelihood_estimate
-from discreet.local.wire.bits import IntArray, Layout, Rows, bits_for
+from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
 from discreet.noise.reports.coins import keep_chance

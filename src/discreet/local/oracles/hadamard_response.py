@@ -17,6 +17,7 @@ import numpy as np
 
 from discreet import noise
 from discreet.core import checks
+from discreet.core.arrays import IntArray
 from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
 from discreet.local.mechanism import MOST_REPORTS, Mechanism, local_budget, within
@@ -25,7 +26,7 @@ from discreet.local.oracles.choices import Choices
 from discreet.local.oracles.laws import SupportLaw, pure_estimate
 from discreet.local.oracles.likelihood import not_offered
 from discreet.local.walsh_hadamard import walsh_hadamard
-from discreet.local.wire.bits import IntArray, Layout, Rows, bits_for
+from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
 from discreet.noise.reports.bases import independent_vectors

@@ -11,18 +11,16 @@ where f reporters hold v. Both chances come from the mechanism's own exact ones.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri
 
+from discreet.core.arrays import FloatArray
 from discreet.local.estimates import Estimate
 
 if TYPE_CHECKING:
     from discreet.local.wire.counts import Counts
-
-FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

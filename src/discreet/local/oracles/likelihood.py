@@ -23,8 +23,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.core.arrays import FloatArray
 from discreet.errors import InvalidArgument
 from discreet.local.consistency import consistent
 from discreet.local.estimates import Estimate
@@ -32,7 +32,6 @@ from discreet.local.estimates import Estimate
 if TYPE_CHECKING:
     from discreet.local.wire.counts import Counts
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
 Transform: TypeAlias = Callable[[FloatArray], FloatArray]
 
 #: The log-likelihood found is within this of the largest. An error of a hundredth of a standard error costs 0.00005.

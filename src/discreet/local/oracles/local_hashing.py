@@ -16,16 +16,17 @@ import numpy as np
 
 from discreet import noise
 from discreet.core import checks
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.errors import FormatError, InvalidArgument
 from discreet.local.estimates import Estimate
 from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget, public_key, within
 from discreet.local.oracles import _local_hashing_kernels as kernels
 from discreet.local.oracles.choices import Choices
-from discreet.local.oracles.laws import FloatArray, SupportLaw, pure_estimate
+from discreet.local.oracles.laws import SupportLaw, pure_estimate
 from discreet.local.oracles.likelihood import not_offered
 from discreet.local.sketches.base import MOST_CELLS, asked
 from discreet.local.sketches.shared_rows import RowLaw, rows_estimate
-from discreet.local.wire.bits import IntArray, Layout, Rows, bits_for
+from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator, HashFamily
 from discreet.noise.hashing import hash_kernels

@@ -15,14 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.core import checks
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
 from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget
 from discreet.local.oracles import _projective_kernels as kernels
 from discreet.local.oracles.choices import Choices
 from discreet.local.oracles.laws import SupportLaw, pure_estimate
-from discreet.local.oracles.likelihood import FloatArray, likelihood_estimate
-from discreet.local.wire.bits import IntArray, Layout, Rows, bits_for
+from discreet.local.oracles.likelihood import likelihood_estimate
+from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
 from discreet.noise.reports.projective import projective_response

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core import checks
+from discreet.core.arrays import IntArray
 from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
 from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget, within
@@ -24,7 +25,7 @@ from discreet.local.oracles._unary_kernels import count_ones
 from discreet.local.oracles.choices import Choices
 from discreet.local.oracles.laws import SupportLaw, pure_estimate
 from discreet.local.oracles.likelihood import likelihood_estimate, not_offered
-from discreet.local.wire.bits import IntArray, Layout, Rows, bits_for
+from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
 from discreet.noise.reports.subsets import subsets

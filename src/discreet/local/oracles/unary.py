@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core import checks
+from discreet.core.arrays import IntArray
 from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
 from discreet.local.mechanism import MOST_REPORTS, Mechanism, local_budget, within
@@ -21,7 +22,7 @@ from discreet.local.oracles import _unary_kernels as kernels
 from discreet.local.oracles.choices import Choices
 from discreet.local.oracles.laws import SupportLaw, pure_estimate
 from discreet.local.oracles.likelihood import not_offered
-from discreet.local.wire.bits import IntArray, Layout, Rows
+from discreet.local.wire.bits import Layout, Rows
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
 from discreet.noise.reports.coin_bytes import coin_bytes

@@ -25,7 +25,7 @@ from scipy.special import betainc
 from scipy.stats import binom
 
 from discreet.core import checks
-from discreet.core.domain import FloatArray
+from discreet.core.arrays import FloatArray
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.local.mechanism import LARGEST_EPSILON, Mechanism, local_budget
 

@@ -14,10 +14,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import noise
 from discreet.core import checks
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.guarantee import Guarantee
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.local.estimates import Estimate
@@ -27,7 +27,7 @@ from discreet.local.oracles.laws import SupportLaw
 from discreet.local.repeated import _memo_kernels
 from discreet.local.repeated import memo as _memo
 from discreet.local.repeated.memo import Memo
-from discreet.local.wire.bits import IntArray, Layout, Rows, bits_for
+from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.local.wire.reports import Reports
 from discreet.noise.hashing.families import Words
@@ -256,7 +256,7 @@ class BitFlip(Mechanism):
         _memo_kernels.write_pairs(indices, self._index_bits, answers, rows)
         return Reports(self, rows, seeded=seeded)
 
-    def report_law(self, value: Any) -> tuple[Rows, npt.NDArray[np.float64]]:
+    def report_law(self, value: Any) -> tuple[Rows, FloatArray]:
         """Return every report and its probability given the value, all index sets being equally likely."""
         size, taken = self.choices.size, self.bits
         sets = math.comb(size, taken)

@@ -26,9 +26,9 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import noise
+from discreet.core.arrays import AnyArray
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.local.wire import binary
 from discreet.noise import Generator
@@ -176,7 +176,7 @@ def need(users: Any, memo: Any) -> Memo:
     return memo
 
 
-def same_length(users: Words, words: npt.NDArray[Any]) -> None:
+def same_length(users: Words, words: AnyArray) -> None:
     """Refuse columns of different lengths."""
     if len(users) != len(words):
         raise InvalidArgument("users", f"{len(users)} keys", "one key per value", "users=ids")

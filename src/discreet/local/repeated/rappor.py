@@ -15,10 +15,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import noise
 from discreet.core import checks
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.checks import Budget
 from discreet.core.guarantee import Guarantee, Ledger
 from discreet.errors import InvalidArgument, InvalidType
@@ -29,7 +29,7 @@ from discreet.local.repeated.memo import Memo
 from discreet.local.repeated.rappor_decoding import RapporEstimate, System, system
 from discreet.local.repeated.rappor_law import RapporLaw, solve
 from discreet.local.sketches.base import asked
-from discreet.local.wire.bits import IntArray, Layout, Rows, bits_for
+from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.local.wire.reports import Reports
 from discreet.noise import Generator, HashFamily
@@ -297,7 +297,7 @@ class Rappor(Mechanism):
             rows[every, bucket >> 3] |= (1 << (bucket & 7)).astype(np.uint8)
         return rows
 
-    def report_law(self, value: Any) -> tuple[Rows, npt.NDArray[np.float64]]:
+    def report_law(self, value: Any) -> tuple[Rows, FloatArray]:
         """Return every report and its probability given the value, the cohort being uniform."""
         size = self.cohorts << self.bits
         if self.bits > 20 or size > MOST_REPORTS:

@@ -24,9 +24,9 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.optimize import nnls
 
+from discreet.core.arrays import FloatArray
 from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
-from discreet.local.oracles.laws import FloatArray
 from discreet.local.repeated.rappor_law import RapporLaw
 from discreet.noise import HashFamily
 

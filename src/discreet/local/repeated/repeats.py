@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from discreet.core import checks
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.errors import InvalidType
 from discreet.local.mechanism import Mechanism
 from discreet.local.repeated.bit_flip import BitFlip
@@ -23,8 +23,6 @@ from discreet.local.repeated.rappor import Rappor
 from discreet.local.repeated.report_ledger import ReportLedger
 
 __all__ = ["ChangeVisible", "OverTime", "ReportLedger", "change_visible", "over_time", "rappor_epsilon"]
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def rappor_epsilon(reports: float, *, f: Any, p: Any, q: Any, hashes: int = 2, bits: int = 128) -> float:
@@ -139,7 +137,7 @@ class OverTime:
     [0.731, 0.881, 0.881]
     """
 
-    rounds: npt.NDArray[np.int64]
+    rounds: IntArray
     fresh: FloatArray
     memoised: FloatArray
     change_shows: float | None

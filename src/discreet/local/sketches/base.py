@@ -12,17 +12,16 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import noise
 from discreet.core import checks
+from discreet.core.arrays import FloatArray, IntArray, WordArray
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.local.estimates import Estimate
 from discreet.local.mechanism import MOST_REPORTS, Mechanism
-from discreet.local.oracles.laws import FloatArray, SupportLaw
+from discreet.local.oracles.laws import SupportLaw
 from discreet.local.sketches import _kernels as kernels
 from discreet.local.sketches.shared_rows import RowLaw, rows_estimate
-from discreet.local.wire.bits import IntArray
 from discreet.local.wire.counts import Counts
 from discreet.noise import HashFamily
 from discreet.noise.hashing import hash_kernels
@@ -59,14 +58,14 @@ class Sketch(Mechanism):
         return HashFamily(self.n_hashes, self.width, key=self.key, independence=_INDEPENDENCE)
 
     @cached_property
-    def _terms(self) -> npt.NDArray[np.uint64]:
+    def _terms(self) -> WordArray:
         """The coefficients of the rows' functions."""
         assert self.key is not None
         terms = np.empty((self.n_hashes, _INDEPENDENCE), np.uint64)
         kernels.fill_terms(terms, np.uint64(self.key & (2**64 - 1)), np.uint64(self.key >> 64))
         return terms
 
-    def _points(self, values: Any) -> npt.NDArray[np.uint64]:
+    def _points(self, values: Any) -> WordArray:
         """Return what the rows' functions take: one number a value."""
         assert self.key is not None
         points = noise.fingerprint(values, self.key)

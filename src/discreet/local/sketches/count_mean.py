@@ -12,15 +12,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import noise
+from discreet.core.arrays import FloatArray, IntArray, WordArray
 from discreet.local.estimates import Estimate
 from discreet.local.mechanism import adds_up, local_budget, public_key, rows_within
-from discreet.local.oracles.laws import FloatArray, SupportLaw
+from discreet.local.oracles.laws import SupportLaw
 from discreet.local.sketches import _kernels as kernels
 from discreet.local.sketches.base import Sketch, shape_of
-from discreet.local.wire.bits import IntArray, Layout, Rows, bits_for
+from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
 from discreet.noise.reports.coin_bytes import coin_bytes
@@ -152,7 +152,7 @@ class CountMeanSketch(Sketch):
         return np.concatenate(rows), np.concatenate(chances)
 
 
-def _spread() -> npt.NDArray[np.uint64]:
+def _spread() -> WordArray:
     """Return for every byte the word with its bit i in byte i."""
     numbers = np.arange(256, dtype=np.uint64)
     words = np.zeros(256, np.uint64)

@@ -17,14 +17,15 @@ import numpy as np
 
 from discreet import noise
 from discreet.core import checks
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
 from discreet.local.mechanism import adds_up, local_budget, public_key, rows_within
-from discreet.local.oracles.laws import FloatArray, SupportLaw
+from discreet.local.oracles.laws import SupportLaw
 from discreet.local.sketches import _kernels as kernels
 from discreet.local.sketches.base import Sketch, shape_of
 from discreet.local.walsh_hadamard import walsh_hadamard
-from discreet.local.wire.bits import IntArray, Layout, Rows, bits_for
+from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
 from discreet.noise.reports.coin_bytes import coin_bytes

@@ -21,8 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core.arrays import FloatArray
 from discreet.local.estimates import Estimate
-from discreet.local.oracles.laws import FloatArray, SupportLaw
+from discreet.local.oracles.laws import SupportLaw
 from discreet.local.wire.counts import Counts
 from discreet.noise import HashFamily
 

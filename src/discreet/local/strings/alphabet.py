@@ -21,14 +21,15 @@ import pyarrow.compute as pc
 
 from discreet import noise
 from discreet.core import checks
+from discreet.core.arrays import AnyArray, BoolArray, ByteArray, IntArray
 from discreet.engines.tables.encode import arrow_kind
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.local.oracles.choices import whole_numbers
-from discreet.local.wire.bits import IntArray, bits_for
+from discreet.local.wire.bits import bits_for
 from discreet.noise import Generator
 
 Symbols: TypeAlias = npt.NDArray[np.uint16]
-Bits: TypeAlias = npt.NDArray[np.uint8]
+Bits: TypeAlias = ByteArray
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 #: Alphabets by name. No name is itself an alphabet: each has a letter twice.
@@ -157,14 +158,14 @@ class TextCode:
         """Return the values in the form that `prefix` takes."""
         return self.alphabet.symbols(values)
 
-    def prefix(self, read: npt.NDArray[Any], bits: int) -> Bits:
+    def prefix(self, read: AnyArray, bits: int) -> Bits:
         """Return the first bits of every value, one byte a bit."""
         needed = -(-bits // self._each)
         shifts = np.arange(self._each - 1, -1, -1, dtype=np.uint16)
         spelled = ((read[:, :needed, None] >> shifts) & 1).astype(np.uint8)
         return spelled.reshape(len(read), needed * self._each)[:, :bits]
 
-    def possible(self, prefixes: Bits) -> npt.NDArray[np.bool_]:
+    def possible(self, prefixes: Bits) -> BoolArray:
         """Tell which prefixes some text has: the others spell a symbol that is not there, or one after the end."""
         given = prefixes.shape[1]
         spelled = self._spell(np.pad(prefixes, ((0, 0), (0, -given % self._each))))
@@ -173,7 +174,7 @@ class TextCode:
         late = (ended[:, : after.shape[1]] & (after > 0)).any(axis=1)
         return np.asarray((spelled < self.alphabet.size).all(axis=1) & ~late)
 
-    def whole(self, prefixes: Bits) -> npt.NDArray[np.bool_]:
+    def whole(self, prefixes: Bits) -> BoolArray:
         """Tell which prefixes belong to one text only: those that spell its end, or all of its characters."""
         if prefixes.shape[1] == self.bits:
             return np.ones(len(prefixes), np.bool_)
@@ -220,16 +221,16 @@ class WholeCode:
             found[outside] = noise.below(1 << self.bits, size=int(outside.sum()), rng=stream)
         return found
 
-    def prefix(self, read: npt.NDArray[Any], bits: int) -> Bits:
+    def prefix(self, read: AnyArray, bits: int) -> Bits:
         """Return the first bits of every value, one byte a bit."""
         shifts = np.arange(self.bits - 1, self.bits - 1 - bits, -1)
         return ((read[:, None] >> shifts) & 1).astype(np.uint8)
 
-    def possible(self, prefixes: Bits) -> npt.NDArray[np.bool_]:
+    def possible(self, prefixes: Bits) -> BoolArray:
         """Tell which prefixes some number has: all."""
         return np.ones(len(prefixes), np.bool_)
 
-    def whole(self, prefixes: Bits) -> npt.NDArray[np.bool_]:
+    def whole(self, prefixes: Bits) -> BoolArray:
         """Tell which prefixes belong to one number only: those of all bits."""
         return np.full(len(prefixes), prefixes.shape[1] == self.bits)
 
@@ -324,7 +325,7 @@ def _mended(value: Any) -> str:
     return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def _content(column: pa.Array) -> tuple[npt.NDArray[np.uint8], IntArray]:
+def _content(column: pa.Array) -> tuple[ByteArray, IntArray]:
     """Return the bytes and the offsets of Arrow text."""
     _, offsets, content = column.buffers()
     data = np.frombuffer(content or b"", np.uint8)

@@ -15,15 +15,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
+from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.jit import jit
 from discreet.errors import InvalidType
 from discreet.local.mechanism import Mechanism
-from discreet.local.oracles.laws import FloatArray, SupportLaw
+from discreet.local.oracles.laws import SupportLaw
 from discreet.local.sketches.base import asked
 from discreet.local.sketches.shared_rows import RowLaw
 from discreet.local.strings.alphabet import Bits, Symbols
 from discreet.local.strings.heavy import Stage
-from discreet.local.wire.bits import IntArray
 from discreet.local.wire.counts import Counts
 from discreet.noise import HashFamily
 
@@ -147,7 +147,7 @@ def extended(prefixes: Bits, bits: int) -> Bits:
     return np.hstack([starts, np.tile(ends, (len(prefixes), 1))])
 
 
-def strongest(group: IntArray, cap: int) -> npt.NDArray[np.bool_]:
+def strongest(group: IntArray, cap: int) -> BoolArray:
     """Mark the first ``cap`` members of every group; members are listed strongest first."""
     order = np.argsort(group, kind="stable")
     ordered = group[order]

@@ -18,16 +18,16 @@ import pyarrow as pa
 
 from discreet import noise
 from discreet.core import checks
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.local.estimates import Estimate
 from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget, public_key
-from discreet.local.oracles.laws import FloatArray
 from discreet.local.oracles.local_hashing import LocalHashing, best_width
 from discreet.local.sketches.base import MOST_CELLS
 from discreet.local.strings import candidates as search
 from discreet.local.strings.alphabet import LETTERS, Alphabet, Bits, TextCode, WholeCode
 from discreet.local.strings.heavy import HeavyHitters, Stage
-from discreet.local.wire.bits import IntArray, Layout, Rows, bits_for
+from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
 

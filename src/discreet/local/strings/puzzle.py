@@ -14,21 +14,20 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import noise
 from discreet.core import checks
+from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.checks import Budget
 from discreet.core.guarantee import Ledger
 from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
 from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget, public_key, rows_within
-from discreet.local.oracles.laws import FloatArray
 from discreet.local.sketches.count_mean import CountMeanSketch
 from discreet.local.strings import candidates as search
 from discreet.local.strings.alphabet import LETTERS, Alphabet, Symbols
 from discreet.local.strings.heavy import HeavyHitters, Stage
-from discreet.local.wire.bits import IntArray, Layout, Rows, bits_for
+from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
 
@@ -395,7 +394,7 @@ class FragmentPuzzle(Mechanism):
         return self.layout.pack(report=body, part=np.full(len(reports), part))
 
 
-def _possible(sketch: CountMeanSketch, rows: Rows) -> npt.NDArray[np.bool_]:
+def _possible(sketch: CountMeanSketch, rows: Rows) -> BoolArray:
     """Tell which packed reports a client of the sketch can have made, nothing but zeros after them."""
     size = sketch.layout.size
     own = np.ascontiguousarray(rows[:, :size])

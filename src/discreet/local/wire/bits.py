@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.core.arrays import AnyArray, BoolArray, ByteArray
 from discreet.core.jit import inlined, jit
 
-Rows: TypeAlias = npt.NDArray[np.uint8]
-IntArray: TypeAlias = npt.NDArray[np.int64]
+Rows: TypeAlias = ByteArray
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class Layout:
             first += bits
         raise KeyError(name)
 
-    def pack(self, **columns: npt.NDArray[Any]) -> Rows:
+    def pack(self, **columns: AnyArray) -> Rows:
         """Lay out one report per row. A vector of bits is given as packed bytes, a number as an integer array."""
         rows = np.zeros((len(next(iter(columns.values()))), self.size), np.uint8)
         for name, _ in self.fields:
@@ -65,7 +64,7 @@ class Layout:
                 write_field(rows, first, bits, values.astype(np.int64, copy=False))
         return rows
 
-    def unpack(self, rows: Rows, name: str) -> npt.NDArray[Any]:
+    def unpack(self, rows: Rows, name: str) -> AnyArray:
         """Return a number field as int64, or a field of more than 63 bits as the bytes that hold it."""
         first, bits = self.place(name)
         if bits > 63 and first % 8:  # bits that follow others: moved to the start of a byte
@@ -77,7 +76,7 @@ class Layout:
         read_fields(rows, first, bits, out)
         return out
 
-    def padded(self, rows: Rows) -> npt.NDArray[np.bool_]:
+    def padded(self, rows: Rows) -> BoolArray:
         """Tell which reports have zeros after their last field, as they must."""
         rest = self.bits % 8
         if not rest:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.core.arrays import AnyArray
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.local.wire import binary
 from discreet.local.wire.bits import Rows
@@ -70,7 +70,7 @@ class Reports:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def field(self, name: str) -> npt.NDArray[Any]:
+    def field(self, name: str) -> AnyArray:
         """Return one field of every report; a long vector of bits as packed bytes."""
         names = [n for n, _ in self.mechanism.layout.fields]
         if name not in names:

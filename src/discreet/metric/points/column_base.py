@@ -13,13 +13,13 @@ import numpy as np
 
 from discreet import noise
 from discreet.core import checks
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.checks import Exact
-from discreet.core.domain import Box, FloatArray
+from discreet.core.domain import Box
 from discreet.errors import InvalidArgument
 from discreet.metric.perturber import Perturber, Spending, numeric_box
 from discreet.noise.reports.means import places_of
 from discreet.noise.reports.subsets import subsets
-from discreet.noise.stream.draw import IntArray
 from discreet.noise.stream.thresholds import Chance
 
 #: Budgets outside mean nothing, and the doubles that reports are turned into would lose their digits.

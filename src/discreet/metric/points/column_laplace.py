@@ -11,8 +11,9 @@ import numpy as np
 
 from discreet import noise
 from discreet.core import checks
+from discreet.core.arrays import FloatArray
 from discreet.core.checks import Exact
-from discreet.core.domain import Box, FloatArray
+from discreet.core.domain import Box
 from discreet.errors import InvalidArgument
 from discreet.metric.perturber import Perturber, Spending, numeric_box
 from discreet.metric.points.column_base import local_epsilon

@@ -22,10 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.domain import FloatArray
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.jit import jit
 from discreet.metric.points.scaling import Scaling
-from discreet.noise.stream.draw import IntArray
 
 #: Where moving points into the box may move them apart: the box is not square to the metric, or lies on a sphere.
 WITHIN_BOUNDS = "values lie within the declared bounds; one beyond them counts as the nearest, and distances so"

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import gammainc, gammaincinv, gammaln
 
 from discreet.core import checks
-from discreet.core.domain import FloatArray
+from discreet.core.arrays import FloatArray
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ import numpy as np
 
 from discreet import noise
 from discreet.core import checks
+from discreet.core.arrays import FloatArray
 from discreet.core.checks import Exact
-from discreet.core.domain import Box, FloatArray
+from discreet.core.domain import Box
 from discreet.errors import InvalidArgument
 from discreet.metric.perturber import Perturber, Spending, numeric_box, numeric_names
 from discreet.metric.points.lattice import (

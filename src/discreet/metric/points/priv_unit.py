@@ -11,12 +11,12 @@ import numpy as np
 
 from discreet import noise
 from discreet.core import checks
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.checks import Exact
-from discreet.core.domain import Box, FloatArray
+from discreet.core.domain import Box
 from discreet.errors import InvalidArgument
 from discreet.metric.perturber import Perturber, Spending, numeric_box
 from discreet.metric.points.column_base import SMALLEST_EPSILON, clamped, local_epsilon
-from discreet.noise.stream.draw import IntArray
 from discreet.noise.vector.caps import CapLaw, cap_law, unit
 
 #: A direction is put on the whole numbers up to this, so it is known to nine digits.

@@ -16,9 +16,8 @@ from scipy import integrate
 
 from discreet import noise
 from discreet.core import checks
-from discreet.core.domain import FloatArray
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.errors import InvalidArgument
-from discreet.noise.stream.draw import IntArray
 from discreet.noise.vector.isotropic import IsotropicNoise, isotropic_laplace
 
 #: If fewer than this share of a corner's noise ends in the box, drawing would take for ever.

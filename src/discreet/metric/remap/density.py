@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet.core.domain import FloatArray
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.jit import inlined, jit
 
 #: No cell is finer than 2^-24 of the box, and none smaller than a quarter of the noise's scale helps.
@@ -45,7 +44,7 @@ class Density:
     low: FloatArray
     width: FloatArray
     theta: FloatArray
-    tables: npt.NDArray[np.int64]
+    tables: IntArray
     shares: FloatArray
 
     def log_at(self, points: FloatArray) -> FloatArray:
@@ -107,7 +106,7 @@ def _bare(levels: int) -> FloatArray:
     return np.asarray(theta / theta.sum())
 
 
-def _keys(unit: FloatArray, level: int) -> npt.NDArray[np.int64]:
+def _keys(unit: FloatArray, level: int) -> IntArray:
     keys = np.empty(len(unit), np.int64)
     _make_keys(np.ascontiguousarray(unit), 1 << level, keys)
     return keys

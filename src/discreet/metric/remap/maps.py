@@ -15,7 +15,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 from scipy.special import gammaincinv, ndtri
 
-from discreet.core.domain import FloatArray
+from discreet.core.arrays import FloatArray
 from discreet.core.jit import jit
 from discreet.metric.points.law import IsotropicLaw
 from discreet.metric.remap.density import Density, density_at, fit_density

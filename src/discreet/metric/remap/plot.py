@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.domain import FloatArray
+from discreet.core.arrays import FloatArray
 from discreet.errors import InvalidArgument, MissingExtra
 from discreet.metric.perturber import checked_domain, numeric_names
 from discreet.noise import generator

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.domain import Box, FloatArray
+from discreet.core.arrays import FloatArray
+from discreet.core.domain import Box
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.noise import generator
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
-from discreet.core.domain import Box, FloatArray
+from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.domain import Box
 from discreet.core.jit import jit
-from discreet.noise.stream.draw import IntArray
 
 #: Mean radius of the earth in metres (IUGG).
 EARTH = 6_371_008.8

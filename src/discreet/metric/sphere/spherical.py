@@ -16,8 +16,9 @@ import numpy as np
 
 from discreet import noise
 from discreet.core import checks
+from discreet.core.arrays import FloatArray
 from discreet.core.checks import Exact
-from discreet.core.domain import Box, Domain, FloatArray
+from discreet.core.domain import Box, Domain
 from discreet.errors import InvalidArgument, SchemaError
 from discreet.metric.perturber import Perturber, Spending, numeric_names
 from discreet.metric.points.lattice import OTHER_DISTANCES, WITHIN_BOUNDS, lattice_assumption

@@ -30,11 +30,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import noise
 from discreet.core import checks
-from discreet.core.domain import Domain, FloatArray
+from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.core.domain import Domain
 from discreet.core.guarantee import Guarantee, Ledger
 from discreet.core.people import persons
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
@@ -89,13 +89,13 @@ class TrajectoryReport:
     """
 
     places: Any
-    fresh: npt.NDArray[np.bool_]
-    tested: npt.NDArray[np.bool_]
-    trajectory: npt.NDArray[np.int64]
-    users: npt.NDArray[Any]
-    rows: npt.NDArray[np.int64]
-    tests: npt.NDArray[np.int64]
-    draws: npt.NDArray[np.int64]
+    fresh: BoolArray
+    tested: BoolArray
+    trajectory: IntArray
+    users: AnyArray
+    rows: IntArray
+    tests: IntArray
+    draws: IntArray
     prices: tuple[Fraction, Fraction]
     guarantee: Guarantee
 
@@ -302,9 +302,7 @@ class _Run:
         self.draws = np.zeros(users, np.int64)
         self.last = np.full((users, len(_box(numbers).lower)), np.nan)
 
-    def step(
-        self, rows: FloatArray, users: npt.NDArray[np.int64], stream: noise.Generator
-    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    def step(self, rows: FloatArray, users: IntArray, stream: noise.Generator) -> tuple[BoolArray, BoolArray]:
         """Report one place for each of some users; return which were drawn and which were tested."""
         new = self.draws[users] == 0
         tested = ~new & self._can_pay(users)
@@ -320,7 +318,7 @@ class _Run:
         self.draws[users] += drawn
         return drawn, tested
 
-    def _can_pay(self, users: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    def _can_pay(self, users: IntArray) -> BoolArray:
         """Say who can pay for a test and a fresh place: from the counts, which are public."""
         tests, draws = self.tests[users] + 1, self.draws[users] + 1
         if self._budget + self._test + self._point < 2**62 // max(int(tests.max()), int(draws.max())):
@@ -328,7 +326,7 @@ class _Run:
         spent = [t * self._test + d * self._point for t, d in zip(tests.tolist(), draws.tolist(), strict=True)]
         return np.array([s <= self._budget for s in spent], bool)
 
-    def _far_counts(self, rows: FloatArray, last: FloatArray) -> npt.NDArray[np.int64]:
+    def _far_counts(self, rows: FloatArray, last: FloatArray) -> IntArray:
         """Return the distances to the last reports in whole steps; a step is a power of two, so dividing is exact."""
         if isinstance(self._numbers, PlaceNoise):
             distances = self._numbers.distance(rows, last)
@@ -358,7 +356,7 @@ def _long(X: Any, users: Any) -> tuple[Any, Any]:
     return X, np.zeros(len(X), np.int64)
 
 
-def _times(own: npt.NDArray[np.int64], users: int) -> list[npt.NDArray[np.int64]]:
+def _times(own: IntArray, users: int) -> list[IntArray]:
     """Return, for every time, the rows that are some user's at that time: the first of all users, the second, ..."""
     counts = np.bincount(own, minlength=users)
     order = np.argsort(own, kind="stable")

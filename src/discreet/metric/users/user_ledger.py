@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.core import checks
+from discreet.core.arrays import AnyArray, BoolArray, FloatArray
 from discreet.core.checks import Exact
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import write_whole
@@ -34,10 +34,10 @@ class _Tally:
     """Users and what each has spent, in whole units of 1/denominator; users are kept in order."""
 
     def __init__(self) -> None:
-        self.users: npt.NDArray[Any] = np.empty(0, np.int64)
-        self.units: npt.NDArray[Any] = np.empty(0, np.int64)
+        self.users: AnyArray = np.empty(0, np.int64)
+        self.units: AnyArray = np.empty(0, np.int64)
 
-    def find(self, users: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def find(self, users: AnyArray) -> AnyArray:
         """Return the units that users (in order, without repeats) have spent."""
         found = np.zeros(len(users), self.units.dtype)
         if len(self.users):
@@ -46,7 +46,7 @@ class _Tally:
             found[known] = self.units[places[known]]
         return found
 
-    def put(self, users: npt.NDArray[Any], units: npt.NDArray[Any]) -> None:
+    def put(self, users: AnyArray, units: AnyArray) -> None:
         """Note what users (in order, without repeats) have spent now."""
         if not len(self.users):
             self.users, self.units = users, units
@@ -149,7 +149,7 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
                 self._periods.setdefault(period, tallies[-1][0])
             self._metric = self._metric or metric
 
-    def allowed(self, users: Any, epsilon: Any, *, period: str | None = None) -> npt.NDArray[np.bool_]:
+    def allowed(self, users: Any, epsilon: Any, *, period: str | None = None) -> BoolArray:
         """Return which of these reports could be charged, the earlier ones of a user first. Nothing is charged."""
         price = self._price(epsilon)
         given = read_names(users)
@@ -167,7 +167,7 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
                 fits &= np.asarray(rank < rooms[own], bool)
         return fits
 
-    def spent(self, users: Any = None, *, period: str | None = None) -> npt.NDArray[np.float64]:
+    def spent(self, users: Any = None, *, period: str | None = None) -> FloatArray:
         """Return what users have spent, in the order given (all users in order by default): ever, or in one period."""
         with self._lock:
             tally = self._life if period is None else self._periods.get(period, _Tally())
@@ -185,7 +185,7 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
             return Fraction(int(self._life.find(read_names([user]))[0]), self._denominator)
 
     @property
-    def users(self) -> npt.NDArray[Any]:
+    def users(self) -> AnyArray:
         """All users who have been charged, in order."""
         return self._life.users.copy()
 
@@ -225,7 +225,7 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
                 "a UserLedger of its own for this mechanism",
             )  # fmt: skip
 
-    def _check_kind(self, names: npt.NDArray[Any]) -> None:
+    def _check_kind(self, names: AnyArray) -> None:
         known = self._life.users
         if len(known) and len(names) and known.dtype.kind != names.dtype.kind:
             kinds = {"i": "whole numbers", "U": "text"}
@@ -323,7 +323,7 @@ def _bare(metric: str) -> str:
     return re.sub(r" \([^()]*in proportion[^()]*\)", "", metric)
 
 
-def read_names(users: Any) -> npt.NDArray[Any]:
+def read_names(users: Any) -> AnyArray:
     """Read user names: whole numbers as int64, text as text, spelled in one way (`discreet.engines.same`).
 
     Otherwise ``ann`` and ``" ann"`` would each have a budget, and one person both.
@@ -331,11 +331,11 @@ def read_names(users: Any) -> npt.NDArray[Any]:
     return _one_spelling(_given_names(users))
 
 
-def _one_spelling(names: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _one_spelling(names: AnyArray) -> AnyArray:
     return same_text(names) if names.dtype.kind == "U" else names
 
 
-def _given_names(users: Any) -> npt.NDArray[Any]:
+def _given_names(users: Any) -> AnyArray:
     fix = "users=table['user']"
     if users is None or isinstance(users, (str, bytes, dict)):
         raise InvalidType("users", type(users).__name__, "an array of whole numbers or of text, one a row", fix)

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.core import checks
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.noise.choice.exponential import FloatArray, IntArray
 from discreet.noise.integer.laplace import LARGEST_SCALE, discrete_laplace
 
 

@@ -12,18 +12,17 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.core import checks
+from discreet.core.arrays import AnyArray, FloatArray, IntArray
 from discreet.errors import InvalidArgument
 from discreet.noise.choice import _scaled_kernels as _scaled
 from discreet.noise.stream.generator import Generator, generator
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-IntArray: TypeAlias = npt.NDArray[np.int64]
 #: Scaled numbers, such as a heap of sums: mantissas and exponents.
 Scaled: TypeAlias = tuple[FloatArray, IntArray]
 
@@ -122,7 +121,7 @@ def rate(epsilon: checks.Exact, span: Fraction, eta: Fraction = ETA, *, fix: str
     return math.nextafter(float(run / span), 0.0)
 
 
-def weigh(losses: FloatArray, counts: npt.NDArray[Any], factor: float) -> Scaled:
+def weigh(losses: FloatArray, counts: AnyArray, factor: float) -> Scaled:
     """Return the heap of ``counts * exp(-factor * losses)`` for losses >= 0 whose best is 0."""
     if factor == math.inf:
         weights = np.where(losses <= 0, counts, 0)

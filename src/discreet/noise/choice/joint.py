@@ -38,9 +38,10 @@ from itertools import groupby, pairwise
 
 import numpy as np
 
+from discreet.core.arrays import IntArray
 from discreet.noise.choice import _scaled_kernels as _scaled
 from discreet.noise.choice import joint_kernels as kernels
-from discreet.noise.choice.exponential import LARGEST_EPSILON, IntArray, Scaled, pick, rate
+from discreet.noise.choice.exponential import LARGEST_EPSILON, Scaled, pick, rate
 from discreet.noise.choice.runs import Runs
 from discreet.noise.stream.generator import Generator
 from discreet.noise.stream.uniform import below

@@ -15,10 +15,11 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.checks import Exact
 from discreet.noise.choice import _many_kernels as kernels
 from discreet.noise.choice import _scaled_kernels as _scaled
-from discreet.noise.choice.exponential import CLAMP, FloatArray, IntArray, Scaled, rate
+from discreet.noise.choice.exponential import CLAMP, Scaled, rate
 from discreet.noise.choice.joint import FLOOR, eta
 from discreet.noise.choice.quantiles import _recursive_cuts
 from discreet.noise.choice.runs import Runs
@@ -80,7 +81,7 @@ class ManyRuns:
         starts = np.concatenate([[0], np.cumsum(np.bincount(owner[kept], minlength=n))])
         return cls(edge[kept] + 1, size[kept], left[kept], starts, rows, n_lines)
 
-    def only(self, chosen: npt.NDArray[np.bool_]) -> ManyRuns:
+    def only(self, chosen: BoolArray) -> ManyRuns:
         """Return the runs of some boxes."""
         sizes = np.diff(self.starts)
         kept = np.repeat(chosen, sizes)

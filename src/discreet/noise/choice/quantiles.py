@@ -21,8 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.core import checks
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.noise.choice.exponential import ETA, LARGEST_EPSILON, FloatArray, IntArray, Scaled, pick, rate, weigh
+from discreet.noise.choice.exponential import ETA, LARGEST_EPSILON, Scaled, pick, rate, weigh
 from discreet.noise.choice.joint import JointLaw
 from discreet.noise.choice.runs import Runs, rank_losses
 from discreet.noise.stream.generator import Generator, generator

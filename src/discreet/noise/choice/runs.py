@@ -10,12 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet.noise.choice.exponential import FloatArray, IntArray
+from discreet.core.arrays import AnyArray, FloatArray, IntArray
 
 #: A cell's count stops here: sums over 2^22 such cells still fit 64 bits. One row moves it by at most 1, as before.
 LARGEST_COUNT = 2**40
@@ -49,7 +47,7 @@ class Runs:
     stop: int
 
     @classmethod
-    def of_cells(cls, cells: npt.NDArray[Any], *, start: int, stop: int) -> Runs:
+    def of_cells(cls, cells: AnyArray, *, start: int, stop: int) -> Runs:
         """Read the cell of every row, in any order; a cell outside the box counts as the nearest inside."""
         clamped = np.clip(cells, start, stop - 1).astype(np.int64, copy=False)
         if stop - start <= 4 * len(clamped):  # the same answer without sorting
@@ -59,7 +57,7 @@ class Runs:
         return cls._of_occupied(*np.unique(clamped, return_counts=True), start=start, stop=stop)
 
     @classmethod
-    def of_counts(cls, cells: npt.NDArray[Any], counts: npt.NDArray[Any], *, start: int, stop: int) -> Runs:
+    def of_counts(cls, cells: AnyArray, counts: AnyArray, *, start: int, stop: int) -> Runs:
         """Read rows per cell, in any order; repeated cells add up, negative counts are 0."""
         counts = np.clip(counts, 0, LARGEST_COUNT).astype(np.int64)
         clamped = np.clip(cells, start, stop - 1).astype(np.int64)[counts > 0]

@@ -39,17 +39,17 @@ from numbers import Integral
 from typing import Any, TypeAlias, cast
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core import checks
+from discreet.core.arrays import AnyArray, ByteArray, IntArray, WordArray
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.noise.hashing import hash_kernels as kernels
 from discreet.noise.hashing.support import count_support
 
-Words: TypeAlias = npt.NDArray[np.uint64]
-Buckets: TypeAlias = npt.NDArray[np.int64]
+Words: TypeAlias = WordArray
+Buckets: TypeAlias = IntArray
 Key: TypeAlias = tuple[np.uint64, np.uint64]  # low and high half
 
 _SCHEME = "siphash24-poly61"
@@ -355,7 +355,7 @@ def _mended(content: bytes | None) -> bytes:
         return content or b""
 
 
-def _from_numbers(array: npt.NDArray[Any], key: Key) -> Words:
+def _from_numbers(array: AnyArray, key: Key) -> Words:
     # A cast to unsigned is modulo 2^64. It also copies: one memory layout, so that the kernel compiles once.
     words = array.astype(np.uint64, order="C")
     kernels.siphash_words(words, *key, words)
@@ -372,7 +372,7 @@ def _missing(n: int, key: Key) -> Words:
     return np.repeat(_from_bytes(pa.array([b""]), kernels.TAG_MISSING, key), n)
 
 
-def _buffers(column: Any) -> tuple[npt.NDArray[np.uint8], npt.NDArray[Any]]:
+def _buffers(column: Any) -> tuple[ByteArray, AnyArray]:
     """Return the bytes and the offsets of Arrow text or bytes, without a copy; a slice has its own offsets."""
     wide = pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type)
     kind = np.int64 if wide else np.int32

@@ -7,15 +7,15 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.core.arrays import IntArray
 from discreet.noise.hashing import _support_kernels as kernels
 
 #: Pairs below which a second thread costs more than it brings.
 _WORTH_A_THREAD = 1 << 22
 
 
-def count_support(points: Any, functions: Any, buckets: Any, width: int, k0: Any, k1: Any) -> npt.NDArray[np.int64]:
+def count_support(points: Any, functions: Any, buckets: Any, width: int, k0: Any, k1: Any) -> IntArray:
     """Return, for every point, how many of the functions (of independence 2) send it to the bucket given with them.
 
     The kernel runs without the interpreter's lock, so threads share the reports; sums of integers come out the same
@@ -24,7 +24,7 @@ def count_support(points: Any, functions: Any, buckets: Any, width: int, k0: Any
     threads = max(1, min(cores(), len(points) * len(functions) // _WORTH_A_THREAD))
     ends = np.linspace(0, len(functions), threads + 1).astype(np.int64)
 
-    def part(i: int) -> npt.NDArray[np.int64]:
+    def part(i: int) -> IntArray:
         counts = np.zeros(len(points), np.int64)
         rows = slice(ends[i], ends[i + 1])
         kernels.count_support(points, functions[rows], buckets[rows], np.uint64(width), k0, k1, kernels.SLACK, counts)

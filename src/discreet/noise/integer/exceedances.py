@@ -20,14 +20,14 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.core import checks
+from discreet.core.arrays import ByteArray, IntArray
 from discreet.core.jit import jit
 from discreet.noise.integer.geometric import draw_geometric
 from discreet.noise.integer.laplace import check_scale
 from discreet.noise.stream import kernels
-from discreet.noise.stream.draw import IntArray, draw
+from discreet.noise.stream.draw import draw
 from discreet.noise.stream.generator import Generator, generator
 from discreet.noise.stream.thresholds import enclose_exp
 
@@ -39,9 +39,7 @@ _PORTION = 2**20
 _SMALLEST_RATE = Fraction(1, 2**58)
 
 
-def exceedances(
-    scale: checks.Number, cutoff: int, size: int, rng: object = None
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def exceedances(scale: checks.Number, cutoff: int, size: int, rng: object = None) -> tuple[IntArray, IntArray]:
     """Draw the values above ``cutoff`` among ``size`` discrete Laplace draws, and where they are, exactly.
 
     Parameters
@@ -145,7 +143,7 @@ class Kept:
 
 
 @lru_cache(maxsize=256)
-def _table(coin: Kept, precision: int) -> npt.NDArray[np.uint8]:
+def _table(coin: Kept, precision: int) -> ByteArray:
     return np.frombuffer(coin.digits(precision), np.uint8).reshape(1, precision)
 
 

@@ -20,9 +20,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.core import checks
+from discreet.core.arrays import ByteArray
 from discreet.noise.integer.laplace import check_scale, coin_chances, laplace_table
 from discreet.noise.stream import kernels
 from discreet.noise.stream.draw import draw
@@ -80,7 +80,7 @@ def proposal(sigma: Fraction) -> tuple[int, Fraction]:
 
 
 @lru_cache(maxsize=64)
-def _accept_table(sigma: Fraction, precision: int) -> npt.NDArray[np.uint8]:
+def _accept_table(sigma: Fraction, precision: int) -> ByteArray:
     """Return the digits of e^(-v 16^j/(2σ²)), in row 16 j + v."""
     unit = 1 / (2 * sigma**2)
     chances = [exponential_decay(unit * v * 16**j) for j in range(_PLACES) for v in range(16)]

@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.core import checks
+from discreet.core.arrays import ByteArray
 from discreet.noise.integer.laplace import check_scale, coin_chances
 from discreet.noise.stream import kernels
 from discreet.noise.stream.draw import draw
@@ -59,6 +59,6 @@ def draw_geometric(scale: Fraction, shape: tuple[int, ...] | None, rng: object) 
 
 
 @lru_cache(maxsize=256)
-def geometric_table(scale: Fraction, precision: int) -> npt.NDArray[np.uint8]:
+def geometric_table(scale: Fraction, precision: int) -> ByteArray:
     """Return the digits of the coins: low binary digits, then the high part."""
     return digit_table(coin_chances(scale)[1:], precision)

@@ -20,9 +20,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.core import checks
+from discreet.core.arrays import ByteArray
 from discreet.errors import InvalidArgument
 from discreet.noise.stream import kernels
 from discreet.noise.stream.draw import draw
@@ -99,6 +99,6 @@ def coin_chances(scale: Fraction) -> list[Chance]:
 
 
 @lru_cache(maxsize=256)
-def laplace_table(scale: Fraction, precision: int) -> npt.NDArray[np.uint8]:
+def laplace_table(scale: Fraction, precision: int) -> ByteArray:
     """Return the digits of `coin_chances`, kept for scales that come again."""
     return digit_table(coin_chances(scale), precision)

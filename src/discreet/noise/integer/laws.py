@@ -17,8 +17,6 @@ import numpy.typing as npt
 from discreet.core import checks
 from discreet.noise.integer.laplace import check_scale
 
-FloatArray = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class DiscreteLaplace:

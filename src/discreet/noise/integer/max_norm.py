@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 
 from discreet.core import checks
+from discreet.core.arrays import IntArray
 from discreet.errors import InvalidArgument
 from discreet.noise.integer.geometric import geometric_table
 from discreet.noise.integer.laplace import check_scale, coin_chances
 from discreet.noise.stream import kernels
-from discreet.noise.stream.draw import IntArray, draw
+from discreet.noise.stream.draw import draw
 
 #: From this scale on the variance's closed form is right to five digits, and to all of them beyond dimension 1.
 _LARGE_SCALE = 64.0

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
+from discreet.core.arrays import ByteArray
 from discreet.noise.reports import _coin_kernels
 from discreet.noise.stream.draw import draw
 from discreet.noise.stream.thresholds import Chance
@@ -34,12 +35,12 @@ class Tables(NamedTuple):
     """What the kernel reads; ``first`` and ``last`` bound the pattern where two digits leave it open."""
 
     settled: npt.NDArray[np.int16]
-    first: npt.NDArray[np.uint8]
-    last: npt.NDArray[np.uint8]
-    digits: npt.NDArray[np.uint8]
+    first: ByteArray
+    last: ByteArray
+    digits: ByteArray
 
 
-def coin_bytes(chance: Chance, shape: tuple[int, ...], rng: object) -> npt.NDArray[np.uint8]:
+def coin_bytes(chance: Chance, shape: tuple[int, ...], rng: object) -> ByteArray:
     """Draw bytes of which every bit is 1 with exactly the given chance, all independent.
 
     Parameters
@@ -65,7 +66,7 @@ def coin_bytes(chance: Chance, shape: tuple[int, ...], rng: object) -> npt.NDArr
     def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
         return _coin_kernels.coin_bytes(*tables(chance, precision), *state)
 
-    return cast("npt.NDArray[np.uint8]", draw(kernel, shape, rng, bytes_each=2.02, dtype=np.uint8))
+    return cast("ByteArray", draw(kernel, shape, rng, bytes_each=2.02, dtype=np.uint8))
 
 
 @lru_cache(maxsize=64)

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.core import checks
+from discreet.core.arrays import ByteArray, IntArray
 from discreet.noise.stream import kernels
-from discreet.noise.stream.draw import IntArray, draw
+from discreet.noise.stream.draw import draw
 from discreet.noise.stream.thresholds import Chance, digit_table
 from discreet.noise.stream.uniform import byte_width
 
@@ -95,5 +96,5 @@ def randomized_response(values: npt.ArrayLike, *, n_values: int, epsilon: float,
 
 
 @lru_cache(maxsize=256)
-def _table(chance: Chance, precision: int) -> npt.NDArray[np.uint8]:
+def _table(chance: Chance, precision: int) -> ByteArray:
     return digit_table([chance], precision)

@@ -27,14 +27,12 @@ from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.core.arrays import ByteArray, FloatArray, IntArray
 from discreet.noise.reports import _means_kernels as kernels
-from discreet.noise.stream.draw import IntArray, draw
+from discreet.noise.stream.draw import draw
 from discreet.noise.stream.thresholds import Chance, chance_value, digit_table, exponential_decay
 from discreet.noise.stream.uniform import byte_width
-
-FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 #: The middle of the public grid: places go from 0 to 2 HALF.
 HALF = kernels.HALF
@@ -316,5 +314,5 @@ def mean_law(method: str, epsilon: Fraction, steps: int) -> MeanLaw:
 
 
 @lru_cache(maxsize=256)
-def _table(chances: Sequence[Chance], precision: int) -> npt.NDArray[np.uint8]:
+def _table(chances: Sequence[Chance], precision: int) -> ByteArray:
     return digit_table(chances, precision)

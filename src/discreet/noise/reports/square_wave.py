@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.noise.reports.means import HALF, FloatArray, Window
-from discreet.noise.stream.draw import IntArray
+from discreet.core.arrays import FloatArray, IntArray
+from discreet.noise.reports.means import HALF, Window
 
 
 def half_width(epsilon: Fraction) -> Fraction:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.core.arrays import AnyArray, ByteArray, IntArray
 from discreet.noise.reports import _prf_kernels as kernels
 from discreet.noise.stream.generator import Generator
 from discreet.noise.stream.thresholds import Chance
 from discreet.noise.stream.uniform import below
 
-Keys: TypeAlias = npt.NDArray[np.uint8]
+Keys: TypeAlias = ByteArray
 
 
 def threshold(chance: Chance) -> int:
@@ -36,7 +36,7 @@ def threshold(chance: Chance) -> int:
     return int.from_bytes(chance.digits(8), "big") + 1  # not rational, hence not on the grid
 
 
-def flip(keys: Keys, chance: Chance, n_bits: int, rows: npt.NDArray[np.uint8]) -> None:
+def flip(keys: Keys, chance: Chance, n_bits: int, rows: ByteArray) -> None:
     """Flip each of the first ``n_bits`` bits of every row with a chance of at most 1/2, in place, as its key decides.
 
     Parameters
@@ -60,14 +60,14 @@ def flip(keys: Keys, chance: Chance, n_bits: int, rows: npt.NDArray[np.uint8]) -
     kernels.stored_coins(_words(keys), np.uint64(threshold(chance)), n_bits, rows)
 
 
-def stored_below(keys: Keys, bounds: Sequence[int]) -> npt.NDArray[np.int64]:
+def stored_below(keys: Keys, bounds: Sequence[int]) -> IntArray:
     """Return uniform numbers, one column a bound, as the keys decide: exactly uniform if the words are."""
     out = np.empty((len(keys), len(bounds)), np.int64)
     kernels.stored_below(_words(keys), np.array(bounds, np.uint64), out)
     return out
 
 
-def subsets(size: int, taken: int, keys: Keys) -> npt.NDArray[np.int64]:
+def subsets(size: int, taken: int, keys: Keys) -> IntArray:
     """Return for every key a subset of ``taken`` numbers out of 0..size-1, ascending, all subsets equally likely.
 
     Examples
@@ -78,7 +78,7 @@ def subsets(size: int, taken: int, keys: Keys) -> npt.NDArray[np.int64]:
     return _floyd(stored_below(keys, range(size - taken + 1, size + 1)), size)
 
 
-def fresh_subsets(size: int, taken: int, n: int, stream: Generator) -> npt.NDArray[np.int64]:
+def fresh_subsets(size: int, taken: int, n: int, stream: Generator) -> IntArray:
     """Return ``n`` such subsets from a stream of random bytes.
 
     Examples
@@ -91,11 +91,11 @@ def fresh_subsets(size: int, taken: int, n: int, stream: Generator) -> npt.NDArr
     return _floyd(np.stack(draws, axis=1), size)
 
 
-def _floyd(draws: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
+def _floyd(draws: IntArray, size: int) -> IntArray:
     out = np.empty_like(draws)
     kernels.subsets(draws, size, out)
     return out
 
 
-def _words(keys: Keys) -> npt.NDArray[Any]:
+def _words(keys: Keys) -> AnyArray:
     return np.ascontiguousarray(keys).view("<u8").astype(np.uint64, copy=False)

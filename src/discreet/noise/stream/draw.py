@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.core.arrays import ByteArray, IntArray
 from discreet.noise.stream import kernels
-from discreet.noise.stream.generator import ByteArray, generator
+from discreet.noise.stream.generator import generator
 
-IntArray: TypeAlias = npt.NDArray[np.int64]
 #: ``kernel(precision, buffer, position, out, done)`` with ``precision`` digits a coin.
 Kernel = Callable[[int, ByteArray, int, IntArray, int], tuple[int, int, int]]
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import qmc
 
+from discreet.core.arrays import FloatArray
 
-def even_points(n: int, dimension: int, constant: int) -> npt.NDArray[np.float64]:
+
+def even_points(n: int, dimension: int, constant: int) -> FloatArray:
     """Return the first points of a scrambled Halton sequence; ``constant`` names which.
 
     Privacy

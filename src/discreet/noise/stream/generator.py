@@ -15,15 +15,14 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.core import checks
+from discreet.core.arrays import ByteArray, WordArray
 from discreet.errors import InvalidType
 
-ByteArray: TypeAlias = npt.NDArray[np.uint8]
 #: ``step(buffer, position)`` works from ``position`` and returns where it stopped and whether it finished.
 Step = Callable[[ByteArray, int], tuple[int, bool]]
 
@@ -114,7 +113,7 @@ def _from_system(n: int) -> ByteArray:
 
 def _from_bit_generator(bits: Any) -> Callable[[int], ByteArray]:
     def read(n: int) -> ByteArray:
-        words: npt.NDArray[np.uint64] = bits.random_raw(-(-n // 8))
+        words: WordArray = bits.random_raw(-(-n // 8))
         return words.astype("<u8", copy=False).view(np.uint8)
 
     return read

@@ -14,13 +14,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.core import checks
+from discreet.core.arrays import IntArray
 from discreet.noise.stream.generator import Generator, _from_bit_generator, generator
 from discreet.noise.stream.uniform import below
-
-IntArray = npt.NDArray[np.int64]
 
 #: Of the numbers that rows are sorted by.
 BITS = 62

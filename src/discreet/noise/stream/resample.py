@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from discreet.core.arrays import AnyArray, IntArray
 from discreet.noise.stream.generator import generator
 
 
-def resample(counts: npt.NDArray[Any], replicates: int, rng: object = None) -> npt.NDArray[np.int64]:
+def resample(counts: AnyArray, replicates: int, rng: object = None) -> IntArray:
     """Draw whole samples anew: rows of counts with the total of ``counts`` and its shares as chances.
 
     Examples

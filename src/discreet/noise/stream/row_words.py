@@ -9,9 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import numpy.typing as npt
 
+from discreet.core.arrays import WordArray
 from discreet.noise.stream.cipher import chacha20
-
-WordArray = npt.NDArray[np.uint64]
 
 #: Words drawn at a time, so that they stay in a core's cache.
 _WORDS_AT_ONCE = 1 << 14

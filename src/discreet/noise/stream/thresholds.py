@@ -25,7 +25,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
+
+from discreet.core.arrays import ByteArray
 
 #: Digits behind a chance as a double: enough for chances down to 256^-57.
 _DIGITS = 64
@@ -115,6 +116,6 @@ def enclose_exp(x: Fraction, n: int, precision: int) -> tuple[Fraction, Fraction
     return max(Fraction(low), Fraction(0)), Fraction(high)
 
 
-def digit_table(chances: Sequence[Chance], n: int = 16) -> npt.NDArray[np.uint8]:
+def digit_table(chances: Sequence[Chance], n: int = 16) -> ByteArray:
     """Return the first ``n`` digits of each chance, a row each."""
     return np.frombuffer(b"".join(c.digits(n) for c in chances), np.uint8).reshape(len(chances), n)

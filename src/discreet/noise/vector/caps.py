@@ -33,10 +33,9 @@ import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import betainc, gammaln
 
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.jit import jit
 from discreet.noise.reports.coins import toss
-from discreet.noise.reports.means import FloatArray
-from discreet.noise.stream.draw import IntArray
 from discreet.noise.stream.generator import Generator, generator
 from discreet.noise.stream.thresholds import Chance, chance_value
 from discreet.noise.vector.isotropic import IsotropicNoise

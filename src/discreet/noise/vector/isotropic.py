@@ -27,9 +27,9 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from discreet.noise.stream.draw import IntArray
+from discreet.core.arrays import IntArray, WordArray
 from discreet.noise.stream.generator import Generator, generator
-from discreet.noise.stream.row_words import WordArray, in_chunks, row_words
+from discreet.noise.stream.row_words import in_chunks, row_words
 from discreet.noise.vector._isotropic_kernels import add_rows, words_of
 from discreet.noise.vector.decimals import cos_sin, pi
 

@@ -25,7 +25,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from discreet.noise.stream.draw import IntArray
+from discreet.core.arrays import IntArray
 from discreet.noise.stream.generator import Generator, generator
 from discreet.noise.stream.row_words import in_chunks, row_words
 from discreet.noise.vector._spherical_kernels import OPEN, REJECTED, WORDS, move_rows

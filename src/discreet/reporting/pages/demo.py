@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from discreet.core.arrays import FloatArray
 from discreet.core.output import write_whole
 from discreet.datasets import Dataset
 from discreet.synopses import Synopsis
 
-FloatArray = npt.NDArray[np.float64]
 PLAIN, PRIVATE = "#1b1f24", "#d1242f"
 
 

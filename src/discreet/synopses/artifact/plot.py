@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet.core.domain import Categorical, Column, FloatArray
+from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.domain import Categorical, Column
 from discreet.errors import InvalidArgument, InvalidType, MissingExtra
 from discreet.synopses.artifact.empty import rows_text
 from discreet.synopses.artifact.query import marginal
@@ -174,7 +174,7 @@ def _density(synopsis: Synopsis, i: int, j: int, x: FloatArray, y: FloatArray) -
     return np.where(covered > 0, density, np.nan)
 
 
-def _span(synopsis: Synopsis, axis: int, edges: FloatArray) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _span(synopsis: Synopsis, axis: int, edges: FloatArray) -> tuple[IntArray, IntArray]:
     """Return the first and last edge of each leaf, at least one tile apart; -1 for a leaf of missing values."""
     middles = edges[:-1] + np.diff(edges) / 2
     first = np.minimum(np.searchsorted(middles, synopsis.lower[:, axis]), len(edges) - 2)

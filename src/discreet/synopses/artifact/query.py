@@ -17,8 +17,9 @@ import pyarrow as pa
 
 from discreet import noise
 from discreet.core import checks
+from discreet.core.arrays import FloatArray
 from discreet.core.dates import day_number
-from discreet.core.domain import Box, Categorical, Column, Date, Domain, FloatArray, category_text
+from discreet.core.domain import Box, Categorical, Column, Date, Domain, category_text
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses.artifact.empty import rows_text
 from discreet.synopses.artifact.tables import Count, Marginal

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from discreet.core import checks
-from discreet.core.domain import Box, Domain, FloatArray
+from discreet.core.arrays import AnyArray, FloatArray
+from discreet.core.domain import Box, Domain
 from discreet.core.guarantee import Guarantee
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.synopses.artifact import file, query
@@ -111,7 +111,7 @@ class Synopsis:
                 "others",
                 "at least lower on every axis, or both NaN for the missing values of a column with missing='own'",
             )
-        self._weights: npt.NDArray[Any] = (
+        self._weights: AnyArray = (
             frozen_ints("weights", weights, shape[:1])
             if np.asarray(weights).dtype.kind in "iu"
             else frozen_floats("weights", weights, shape[:1])
@@ -161,7 +161,7 @@ class Synopsis:
         return self._upper
 
     @property
-    def weights(self) -> npt.NDArray[Any]:
+    def weights(self) -> AnyArray:
         """Noisy number of rows in each leaf; may be negative."""
         return self._weights
 

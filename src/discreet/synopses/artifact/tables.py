@@ -11,13 +11,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.core import checks
-from discreet.core.domain import FloatArray
+from discreet.core.arrays import AnyArray, FloatArray, IntArray
 from discreet.errors import InvalidArgument, InvalidType
-
-IntArray = npt.NDArray[np.int64]
 
 
 def frozen_floats(
@@ -44,7 +41,7 @@ def frozen_ints(name: str, value: Any, shape: tuple[int, ...]) -> IntArray:
     return whole
 
 
-def _numbers(name: str, value: Any, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+def _numbers(name: str, value: Any, shape: tuple[int, ...]) -> AnyArray:
     try:
         array = np.asarray(value)
     except ValueError:  # rows of different lengths

@@ -14,15 +14,16 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.checks import Exact
-from discreet.core.domain import Categorical, FloatArray
+from discreet.core.domain import Categorical
 from discreet.core.guarantee import Ledger
 from discreet.engines import GridMap, Source
 from discreet.engines.passes.nested import NestedMap
 from discreet.synopses.artifact.tables import HiddenCells, TreeTable
 from discreet.synopses.grid.rules import second_level
 from discreet.synopses.grid.settings import Settings
-from discreet.synopses.publishing import IntArray, Published, publish
+from discreet.synopses.publishing import Published, publish
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import noise
+from discreet.core.arrays import IntArray
 from discreet.core.checks import Exact
 from discreet.engines import CellCounts
 from discreet.synopses.publishing import noise_scale
-
-IntArray = npt.NDArray[np.int64]
 
 
 def cutoff(n_cells: int, epsilon: Exact, expected_survivors: float) -> int:

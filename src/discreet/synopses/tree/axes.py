@@ -10,12 +10,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import noise
+from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.checks import Exact
-from discreet.core.domain import Domain, FloatArray
-from discreet.engines.passes.kernels import IntArray
+from discreet.core.domain import Domain
 from discreet.engines.passes.trees import SPREAD_UNITS
 from discreet.noise.choice.exponential import rate
 from discreet.noise.choice.many import choose_many, weights_of
@@ -60,7 +59,7 @@ def spread_scores(counts: IntArray, sums: IntArray, widths: IntArray, cells: Int
     return np.asarray(whole * (4 * sums - SPREAD_UNITS * counts[:, np.newaxis]))
 
 
-def spread_weights(scores: IntArray, can: npt.NDArray[np.bool_], epsilon: Exact) -> FloatArray:
+def spread_weights(scores: IntArray, can: BoolArray, epsilon: Exact) -> FloatArray:
     """Return weights in proportion to exp(ε g_j) for the axes that can be cut, 0 for others.
 
     Privacy: a row adds (h_j/H)² (t - 1/4), t in [0, 1], to g_j: all changes lie in [-1/4, 3/4], an interval of width 1.

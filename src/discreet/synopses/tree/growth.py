@@ -6,13 +6,10 @@ hidden: rows are routed through them, but the published tree does not show them.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
-from discreet.core.domain import Domain, FloatArray
-from discreet.engines.passes.kernels import IntArray
+from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.core.domain import Domain
 from discreet.engines.passes.trees import Cells, TreeMap, grid_cells, real_bounds
 from discreet.synopses.artifact.tables import TreeTable
 
@@ -36,7 +33,7 @@ class Tree:
         self.cuts: IntArray = np.empty(0, np.int64)
         self.depth: IntArray
         self.parent: IntArray
-        self.hidden: npt.NDArray[np.bool_]
+        self.hidden: BoolArray
         self.axis: IntArray
         self.first: IntArray
         self.cut_at: IntArray
@@ -48,7 +45,7 @@ class Tree:
             setattr(self, name, value)
 
     @staticmethod
-    def _blank(parent: IntArray, depth: IntArray) -> dict[str, npt.NDArray[Any]]:
+    def _blank(parent: IntArray, depth: IntArray) -> dict[str, AnyArray]:
         n = len(parent)
         none, zero = np.full(n, -1), np.zeros(n, np.int64)
         return {

@@ -13,17 +13,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import noise
+from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.checks import Exact
-from discreet.core.domain import FloatArray
 from discreet.core.guarantee import Scope
 from discreet.engines import Source
-from discreet.engines.passes.kernels import IntArray
 from discreet.synopses.publishing import TYPICAL_OFFSET, publish
 from discreet.synopses.tree.budgets import Plan, auto_threshold, scale_of
 from discreet.synopses.tree.growth import Tree
@@ -98,7 +95,7 @@ def _test(
     threshold: float | None,
     least: float,
     stream: noise.Generator,
-) -> npt.NDArray[np.bool_]:
+) -> BoolArray:
     """Draw the stop counts of a level and note them in the tree; return who goes on: count + Z > T."""
     law = noise.DiscreteLaplace(scale_of(epsilon))
     limit = max(auto_threshold(epsilon, fan_out) if threshold is None else threshold, least - 1)
@@ -139,7 +136,7 @@ def grow_privtree(
 
 def publish_leaves(
     source: Source, partitioner: Partitioner, leaves: Leaves, *, means: bool, n_rows: float, stream: noise.Generator
-) -> tuple[npt.NDArray[Any], FloatArray, FloatArray | None]:
+) -> tuple[AnyArray, FloatArray, FloatArray | None]:
     """Return weights, variances and offsets (in half widths) of all leaves, in the order of the tree.
 
     Which leaves get means is decided by noisy values alone, before their noise is drawn: by the leaf's stop count, its

@@ -12,19 +12,15 @@ import copy
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import noise
+from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.checks import Exact
-from discreet.core.domain import FloatArray
-from discreet.engines.passes.kernels import IntArray
 from discreet.engines.passes.trees import RowCells
 from discreet.noise.choice.exponential import rate
 from discreet.noise.choice.many import ManyRuns, choose_many, joint_cuts, weights_of
 from discreet.synopses.tree.axes import cyclic_axis, spread_axis, tie_order, widest_axis
 from discreet.synopses.tree.growth import Tree
-
-BoolArray = npt.NDArray[np.bool_]
 
 #: Candidate cuts of all nodes of a level together, at most; but each node has `FEWEST_LINES` (if it is so wide).
 MOST_LINES, FEWEST_LINES = 2**18, 64

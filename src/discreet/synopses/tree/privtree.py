@@ -28,8 +28,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from discreet.core.arrays import IntArray
 from discreet.core.checks import Exact
-from discreet.engines.passes.kernels import IntArray
 from discreet.noise import DiscreteLaplace
 
 #: Rates 1/λ are looked for among multiples of ε / RATE_STEPS.

@@ -1,0 +1,15 @@
+"""What arrays hold, named once for the whole package."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+IntArray: TypeAlias = npt.NDArray[np.int64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+ByteArray: TypeAlias = npt.NDArray[np.uint8]
+WordArray: TypeAlias = npt.NDArray[np.uint64]  # random words, hashes, packed bits
+AnyArray: TypeAlias = npt.NDArray[Any]
