@@ -29,8 +29,8 @@ from discreet.noise import DiscreteLaplace
 from discreet.noise.integer.max_norm import max_norm_variance
 from discreet.synopses.grid import rules
 from discreet.synopses.publishing import FIXED_POINT
-from discreet.synopses.tree.budgets import Plan as Division
-from discreet.synopses.tree.settings import Settings
+from discreet.synopses.tree.budgets import LevelBudgets as Division
+from discreet.synopses.tree.settings import TreeSettings
 
 __all__ = ["Expectation", "Outlook", "outlook"]
 
@@ -193,7 +193,7 @@ def outlook(
         return Expectation(question, method, model, release, error(budget), sense, reading, needed, curve)
 
     few = d <= auto.FEW_AXES
-    leaves = 2 ** Settings.read().max_depth
+    leaves = 2 ** TreeSettings.read().max_depth
     best = local.plan(budget, values, n).best
     spread = (k / n) ** (1 / d)
     rows = (
@@ -282,7 +282,7 @@ def _count_error(epsilon: float) -> float:
 
 def _leaf_error(n: int, d: int, epsilon: float) -> float:
     """Return the standard error of the count of a deepest leaf of a tree with default settings."""
-    settings, left = Settings.read(), Fraction(repr(_left(epsilon)))
+    settings, left = TreeSettings.read(), Fraction(repr(_left(epsilon)))
     axis = settings.axis_rule(d)
     division = Division.make(
         left,

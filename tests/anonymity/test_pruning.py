@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.anonymity.growth.grid import make_grid
-from discreet.anonymity.growth.grow import Grown, grow_tree
+from discreet.anonymity.growth.grow import GrownTree, grow_tree
 from discreet.anonymity.growth.pruning import Path, choose_price, prune, pruning_path, risks
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.methods.density_tree import DensityTree
@@ -29,7 +29,7 @@ def as_bins(X: Any) -> Any:
     return np.stack([g.bins(X[:, j]) for j, g in enumerate(GRIDS)]).astype(np.uint16)
 
 
-def grown_on(n: int, seed: int, k: int = 5) -> tuple[Any, Grown]:
+def grown_on(n: int, seed: int, k: int = 5) -> tuple[Any, GrownTree]:
     bins = as_bins(mixture(n, seed))
     return bins, grow_tree(bins, GRIDS, Rules(k).limits([]), criterion="cell")
 

@@ -189,7 +189,7 @@ READ_PAST, BROKEN = together.read_past, together._broken
 FAULTS = {
     "records that stay are not checked": (together, "_broken", unlike_the_stayed),
     "tables that are out are not checked": (together, "_broken", this_table_only),
-    "only k is checked": (together.Published, "broken", k_alone),
+    "only k is checked": (together.PublishedRows, "broken", k_alone),
     "changed values are not seen": (together, "_first_alike", lambda seen: np.where(seen[-1] >= 0, 1, 0)),
     "suppressed records count as absent": (together, "_SUPPRESSED", together._ABSENT),
 }

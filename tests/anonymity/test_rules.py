@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 from anonymity_checker import distance, keeps_l
 from discreet.anonymity.growth.hierarchy import Hierarchy
-from discreet.anonymity.release.table import Coded
+from discreet.anonymity.release.table import CodedColumn
 from discreet.anonymity.risk.distances import Limits, equal_distance, hierarchical_distance, is_ok, ordered_distance
 from discreet.anonymity.risk.rules import Rules
 from discreet.errors import DiscreetError, InvalidArgument, SchemaError
@@ -29,10 +29,10 @@ def transport(p: Any, q: Any, cost: Any) -> float:
     return float(linprog(np.ravel(cost), A_eq=rows[:-1], b_eq=np.concatenate([p, q])[:-1], method="highs").fun)
 
 
-def coded(values: Any, *, ordered: bool = False, name: str = "s") -> Coded:
+def coded(values: Any, *, ordered: bool = False, name: str = "s") -> CodedColumn:
     labels = sorted(set(values), key=lambda v: (v is None, v if ordered and v is not None else str(v)))
     place = {v: i for i, v in enumerate(labels)}
-    return Coded(name, np.array([place[v] for v in values], np.int32), labels, ordered)
+    return CodedColumn(name, np.array([place[v] for v in values], np.int32), labels, ordered)
 
 
 def random_distribution(rng: np.random.Generator, m: int) -> tuple[Any, int]:
@@ -124,7 +124,9 @@ def test_rules_are_closed_under_union() -> None:
             t_kind=("equal", "ordered", "hierarchical")[trial // 3 % 3],
             hierarchies={"s": tree},
         )
-        limits: Limits = rules.limits([Coded("s", rng.integers(0, 7, 30).astype(np.int32), list("0123456"), False)])
+        limits: Limits = rules.limits(
+            [CodedColumn("s", rng.integers(0, 7, 30).astype(np.int32), list("0123456"), False)]
+        )
         one, other = rng.integers(0, 5, 7), rng.integers(0, 5, 7)
         if is_ok(one, int(one.sum()), limits) and is_ok(other, int(other.sum()), limits):
             checked += 1

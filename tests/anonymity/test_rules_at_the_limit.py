@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.anonymity.release.table import Coded
+from discreet.anonymity.release.table import CodedColumn
 from discreet.anonymity.risk.rules import Rules
 
 CLASSES = [0, 0, 0, 1, 1, 1]
 
 
-def disease(*codes: int) -> list[Coded]:
-    return [Coded("disease", np.array(codes, np.int32), ["flu", "cold", "gout"], False)]
+def disease(*codes: int) -> list[CodedColumn]:
+    return [CodedColumn("disease", np.array(codes, np.int32), ["flu", "cold", "gout"], False)]
 
 
 @pytest.mark.parametrize(("t", "ok"), [(0.2, False), (0.49, False), (0.5, True)])

@@ -23,8 +23,8 @@ from discreet.anonymity.growth.hierarchy import Hierarchy
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.methods.density_tree import CRITERIA, DensityTree
 from discreet.anonymity.methods.mondrian import Mondrian
-from discreet.anonymity.methods.supervised import Choice
-from discreet.anonymity.release.table import Coded
+from discreet.anonymity.methods.supervised import GrowthChoice
+from discreet.anonymity.release.table import CodedColumn
 from discreet.anonymity.risk.rules import Rules
 from discreet.core.domain import Domain, Numeric
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, SchemaError
@@ -328,7 +328,7 @@ def test_growth_equals_the_slow_reference(criterion: str) -> None:
         grids = [make_grid(Numeric(f"x{j}", 0, 1), s) for j, s in enumerate(steps)]
         share = 0.02 if trial % 2 else 0.0
         codes = rng.integers(0, 3, n).astype(np.int32)
-        column = Coded("s", codes, ["a", "b", "c"], False)
+        column = CodedColumn("s", codes, ["a", "b", "c"], False)
         rules = Rules(k, l_diversity=2, t_closeness=0.4) if trial % 3 == 0 and n >= k else Rules(k)
         ok = (lambda rows, r=rules, s=column: r.ok(rows, [s])) if rules.l_on else None
         grown = grow_tree(
@@ -377,7 +377,7 @@ def test_threads_change_nothing(criterion: str) -> None:
     X = blobs(20_000, 3)
     grids = [make_grid(Numeric(f"x{j}", 0, 1), 64) for j in range(3)]
     bins = np.stack([g.bins(X[:, j]) for j, g in enumerate(grids)]).astype(np.uint16)
-    target = Coded("y", (X[:, 0] > 0.5).astype(np.int32), [0, 1], False)
+    target = CodedColumn("y", (X[:, 0] > 0.5).astype(np.int32), [0, 1], False)
     one, two = (
         grow_tree(bins, grids, Rules(7).limits([]), criterion=criterion, target=target, threads=t)
         for t in (False, True)
@@ -492,7 +492,7 @@ def test_enforcement_finds_the_one_finest_frontier() -> None:
         tree = random_tree(rng, int(rng.integers(1, 6)))
         n, k = int(rng.integers(4, 30)), int(rng.integers(2, 6))
         leaf = rng.choice(tree.leaves, n, p=rng.dirichlet(np.full(tree.n_leaves, 0.6)))
-        column = Coded("s", rng.integers(0, 3, n).astype(np.int32), ["a", "b", "c"], False)
+        column = CodedColumn("s", rng.integers(0, 3, n).astype(np.int32), ["a", "b", "c"], False)
         rules = Rules(k, l_diversity=2, t_closeness=0.6)
         under = [np.flatnonzero((leaf >= t) & (leaf < tree.ends[t])) for t in range(tree.n_nodes)]
         good = [len(rows) == 0 or rules.ok(rows, [column]) for rows in under]
@@ -527,7 +527,9 @@ def test_after_suppression_closeness_is_judged_anew() -> None:
         leaf = rng.choice(tree.leaves, n, p=rng.dirichlet(np.full(tree.n_leaves, 0.8)))
         # The value follows the leaf, so that leaving leaves out shifts the whole.
         codes = ((leaf % 2 + (rng.random(n) < 0.4)) % 2).astype(np.int32)
-        found = enforce(tree, leaf, Rules(6, t_closeness=0.2), [Coded("s", codes, ["a", "b"], False)], suppress=0.3)
+        found = enforce(
+            tree, leaf, Rules(6, t_closeness=0.2), [CodedColumn("s", codes, ["a", "b"], False)], suppress=0.3
+        )
         kept = found.node >= 0
         values = {"s": codes[kept].tolist()}
         assert check_classes(found.node[kept].tolist(), values, k=6, t=0.2, t_kinds={"s": "equal"}) == []
@@ -741,7 +743,7 @@ def test_looking_ahead_finds_the_cut_that_tells_nothing_by_itself(monkeypatch: p
 
 
 def test_looking_ahead_keeps_the_rules_in_every_cell_it_grows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.anonymity.methods.density_tree.choose_growth", lambda *_: Choice(0.75, 3))
+    monkeypatch.setattr("discreet.anonymity.methods.density_tree.choose_growth", lambda *_: GrowthChoice(0.75, 3))
     grown = 0
     for seed in range(2000, 2080):
         case = Case(seed)

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet import engines
 from discreet.engines import CellCounts, GridMap
-from discreet.engines.passes.counts import Tally
+from discreet.engines.passes.counts import CellTally
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument, InvalidType, SchemaError
 
 LABELS = ["a", "b,c", 'say "x"', "two\nlines", "é"]
@@ -259,11 +259,11 @@ def test_a_pandas_category_that_few_rows_have_is_read_like_any_other():
 def test_counts_do_not_depend_on_how_they_are_kept(monkeypatch):
     rng = np.random.default_rng(1)
     ids = rng.integers(-1, 5000, 40_000)
-    dense = Tally(5000)
+    dense = CellTally(5000)
     dense.add(ids)
     monkeypatch.setattr("discreet.engines.passes.counts.DENSE_CELLS", 10)
     monkeypatch.setattr("discreet.engines.passes.counts.SORT_ROWS", 1000)
-    sparse = Tally(5000)
+    sparse = CellTally(5000)
     for batch in np.array_split(ids, 97):
         sparse.add(batch)
     assert sparse.result() == dense.result()

@@ -18,7 +18,7 @@ from discreet import evaluation as ev
 from discreet import noise
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.evaluation.attacks import scorers, shadow
-from discreet.evaluation.attacks.laws import Space
+from discreet.evaluation.attacks.laws import LawSpace
 from discreet.evaluation.attacks.roc import score_blindly
 
 SQUARE = dc.Domain.box([0, 0], [1, 1])
@@ -60,7 +60,7 @@ def test_the_ratio_of_a_stranger_has_mean_one() -> None:
     """Calibrated by construction: over releases without a record, its likelihood ratio averages 1, wherever it is."""
     public, rate = crowd(4000, 2, 1), 15.0
     targets = np.array([[0.5, 0.5], *crowd(3, 2, 9)])
-    space = Space.of(None, rate, 2)
+    space = LawSpace.of(None, rate, 2)
     found = []
     for seed in range(60):
         scorer = scorers.likelihood_ratio(noisy(crowd(200, 2, 100 + seed), rate, seed), space, public)

@@ -329,7 +329,7 @@ def test_plain_releases_become_numbers(release: Any) -> None:
 
 def test_batches_and_single_releases_have_the_same_features() -> None:
     batch = np.arange(12.0).reshape(4, 3)
-    features = _features.Numbers(batch[0])
+    features = _features.NumberFeatures(batch[0])
     assert np.array_equal(features.batch(batch), np.array([features(row) for row in batch]), equal_nan=True)
     assert np.array_equal(features.batch(list(batch)), features.batch(batch), equal_nan=True)
 

@@ -21,7 +21,7 @@ from discreet.errors import DiscreetError, InvalidArgument, InvalidType
 from discreet.metric import NDLaplace
 from discreet.metric.remap import maps
 from discreet.metric.remap.density import fit_density
-from discreet.metric.remap.prior import Prior
+from discreet.metric.remap.prior import PlacePrior
 
 DOMAIN = dc.Domain({"x": (0, 10), "y": (-1, 1)})
 
@@ -115,7 +115,7 @@ def test_clip_and_grid():
 def test_bayes_is_the_best_guess_over_the_prior_density(loss, rate):
     rng = np.random.default_rng(5)
     places = np.concatenate([rng.normal(0.3, 0.05, (300, 2)), np.repeat(rng.uniform(size=(20, 2)), 10, axis=0)])
-    prior = Prior(places.clip(0, 1), np.ones(500), "test")
+    prior = PlacePrior(places.clip(0, 1), np.ones(500), "test")
     low, high = np.zeros(2), np.ones(2)
     z = rng.uniform(0.1, 0.9, (6, 2)) + rng.normal(0, 1 / rate, (6, 2))
     found = maps.bayes(z, rate, prior, low, high, loss)
@@ -137,13 +137,13 @@ def test_bayes_is_the_best_guess_over_the_prior_density(loss, rate):
 
 
 def test_a_flat_prior_leaves_points_where_they_are():
-    flat = Prior(np.random.default_rng(0).uniform(size=(5000, 2)), np.ones(5000), "flat")
+    flat = PlacePrior(np.random.default_rng(0).uniform(size=(5000, 2)), np.ones(5000), "flat")
     z = np.array([[0.5, 0.5], [0.3, 0.6]])
     assert np.abs(maps.bayes(z, 50.0, flat, np.zeros(2), np.ones(2)) - z).max() < 0.003
 
 
 def test_far_from_everything_a_point_is_moved_into_the_box():
-    prior = Prior(np.array([[0.2, 0.2], [0.3, 0.3]]), np.ones(2), "two")
+    prior = PlacePrior(np.array([[0.2, 0.2], [0.3, 0.3]]), np.ones(2), "two")
     found = maps.bayes(np.array([[1e6, 0.5]]), 100.0, prior, np.zeros(2), np.ones(2))
     assert ((found >= 0) & (found <= 1)).all()
 

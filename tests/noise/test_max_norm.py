@@ -11,7 +11,7 @@ from scipy import stats
 
 from discreet import noise
 from discreet.errors import InvalidArgument
-from discreet.noise.integer.exceedances import Kept, rate
+from discreet.noise.integer.exceedances import KeepChance, rate
 from discreet.noise.integer.max_norm import max_norm_variance
 
 
@@ -121,7 +121,7 @@ def test_rare_exceedances_have_their_exact_chance():
         down = step.copy_negate()
         p = c.divide(c.exp(c.multiply(down, Decimal(cutoff + 1))), c.add(Decimal(1), c.exp(down)))
         q = c.subtract(Decimal(1), c.exp(c.divide(Decimal(-x.numerator), Decimal(x.denominator))))
-        coin = Fraction(int.from_bytes(Kept(epsilon, cutoff, x).digits(24), "big"), 256**24)
+        coin = Fraction(int.from_bytes(KeepChance(epsilon, cutoff, x).digits(24), "big"), 256**24)
         assert abs(Fraction(q) * coin / Fraction(p) - 1) < Fraction(1, 2**120)
         assert q >= p
 

@@ -19,7 +19,7 @@ import discreet_studies
 from discreet import Domain
 from discreet.anonymity import DensityTree, Mondrian
 from discreet.anonymity.growth.criteria import common_axes, factor_gains
-from discreet.anonymity.methods.supervised import Choice
+from discreet.anonymity.methods.supervised import GrowthChoice
 from discreet.cli.app import app
 from discreet.errors import DataSourceError, InvalidArgument
 from discreet_studies import Estimate, Finding, Results, Study
@@ -233,7 +233,7 @@ def test_supervised_begins_with_the_column_that_tells_the_label(monkeypatch: pyt
 
     assert root() == (3, 30)
     # Looking ahead, too: its few cuts of a column hold the one that tells most, which wins against later ones.
-    monkeypatch.setattr("discreet.anonymity.methods.density_tree.choose_growth", lambda *_: Choice(1.0, 3))
+    monkeypatch.setattr("discreet.anonymity.methods.density_tree.choose_growth", lambda *_: GrowthChoice(1.0, 3))
     assert root() == (3, 30)
 
 

@@ -20,10 +20,10 @@ from discreet.engines.passes.checkpoint import Checkpoint
 from discreet.engines.passes.counts import CellCounts
 from discreet.engines.passes.gather import gather, units_of
 from discreet.engines.passes.sums import BoxedMap, CellSums, SumsPass
-from discreet.engines.passes.tally import Adder, CountPass, Keyed, Pass
+from discreet.engines.passes.tally import Adder, CountPass, KeyedNumbers, Pass
 from discreet.engines.progress import Meter
 from discreet.engines.tables.encode import Encoder
-from discreet.engines.tables.part import BATCH_SIZE, Part, Stored, is_divided, is_remote
+from discreet.engines.tables.part import BATCH_SIZE, Part, StoredFile, is_divided, is_remote
 from discreet.engines.threads import in_order
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
@@ -135,7 +135,7 @@ class Source:
         """How many rows the files' own tables of contents tell of; only memory is planned by it."""
         return sum(sum(part.units) for part in self._parts if is_divided(part))
 
-    def _gather(self, job: Pass, batch_size: int = BATCH_SIZE, progress: bool | None = None) -> Keyed:
+    def _gather(self, job: Pass, batch_size: int = BATCH_SIZE, progress: bool | None = None) -> KeyedNumbers:
         """Run a pass over all rows: on Spark, over files from several places at once, or over a table in memory."""
         matched = self._match(job.domain)
         if is_remote(first := self._parts[0]):  # such a part is the only one
@@ -209,7 +209,7 @@ class _Encoding:
         columns = [part.encode(piece, encoder) for piece, encoder in zip(pieces, self.encoders, strict=True)]
         self.adder.add(self.job.prepare(columns))
 
-    def result(self) -> Keyed:
+    def result(self) -> KeyedNumbers:
         return self.adder.result()
 
 
@@ -220,7 +220,7 @@ def _checked(batch_size: Any, progress: Any) -> tuple[int, bool | None]:
 
 
 def _identity(part: Part) -> tuple[object, ...]:
-    if not isinstance(part, Stored):
+    if not isinstance(part, StoredFile):
         raise InvalidArgument(
             "checkpoint", "a table in memory", "used with files", 'open("rows.parquet", checkpoint=...)'
         )

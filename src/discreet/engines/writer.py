@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import check_place, promise_place, write_whole
 from discreet.engines.source import Source
-from discreet.engines.tables.part import Stored
+from discreet.engines.tables.part import StoredFile
 from discreet.errors import DataSourceError
 
 PARQUET = (".parquet", ".pq")
@@ -188,7 +188,7 @@ def check_target(path: str | Path, *, promised: bool, source: Source | None = No
         check_place(place)
     if target.name.lower().endswith(".gz"):
         raise DataSourceError(f"output: {str(path)!r} would not be compressed; name a .csv or .parquet file")
-    files = [part.identity()[0] for part in source._parts if isinstance(part, Stored)] if source is not None else []
+    files = [part.identity()[0] for part in source._parts if isinstance(part, StoredFile)] if source is not None else []
     if str(target.resolve()) in files:
         raise DataSourceError(f"output: {str(path)!r} is a file that is read, and would be lost; name another")
 

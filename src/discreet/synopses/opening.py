@@ -26,7 +26,7 @@ PUBLIC_SIZE = "the number of rows, N, was given as public"
 
 
 @dataclass(frozen=True)
-class Opening:
+class OpenRelease:
     """A release that has begun.
 
     Attributes
@@ -72,7 +72,7 @@ def open_release(
     check: Callable[[Domain], object] | None = None,
     grid: Callable[[Domain], GridMap | None] | None = None,
     select: Callable[[Domain], Domain] | None = None,
-) -> Opening:
+) -> OpenRelease:
     """Check the arguments that all central methods share, and buy a noisy number of rows.
 
     Parameters
@@ -125,7 +125,7 @@ def open_release(
     if check is not None:
         check(axes)
     if public is not None:
-        return Opening(source, axes, declared, ledger, stream, public, None, (*assumed, PUBLIC_SIZE))
+        return OpenRelease(source, axes, declared, ledger, stream, public, None, (*assumed, PUBLIC_SIZE))
     whole = ledger.total.exact
     price = ledger.spend("number of rows", whole if whole == math.inf else whole * share)
     law = noise.DiscreteLaplace(Fraction(0) if price == math.inf else 1 / Fraction(price))
@@ -133,7 +133,7 @@ def open_release(
     counts = source.count(RowMap(axes) if known is None else known)
     noisy = float(int(counts.counts.sum()) + noise.discrete_laplace(law.scale, rng=stream))
     kept = None if known is None else counts
-    return Opening(source, axes, declared, ledger, stream, noisy, law.variance, assumed, kept)
+    return OpenRelease(source, axes, declared, ledger, stream, noisy, law.variance, assumed, kept)
 
 
 def bind(source: engines.Source, declared: Domain, axes: Domain) -> engines.Source:

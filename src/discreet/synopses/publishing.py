@@ -24,7 +24,7 @@ FIXED_POINT = 1024
 TYPICAL_OFFSET = 0.25
 
 
-class Published(NamedTuple):
+class PublishedLeaves(NamedTuple):
     """What may be shown of some leaves.
 
     Attributes
@@ -49,7 +49,7 @@ def publish(
     epsilon: Exact,
     stream: noise.Generator,
     typical_offset: float = TYPICAL_OFFSET,
-) -> Published:
+) -> PublishedLeaves:
     """Add noise to the counts of disjoint leaves, and to their sums if given. The caller charges ε.
 
     Parameters
@@ -67,7 +67,7 @@ def publish(
 
     Returns
     -------
-    published : Published
+    published : PublishedLeaves
 
     Privacy
     -------
@@ -87,7 +87,7 @@ def publish(
     if sums is None:
         law = noise.DiscreteLaplace(noise_scale(1, epsilon))
         weights = counts + noise.discrete_laplace(law.scale, len(counts), stream)
-        return Published(weights, np.full(len(counts), law.variance), None)
+        return PublishedLeaves(weights, np.full(len(counts), law.variance), None)
     dimension = sums.shape[1] + 1
     # With an immense ε the lattice is made finer until its noise has the room the sampler needs.
     finer = 1
@@ -103,7 +103,7 @@ def publish(
     weights = vectors[:, 0]
     safe = np.maximum(weights, 1.0)[:, np.newaxis]
     shrunk = typical_offset**2 / (typical_offset**2 + variance / safe**2)
-    return Published(weights, np.full(len(counts), variance), np.clip(shrunk * vectors[:, 1:] / safe, -1.0, 1.0))
+    return PublishedLeaves(weights, np.full(len(counts), variance), np.clip(shrunk * vectors[:, 1:] / safe, -1.0, 1.0))
 
 
 def noise_scale(sensitivity: int, epsilon: Exact) -> Fraction:

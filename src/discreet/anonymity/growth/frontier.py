@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.cells import Cells
-from discreet.anonymity.release.table import Coded
+from discreet.anonymity.release.table import CodedColumn
 from discreet.anonymity.risk.distances import Limits, is_ok, rows_by_class
 from discreet.anonymity.risk.persons import persons_by_node
 from discreet.anonymity.risk.rules import Rules, stacked
@@ -25,7 +25,7 @@ from discreet.errors import InvalidArgument
 
 
 @dataclass(frozen=True)
-class Enforced:
+class EnforcedCells:
     """Which cells a release publishes.
 
     Attributes
@@ -56,12 +56,12 @@ def enforce(
     tree: Tree,
     leaf: IntArray,
     rules: Rules,
-    sensitive: Sequence[Coded],
+    sensitive: Sequence[CodedColumn],
     *,
     suppress: float = 0.0,
     persons: IntArray | None = None,
     rows: IntArray | None = None,
-) -> Enforced:
+) -> EnforcedCells:
     """Find the cells of a release.
 
     Parameters
@@ -72,7 +72,7 @@ def enforce(
         The leaf of every row.
     rules : Rules
         What every cell must keep, with the distributions of this release.
-    sensitive : sequence of Coded
+    sensitive : sequence of CodedColumn
         The sensitive columns.
     suppress : float
         The share of the rows that may be left out where that spares others a larger cell: see `_in_the_way`. The
@@ -100,7 +100,7 @@ def enforce(
     shown = _frontier(tree.column, tree.right, tree.ends, fine)
     occupied = (tree.column < 0) & (counts > 0)
     node = np.where(kept, shown[leaf], -1)
-    return Enforced(node, int((shown[occupied] != np.flatnonzero(occupied)).sum()), _size(~kept, rows))
+    return EnforcedCells(node, int((shown[occupied] != np.flatnonzero(occupied)).sum()), _size(~kept, rows))
 
 
 def _size(chosen: BoolArray, rows: IntArray | None) -> int:
@@ -110,7 +110,7 @@ def _size(chosen: BoolArray, rows: IntArray | None) -> int:
 
 def refuse_root(
     rules: Rules,
-    sensitive: Sequence[Coded],
+    sensitive: Sequence[CodedColumn],
     kept: BoolArray,
     good: bool,
     persons: IntArray | None = None,

@@ -12,9 +12,9 @@ from discreet.anonymity.growth._cell_kernels import MOST_COUNTERS, grow_by_cell,
 from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.growth.growth_kernels import LEAF, PENDING, grow
 from discreet.anonymity.growth.lookahead import Growth, grow_ahead
-from discreet.anonymity.growth.search_kernels import Labels, Settings, Space
+from discreet.anonymity.growth.search_kernels import GridSpace, GrowthSettings, Labels
 from discreet.anonymity.growth.tree import Tree, grid_shares
-from discreet.anonymity.release.table import Bins, Coded
+from discreet.anonymity.release.table import Bins, CodedColumn
 from discreet.anonymity.risk.distances import Limits
 from discreet.core.arrays import AnyArray, IntArray
 from discreet.engines.threads import WORKERS, in_order
@@ -31,7 +31,7 @@ _MOST_CLASSES, _CLASSES = 32, 10
 
 
 @dataclass(frozen=True)
-class Grown:
+class GrownTree:
     """A tree, how many rows each of its nodes has, and the leaf (a node number) of every row."""
 
     tree: Tree
@@ -46,14 +46,14 @@ def grow_tree(
     *,
     criterion: str,
     sensitive: IntArray | None = None,
-    target: Coded | None = None,
+    target: CodedColumn | None = None,
     min_share: float = 0.02,
     max_depth: int = 64,
     tiers: Mapping[int, IntArray] | None = None,
     weight: float = 1.0,
     ahead: int = 0,
     threads: bool = True,
-) -> Grown:
+) -> GrownTree:
     """Grow a partition of the rows ``bins`` (columns by rows) whose every cell is ok.
 
     Parameters
@@ -64,7 +64,7 @@ def grow_tree(
         One of `discreet.anonymity.growth.criteria.NAMES`.
     sensitive : ndarray
         Sensitive values as `discreet.anonymity.risk.rules.stacked` numbers them.
-    target : Coded
+    target : CodedColumn
         The label for criterion "label".
     tiers : mapping
         From the number of a column to `Hierarchy.tiers`, for columns with a hierarchy.
@@ -81,7 +81,7 @@ def grow_tree(
     if criterion in ("factor", "label"):
         space = space._replace(axes=criteria.common_axes(bins, space.places))
     labels = _labels(sensitive, target if criterion == "label" else None, weight)
-    settings = Settings(criteria.NAMES.index(criterion), float(min_share), int(max_depth))
+    settings = GrowthSettings(criteria.NAMES.index(criterion), float(min_share), int(max_depth))
     low = np.zeros(len(grids), np.int64)
     high = np.array([g.n_bins - 1 for g in grids], np.int64)
     by_counts = criterion == "cell" and not limits.l_on and not limits.t_on and space.places.size <= MOST_COUNTERS
@@ -108,7 +108,7 @@ def grow_tree(
     leaves = np.flatnonzero(column < 0)
     leaf = np.empty(n, np.int64)
     leaf[ids] = np.repeat(leaves, counts[leaves])  # leaves come in the order of their rows
-    return Grown(tree, counts, leaf)
+    return GrownTree(tree, counts, leaf)
 
 
 def _in_words(bins: Bins, highest: int) -> AnyArray:
@@ -158,7 +158,7 @@ def _stitch(top: IntArray, waiting: IntArray, grown: list[IntArray]) -> IntArray
     return whole
 
 
-def make_space(grids: Sequence[Grid], tiers: Mapping[int, IntArray]) -> Space:
+def make_space(grids: Sequence[Grid], tiers: Mapping[int, IntArray]) -> GridSpace:
     """Lay the grids out for the kernels. The bin of missing values is one step wide, behind the last."""
     d, most = len(grids), max(g.n_bins for g in grids)
     edges = np.zeros((d, most + 1))
@@ -184,10 +184,10 @@ def make_space(grids: Sequence[Grid], tiers: Mapping[int, IntArray]) -> Space:
         if j in tiers:
             tier[j, 1 : grid.levels] = tiers[j]
             form[j] = 2
-    return Space(edges, places, units, steps, missing, tier, form, np.zeros((0, d)))
+    return GridSpace(edges, places, units, steps, missing, tier, form, np.zeros((0, d)))
 
 
-def _labels(sensitive: IntArray | None, target: Coded | None, weight: float) -> Labels:
+def _labels(sensitive: IntArray | None, target: CodedColumn | None, weight: float) -> Labels:
     values = np.empty((0, 0), np.int64) if sensitive is None else sensitive
     if target is None:
         return Labels(values, np.empty(0, np.int64), 0, np.zeros(2))
@@ -198,7 +198,7 @@ def _labels(sensitive: IntArray | None, target: Coded | None, weight: float) -> 
     return Labels(values, codes, classes, worth)
 
 
-def label_codes(target: Coded) -> tuple[IntArray, int]:
+def label_codes(target: CodedColumn) -> tuple[IntArray, int]:
     """Return the classes of a target, and how many there are: its values, or ranges of them with as many records."""
     codes, classes = target.codes.astype(np.int64), len(target.labels)
     if target.ordered and classes > _MOST_CLASSES:

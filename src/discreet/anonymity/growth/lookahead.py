@@ -18,9 +18,9 @@ from discreet.anonymity.growth.criteria import factor_gains, label_gains
 from discreet.anonymity.growth.growth_kernels import grow, part
 from discreet.anonymity.growth.search_kernels import (
     SMALL,
+    GridSpace,
+    GrowthSettings,
     Labels,
-    Settings,
-    Space,
     count_block,
     describe,
     groups_by_count,
@@ -43,10 +43,10 @@ _MOST_WORK = 1 << 16
 class Growth(NamedTuple):
     """What growth goes by: the last arguments of `grow`, but for the rows to hand over."""
 
-    space: Space
+    space: GridSpace
     limits: Limits
     labels: Labels
-    settings: Settings
+    settings: GrowthSettings
 
 
 def affordable(n: int, d: int) -> bool:

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.anonymity.growth.grow import Grown, grow_tree
+from discreet.anonymity.growth.grow import GrownTree, grow_tree
 from discreet.anonymity.growth.tree import Tree
-from discreet.anonymity.release.table import Bins, Coded
+from discreet.anonymity.release.table import Bins, CodedColumn
 from discreet.anonymity.risk.distances import Limits
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.jit import jit
@@ -85,7 +85,7 @@ def pruning_path(tree: Tree, counts: IntArray, held_out: IntArray | None = None)
 
 
 def prune(
-    grown: Grown,
+    grown: GrownTree,
     bins: Bins,
     *,
     limits: Limits,
@@ -94,12 +94,12 @@ def prune(
     max_depth: int = 64,
     tiers: Mapping[int, IntArray] | None = None,
     sensitive: IntArray | None = None,
-    target: Coded | None = None,
+    target: CodedColumn | None = None,
     weight: float = 1.0,
     ahead: int = 0,
     folds: int = FOLDS,
     random_state: Any = None,
-) -> Grown:
+) -> GrownTree:
     """Prune a grown tree at the price that cross-validation finds best; of equal ones that with fewer leaves.
 
     Parameters as in `grow_tree`. Folds are a shuffle by ``random_state``, place modulo ``folds``.
@@ -112,7 +112,7 @@ def prune(
     def one(number: int) -> Path:
         kept, out = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
         codes = None if sensitive is None else sensitive[:, kept]
-        label = None if target is None else Coded(target.name, target.codes[kept], target.labels, target.ordered)
+        label = None if target is None else CodedColumn(target.name, target.codes[kept], target.labels, target.ordered)
         part = grow_tree(
             bins.take(kept, axis=1),
             grown.tree.grids,
@@ -135,7 +135,7 @@ def prune(
     at = path.collapsed <= chosen
     tree = grown.tree.collapsed(at)
     leaf = tree.route(bins)
-    return Grown(tree, tree.totals(np.bincount(leaf, minlength=tree.n_nodes)), leaf)
+    return GrownTree(tree, tree.totals(np.bincount(leaf, minlength=tree.n_nodes)), leaf)
 
 
 def choose_price(path: Path, folds: list[Path], n: int) -> int:

@@ -20,7 +20,7 @@ from discreet.core.jit import jit
 SMALL = 64
 
 
-class Space(NamedTuple):
+class GridSpace(NamedTuple):
     """The grids as the kernels read them; one row a column."""
 
     #: Lower end of every bin and upper end of the last, in shares of the declared width.
@@ -51,7 +51,7 @@ class Labels(NamedTuple):
     worth: Any
 
 
-class Settings(NamedTuple):
+class GrowthSettings(NamedTuple):
     """How to grow."""
 
     criterion: int

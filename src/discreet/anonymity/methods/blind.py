@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from discreet.anonymity.release.table import Coded
+from discreet.anonymity.release.table import CodedColumn
 from discreet.anonymity.risk.rules import Rules
 from discreet.errors import InvalidArgument
 
@@ -24,7 +24,7 @@ def growth_rules(rules: Rules, blind: bool) -> Rules:
     return replace(rules, l_diversity=None, t_closeness=None) if blind else rules
 
 
-def check_blind(rules: Rules, of: Any, sensitive: Sequence[Coded], persons: Any = None, rows: Any = None) -> None:
+def check_blind(rules: Rules, of: Any, sensitive: Sequence[CodedColumn], persons: Any = None, rows: Any = None) -> None:
     """Refuse cells that fail l or t: they were cut without asking."""
     found = rules.measure(of, sensitive, persons, rows)
     if not found.ok:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.anonymity.growth.grow import Grown, grow_tree
+from discreet.anonymity.growth.grow import GrownTree, grow_tree
 from discreet.anonymity.growth.pruning import prune
 from discreet.anonymity.methods.partitioner import Partitioner
 from discreet.anonymity.methods.supervised import choose_growth
@@ -88,7 +88,7 @@ class DensityTree(ToFile, Partitioner):
         Build records by leaf, in the order of ``tree_.leaves``.
     rules_ : Rules
         What is kept.
-    plan_ : Plan
+    plan_ : TablePlan
         Which column plays which part.
     weight_ : float
         If supervised: what the label counts, from 0 to 1; the common spread counts the rest.
@@ -182,7 +182,7 @@ class DensityTree(ToFile, Partitioner):
         found: FloatArray = share / (self.tree_.volumes() * np.prod(scale))
         return found
 
-    def _grow(self, table: Table, tiers: Mapping[int, IntArray], rules: Rules) -> Grown:
+    def _grow(self, table: Table, tiers: Mapping[int, IntArray], rules: Rules) -> GrownTree:
         criterion = checks.choice("criterion", self.criterion, CRITERIA)
         min_share = float(checks.probability("min_share", self.min_share, closed=True))
         max_depth = checks.whole("max_depth", self.max_depth, low=0, high=2**31)

@@ -19,8 +19,8 @@ from discreet.anonymity.methods.partitioner import Partitioner
 from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.house import refuse_previous
 from discreet.anonymity.release.release import Release, publish
-from discreet.anonymity.release.streamed import Counts, Decided, Putting, ToFile
-from discreet.anonymity.release.table import Coded, Plan, Table, read_table
+from discreet.anonymity.release.streamed import FrozenPartition, PlaceCounts, PublishedCells, ToFile
+from discreet.anonymity.release.table import CodedColumn, Table, TablePlan, read_table
 from discreet.anonymity.risk.classes import join
 from discreet.anonymity.risk.distances import measure_classes
 from discreet.anonymity.risk.persons import persons_by_class
@@ -118,7 +118,7 @@ class Generalization(ToFile, Partitioner):
         self._choose(data)
         return self
 
-    def transform(self, data: Any, output: str = "interval", **handing: Any) -> Release:
+    def transform(self, data: Any, output: str = "interval", **delivery: Any) -> Release:
         """Recode and release records, all that are handed out together.
 
         Classes that break a rule are left out; if that is more than ``suppress`` allows, the release is refused.
@@ -128,11 +128,11 @@ class Generalization(ToFile, Partitioner):
         table = read_table(data, self.plan_)
         whole = self.rules_.measure(np.zeros(table.n, np.int64), table.sensitive, table.persons)
         refuse_root(self.rules_, table.sensitive, np.ones(table.n, bool), whole.ok, table.persons)
-        return self._recode(table, output, handing)
+        return self._recode(table, output, delivery)
 
-    def fit_transform(self, data: Any, y: Any = None, output: str = "interval", **handing: Any) -> Release:
+    def fit_transform(self, data: Any, y: Any = None, output: str = "interval", **delivery: Any) -> Release:
         """Choose levels on these records and release them. Parameters as in `transform`."""
-        return self._recode(self._choose(data), output, handing)
+        return self._recode(self._choose(data), output, delivery)
 
     def _choose(self, data: Any) -> Table:
         table, tiers = self._read(data)
@@ -158,7 +158,7 @@ class Generalization(ToFile, Partitioner):
 
     def _recode(self, table: Table, output: str, given: Mapping[str, Any]) -> Release:
         refuse_previous(given.get("previous"), "levels hold for a whole column, cells are not merged")
-        handing = {name: value for name, value in given.items() if name != "previous"}
+        delivery = {name: value for name, value in given.items() if name != "previous"}
         grids = table.plan.grids
         groups = self._groups()
         codes = [group[bins] for group, bins in zip(groups, table.bins, strict=True)]
@@ -179,7 +179,7 @@ class Generalization(ToFile, Partitioner):
             output=output,
             method="Generalization",
             settings=self._facts(),
-            **handing,
+            **delivery,
         )
 
     def _groups(self) -> list[IntArray]:
@@ -189,7 +189,7 @@ class Generalization(ToFile, Partitioner):
         chosen = self.levels is None
         return {"levels": self.levels_, "chosen_on_the_records": chosen, "suppression_allowed": float(self.suppress)}
 
-    def _putting(self) -> Putting:
+    def _frozen_partition(self) -> FrozenPartition:
         check_is_fitted(self, "levels_")
         return ClassesOf(self._groups(), self.rules_, float(self.suppress), self._facts())
 
@@ -213,7 +213,7 @@ class ClassesOf:
         places = [self._known.setdefault(row.tobytes(), len(self._known)) for row in found]
         return np.array(places, np.int64)[of]
 
-    def decide(self, counts: Counts) -> Decided:
+    def decide(self, counts: PlaceCounts) -> PublishedCells:
         """Leave out the combinations that break a rule."""
         whole = self._rules.measure(np.zeros(len(counts.rows), int), counts.sensitive, counts.persons, counts.rows)
         every = np.ones(len(counts.rows), bool)
@@ -225,7 +225,7 @@ class ClassesOf:
         first, last = _runs(self._groups, list(codes.T))
         of_place = np.full(len(self._known), -1, np.int64)
         of_place[shown] = np.arange(len(shown))
-        return Decided(first, last, of_place, self._settings)
+        return PublishedCells(first, last, of_place, self._settings)
 
 
 def _runs(groups: Sequence[IntArray], codes: Sequence[Any]) -> tuple[IntArray, IntArray]:
@@ -282,7 +282,7 @@ def _cut(grid: Grid, width: float) -> IntArray:
     return group
 
 
-def _widths(given: Any, plan: Plan) -> dict[str, list[float]]:
+def _widths(given: Any, plan: TablePlan) -> dict[str, list[float]]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
@@ -301,7 +301,7 @@ def _widths(given: Any, plan: Plan) -> dict[str, list[float]]:
     return found
 
 
-def _given(levels: Any, plan: Plan, ladders: Sequence[Ladder]) -> dict[str, int]:
+def _given(levels: Any, plan: TablePlan, ladders: Sequence[Ladder]) -> dict[str, int]:
     if not isinstance(levels, Mapping):
         raise InvalidType("levels", type(levels), "a mapping from column to level", '{"age": 2}')
     unknown = [name for name in levels if name not in plan.quasi]
@@ -318,7 +318,7 @@ def _classes(codes: Sequence[IntArray]) -> IntArray:
 
 
 def _keep_ok(
-    of: IntArray, rules: Rules, sensitive: Sequence[Coded], persons: IntArray | None, rows: IntArray | None = None
+    of: IntArray, rules: Rules, sensitive: Sequence[CodedColumn], persons: IntArray | None, rows: IntArray | None = None
 ) -> Any:
     """Return which rows stay when the classes that break a rule are left out; see `Rules.measure` for ``rows``.
 

@@ -47,7 +47,7 @@ class MaskedRelease(Release):
 
 
 @dataclass(frozen=True)
-class Handing:
+class MaskedDelivery:
     """How a release is handed out; see `discreet.anonymity.release.release.publish`."""
 
     random_state: object = None
@@ -64,7 +64,7 @@ def masked_release(
     table: Table,
     values: Mapping[str, pa.Array],
     cells: Cells,
-    handing: Handing,
+    delivery: MaskedDelivery,
     stream: noise.Generator,
     *,
     facts: Mapping[str, Any],
@@ -77,12 +77,12 @@ def masked_release(
     ``random`` says whether the values depend on the stream: then a seeded one makes the guarantee seeded.
     """
     rows = np.arange(table.n)
-    if handing.order == "shuffled":
+    if delivery.order == "shuffled":
         rows = noise.permutation(table.n, rng=stream)
     columns: dict[str, Any] = {name: column.take(pa.array(rows)) for name, column in values.items()}
     columns |= _others(table, rows)
-    if handing.identifiers == "hash":
-        columns = {**hashed_columns(table.identifiers, rows, handing.key, table.plan.domain), **columns}
+    if delivery.identifiers == "hash":
+        columns = {**hashed_columns(table.identifiers, rows, delivery.key, table.plan.domain), **columns}
     kept = _kept_by(table, cells.of[rows], rows)
     if kept and facts.get("reached", {}).get("k") is None:  # no groups are promised, so none become smaller
         kept = {"kept": {"columns": kept["kept"]["columns"]}}
@@ -91,17 +91,17 @@ def masked_release(
         unit="one row",
         parameters={
             **facts,
-            "order": handing.order,
+            "order": delivery.order,
             "rows": table.n,
             "suppressed": 0,
             "dropped_for_missing_values": table.dropped,
-            "identifiers": handing.identifiers if table.identifiers.num_columns else "none",
+            "identifiers": delivery.identifiers if table.identifiers.num_columns else "none",
             **({"disclosure": dict(disclosure)} if disclosure else {}),
             **kept,
         },
         domain=table.plan.domain,
-        assumptions=(*unknown_columns(kept), *notes, *in_order(handing.order)),
-        seeded=(random or handing.order == "shuffled") and stream.seeded,
+        assumptions=(*unknown_columns(kept), *notes, *in_order(delivery.order)),
+        seeded=(random or delivery.order == "shuffled") and stream.seeded,
     )
     made = pa.table({name: columns[name] for name in _order_of(table, columns)})
     return MaskedRelease(made, guarantee, cells, rows, 0, table.dropped, disclosure=dict(disclosure or {}))

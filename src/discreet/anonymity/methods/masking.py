@@ -14,7 +14,7 @@ from discreet import engines, noise
 from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.methods._swap_kernels import swap_ranks
 from discreet.anonymity.methods.masked import (
-    Handing,
+    MaskedDelivery,
     MaskedRelease,
     masked_release,
     number_array,
@@ -23,7 +23,7 @@ from discreet.anonymity.methods.masked import (
     whole_domain,
     whole_points,
 )
-from discreet.anonymity.release.table import Plan, Table, read_table
+from discreet.anonymity.release.table import Table, TablePlan, read_table
 from discreet.anonymity.risk.disclosure import linkage, near_values
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
@@ -51,7 +51,7 @@ class _Masking(BaseEstimator):  # type: ignore[misc]
     target: Any
     grid: Any
     keep: Any
-    plan_: Plan
+    plan_: TablePlan
 
     def fit(self, data: Any, y: Any = None) -> Any:
         """Check the arguments against the table; nothing of its rows is kept."""
@@ -59,7 +59,7 @@ class _Masking(BaseEstimator):  # type: ignore[misc]
         if self.domain is None:
             raise InvalidType("domain", None, "a Domain", 'domain=Domain({"age": (0, 120)})')
         domain = as_domain(self.domain, engines.open(data).names)
-        plan = Plan.of(domain, sensitive=self.sensitive, target=self.target, keep=self.keep, grid=self.grid)
+        plan = TablePlan.of(domain, sensitive=self.sensitive, target=self.target, keep=self.keep, grid=self.grid)
         self._check_plan(plan)
         self.plan_ = plan
         self.n_features_in_ = len(plan.quasi)
@@ -86,7 +86,7 @@ class _Masking(BaseEstimator):  # type: ignore[misc]
             See `discreet.anonymity.release.release.publish`.
         """
         check_is_fitted(self, "plan_")
-        handing = Handing(random_state, order, identifiers, key)
+        delivery = MaskedDelivery(random_state, order, identifiers, key)
         table = read_table(data, self.plan_)
         if table.n < 2:
             raise InvalidArgument("data", f"{table.n} usable rows", "at least two rows", "a larger table")
@@ -104,7 +104,7 @@ class _Masking(BaseEstimator):  # type: ignore[misc]
             table,
             values,
             whole_domain(table),
-            handing,
+            delivery,
             stream,
             facts={**facts, **none},
             notes=[_NOTHING],
@@ -112,15 +112,15 @@ class _Masking(BaseEstimator):  # type: ignore[misc]
             disclosure=measured,
         )
 
-    def fit_transform(self, data: Any, y: Any = None, **handing: Any) -> MaskedRelease:
+    def fit_transform(self, data: Any, y: Any = None, **delivery: Any) -> MaskedRelease:
         """Change and release these records. Parameters as in `transform`."""
-        released: MaskedRelease = self.fit(data).transform(data, **handing)
+        released: MaskedRelease = self.fit(data).transform(data, **delivery)
         return released
 
     def _check(self) -> None:
         raise NotImplementedError
 
-    def _check_plan(self, plan: Plan) -> None:
+    def _check_plan(self, plan: TablePlan) -> None:
         """Refuse columns that cannot be changed in this way."""
 
     def _change(self, table: Table, before: FloatArray, stream: noise.Generator) -> tuple[FloatArray, dict[str, Any]]:
@@ -197,7 +197,7 @@ class NoiseAddition(_Masking):
         checks.choice("kind", self.kind, ("uncorrelated", "correlated"))
         checks.choice("clip", self.clip, (False, True))
 
-    def _check_plan(self, plan: Plan) -> None:
+    def _check_plan(self, plan: TablePlan) -> None:
         for grid in plan.grids:
             if not grid.numeric:
                 raise InvalidArgument(

@@ -13,7 +13,7 @@ from discreet import noise
 from discreet.anonymity.growth.frontier import refuse_root
 from discreet.anonymity.methods._mdav_kernels import mdav
 from discreet.anonymity.methods.masked import (
-    Handing,
+    MaskedDelivery,
     MaskedRelease,
     masked_release,
     number_array,
@@ -50,7 +50,7 @@ class Microaggregation(Partitioner):
 
     Attributes
     ----------
-    plan_ : Plan
+    plan_ : TablePlan
         Which column plays which part.
     rules_ : Rules
         What is kept: k.
@@ -143,10 +143,10 @@ class Microaggregation(Partitioner):
             See `discreet.anonymity.release.release.publish`.
         """
         check_is_fitted(self, "plan_")
-        handing = Handing(random_state, order, identifiers, key)
+        delivery = MaskedDelivery(random_state, order, identifiers, key)
         table = read_table(data, self.plan_)
         refuse_root(self.rules_, table.sensitive, np.ones(table.n, bool), table.n >= self.rules_.k)
-        return self._publish(data, table, handing)
+        return self._publish(data, table, delivery)
 
     def fit_transform(  # type: ignore[override]
         self,
@@ -159,12 +159,12 @@ class Microaggregation(Partitioner):
         key: bytes | None = None,
     ) -> MaskedRelease:
         """Group these records and publish them. Parameters as in `transform`."""
-        handing = Handing(random_state, order, identifiers, key)
+        delivery = MaskedDelivery(random_state, order, identifiers, key)
         table, _ = self._read(data)
         self.n_features_in_ = len(self.plan_.quasi)
-        return self._publish(data, table, handing)
+        return self._publish(data, table, delivery)
 
-    def _publish(self, data: Any, table: Table, handing: Handing) -> MaskedRelease:
+    def _publish(self, data: Any, table: Table, delivery: MaskedDelivery) -> MaskedRelease:
         coordinates = read_coordinates(data, table)
         groups = make_groups(table, coordinates, self.rules_.k)
         values, cells = self._values(table, coordinates, groups)
@@ -178,8 +178,8 @@ class Microaggregation(Partitioner):
             "reached": self.rules_.reached(classes, table.sensitive),
             "groups": int(groups.max()) + 1,
         }
-        stream = noise.generator(handing.random_state)
-        return masked_release(table, values, cells, handing, stream, facts=facts, notes=_NOTES, random=False)
+        stream = noise.generator(delivery.random_state)
+        return masked_release(table, values, cells, delivery, stream, facts=facts, notes=_NOTES, random=False)
 
     def _values(self, table: Table, coordinates: FloatArray, groups: IntArray) -> tuple[dict[str, pa.Array], Cells]:
         grids = table.plan.grids

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity.growth._relaxed_kernels import grow_relaxed
-from discreet.anonymity.growth.grow import Grown, grow_tree, make_space
+from discreet.anonymity.growth.grow import GrownTree, grow_tree, make_space
 from discreet.anonymity.methods.partitioner import Partitioner
 from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.house import refuse_previous
 from discreet.anonymity.release.release import Release, publish
-from discreet.anonymity.release.streamed import Putting, ToFile
+from discreet.anonymity.release.streamed import FrozenPartition, ToFile
 from discreet.anonymity.release.table import Table
 from discreet.anonymity.risk.rules import Rules, stacked
 from discreet.core import checks
@@ -108,28 +108,35 @@ class Mondrian(ToFile, Partitioner):
         self._fit(data)
         return self
 
-    def transform(self, data: Any, output: str = "interval", **handing: Any) -> Release:
+    def transform(self, data: Any, output: str = "interval", **delivery: Any) -> Release:
         """Release records; strict mode only. Parameters as in `DensityTree.transform`."""
         self._only_strict("fit_transform")
-        return super().transform(data, output, **handing)
+        return super().transform(data, output, **delivery)
 
-    def fit_transform(self, data: Any, y: Any = None, output: str = "interval", **handing: Any) -> Release:
+    def fit_transform(self, data: Any, y: Any = None, output: str = "interval", **delivery: Any) -> Release:
         """Grow the partition on these records and release them. Parameters as in `DensityTree.fit_transform`."""
         if checks.choice("mode", self.mode, ("strict", "relaxed")) == "strict":
-            return super().fit_transform(data, y, output, **handing)
-        refuse_previous(handing.pop("previous", None), "overlapping cells are not merged")
+            return super().fit_transform(data, y, output, **delivery)
+        refuse_previous(delivery.pop("previous", None), "overlapping cells are not merged")
         table, _ = self._read(data)
         if any(name in self.hierarchies_ for name in table.plan.quasi):
             raise InvalidArgument("hierarchies", sorted(self.hierarchies_), "left out", 'mode="strict"')
         cells = _relaxed_cells(table, self)
         note = "cells overlap; which of them a record was put in was decided by the record's place in the input"
         return publish(
-            table, cells, self.rules_, output=output, method="Mondrian", settings=self._facts(), notes=[note], **handing
+            table,
+            cells,
+            self.rules_,
+            output=output,
+            method="Mondrian",
+            settings=self._facts(),
+            notes=[note],
+            **delivery,
         )
 
-    def _putting(self) -> Putting:
+    def _frozen_partition(self) -> FrozenPartition:
         self._only_strict("fit_transform")
-        return super()._putting()
+        return super()._frozen_partition()
 
     @property
     def _counts_persons(self) -> bool:  # type: ignore[override]
@@ -141,7 +148,7 @@ class Mondrian(ToFile, Partitioner):
                 "mode", "relaxed", "strict here: overlapping cells cannot tell where a new record belongs", instead
             )
 
-    def _grow(self, table: Table, tiers: Mapping[int, IntArray], rules: Rules) -> Grown:
+    def _grow(self, table: Table, tiers: Mapping[int, IntArray], rules: Rules) -> GrownTree:
         limits = rules.limits(table.sensitive)
         return grow_tree(
             table.bins,

@@ -14,13 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from discreet import engines
 from discreet.anonymity.growth.frontier import enforce, refuse_root
 from discreet.anonymity.growth.grid import make_grid
-from discreet.anonymity.growth.grow import Grown
+from discreet.anonymity.growth.grow import GrownTree
 from discreet.anonymity.growth.hierarchy import Hierarchy
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.methods.blind import check_blind, check_settings, growth_rules
 from discreet.anonymity.release.house import identity_columns, read_previous
 from discreet.anonymity.release.release import Release, publish
-from discreet.anonymity.release.table import Plan, Table, read_table
+from discreet.anonymity.release.table import Table, TablePlan, read_table
 from discreet.anonymity.release.together import enforce_together, read_past
 from discreet.anonymity.risk.rules import Rules
 from discreet.core import checks
@@ -58,7 +58,7 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
     #: Whether k can count persons; a method that cannot refuses a person column.
     _counts_persons = True
 
-    plan_: Plan
+    plan_: TablePlan
     rules_: Rules
     tree_: Tree
     hierarchies_: dict[str, Hierarchy]
@@ -112,8 +112,8 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "tree_")
         table = read_table(data, self.plan_)
         leaf = self.tree_.route(table.bins)
-        handing = {"output": output, "random_state": random_state, "order": order, "identifiers": identifiers}
-        return self._release(table, leaf, previous, {**handing, "key": key})
+        delivery = {"output": output, "random_state": random_state, "order": order, "identifiers": identifiers}
+        return self._release(table, leaf, previous, {**delivery, "key": key})
 
     def fit_transform(
         self,
@@ -129,10 +129,10 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
     ) -> Release:
         """Grow the partition on these records and release them. Parameters as in `transform`."""
         table, leaf = self._fit(data)
-        handing = {"output": output, "random_state": random_state, "order": order, "identifiers": identifiers}
-        return self._release(table, leaf, previous, {**handing, "key": key})
+        delivery = {"output": output, "random_state": random_state, "order": order, "identifiers": identifiers}
+        return self._release(table, leaf, previous, {**delivery, "key": key})
 
-    def _grow(self, table: Table, tiers: Mapping[int, IntArray], rules: Rules) -> Grown:
+    def _grow(self, table: Table, tiers: Mapping[int, IntArray], rules: Rules) -> GrownTree:
         raise NotImplementedError
 
     def _facts(self) -> dict[str, Any]:
@@ -165,7 +165,7 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
         if self.domain is None:
             raise InvalidType("domain", None, "a Domain", 'domain=Domain({"age": (0, 120)})')
         domain = as_domain(self.domain, engines.open(data).names)
-        plan = Plan.of(
+        plan = TablePlan.of(
             domain,
             sensitive=self.sensitive,
             target=self.target,
@@ -192,7 +192,7 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
         tiers = {j: given[name].tiers(_categories(table.plan, j)) for j, name in enumerate(plan.quasi) if name in given}
         return table, tiers
 
-    def _check_person(self, plan: Plan) -> None:
+    def _check_person(self, plan: TablePlan) -> None:
         if plan.person is not None and not self._counts_persons:
             raise InvalidArgument(
                 "person",
@@ -201,7 +201,7 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
                 "DensityTree, strict Mondrian or Generalization, or declare the column an identifier",
             )
 
-    def _release(self, table: Table, leaf: IntArray, previous: Any, handing: dict[str, Any]) -> Release:
+    def _release(self, table: Table, leaf: IntArray, previous: Any, delivery: dict[str, Any]) -> Release:
         houses = [] if previous is None else read_previous(previous)
         settings, notes, suppress = self._facts(), self._notes(), float(self.suppress)
         if houses:
@@ -227,21 +227,21 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
             settings={**settings, "leaves_merged": found.merged, "suppression_allowed": suppress},
             notes=notes,
             earlier=[house.seal for house in houses],
-            **handing,
+            **delivery,
         )
 
 
-def _with_persons(grown: Grown, table: Table, rules: Rules) -> Grown:
+def _with_persons(grown: GrownTree, table: Table, rules: Rules) -> GrownTree:
     """Merge leaves until each holds k persons."""
     found = enforce(grown.tree, grown.leaf, rules, table.sensitive, persons=table.persons)
     at = np.zeros(grown.tree.n_nodes, bool)
     at[found.node] = True
     tree = grown.tree.collapsed(at)
     leaf = tree.route(table.bins)
-    return Grown(tree, tree.totals(np.bincount(leaf, minlength=tree.n_nodes)), leaf)
+    return GrownTree(tree, tree.totals(np.bincount(leaf, minlength=tree.n_nodes)), leaf)
 
 
-def _read_hierarchies(given: Any, plan: Plan) -> dict[str, Hierarchy | str]:
+def _read_hierarchies(given: Any, plan: TablePlan) -> dict[str, Hierarchy | str]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
@@ -266,7 +266,7 @@ def _read_hierarchies(given: Any, plan: Plan) -> dict[str, Hierarchy | str]:
     return found
 
 
-def _categories(plan: Plan, j: int) -> tuple[Any, ...]:
+def _categories(plan: TablePlan, j: int) -> tuple[Any, ...]:
     column = plan.grids[j].column
     assert isinstance(column, Categorical)
     return column.categories

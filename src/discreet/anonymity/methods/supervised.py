@@ -21,7 +21,7 @@ from discreet.core.arrays import IntArray
 from discreet.engines.threads import in_order
 
 
-class Choice(NamedTuple):
+class GrowthChoice(NamedTuple):
     """The weight of the label beside the common spread, and how many levels are cut with a look ahead."""
 
     weight: float
@@ -29,8 +29,8 @@ class Choice(NamedTuple):
 
 
 #: What is tried, the plainest first: it wins a draw.
-PLAIN = tuple(Choice(weight, 0) for weight in (0.0, 0.25, 0.5, 0.75, 1.0))
-AHEAD = tuple(Choice(weight, LEVELS) for weight in (0.75, 1.0))
+PLAIN = tuple(GrowthChoice(weight, 0) for weight in (0.0, 0.25, 0.5, 0.75, 1.0))
+AHEAD = tuple(GrowthChoice(weight, LEVELS) for weight in (0.75, 1.0))
 _PARTS = 5
 #: With fewer records a column, looking ahead follows chance: it is not tried.
 _FEW = 50
@@ -38,7 +38,7 @@ _FEW = 50
 _LARGE = 100_000
 
 
-def choose_growth(table: Table, sensitive: IntArray | None, settings: Mapping[str, Any]) -> Choice:
+def choose_growth(table: Table, sensitive: IntArray | None, settings: Mapping[str, Any]) -> GrowthChoice:
     """Return the choice whose tree predicts held-out labels best.
 
     Parameters
@@ -75,7 +75,7 @@ def _hits(
     part: IntArray,
     held_out: int,
     settings: Mapping[str, Any],
-    choice: Choice,
+    choice: GrowthChoice,
 ) -> int:
     """Grow on all other parts and count the held-out records whose label is the commonest of their leaf."""
     assert table.target is not None

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from discreet.anonymity.release.cells import Cells
-from discreet.anonymity.release.table import Plan, Table
+from discreet.anonymity.release.table import Table, TablePlan
 from discreet.anonymity.risk.rules import Rules
 from discreet.core.arrays import IntArray
 from discreet.core.output import check_place, write_whole
@@ -209,7 +209,7 @@ class Origin:
     earlier: tuple[str, ...]
 
 
-def identity_columns(plan: Plan) -> tuple[str, ...]:
+def identity_columns(plan: TablePlan) -> tuple[str, ...]:
     """Return the columns by which records are followed: the person, or else all identifiers; refuse if there are none.
 
     Examples

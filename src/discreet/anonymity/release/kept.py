@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from discreet.anonymity.release.table import Plan
+from discreet.anonymity.release.table import TablePlan
 from discreet.anonymity.risk.classes import join
-from discreet.anonymity.risk.counted import Tally, Values, total
+from discreet.anonymity.risk.counted import Values, ValueTally, total
 from discreet.anonymity.risk.persons import persons_by_class
 from discreet.core.arrays import IntArray
 from discreet.engines.tables.same import same_key
 
 
-def kept_columns(plan: Plan) -> list[str]:
+def kept_columns(plan: TablePlan) -> list[str]:
     """Return the columns that are passed on as they are and are not sensitive, in the declared order."""
     passed = {*plan.keep, *([plan.target] if plan.target else [])} - set(plan.sensitive)
     return [name for name in plan.domain.names if name in passed]
@@ -34,20 +34,20 @@ class KeptCounter:
 
     Parameters
     ----------
-    plan : Plan
+    plan : TablePlan
         Which columns are kept, and whose rows they are.
     persons : bool
         Whether rows come with their person, if the plan names one.
     """
 
-    def __init__(self, plan: Plan, persons: bool = True) -> None:
+    def __init__(self, plan: TablePlan, persons: bool = True) -> None:
         self.columns = kept_columns(plan)
         self.person = plan.person if persons else None
         self.names = [*self.columns, *([self.person] if self.person else [])] if self.columns else []
         self._values = {name: Values() for name in self.columns}
         if self.person is not None:
             self._values[self.person] = Values(partial(same_key, declared=plan.domain.column(self.person)))
-        self._tally = Tally()
+        self._tally = ValueTally()
 
     def add(self, place: IntArray, raw: Mapping[str, Any]) -> None:
         """Count some rows; those at a negative place are not released."""

@@ -19,7 +19,7 @@ from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.hashed import hashed_columns
 from discreet.anonymity.release.house import House, Origin
 from discreet.anonymity.release.kept import KeptCounter
-from discreet.anonymity.release.table import Coded, Plan, Table
+from discreet.anonymity.release.table import CodedColumn, Table, TablePlan
 from discreet.core import checks
 from discreet.core.arrays import IntArray
 from discreet.core.dates import date_array
@@ -59,7 +59,9 @@ class Requirement(Protocol):
     def to_dict(self) -> dict[str, Any]:
         """Return what is required, as plain data."""
 
-    def reached(self, classes: IntArray, sensitive: Sequence[Coded], persons: IntArray | None = None) -> dict[str, Any]:
+    def reached(
+        self, classes: IntArray, sensitive: Sequence[CodedColumn], persons: IntArray | None = None
+    ) -> dict[str, Any]:
         """Return what the classes reach: ``k`` and, for each rule, the worst value over classes."""
 
 
@@ -262,7 +264,7 @@ def publish(
 
 
 def promise(
-    plan: Plan,
+    plan: TablePlan,
     rules: Requirement,
     figures: Mapping[str, Any],
     output: str,

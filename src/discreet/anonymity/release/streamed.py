@@ -28,8 +28,8 @@ from discreet.anonymity.release.hashed import check_key, hashed_columns
 from discreet.anonymity.release.house import refuse_previous
 from discreet.anonymity.release.kept import KeptCounter
 from discreet.anonymity.release.release import ORDERS, _bounds, _centers, _flat, _intervals, promise
-from discreet.anonymity.release.table import Coded, Plan
-from discreet.anonymity.risk.counted import Tally, Values
+from discreet.anonymity.release.table import CodedColumn, TablePlan
+from discreet.anonymity.risk.counted import Values, ValueTally
 from discreet.anonymity.risk.rules import Rules
 from discreet.core import checks
 from discreet.core.arrays import BoolArray, IntArray
@@ -41,14 +41,14 @@ from discreet.errors import DataSourceError, InvalidArgument
 
 
 @dataclass(frozen=True)
-class Counts:
+class PlaceCounts:
     """The rows of a table by place, sensitive values and person.
 
     Attributes
     ----------
     place : ndarray of int64
         Where the rows of each entry are put.
-    sensitive : tuple of Coded
+    sensitive : tuple of CodedColumn
         The sensitive columns, an entry each.
     persons : ndarray of int64 or None
         Whose rows they are.
@@ -57,13 +57,13 @@ class Counts:
     """
 
     place: IntArray
-    sensitive: tuple[Coded, ...]
+    sensitive: tuple[CodedColumn, ...]
     persons: IntArray | None
     rows: IntArray
 
 
 @dataclass(frozen=True)
-class Decided:
+class PublishedCells:
     """The published cells: their runs of bins, and the cell of every place (-1 for one whose rows are suppressed)."""
 
     first: IntArray
@@ -72,18 +72,18 @@ class Decided:
     settings: dict[str, Any]
 
 
-class Putting(Protocol):
+class FrozenPartition(Protocol):
     """A frozen partition: where a row is put, and which cells a release of counted rows publishes."""
 
     def route(self, bins: Any) -> IntArray:
         """Return the place of every row, numbers from 0."""
 
-    def decide(self, counts: Counts) -> Decided:
+    def decide(self, counts: PlaceCounts) -> PublishedCells:
         """Find the cells; refuse a table that cannot keep the rules."""
 
 
 @dataclass(frozen=True)
-class Handing:
+class StreamedDelivery:
     """How the rows are handed out; see `discreet.anonymity.release.release.publish`."""
 
     output: str
@@ -93,7 +93,7 @@ class Handing:
     key: bytes | None
     random_state: Any
 
-    def check(self, plan: Plan) -> None:
+    def check(self, plan: TablePlan) -> None:
         """Refuse what is not known, and what needs the whole table at once."""
         if checks.choice("output", self.output, ("interval", "center", "sample")) == "sample":
             raise InvalidArgument("output", "sample", "interval or center in a file", 'output="interval"')
@@ -106,7 +106,7 @@ class Handing:
 class Counter:
     """Counts rows as they come; values keep their numbers from one pass to the next."""
 
-    def __init__(self, plan: Plan, values: dict[str, Values] | None = None) -> None:
+    def __init__(self, plan: TablePlan, values: dict[str, Values] | None = None) -> None:
         self.names = [*plan.sensitive, *([plan.person] if plan.person else [])]
         if values is None:
             values = {name: Values() for name in plan.sensitive}
@@ -114,28 +114,28 @@ class Counter:
                 values[plan.person] = Values(partial(same_key, declared=plan.domain.column(plan.person)))
         self.values = values
         self._plan = plan
-        self._tally = Tally()
+        self._tally = ValueTally()
 
     def add(self, place: IntArray, raw: dict[str, pa.Array]) -> None:
         """Count some rows."""
         self._tally.add([place, *(self.values[name].codes(raw[name]) for name in self.names)])
 
-    def result(self) -> Counts:
+    def result(self) -> PlaceCounts:
         """Return the entries."""
         found, rows = self._tally.result()
         codes = found.astype(np.int64) if len(rows) else np.empty((1 + len(self.names), 0), np.int64)
         own = dict(zip(self.names, codes[1:], strict=True))
         coded = tuple(self.values[n].coded(self._plan.domain, n, own[n]) for n in self._plan.sensitive)
-        return Counts(codes[0], coded, own[self._plan.person] if self._plan.person else None, rows)
+        return PlaceCounts(codes[0], coded, own[self._plan.person] if self._plan.person else None, rows)
 
 
 def release_file(
     data: Any,
     target: str | Path,
-    plan: Plan,
+    plan: TablePlan,
     rules: Rules,
-    putting: Putting,
-    handing: Handing,
+    partition: FrozenPartition,
+    delivery: StreamedDelivery,
     *,
     method: str,
     notes: Sequence[str] = (),
@@ -153,36 +153,36 @@ def release_file(
     method, notes
         For the guarantee.
     """
-    handing.check(plan)
+    delivery.check(plan)
     source = engines.open(data, plan.domain)
     check_target(target, promised=True, source=source)
-    stream = noise.generator(handing.random_state)
+    stream = noise.generator(delivery.random_state)
     counter, passed, total = Counter(plan), KeptCounter(plan), 0
     for bins, kept, raw in _batches(source, plan, list(dict.fromkeys([*counter.names, *passed.names]))):
         total += len(kept)
-        place = putting.route(bins)
+        place = partition.route(bins)
         counter.add(place, raw)
         passed.add(place, raw)
     counts = counter.result()
-    decided = putting.decide(counts)
+    decided = partition.decide(counts)
     figures, _ = _figures(rules, counts, decided.of_place[counts.place], total)
     figures |= passed.result(decided.of_place)
     guarantee = promise(
-        plan, rules, figures, handing.output, handing.order, handing.identifiers, method=method,
+        plan, rules, figures, delivery.output, delivery.order, delivery.identifiers, method=method,
         settings=decided.settings, notes=notes, stream=stream,
     )  # fmt: skip
     again, passed_again, seen = Counter(plan, counter.values), KeptCounter(plan), 0
-    shown = _Shown(plan, decided, handing, flat=Path(target).suffix.lower() not in PARQUET)
+    shown = _Shown(plan, decided, delivery, flat=Path(target).suffix.lower() not in PARQUET)
     cell_of = np.append(decided.of_place, -1)  # the last is for a place that the first pass did not meet
     with ExitStack() as stack:
         out = stack.enter_context(RowWriter(target, guarantee))
         mixed = None
-        if handing.order == "shuffled":
+        if delivery.order == "shuffled":
             folder = Path(target).expanduser().parent
             mixed = stack.enter_context(Shuffler(folder, noise.RowOrder(stream)))
         for bins, kept, raw in _batches(source, plan, shown.names):
             seen += len(kept)
-            own = cell_of[np.minimum(putting.route(bins), len(cell_of) - 1)]
+            own = cell_of[np.minimum(partition.route(bins), len(cell_of) - 1)]
             again.add(own, raw)
             passed_again.add(own, raw)
             (out.write if mixed is None else mixed.add)(shown.table(own, raw))
@@ -200,7 +200,7 @@ def release_file(
         return out.finish()
 
 
-def _figures(rules: Rules, counts: Counts, cell: IntArray, total: int) -> tuple[dict[str, Any], bool]:
+def _figures(rules: Rules, counts: PlaceCounts, cell: IntArray, total: int) -> tuple[dict[str, Any], bool]:
     """Return what a guarantee says of counted rows, and whether the rules are kept."""
     reached = rules.measure(cell, counts.sensitive, counts.persons, counts.rows)
     shown = cell >= 0
@@ -217,7 +217,7 @@ def _figures(rules: Rules, counts: Counts, cell: IntArray, total: int) -> tuple[
 
 
 def _batches(
-    source: engines.Source, plan: Plan, names: Sequence[str]
+    source: engines.Source, plan: TablePlan, names: Sequence[str]
 ) -> Iterator[tuple[Any, BoolArray, dict[str, pa.Array]]]:
     """Yield bins and columns of the rows that have every quasi-identifier they must, and which those are."""
     wanted = plan.domain.select(list(plan.quasi))
@@ -235,23 +235,23 @@ def _batches(
 class _Shown:
     """What is written for the rows of a cell, worked out once."""
 
-    def __init__(self, plan: Plan, decided: Decided, handing: Handing, flat: bool) -> None:
+    def __init__(self, plan: TablePlan, decided: PublishedCells, delivery: StreamedDelivery, flat: bool) -> None:
         every = np.arange(len(decided.first))
         cells = Cells(plan.grids, decided.first, decided.last, every)
-        if handing.form == "bounds":
+        if delivery.form == "bounds":
             self._cells = _bounds(cells, every)
         else:
-            self._cells = _intervals(cells, every) if handing.output == "interval" else _centers(cells, every)
+            self._cells = _intervals(cells, every) if delivery.output == "interval" else _centers(cells, every)
         if flat:
             made = _flat(pa.table(self._cells))
             self._cells = {name: made[name].combine_chunks() for name in made.column_names}
         self._others = list(dict.fromkeys([*plan.sensitive, *([plan.target] if plan.target else []), *plan.keep]))
-        self._hashed = list(plan.identifiers) if handing.identifiers == "hash" else []
-        self._key = handing.key
+        self._hashed = list(plan.identifiers) if delivery.identifiers == "hash" else []
+        self._key = delivery.key
         self._domain = plan.domain
         passed = [*self._others, *self._hashed]
         declared = [n for n in plan.domain.names if n in (*self._cells, *passed)]
-        self._order = [*self._cells, *(n for n in declared if n in passed)] if handing.form == "bounds" else declared
+        self._order = [*self._cells, *(n for n in declared if n in passed)] if delivery.form == "bounds" else declared
         self.names = list(dict.fromkeys([*passed, *([plan.person] if plan.person else [])]))
 
     def table(self, own: IntArray, raw: dict[str, pa.Array]) -> pa.Table:
@@ -281,7 +281,7 @@ class LeavesOf:
         """Return the leaf of every row."""
         return self.tree.route(bins)
 
-    def decide(self, counts: Counts) -> Decided:
+    def decide(self, counts: PlaceCounts) -> PublishedCells:
         """Find the finest cells that keep the rules."""
         found = enforce(
             self.tree,
@@ -299,7 +299,7 @@ class LeavesOf:
         of_place[counts.place] = cells.of  # rows of one leaf share their cell
         settings = {**self.settings, "leaves_merged": found.merged, "suppression_allowed": self.suppress}
         settings |= {"cuts": "blind"} if self.blind else {}
-        return Decided(cells.first, cells.last, of_place, settings)
+        return PublishedCells(cells.first, cells.last, of_place, settings)
 
 
 class ToFile:
@@ -360,13 +360,13 @@ class ToFile:
         """
         check_is_fitted(self, "plan_")
         refuse_previous(previous, "following everybody through all releases needs the table in memory")
-        handing = Handing(output, form, order, identifiers, key, random_state)
+        delivery = StreamedDelivery(output, form, order, identifiers, key, random_state)
         model: Any = self
         return release_file(
-            data, target, model.plan_, model.rules_, self._putting(), handing,
+            data, target, model.plan_, model.rules_, self._frozen_partition(), delivery,
             method=type(self).__name__, notes=model._notes(),
         )  # fmt: skip
 
-    def _putting(self) -> Putting:
+    def _frozen_partition(self) -> FrozenPartition:
         model: Any = self
         return LeavesOf(model.tree_, model.rules_, float(model.suppress), model._facts(), bool(model.blind))

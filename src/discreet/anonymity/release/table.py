@@ -33,7 +33,7 @@ Codes = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
-class Coded:
+class CodedColumn:
     """A column as numbers ``0..len(labels)-1`` of its values; a missing value is a value of its own.
 
     Attributes
@@ -55,7 +55,7 @@ class Coded:
 
 
 @dataclass(frozen=True)
-class Plan:
+class TablePlan:
     """Which column plays which part, and the grids: public, fixed before any row is read.
 
     Examples
@@ -87,7 +87,7 @@ class Plan:
         person: str | None = None,
         grid: Any = None,
         orders: Mapping[str, tuple[int, ...]] | None = None,
-    ) -> Plan:
+    ) -> TablePlan:
         """Sort the declared columns by role.
 
         ``sensitive``, ``target`` and ``person`` override the roles. The person is an identifier too: it is not passed
@@ -146,15 +146,15 @@ class Table:
 
     Attributes
     ----------
-    plan : Plan
+    plan : TablePlan
         What is public.
     bins : ndarray of uint16, shape (columns, rows)
         Bin of every row on the grid of every quasi-identifier; column by column in memory.
     kept : ndarray of int64
         Numbers of the input rows that are here; rows without a value in a column that drops them are not.
-    sensitive : tuple of Coded
+    sensitive : tuple of CodedColumn
         The sensitive columns.
-    target : Coded or None
+    target : CodedColumn or None
         The target.
     others : pyarrow.Table
         Sensitive, target and kept columns as they came, rows as in ``bins``.
@@ -162,11 +162,11 @@ class Table:
         Input rows left out for a missing quasi-identifier.
     """
 
-    plan: Plan
+    plan: TablePlan
     bins: Bins
     kept: IntArray
-    sensitive: tuple[Coded, ...]
-    target: Coded | None
+    sensitive: tuple[CodedColumn, ...]
+    target: CodedColumn | None
     others: pa.Table
     dropped: int
     identifiers: pa.Table
@@ -188,7 +188,7 @@ class Table:
         return np.array([g.n_bins for g in self.plan.grids])
 
 
-def read_table(data: Any, plan: Plan) -> Table:
+def read_table(data: Any, plan: TablePlan) -> Table:
     """Read a table: one pass over the quasi-identifiers, one over the rest.
 
     Examples
@@ -217,7 +217,7 @@ def read_table(data: Any, plan: Plan) -> Table:
     return Table(plan, binned, kept, coded, target, others, bins.shape[1] - len(kept), identifiers)
 
 
-def code_column(domain: Domain | None, name: str, values: pa.ChunkedArray) -> Coded:
+def code_column(domain: Domain | None, name: str, values: pa.ChunkedArray) -> CodedColumn:
     """Number the values of a column. Declared categories come first, in their order; numbers in rising order.
 
     What a reader takes for the same (`discreet.engines.same`) is one value, or it would make a class look diverse:
@@ -256,7 +256,7 @@ def code_column(domain: Domain | None, name: str, values: pa.ChunkedArray) -> Co
     codes = (
         rank[encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)] if len(values) else np.empty(0, np.int32)
     )
-    return Coded(name, codes.astype(np.int32), labels, numbers)
+    return CodedColumn(name, codes.astype(np.int32), labels, numbers)
 
 
 def _is_number(value: Any) -> bool:

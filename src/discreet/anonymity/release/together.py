@@ -34,10 +34,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.anonymity.growth.frontier import Enforced, refuse_root
+from discreet.anonymity.growth.frontier import EnforcedCells, refuse_root
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.house import House, as_text, identities
-from discreet.anonymity.release.table import Coded, Table, code_column
+from discreet.anonymity.release.table import CodedColumn, Table, code_column
 from discreet.anonymity.risk.classes import join
 from discreet.anonymity.risk.rules import Rules
 from discreet.core.arrays import BoolArray, IntArray
@@ -48,11 +48,11 @@ _ABSENT, _SUPPRESSED, _SHOWN = 0, 1, 2
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedRows:
     """The published rows of an earlier release: which record each is, its values and person, and what was promised."""
 
     record: IntArray
-    sensitive: tuple[Coded, ...]
+    sensitive: tuple[CodedColumn, ...]
     persons: IntArray | None
     rules: Rules
 
@@ -64,12 +64,12 @@ class Published:
 
 
 @dataclass(frozen=True)
-class Past:
+class EarlierReleases:
     """The records of all releases, and what is known of them before this release is decided.
 
     Attributes
     ----------
-    earlier : tuple of Published
+    earlier : tuple of PublishedRows
         The earlier releases.
     record : ndarray of int64
         Which record each row of this release is.
@@ -81,7 +81,7 @@ class Past:
         Whether it was ever suppressed.
     """
 
-    earlier: tuple[Published, ...]
+    earlier: tuple[PublishedRows, ...]
     record: IntArray
     before: IntArray
     known: IntArray
@@ -95,7 +95,7 @@ class Past:
         return state, join([(self.known, _levels(self.known)), (state, n_nodes + _SHOWN)], len(state))
 
 
-def read_past(houses: Sequence[House], table: Table, leaf: IntArray, rules: Rules) -> Past:
+def read_past(houses: Sequence[House], table: Table, leaf: IntArray, rules: Rules) -> EarlierReleases:
     """Follow the records of a table through earlier releases; ``leaf`` orders several rows of one person."""
     plan = table.plan
     own = identities(table)
@@ -128,7 +128,7 @@ def read_past(houses: Sequence[House], table: Table, leaf: IntArray, rules: Rule
         seen[j][mine[out]] = split_value[j][out]
         states += [(state, _levels(state)), (_first_alike(seen), j + 2)]
         earlier.append(
-            Published(
+            PublishedRows(
                 mine[there],
                 tuple(_of_rows(column, rows) for column in coded),
                 key[rows] if house.counts_persons else None,
@@ -140,12 +140,12 @@ def read_past(houses: Sequence[House], table: Table, leaf: IntArray, rules: Rule
     seen[-1][split[-1]] = split_value[-1]
     changed = np.where(shown, _first_alike(seen), 0)  # nobody compares with values that were never published
     known = join([(before, _levels(before)), (changed, len(sizes) + 1)], n)
-    return Past(tuple(earlier), split[-1], before, known, shown, hidden)
+    return EarlierReleases(tuple(earlier), split[-1], before, known, shown, hidden)
 
 
 def enforce_together(
-    tree: Tree, leaf: IntArray, rules: Rules, table: Table, past: Past, *, suppress: float = 0.0
-) -> tuple[Enforced, dict[str, Any]]:
+    tree: Tree, leaf: IntArray, rules: Rules, table: Table, past: EarlierReleases, *, suppress: float = 0.0
+) -> tuple[EnforcedCells, dict[str, Any]]:
     """Find the finest cells of a release that keep the rules, by themselves and together with the earlier releases.
 
     Returns
@@ -192,15 +192,15 @@ def enforce_together(
     occupied = np.unique(leaf[node >= 0])
     kept = node[node >= 0]
     merged = len(np.setdiff1d(occupied, kept))
-    return Enforced(node, merged, int((node < 0).sum())), rules.reached(final, table.sensitive, table.persons)
+    return EnforcedCells(node, merged, int((node < 0).sum())), rules.reached(final, table.sensitive, table.persons)
 
 
-def _broken(past: Past, node: IntArray, history: IntArray, rules: Rules, table: Table) -> IntArray:
+def _broken(past: EarlierReleases, node: IntArray, history: IntArray, rules: Rules, table: Table) -> IntArray:
     """Return the histories by which one of the tables would break its promise."""
     there = np.flatnonzero(node >= 0)
     coded = tuple(replace(c, codes=c.codes[there]) for c in table.sensitive)
     persons = None if table.persons is None else table.persons[there]
-    found = [Published(past.record[there], coded, persons, rules).broken(history)]
+    found = [PublishedRows(past.record[there], coded, persons, rules).broken(history)]
     return np.unique(np.concatenate([*found, *(p.broken(history) for p in past.earlier)]))
 
 
@@ -235,7 +235,7 @@ def _merged(tree: Tree, node: IntArray, above: IntArray) -> IntArray:
     return np.where(inside, top[np.maximum(at, 0)], node)
 
 
-def _refuse(past: Past, found: dict[str, int]) -> None:
+def _refuse(past: EarlierReleases, found: dict[str, int]) -> None:
     """Say which records stand in the way."""
     if any(len(p.broken(past.before)) for p in past.earlier):
         raise InvalidArgument(
@@ -283,11 +283,11 @@ def _numbers(pieces: Sequence[pa.Array]) -> tuple[IntArray, int]:
     return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64), len(encoded.dictionary) + 1
 
 
-def _of_rows(column: Coded, rows: IntArray) -> Coded:
+def _of_rows(column: CodedColumn, rows: IntArray) -> CodedColumn:
     """Return a column of some rows, with the values that they have: as if they were the whole table."""
     found, codes = np.unique(column.codes[rows], return_inverse=True)
     labels = [column.labels[i] for i in found.tolist()]
-    return Coded(column.name, codes.ravel().astype(np.int32), labels, column.ordered)
+    return CodedColumn(column.name, codes.ravel().astype(np.int32), labels, column.ordered)
 
 
 def _records(key: IntArray, value: IntArray, release: IntArray, place: IntArray) -> IntArray:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.anonymity.release.table import Coded
+from discreet.anonymity.release.table import CodedColumn
 from discreet.core.arrays import BoolArray, FloatArray, IntArray
 
 _LARGEST = 2**62
@@ -85,7 +85,7 @@ class Joint:
     ordered: bool
 
     @classmethod
-    def of(cls, classes: IntArray, column: Coded, rows: IntArray) -> Joint:
+    def of(cls, classes: IntArray, column: CodedColumn, rows: IntArray) -> Joint:
         """Count the pairs of entries, each of which stands for so many rows."""
         levels = len(column.labels)
         size = _rows(classes, rows)

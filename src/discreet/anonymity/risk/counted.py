@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.anonymity.release.table import Coded, code_column
+from discreet.anonymity.release.table import CodedColumn, code_column
 from discreet.anonymity.risk.classes import join
 from discreet.core.arrays import IntArray
 from discreet.core.domain import Domain
@@ -75,12 +75,12 @@ class Values:
         """Return the values in the order of their numbers."""
         return pa.array(list(self._known), self.kind or pa.large_string()) if self._first is None else self._first
 
-    def coded(self, domain: Domain | None, name: str, codes: IntArray) -> Coded:
+    def coded(self, domain: Domain | None, name: str, codes: IntArray) -> CodedColumn:
         """Return entries, given by their numbers here, as a sensitive column: see `code_column`."""
         values = self.array()
         some = bool((codes < 0).any())
         whole = code_column(domain, name, pa.concat_arrays([values, pa.nulls(1, values.type)]) if some else values)
-        return Coded(name, whole.codes[codes], whole.labels, whole.ordered)  # -1, missing, picks the last
+        return CodedColumn(name, whole.codes[codes], whole.labels, whole.ordered)  # -1, missing, picks the last
 
     def comparing(self, kind: pa.DataType) -> tuple[IntArray, dict[Any, int]]:
         """Return numbers by which to compare with a column of a type: for each value here, and for those to look up.
@@ -115,12 +115,12 @@ def _at(places: Sequence[int] | IntArray, indices: pa.Array) -> IntArray:
     return found
 
 
-class Tally:
+class ValueTally:
     """How often every combination of numbers (at least -2) occurs among the rows.
 
     Examples
     --------
-    >>> tally = Tally()
+    >>> tally = ValueTally()
     >>> tally.add([np.array([0, 1, 0]), np.array([5, 5, 5])])
     >>> tally.add([np.array([1]), np.array([5])])
     >>> codes, counts = tally.result()

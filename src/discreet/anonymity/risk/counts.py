@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from discreet import engines
-from discreet.anonymity.release.table import Coded
+from discreet.anonymity.release.table import CodedColumn
 from discreet.anonymity.risk.classes import Joint, join
-from discreet.anonymity.risk.counted import MISSING, UNKNOWN, Tally, Values, looked_up, total
+from discreet.anonymity.risk.counted import MISSING, UNKNOWN, Values, ValueTally, looked_up, total
 from discreet.anonymity.risk.persons import persons_by_class
 from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet.engines.tables.columns import counted_columns
-from discreet.engines.tables.part import BATCH_SIZE, Stored
+from discreet.engines.tables.part import BATCH_SIZE, StoredFile
 from discreet.engines.tables.same import same_key
 
 _IN_MEMORY = 1 << 23
@@ -56,7 +56,7 @@ class Entries:
         """
         names = [*quasi, *others, *([] if person is None else [person])]
         values = {name: Values(same_key if name == person else None) for name in names}
-        tally = Tally()
+        tally = ValueTally()
         for batch, counts in _batches(table, names):
             tally.add([values[name].codes(batch[name]) for name in names], counts)
         codes, held = tally.result()
@@ -100,13 +100,13 @@ class Entries:
         sizes = {**found, "*": total(classes, self.counts)}
         return {name: _separation(counts[counts > 0], self.n) for name, counts in sizes.items()}
 
-    def joint(self, classes: IntArray, name: str) -> tuple[Joint, Coded]:
+    def joint(self, classes: IntArray, name: str) -> tuple[Joint, CodedColumn]:
         """Return how often each value of a sensitive column occurs in each class."""
         coded = self.values[name].coded(None, name, self.codes[name])
         # Entries may have been left out, and with them values: a distance by order counts the steps between the others.
         found, codes = np.unique(coded.codes, return_inverse=True)
         labels = [coded.labels[i] for i in found]
-        coded = Coded(name, codes.ravel().astype(np.int32), labels, coded.ordered)
+        coded = CodedColumn(name, codes.ravel().astype(np.int32), labels, coded.ordered)
         return Joint.of(classes, coded, self.counts), coded
 
     def compatible(self) -> IntArray:
@@ -130,7 +130,7 @@ class Entries:
 
     def matches(self, population: Any) -> IntArray:
         """Count for every entry the people of a population with the same quasi-identifiers."""
-        tally, known = Tally(), None
+        tally, known = ValueTally(), None
         for batch, counts in _batches(population, self.quasi):
             if known is None:
                 known = {name: self.values[name].comparing(batch[name].type) for name in self.quasi}
@@ -167,7 +167,7 @@ class Entries:
 def _batches(table: Any, names: Sequence[str]) -> Iterator[tuple[dict[str, Any], IntArray | None]]:
     source = engines.open(table)
     # A table in memory is best counted in one go.
-    held = not any(isinstance(part, Stored) for part in source._parts)
+    held = not any(isinstance(part, StoredFile) for part in source._parts)
     return counted_columns(source, names, _IN_MEMORY if held else BATCH_SIZE)
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.anonymity.growth.hierarchy import Hierarchy
-from discreet.anonymity.release.table import Coded
+from discreet.anonymity.release.table import CodedColumn
 from discreet.anonymity.risk.distances import Limits, is_ok, measure_classes, rows_by_class
 from discreet.anonymity.risk.persons import persons_by_class
 from discreet.core import checks
@@ -64,7 +64,7 @@ class Rules:
     Examples
     --------
     >>> import numpy as np
-    >>> disease = Coded("disease", np.array([0, 0, 1, 1, 1, 0], np.int32), ["flu", "cold"], False)
+    >>> disease = CodedColumn("disease", np.array([0, 0, 1, 1, 1, 0], np.int32), ["flu", "cold"], False)
     >>> rules = Rules(2, l_diversity=2)
     >>> rules.ok([0, 1, 2], [disease]), rules.ok([0, 1], [disease])
     (True, False)
@@ -129,7 +129,7 @@ class Rules:
             asked["t"] = {"kind": self.t_kind, "most": self.t_closeness}
         return asked
 
-    def ok(self, rows: Any, sensitive: Sequence[Coded]) -> bool:
+    def ok(self, rows: Any, sensitive: Sequence[CodedColumn]) -> bool:
         """Tell whether the class of these rows keeps the rules; all rows of ``sensitive`` are the table."""
         chosen = np.asarray(rows, np.int64)
         limits = self.limits(sensitive)
@@ -137,24 +137,26 @@ class Rules:
         counts = np.bincount(codes[:, chosen].ravel(), minlength=len(limits.share))
         return is_ok(counts, len(chosen), limits)
 
-    def reached(self, classes: Any, sensitive: Sequence[Coded], persons: IntArray | None = None) -> dict[str, Any]:
+    def reached(
+        self, classes: Any, sensitive: Sequence[CodedColumn], persons: IntArray | None = None
+    ) -> dict[str, Any]:
         """Return what a table reaches in its worst class, as plain data: see `measure`."""
         return self.measure(classes, sensitive, persons).to_dict()
 
     def measure(
         self,
         classes: Any,
-        sensitive: Sequence[Coded],
+        sensitive: Sequence[CodedColumn],
         persons: IntArray | None = None,
         rows: IntArray | None = None,
-    ) -> Reached:
+    ) -> ReachedLevels:
         """Return what a table reaches in its worst class.
 
         Parameters
         ----------
         classes : sequence of int
             The class of every row, -1 for a row that is suppressed. Suppressed rows are no part of the table.
-        sensitive : sequence of Coded
+        sensitive : sequence of CodedColumn
             The sensitive columns.
         persons : ndarray of int64, optional
             Whose row each is: then k counts persons.
@@ -165,7 +167,7 @@ class Rules:
         there = sizes > 0
         worst = np.max if self.l_kind == "recursive" else np.min
         names = [c.name for c in sensitive] if there.any() else []
-        return Reached(
+        return ReachedLevels(
             k=int(people[there].min()) if there.any() else 0,
             l={name: float(worst(diversities[there, q])) for q, name in enumerate(names)},
             t={name: float(np.max(distances[there, q])) for q, name in enumerate(names)},
@@ -174,12 +176,12 @@ class Rules:
             ok=bool(there.any()) and bool(self._kept(people, diversities, distances)[there].all()),
         )
 
-    def kept(self, classes: Any, sensitive: Sequence[Coded], persons: IntArray | None = None) -> BoolArray:
+    def kept(self, classes: Any, sensitive: Sequence[CodedColumn], persons: IntArray | None = None) -> BoolArray:
         """Tell of every class, from 0 on, whether it is empty or keeps the rules; arguments as in `measure`.
 
         Examples
         --------
-        >>> disease = Coded("disease", np.array([0, 0, 1, 1, 1, 0], np.int32), ["flu", "cold"], False)
+        >>> disease = CodedColumn("disease", np.array([0, 0, 1, 1, 1, 0], np.int32), ["flu", "cold"], False)
         >>> Rules(2, l_diversity=2).kept([0, 0, 0, 2, 2, 3], [disease]).tolist()
         [True, True, False, False]
         """
@@ -188,7 +190,7 @@ class Rules:
         return good
 
     def _by_class(
-        self, classes: Any, sensitive: Sequence[Coded], persons: IntArray | None, rows: IntArray | None
+        self, classes: Any, sensitive: Sequence[CodedColumn], persons: IntArray | None, rows: IntArray | None
     ) -> tuple[IntArray, IntArray, FloatArray, FloatArray, Limits]:
         """Return rows and persons of every class, and by sensitive column its diversity and its distance."""
         of = np.asarray(classes, np.int64)
@@ -219,7 +221,7 @@ class Rules:
 
     def limits(
         self,
-        sensitive: Sequence[Coded],
+        sensitive: Sequence[CodedColumn],
         kept: BoolArray | None = None,
         rows: IntArray | None = None,
     ) -> Limits:
@@ -264,7 +266,7 @@ class Rules:
             leaf=np.concatenate([np.empty(0, np.int64), *leaves]),
         )
 
-    def _ground(self, column: Coded) -> str:
+    def _ground(self, column: CodedColumn) -> str:
         if self.t_kind == "auto":
             return "ordered" if column.ordered else "equal"
         if self.t_kind == "hierarchical" and column.name not in self.hierarchies:
@@ -278,7 +280,7 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Reached:
+class ReachedLevels:
     """What a table reaches, in its worst class.
 
     Attributes
@@ -316,7 +318,7 @@ class Reached:
         return found
 
 
-def stacked(sensitive: Sequence[Coded], n: int) -> IntArray:
+def stacked(sensitive: Sequence[CodedColumn], n: int) -> IntArray:
     """Return the codes of all sensitive columns of ``n`` rows, one row a column, numbered as `Limits` has them."""
     start, found = 0, []
     for column in sensitive:

@@ -29,9 +29,9 @@ from discreet.core.guarantee import Guarantee, Ledger, Scope
 from discreet.engines.passes.nearest import NearestMap
 from discreet.synopses.artifact.empty import empty_text
 from discreet.synopses.grid import estimator
-from discreet.synopses.grid.settings import Settings as GridSettings
+from discreet.synopses.grid.settings import GridSettings
 from discreet.synopses.grid.size import check_size
-from discreet.synopses.opening import Opening, note_columns, open_release
+from discreet.synopses.opening import OpenRelease, note_columns, open_release
 from discreet.synopses.publishing import FIXED_POINT, publish
 
 #: Iterations of the plain schedule, and bounds of the improved one.
@@ -244,7 +244,7 @@ def count_share(n_axes: int, *, plain: bool) -> Fraction:
 
 
 def _iterate(
-    opening: Opening, centers: FloatArray, units: FloatArray, price: Exact, share: Fraction | None, label: str
+    opening: OpenRelease, centers: FloatArray, units: FloatArray, price: Exact, share: Fraction | None, label: str
 ) -> FloatArray:
     """Run one private Lloyd step; all of ``price`` is spent before the rows are read."""
     domain, stream = opening.domain, opening.stream
@@ -282,7 +282,7 @@ def _scale(sensitivity: int, epsilon: Exact) -> Fraction:
     return Fraction(0) if epsilon == math.inf else sensitivity / Fraction(epsilon)
 
 
-def _synopsis_start(opening: Opening, k: int, scale: str, share: Fraction) -> FloatArray:
+def _synopsis_start(opening: OpenRelease, k: int, scale: str, share: Fraction) -> FloatArray:
     """Return the clusters of a grid synopsis bought with a share of what is left."""
     rest = opening.ledger.remaining.exact
     price = opening.ledger.spend("synopsis", rest * share if isinstance(rest, Fraction) else rest)

@@ -18,12 +18,12 @@ from discreet.synopses import Synopsis
 from discreet.synopses.artifact.synopsis import FIELDS
 from discreet.synopses.grid import estimator
 from discreet.synopses.grid.estimator import GridSynopsis
-from discreet.synopses.grid.settings import Settings as GridSettings
+from discreet.synopses.grid.settings import GridSettings
 from discreet.synopses.grid.size import check_size
-from discreet.synopses.opening import Opening, note_columns, open_release
+from discreet.synopses.opening import OpenRelease, note_columns, open_release
 from discreet.synopses.tree import estimator as tree
 from discreet.synopses.tree.estimator import TreeSynopsis
-from discreet.synopses.tree.settings import Settings
+from discreet.synopses.tree.settings import TreeSettings
 
 #: Parameters of a synopsis estimator that the clusterer sets itself.
 _OWN = ("epsilon", "domain", "n_rows", "size_share", "random_state")
@@ -146,7 +146,7 @@ class PrivateKMeans(Centers):
             self.n_rows,
             self.size_share,
             check=lambda domain: _check_size(domain, named, self.epsilon, self.n_rows),
-            estimator=lambda domain: _known_grid(domain, named),
+            grid=lambda domain: _known_grid(domain, named),
             select=lambda domain: select_columns(domain, self.columns),
         )
         choice = named or choice_for(opening, k)
@@ -170,7 +170,7 @@ class PrivateKMeans(Centers):
         return self
 
 
-def _named(released: Synopsis, opening: Opening) -> Synopsis:
+def _named(released: Synopsis, opening: OpenRelease) -> Synopsis:
     """Let the promise say which columns took no part."""
     facts = no_part(opening.declared, opening.domain)
     if not facts:
@@ -179,7 +179,7 @@ def _named(released: Synopsis, opening: Opening) -> Synopsis:
     return Synopsis(opening.domain, guarantee=promise, **{name: getattr(released, name) for name in FIELDS})
 
 
-def choice_for(opening: Opening, n_clusters: int) -> auto.Choice:
+def choice_for(opening: OpenRelease, n_clusters: int) -> auto.Choice:
     """Choose a method; what that takes is bought from the opening's ledger."""
     facts = opening.n_rows, opening.domain, n_clusters
     tight = auto.wants_probe(*facts, float(opening.ledger.remaining)) and auto.finds_tight(
@@ -199,7 +199,7 @@ def _method(synopsis: Any, n_clusters: int) -> auto.Choice | None:
     settings = {name: value for name, value in synopsis.get_params(deep=False).items() if name not in _OWN}
     settings["n_clusters"] = n_clusters
     if isinstance(synopsis, TreeSynopsis):
-        Settings.read(**settings)  # before any row is read
+        TreeSettings.read(**settings)  # before any row is read
     return auto.Choice("grid" if isinstance(synopsis, GridSynopsis) else "tree", settings)
 
 
@@ -210,7 +210,7 @@ def _check_size(domain: Domain, choice: auto.Choice | None, epsilon: Any, n_rows
             return
         choice = auto.Choice("grid")
     if choice.method == "tree":
-        Settings.read(**choice.settings).check_size(len(domain))
+        TreeSettings.read(**choice.settings).check_size(len(domain))
     else:
         check_size(domain, GridSettings.read(**choice.settings), epsilon, n_rows)
 
@@ -221,7 +221,7 @@ def _known_grid(domain: Domain, choice: auto.Choice | None) -> GridMap | None:
     return estimator.fixed_grid(domain, GridSettings.read(**choice.settings))
 
 
-def _build(choice: auto.Choice, opening: Opening) -> Synopsis:
+def _build(choice: auto.Choice, opening: OpenRelease) -> Synopsis:
     shared = {"ledger": opening.ledger, "stream": opening.stream, "n_rows": opening.n_rows}
     settings: dict[str, Any] = {**shared, "assumptions": opening.assumptions, **choice.settings}
     if choice.method == "tree":

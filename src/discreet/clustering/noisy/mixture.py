@@ -68,7 +68,7 @@ class Components:
 
 
 @dataclass(frozen=True)
-class Form:
+class CovarianceForm:
     """What the covariances have in common. ``tied``: all clusters the same; ``round``: the same in all directions."""
 
     tied: bool
@@ -81,11 +81,16 @@ class Form:
 
 
 #: From few to many parameters.
-FORMS = (Form(tied=True, round=True), Form(tied=False, round=True), Form(tied=True, round=False), Form(False, False))
+FORMS = (
+    CovarianceForm(tied=True, round=True),
+    CovarianceForm(tied=False, round=True),
+    CovarianceForm(tied=True, round=False),
+    CovarianceForm(False, False),
+)
 
 
 @dataclass(frozen=True, eq=False)
-class Prior:
+class ClusterPrior:
     """What is taken to be likely of the clusters: means around a point with a precision, and equal shares."""
 
     mean: FloatArray
@@ -118,7 +123,7 @@ class NoisyRecords:
         """Move points into the box."""
         return points if self.box is None else np.clip(points, *self.box)
 
-    def step(self, c: Components, form: Form, prior: Prior | None) -> Components:
+    def step(self, c: Components, form: CovarianceForm, prior: ClusterPrior | None) -> Components:
         """Take one step; the score in the result is that of the components *before* it."""
         k, d = c.means.shape
         precision, table = self._tables(c)
@@ -146,7 +151,9 @@ class NoisyRecords:
         shares = (mass + 1e-300) / (mass + 1e-300).sum()
         return Components(shares, means, np.ascontiguousarray(axes), np.maximum(variances, self.floor), float(score))
 
-    def climb(self, start: Components, form: Form, steps: int, prior: Prior | None = None) -> Components:
+    def climb(
+        self, start: Components, form: CovarianceForm, steps: int, prior: ClusterPrior | None = None
+    ) -> Components:
         """Step until the score stands still; return the best components met, with their score."""
         best, now, last = start, start, -np.inf
         for _ in range(steps):
@@ -158,7 +165,7 @@ class NoisyRecords:
             last, now = then.score, then
         return best
 
-    def whole(self) -> tuple[Components, Prior]:
+    def whole(self) -> tuple[Components, ClusterPrior]:
         """Fit one cluster to all records, round or not as the Bayesian information criterion says; the prior of it."""
         n = len(self.z)
         middle = self.inside(np.median(self.z, axis=0)[np.newaxis])
@@ -171,7 +178,7 @@ class NoisyRecords:
             variances = np.minimum(variances, float(((self.box[1] - self.box[0]) ** 2).max()) / 4)
         axes = found.axes[0]
         precision = (axes / variances) @ axes.T
-        return found, Prior(found.means[0], precision, _SHARE_RECORDS * self.noise / float(variances.max()))
+        return found, ClusterPrior(found.means[0], precision, _SHARE_RECORDS * self.noise / float(variances.max()))
 
     def shrunk(self, whole: Components) -> FloatArray:
         """Return the best linear guess of the true records, given their spread as a whole."""
@@ -192,7 +199,9 @@ class NoisyRecords:
         return 1 / (c.variances[:, np.newaxis] + self.nodes[:, np.newaxis]), table
 
 
-def best_form(records: NoisyRecords, start: Components, prior: Prior, steps: int) -> tuple[Form, Components]:
+def best_form(
+    records: NoisyRecords, start: Components, prior: ClusterPrior, steps: int
+) -> tuple[CovarianceForm, Components]:
     """Let the covariances be of every form in turn; keep the one with the best Bayesian information criterion."""
     found = [(FORMS[0], start)]
     for form in FORMS[1:] if records.z.shape[1] > 1 else FORMS[1:2]:
@@ -200,7 +209,7 @@ def best_form(records: NoisyRecords, start: Components, prior: Prior, steps: int
     return min(found, key=lambda pair: _criterion(pair[1], pair[0], len(records.z)))
 
 
-def _criterion(c: Components, form: Form, n: int) -> float:
+def _criterion(c: Components, form: CovarianceForm, n: int) -> float:
     return form.parameters(*c.means.shape) * float(np.log(n)) - 2 * c.score
 
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core.domain import Domain
-from discreet.engines.passes.tally import Keyed, Pass
+from discreet.engines.passes.tally import KeyedNumbers, Pass
 from discreet.errors import DataSourceError, InvalidArgument
 
 _FORM = b"discreet checkpoint 1\n"
@@ -76,7 +76,7 @@ class SavedPass:
         self.path, self.every = path, every
         self._width = width
 
-    def load(self) -> tuple[set[int], Keyed | None]:
+    def load(self) -> tuple[set[int], KeyedNumbers | None]:
         """Return what is there; nothing, if there is no file."""
         try:
             data = self.path.read_bytes()
@@ -91,9 +91,9 @@ class SavedPass:
             done, keys, values = arrays["done"], arrays["keys"], arrays["values"]
         if values.shape != (self._width, len(keys)):
             raise DataSourceError(f"checkpoint: {str(self.path)!r} is damaged; delete it to begin anew")
-        return set(done.tolist()), Keyed(keys, values)
+        return set(done.tolist()), KeyedNumbers(keys, values)
 
-    def save(self, done: set[int], total: Keyed) -> None:
+    def save(self, done: set[int], total: KeyedNumbers) -> None:
         """Write the file whole or not at all, and to the disk before the old one is given up."""
         body = io.BytesIO()
         np.savez(body, done=np.array(sorted(done), np.int64), keys=total.keys, values=total.values)

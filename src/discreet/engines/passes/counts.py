@@ -87,7 +87,7 @@ class CellCounts:
         return f"CellCounts(n_cells={self.n_cells})"
 
 
-class Tally:
+class CellTally:
     """Counts in the making: takes cell numbers batch by batch, in any order, in bounded memory.
 
     With many cells only occupied ones are kept, as sorted runs. Two runs are merged when the later has grown to
@@ -95,7 +95,7 @@ class Tally:
 
     Examples
     --------
-    >>> tally = Tally(10)
+    >>> tally = CellTally(10)
     >>> tally.add(np.array([3, -1, 3]))
     >>> tally.result().dense().tolist()
     [0, 0, 0, 2, 0, 0, 0, 0, 0, 0]

@@ -64,7 +64,7 @@ def units_of(parts: Sequence[Part], positions: Sequence[Sequence[int]]) -> list[
     return units
 
 
-class Saved(Protocol[T]):
+class SavedProgress(Protocol[T]):
     """Where a job saves what it has; see `discreet.engines.checkpoint`."""
 
     #: Seconds between two savings.
@@ -77,7 +77,7 @@ class Saved(Protocol[T]):
         """Keep what the units gave that are done."""
 
 
-class Adding(Protocol[Found]):
+class RowGatherer(Protocol[Found]):
     """Takes in some rows of a part at a time."""
 
     def add(self, part: Part, pieces: list[Any]) -> None:
@@ -88,12 +88,12 @@ class Adding(Protocol[Found]):
 
 
 def gather(
-    start: Callable[[], Adding[T]],
+    start: Callable[[], RowGatherer[T]],
     units: Sequence[Unit],
     *,
     batch_size: int,
     progress: bool | None,
-    saved: Saved[T] | None = None,
+    saved: SavedProgress[T] | None = None,
 ) -> T:
     """Add up what all units give.
 
@@ -107,7 +107,7 @@ def gather(
         Rows a thread holds at a time.
     progress : bool or None
         As in `Source.count`.
-    saved : Saved, optional
+    saved : SavedProgress, optional
         Where to save, and to go on from.
     """
     done, total = saved.load() if saved is not None else (set(), None)
@@ -125,7 +125,7 @@ def gather(
 
 
 def _round(
-    start: Callable[[], Adding[T]],
+    start: Callable[[], RowGatherer[T]],
     units: Sequence[Unit],
     waiting: deque[int],
     until: float,

@@ -19,7 +19,7 @@ from discreet.core.domain import Domain
 from discreet.core.jit import jit
 from discreet.engines.passes.cells import CellMap
 from discreet.engines.passes.kernels import add_dense
-from discreet.engines.passes.tally import Adder, Keyed, merge
+from discreet.engines.passes.tally import Adder, KeyedNumbers, merge
 from discreet.errors import InvalidType
 
 #: Cell numbers and coordinates of some rows.
@@ -123,7 +123,7 @@ class SumsPass:
         """Return an empty table."""
         return _Dense(self) if self.cell_map.n_cells * len(self.domain) <= _DENSE else _Sparse(self)
 
-    def result(self, found: Keyed) -> CellSums:
+    def result(self, found: KeyedNumbers) -> CellSums:
         """Give what was gathered its form."""
         return CellSums(self.cell_map.n_cells, found.keys, found.values[0], found.values[1:].T)
 
@@ -139,9 +139,9 @@ class _Dense:
     def add(self, prepared: Located) -> None:
         _add(self._table, *prepared, self._frames, self._scale)
 
-    def result(self) -> Keyed:
+    def result(self) -> KeyedNumbers:
         cells = np.flatnonzero(self._table[0])
-        return Keyed(cells, self._table[:, cells])
+        return KeyedNumbers(cells, self._table[:, cells])
 
 
 class _Sparse:
@@ -166,9 +166,9 @@ class _Sparse:
         if self._n_waiting > max(self._cells.size, 2**20):
             self._merge()
 
-    def result(self) -> Keyed:
+    def result(self) -> KeyedNumbers:
         self._merge()
-        return Keyed(self._cells, self._table)
+        return KeyedNumbers(self._cells, self._table)
 
     def _merge(self) -> None:
         self._cells, self._table = merge([(self._cells, self._table), *self._waiting])

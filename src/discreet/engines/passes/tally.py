@@ -16,11 +16,11 @@ import numpy as np
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.engines.passes.cells import CellMap
-from discreet.engines.passes.counts import Tally
+from discreet.engines.passes.counts import CellTally
 from discreet.engines.passes.kernels import merge_sparse
 
 
-class Keyed:
+class KeyedNumbers:
     """Whole numbers by key: raw counts or sums, as sensitive as the rows.
 
     Parameters
@@ -32,7 +32,7 @@ class Keyed:
 
     Examples
     --------
-    >>> one, two = Keyed(np.array([1, 4]), np.array([[10, 20]])), Keyed(np.array([4]), np.array([[5]]))
+    >>> one, two = KeyedNumbers(np.array([1, 4]), np.array([[10, 20]])), Keyed(np.array([4]), np.array([[5]]))
     >>> both = one + two
     >>> both.keys.tolist(), both.values.tolist()
     ([1, 4], [[10, 25]])
@@ -44,20 +44,20 @@ class Keyed:
         self.keys, self.values = keys, values
 
     @classmethod
-    def of(cls, keys: IntArray, values: IntArray) -> Keyed:
+    def of(cls, keys: IntArray, values: IntArray) -> KeyedNumbers:
         """Sort keys that come once each, in any order."""
         order = np.argsort(keys, kind="stable")
         return cls(keys[order], values[:, order])
 
-    def __add__(self, other: Keyed) -> Keyed:
+    def __add__(self, other: KeyedNumbers) -> KeyedNumbers:
         if not len(other.keys):
             return self
         if not len(self.keys):
             return other
         if len(self.values) == 1:
             keys, counts = merge_sparse(self.keys, self.values[0], other.keys, other.values[0])
-            return Keyed(keys, counts[np.newaxis])
-        return Keyed(*merge([(self.keys, self.values), (other.keys, other.values)]))
+            return KeyedNumbers(keys, counts[np.newaxis])
+        return KeyedNumbers(*merge([(self.keys, self.values), (other.keys, other.values)]))
 
     def __repr__(self) -> str:
         return "Keyed()"  # what is in it must not be shown
@@ -87,7 +87,7 @@ class Adder(Protocol):
     def add(self, prepared: Any) -> None:
         """Take in a batch that the pass has prepared."""
 
-    def result(self) -> Keyed:
+    def result(self) -> KeyedNumbers:
         """Return what was gathered."""
 
 
@@ -141,16 +141,16 @@ class CountPass:
 
     def start(self) -> Adder:
         """Return an empty tally."""
-        return _Counting(Tally(self.cell_map.n_cells))
+        return _Counting(CellTally(self.cell_map.n_cells))
 
 
 @dataclass
 class _Counting:
-    tally: Tally
+    tally: CellTally
 
     def add(self, prepared: IntArray) -> None:
         self.tally.add(prepared)
 
-    def result(self) -> Keyed:
+    def result(self) -> KeyedNumbers:
         found = self.tally.result()
-        return Keyed(found.cells, found.counts[np.newaxis])
+        return KeyedNumbers(found.cells, found.counts[np.newaxis])

@@ -22,8 +22,8 @@ import numpy.typing as npt
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import Categorical, Domain
 from discreet.engines.passes import _tree_kernels as kernels
-from discreet.engines.passes.counts import CellCounts, Tally
-from discreet.engines.passes.tally import Keyed
+from discreet.engines.passes.counts import CellCounts, CellTally
+from discreet.engines.passes.tally import KeyedNumbers
 from discreet.engines.threads import WORKERS
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ class HistogramPass(TreePass):
         """Return empty histograms."""
         return Histograms(self.tree_map, self.bins)
 
-    def result(self, found: Keyed) -> IntArray:
+    def result(self, found: KeyedNumbers) -> IntArray:
         """Return counts of shape (slots, axes, bins)."""
         totals = np.zeros((*self.tree_map.lower.shape, self.bins), np.int64)
         totals.reshape(-1)[found.keys] = found.values[0]
@@ -256,11 +256,11 @@ class Histograms(TreeAdder):
         self.tree_map.route(block)
         kernels.add_histograms(*block, self.tree_map.slot, *self._boxes, self.totals)
 
-    def result(self) -> Keyed:
+    def result(self) -> KeyedNumbers:
         """Return what was counted; a key is slot, axis and part in one number."""
         flat = self.totals.reshape(-1)
         keys = np.flatnonzero(flat)
-        return Keyed(keys, flat[keys][np.newaxis])
+        return KeyedNumbers(keys, flat[keys][np.newaxis])
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,7 +276,7 @@ class SpreadPass(TreePass):
         """Return empty sums."""
         return Spreads(self.tree_map)
 
-    def result(self, found: Keyed) -> tuple[IntArray, IntArray]:
+    def result(self, found: KeyedNumbers) -> tuple[IntArray, IntArray]:
         """Return rows by slot, and sums by slot and axis."""
         table = np.zeros((self.width, self.tree_map.n_slots), np.int64)
         table[:, found.keys] = found.values
@@ -297,10 +297,10 @@ class Spreads(TreeAdder):
         self.tree_map.route(block)
         kernels.add_spreads(*block, self.tree_map.slot, self._ends, self._scale, self.counts, self.sums)
 
-    def result(self) -> Keyed:
+    def result(self) -> KeyedNumbers:
         """Return what was added up, by slot."""
         keys = np.flatnonzero(self.counts)
-        return Keyed(keys, np.vstack([self.counts[np.newaxis], self.sums.T])[:, keys])
+        return KeyedNumbers(keys, np.vstack([self.counts[np.newaxis], self.sums.T])[:, keys])
 
 
 class RowCells:
@@ -330,7 +330,7 @@ class RowCells:
         """Count rows by cell of a map."""
         if self._distant:
             return self._source.count(tree_map)
-        tallies = [Tally(tree_map.n_cells) for _ in range(WORKERS)]
+        tallies = [CellTally(tree_map.n_cells) for _ in range(WORKERS)]
 
         def use(worker: int, block: Block) -> None:
             tallies[worker].add(tree_map.block_ids((block[0], block[1].copy()) if ahead else block))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 from discreet.core.arrays import FloatArray
-from discreet.engines.passes.tally import Keyed, Pass
+from discreet.engines.passes.tally import KeyedNumbers, Pass
 from discreet.engines.tables.encode import Encoder
 
 #: Rows read and counted at a time. Small enough for the cache of one core.
@@ -43,7 +43,7 @@ class Part(Protocol):
 
 
 @runtime_checkable
-class Stored(Part, Protocol):
+class StoredFile(Part, Protocol):
     """A file: it can be recognised when a job is taken up again."""
 
     def identity(self) -> tuple[object, ...]:
@@ -51,7 +51,7 @@ class Stored(Part, Protocol):
 
 
 @runtime_checkable
-class Divided(Stored, Protocol):
+class DivisibleFile(StoredFile, Protocol):
     """A file that can be read from several places at once."""
 
     #: Rows of each unit.
@@ -65,7 +65,7 @@ class Divided(Stored, Protocol):
 class Remote(Part, Protocol):
     """A table whose rows stay where they are: a pass is sent to them, and what it gathered comes back."""
 
-    def gather(self, job: Pass, positions: Sequence[int]) -> Keyed:
+    def gather(self, job: Pass, positions: Sequence[int]) -> KeyedNumbers:
         """Run a pass over all rows."""
 
     def counted(self, positions: Sequence[int]) -> Iterator[Batch]:
@@ -78,7 +78,7 @@ class Remote(Part, Protocol):
 # By one method each: to look for all that a protocol asks takes as long as opening a small file.
 
 
-def is_divided(part: Part) -> TypeGuard[Divided]:
+def is_divided(part: Part) -> TypeGuard[DivisibleFile]:
     """Tell whether a part can be read from several places at once."""
     return hasattr(part, "read_unit")
 

@@ -33,7 +33,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.arrays import FloatArray
-from discreet.engines.passes.tally import CountPass, Keyed, Pass
+from discreet.engines.passes.tally import CountPass, KeyedNumbers, Pass
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.java import provide_java
 from discreet.engines.tables.part import Batch
@@ -104,7 +104,7 @@ class SparkTable:
     def encode(self, piece: pa.Array, encoder: Encoder) -> FloatArray:
         return encoder.arrow(piece)
 
-    def gather(self, job: Pass, positions: Sequence[int]) -> Keyed:
+    def gather(self, job: Pass, positions: Sequence[int]) -> KeyedNumbers:
         """Run a pass on the executors and collect its sums, once."""
         columns = self._columns(positions)
         if isinstance(job, CountPass):
@@ -192,11 +192,11 @@ def _brought(frame: Any) -> Iterator[pa.RecordBatch]:
             yield from stream
 
 
-def _keyed(sums: Any) -> Keyed:
+def _keyed(sums: Any) -> KeyedNumbers:
     """Collect a frame of keys and their sums."""
     total = _collect(sums)
     columns = [np.asarray(column, np.int64) for column in total.columns]
-    return Keyed.of(columns[0], np.vstack(columns[1:]))
+    return KeyedNumbers.of(columns[0], np.vstack(columns[1:]))
 
 
 def _collect(frame: Any) -> pa.Table:

@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.core.domain import Categorical, Column, Date
 from discreet.engines.passes.cells import CellMap, GridMap, RowMap
-from discreet.engines.passes.tally import Keyed
+from discreet.engines.passes.tally import KeyedNumbers
 from discreet.engines.passes.trees import TreeMap, grid_parts
 
 _MACHINE_NUMBERS = ("byte", "short", "integer", "long", "float", "double")
@@ -70,7 +70,7 @@ class GridOfTree:
     >>> from discreet.core.domain import Domain
     >>> tree = TreeMap.root(Domain({"age": (0, 120)}), bits=4)
     >>> grid = GridOfTree.of(tree, ["c0"], ["double"])
-    >>> found = grid.fold(Keyed(np.array([0]), np.array([[7]])))
+    >>> found = grid.fold(KeyedNumbers(np.array([0]), np.array([[7]])))
     >>> found.keys.tolist(), found.values.tolist()
     ([0], [[7]])
     """
@@ -102,7 +102,7 @@ class GridOfTree:
         cells = [_cell(column, width, name, kind, shift) for column, width, name, kind, shift in axes]
         return cls(cell_map, tuple(shifts), shape, _joined(cells, shape))
 
-    def fold(self, found: Keyed) -> Keyed:
+    def fold(self, found: KeyedNumbers) -> KeyedNumbers:
         """Walk the cells of the grid down the tree and add up their counts."""
         index = np.unravel_index(found.keys, self.shape)
         cells = np.empty((len(found.keys), len(self.shape)), np.int32)
@@ -112,7 +112,7 @@ class GridOfTree:
         totals = np.zeros(self.tree_map.n_slots, np.int64)
         np.add.at(totals, slots[slots >= 0], found.values[0][slots >= 0])
         keys = np.flatnonzero(totals)
-        return Keyed(keys, totals[keys][np.newaxis])
+        return KeyedNumbers(keys, totals[keys][np.newaxis])
 
 
 def _plain(cell_map: CellMap, kinds: Sequence[str]) -> bool:

@@ -15,7 +15,7 @@ from discreet.errors import InvalidArgument
 from discreet.evaluation.attacks import _point_kernels as kernels
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.guesses import GuessResult
-from discreet.evaluation.attacks.laws import Space, records
+from discreet.evaluation.attacks.laws import LawSpace, records
 from discreet.evaluation.attacks.pairs import portions, stranger_density
 from discreet.evaluation.attacks.roc import ScoredAttack
 from discreet.synopses import Synopsis
@@ -100,7 +100,7 @@ def attribute_attack(
         )
     else:
         secret, labels = _place(column, truth.shape[1]), 0
-        space = Space.of(metric, rate, truth.shape[1])
+        space = LawSpace.of(metric, rate, truth.shape[1])
         people, others, known = space.scale(truth), space.scale(outside), space.scale(public)
         points = space.scale(records("artifact", artifact, truth.shape[1], least=2))
         seen = np.delete(people, secret, 1), np.delete(others, secret, 1)
@@ -116,12 +116,12 @@ def attribute_attack(
             )
         else:
             guess = tuple(_from_points(points, rows, known, secret, space.law.rate) for rows in seen)
-    prior = Prior.of(known, secret, labels)
+    prior = SecretPrior.of(known, secret, labels)
     alone = tuple(prior.guess(np.delete(rows, secret, 1)) for rows in (people, others))
     limit = 0.5 if labels else within
     if limit is None:
         half = draws.half(len(known), stream)
-        rehearsed = Prior.of(known[half], secret, labels).guess(np.delete(known[~half], secret, 1))
+        rehearsed = SecretPrior.of(known[half], secret, labels).guess(np.delete(known[~half], secret, 1))
         limit = 0.5 * float(np.abs(rehearsed - known[~half, secret]).mean()) or 1e-12
     else:
         limit = float(checks.positive("within", limit))
@@ -144,7 +144,7 @@ def _errors(guess: FloatArray, truth: FloatArray, labels: int) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Prior:
+class SecretPrior:
     """What public records say of the secret given the rest: a kernel estimate on a grid of values."""
 
     known: FloatArray
@@ -154,7 +154,7 @@ class Prior:
     categories: bool
 
     @classmethod
-    def of(cls, public: FloatArray, secret: int, labels: int) -> Prior:
+    def of(cls, public: FloatArray, secret: int, labels: int) -> SecretPrior:
         """Read public records; widths are m^(-1/(d + 4)) standard deviations (Scott 1992)."""
         rest, own = np.delete(public, secret, 1), public[:, secret]
         factor = len(public) ** (-1 / (public.shape[1] + 4))
@@ -196,7 +196,7 @@ class Prior:
 
 def _from_point(points: FloatArray, rest: FloatArray, public: FloatArray, secret: int, rate: float) -> FloatArray:
     """Guess with each person's own point: the attacker's part, who has no column of the secret but the public one."""
-    prior = Prior.of(public, secret, 0)
+    prior = SecretPrior.of(public, secret, 0)
     squared = ((np.delete(points, secret, 1) - rest) ** 2).sum(axis=1)
     gaps = points[:, secret, None] - prior.values
     return prior.guess(rest, -rate * np.sqrt(squared[:, None] + gaps * gaps))
@@ -204,7 +204,7 @@ def _from_point(points: FloatArray, rest: FloatArray, public: FloatArray, secret
 
 def _from_points(points: FloatArray, rest: FloatArray, public: FloatArray, secret: int, rate: float) -> FloatArray:
     """Guess with all points, not knowing whose is whose."""
-    prior = Prior.of(public, secret, 0)
+    prior = SecretPrior.of(public, secret, 0)
     others, own = np.ascontiguousarray(np.delete(points, secret, 1)), np.ascontiguousarray(points[:, secret])
     stranger = -stranger_density(points, public, rate)
     step = float(prior.values[1] - prior.values[0])

@@ -15,7 +15,7 @@ from discreet.core.arrays import FloatArray
 from discreet.errors import InvalidType
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.distinguishing import _perturber
-from discreet.evaluation.attacks.laws import Space, records
+from discreet.evaluation.attacks.laws import LawSpace, records
 from discreet.evaluation.attacks.pairs import geometric_medians
 from discreet.evaluation.attacks.roc import ScoredAttack
 
@@ -132,7 +132,7 @@ def averaging_attack(
     stream = noise.generator(random_state)
     if metric is None and rate is None and hasattr(mechanism, "law"):
         metric = mechanism
-    space = Space.of(metric, rate, truth.shape[1])
+    space = LawSpace.of(metric, rate, truth.shape[1])
     perturb = _perturber(mechanism, space, stream)
     reports = np.stack([perturb(truth) for _ in range(counts[-1])], axis=1)
     guesses = [(reports[:, :m].mean(axis=1), geometric_medians(reports[:, :m])) for m in counts]

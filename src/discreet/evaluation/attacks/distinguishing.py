@@ -16,7 +16,7 @@ from discreet.core import checks
 from discreet.core.arrays import FloatArray
 from discreet.errors import InvalidType
 from discreet.evaluation.attacks import draws
-from discreet.evaluation.attacks.laws import Space, records
+from discreet.evaluation.attacks.laws import LawSpace, records
 from discreet.evaluation.attacks.roc import ScoredAttack
 
 
@@ -119,7 +119,7 @@ def distinguishing_attack(
     stream = noise.generator(random_state)
     if metric is None and rate is None and hasattr(mechanism, "law"):
         metric = mechanism
-    space = Space.of(metric, rate, pair.shape[1])
+    space = LawSpace.of(metric, rate, pair.shape[1])
     places = space.scale(pair)
     perturb = _perturber(mechanism, space, stream)
 
@@ -139,7 +139,7 @@ def distinguishing_attack(
     return ScoredAttack("distinguishing", found[0], found[1], 0.0, None, None, None, level, facts)
 
 
-def _perturber(mechanism: Any, space: Space, stream: noise.Generator) -> Callable[[FloatArray], FloatArray]:
+def _perturber(mechanism: Any, space: LawSpace, stream: noise.Generator) -> Callable[[FloatArray], FloatArray]:
     """Return what takes raw rows to released points of the scaled space."""
     if mechanism is None:
         rate, n = space.law.rate, space.law.dimension

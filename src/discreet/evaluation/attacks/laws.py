@@ -35,7 +35,7 @@ class NoiseLaw(Protocol):
 
 
 @dataclass(frozen=True)
-class Space:
+class LawSpace:
     """The law, and how raw rows come to the space it lives in."""
 
     law: NoiseLaw
@@ -47,7 +47,7 @@ class Space:
         return self.law.dimension / self.law.rate
 
     @classmethod
-    def of(cls, metric: Any, rate: Any, dimension: int) -> Space:
+    def of(cls, metric: Any, rate: Any, dimension: int) -> LawSpace:
         """Read the two ways of saying it: a mechanism or a law, or a rate for rows that are scaled already."""
         if metric is None:
             if rate is None:

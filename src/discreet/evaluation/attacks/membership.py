@@ -16,7 +16,7 @@ from discreet.core import checks
 from discreet.core.arrays import BoolArray, FloatArray
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.evaluation.attacks import draws, scorers, shadow
-from discreet.evaluation.attacks.laws import Space, records
+from discreet.evaluation.attacks.laws import LawSpace, records
 from discreet.evaluation.attacks.pairs import log_sums
 from discreet.evaluation.attacks.roc import ScoredAttack, score_blindly, split
 from discreet.evaluation.attacks.scorers import Scorer
@@ -157,7 +157,7 @@ def _likelihood(
     if kind == "centers":
         return scorers.nearest_center(_centers(artifact, width))
     style = checks.choice("score", score, ("ratio", "release"))
-    space = Space.of(metric, rate, width)
+    space = LawSpace.of(metric, rate, width)
     points = space.scale(records("artifact", artifact, width, least=2))
     known = None if public is None else space.scale(public)
     if style == "ratio":
@@ -189,7 +189,7 @@ def _shadow(
     elif kind == "centers":
         look = lambda made, rows: scorers.nearest_center(_centers(made, width))(rows)  # noqa: E731
     else:
-        space = Space.of(metric, rate, width)
+        space = LawSpace.of(metric, rate, width)
 
         def look(made: Any, rows: FloatArray) -> FloatArray:
             points = space.scale(records("artifact", made, width))

@@ -13,7 +13,7 @@ from discreet.core.arrays import FloatArray
 from discreet.errors import InvalidArgument
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.guesses import GuessResult
-from discreet.evaluation.attacks.laws import Space, records
+from discreet.evaluation.attacks.laws import LawSpace, records
 from discreet.evaluation.attacks.pairs import posterior
 from discreet.evaluation.attacks.roc import ScoredAttack
 
@@ -124,7 +124,7 @@ def reconstruction_attack(
     given = records("released", released, truth.shape[1])
     if len(given) != len(truth):
         raise InvalidArgument("released", f"{len(given)} rows", f"one point for each of the {len(truth)} originals")
-    space = Space.of(metric, rate, truth.shape[1])
+    space = LawSpace.of(metric, rate, truth.shape[1])
     public = space.scale(records("reference", reference, truth.shape[1], least=4))
     guesses, blend = reconstruct(space.scale(given), public, space.law.rate, estimate, stream)
 

@@ -16,7 +16,7 @@ from discreet import noise
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.errors import InvalidArgument
 from discreet.evaluation.attacks import draws
-from discreet.evaluation.attacks.laws import Space
+from discreet.evaluation.attacks.laws import LawSpace
 from discreet.evaluation.attacks.pairs import log_sums, stranger_density
 from discreet.synopses import Synopsis
 
@@ -31,7 +31,7 @@ _MOST_PAIRS = 10**9
 _PRIOR_COUNTS = 2.0
 
 
-def likelihood_ratio(points: FloatArray, space: Space, reference: FloatArray | None) -> Scorer:
+def likelihood_ratio(points: FloatArray, space: LawSpace, reference: FloatArray | None) -> Scorer:
     """Score a record by the exact likelihood ratio of the released points, in it against not in it.
 
     A member's point is one of the n, any of them, with density f(z - x); all others have the density p of a perturbed
@@ -48,7 +48,7 @@ def likelihood_ratio(points: FloatArray, space: Space, reference: FloatArray | N
     return score
 
 
-def release_score(points: FloatArray, space: Space, reference: FloatArray | None, stream: noise.Generator) -> Scorer:
+def release_score(points: FloatArray, space: LawSpace, reference: FloatArray | None, stream: noise.Generator) -> Scorer:
     """Score a record by log Σ_i exp(-rate |x - z_i|), less what a stranger's record at the same place would get.
 
     The latter is the same sum over public records to which the attacker adds noise of the public law himself.

@@ -23,7 +23,7 @@ from discreet.core.arrays import IntArray
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.evaluation.attacks import _table_kernels as kernels
 from discreet.evaluation.attacks.rates import AttackResult, Rate
-from discreet.evaluation.attacks.tables import Column, Predicates, Space, column_names, read
+from discreet.evaluation.attacks.tables import Column, ColumnSpace, Predicates, column_names, read
 
 
 def singling_out(
@@ -145,7 +145,7 @@ def linkability(
         raise InvalidArgument("columns", both[0], "in one of the two lists only", 'columns=(["age"], ["job"])')
     n_attacks, level, stream = _settings(attacks, confidence, random_state)
     found = read(released, original, control, [*halves[0], *halves[1]])
-    spaces = [Space.of(found[: len(halves[0])]), Space.of(found[len(halves[0]) :])]
+    spaces = [ColumnSpace.of(found[: len(halves[0])]), ColumnSpace.of(found[len(halves[0]) :])]
 
     def linked(side: str) -> Rate:
         targets = _some(getattr(spaces[0], side).shape[1], n_attacks, stream)
@@ -209,7 +209,7 @@ def inference(
     near = float(checks.probability("tolerance", tolerance, closed=True))
     n_attacks, level, stream = _settings(attacks, confidence, random_state)
     found = read(released, original, control, [*names, secret])
-    space, hidden = Space.of(found[:-1]), found[-1]
+    space, hidden = ColumnSpace.of(found[:-1]), found[-1]
     truth = {"original": hidden.original, "control": hidden.control}
     there = hidden.original[~hidden.missing(hidden.original)]
     limit = near * float(there.max() - there.min()) * (1 + 1e-9) if hidden.numeric and len(there) else 0.0
@@ -224,7 +224,7 @@ def inference(
     return AttackResult("inference", right("original"), right("control"), right("original", blind=True), level)
 
 
-def _guess(space: Space, hidden: Column, people: Any, stream: noise.Generator) -> Any:
+def _guess(space: ColumnSpace, hidden: Column, people: Any, stream: noise.Generator) -> Any:
     """Guess from the nearest released rows; NaN where they say nothing."""
     released = hidden.released
     if isinstance(released, Stretches):

@@ -164,7 +164,7 @@ def _ranks(ends: FloatArray, values: FloatArray) -> IntArray:
 
 
 @dataclass(frozen=True)
-class Space:
+class ColumnSpace:
     """Some columns of the released table as combinations of conditions, for finding the nearest to a person.
 
     Attributes
@@ -188,7 +188,7 @@ class Space:
     control: FloatArray
 
     @classmethod
-    def of(cls, columns: Sequence[Column]) -> Space:
+    def of(cls, columns: Sequence[Column]) -> ColumnSpace:
         """Group the released rows and bring every number to the scale of its released range."""
         n = len(columns[0].released.code)
         classes = join([(c.released.code, int(c.released.code.max()) + 1) for c in columns], n)

@@ -21,7 +21,7 @@ from discreet.errors import InvalidType
 from discreet.evaluation.audits.bounds import lower_bound
 from discreet.evaluation.audits.claims import read_claim, read_delta
 from discreet.evaluation.audits.events import Event, choose
-from discreet.evaluation.audits.features import FeatureMap, Own, features_for
+from discreet.evaluation.audits.features import FeatureMap, OwnFeatures, features_for
 from discreet.evaluation.audits.result import AuditResult
 from discreet.evaluation.audits.trials import Game, Runner
 from discreet.noise.stream.numpy_streams import root_of
@@ -158,7 +158,7 @@ def _features(game: Game, own: Callable[[Any], Any] | None) -> FeatureMap:
     if own is not None:
         if hasattr(own, "names") and hasattr(own, "batch"):
             return cast(FeatureMap, own)
-        return Own(own, look if game.batch else look[0], game.batch)
+        return OwnFeatures(own, look if game.batch else look[0], game.batch)
     return features_for(look[0], *game.inputs)
 
 

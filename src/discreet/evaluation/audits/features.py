@@ -48,7 +48,7 @@ class _OneByOne:
         return np.array([self(r) for r in releases], np.float64).reshape(len(releases), len(self.names))
 
 
-class Numbers(_OneByOne):
+class NumberFeatures(_OneByOne):
     """Counts, sketches and everything else that is a number or an array of them: length, sum and the entries."""
 
     def __init__(self, first: Any) -> None:
@@ -79,7 +79,7 @@ class Numbers(_OneByOne):
         return np.concatenate([head, table[:, : self.size], rest], axis=1)
 
 
-class Points(_OneByOne):
+class PointFeatures(_OneByOne):
     """Points and centres: their coordinates, and how near the differing records the nearest one is."""
 
     def __init__(self, first: Any, records: Sequence[FloatArray]) -> None:
@@ -113,7 +113,7 @@ class Points(_OneByOne):
         return np.column_stack([np.full(len(points), points.shape[1]), *near, flat])
 
 
-class Own:
+class OwnFeatures:
     """A user's function; in batches it is given the whole batch."""
 
     def __init__(self, function: Callable[[Any], Any], first: Any, batch: bool) -> None:
@@ -164,15 +164,15 @@ def features_for(release: Any, data: Any, neighbour: Any) -> FeatureMap:
         return found
     centres = getattr(release, "cluster_centers_", None)
     if centres is not None:
-        return maps.Centres(centres, _vectors(records, np.shape(centres)[1]))
+        return maps.CentreFeatures(centres, _vectors(records, np.shape(centres)[1]))
     if isinstance(release, np.ndarray) and release.dtype.kind == "f" and release.ndim in (1, 2) and release.size:
         vectors = _vectors([*records, data, neighbour], release.shape[-1])  # the input may be one record itself
         if vectors and (release.ndim == 2 or release.shape[-1] > 1):
-            return Points(release, vectors)
+            return PointFeatures(release, vectors)
     if isinstance(release, (Real, str, bytes, bool, np.generic, np.ndarray, list, tuple, Mapping, set, frozenset)):
-        return Numbers(release)
+        return NumberFeatures(release)
     if release is None:
-        return Numbers(release)
+        return NumberFeatures(release)
     kind = type(release).__name__
     raise InvalidType(
         "features",

@@ -11,7 +11,15 @@ import pyarrow as pa
 
 from discreet.core.arrays import BoolArray, FloatArray
 from discreet.core.domain import Categorical, Domain
-from discreet.evaluation.audits.features import WIDEST, FeatureMap, Numbers, Points, _OneByOne, number_of, word_code
+from discreet.evaluation.audits.features import (
+    WIDEST,
+    FeatureMap,
+    NumberFeatures,
+    PointFeatures,
+    _OneByOne,
+    number_of,
+    word_code,
+)
 from discreet.local import Counts, Reports
 from discreet.synopses import Synopsis
 
@@ -22,16 +30,16 @@ _LEVELS, _LEAVES = 24, 128
 def map_for(release: Any, records: Sequence[Any]) -> FeatureMap | None:
     """Return the map for a release of a kind that is known here."""
     if isinstance(_synopsis(release), Synopsis):
-        return Leaves(_synopsis(release), records)
+        return LeafFeatures(_synopsis(release), records)
     if isinstance(release, Reports):
-        return ReportFields(release)
+        return ReportFeatures(release)
     if isinstance(release, Counts):
-        return Counters(release)
+        return CounterFeatures(release)
     table = as_table(release)
-    return None if table is None else Tables(table, records)
+    return None if table is None else TableFeatures(table, records)
 
 
-class Leaves(_OneByOne):
+class LeafFeatures(_OneByOne):
     """A synopsis: total, leaves, their edges, and what is said of the place of each differing record.
 
     Of each record: the leaf it lies in (weight, box), and the noisy counts on its path through the tree.
@@ -110,7 +118,7 @@ def _place(domain: Domain, record: Any) -> FloatArray | None:
     return None if np.isnan(place).any() else place
 
 
-class ReportFields(_OneByOne):
+class ReportFeatures(_OneByOne):
     """Reports of a local mechanism: their bits, and for short ones the whole report as one number."""
 
     def __init__(self, first: Reports) -> None:
@@ -133,11 +141,11 @@ class ReportFields(_OneByOne):
         return found
 
 
-class Counters(_OneByOne):
+class CounterFeatures(_OneByOne):
     """The counters of a collector."""
 
     def __init__(self, first: Counts) -> None:
-        self._numbers = Numbers(self._flat(first))
+        self._numbers = NumberFeatures(self._flat(first))
         self.names = self._numbers.names
 
     def _flat(self, counts: Counts) -> FloatArray:
@@ -147,18 +155,18 @@ class Counters(_OneByOne):
         return self._numbers(self._flat(release))
 
 
-class Centres(_OneByOne):
+class CentreFeatures(_OneByOne):
     """A fitted clustering: its centres."""
 
     def __init__(self, first: Any, records: Sequence[FloatArray]) -> None:
-        self._points = Points(first, records)
+        self._points = PointFeatures(first, records)
         self.names = self._points.names
 
     def __call__(self, release: Any) -> FloatArray:
         return self._points(release.cluster_centers_)
 
 
-class Tables(_OneByOne):
+class TableFeatures(_OneByOne):
     """A table: its rows, and of each column the values, the ends of intervals and whether they equal a true value."""
 
     def __init__(self, first: pa.Table, records: Sequence[Any]) -> None:

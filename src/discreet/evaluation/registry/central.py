@@ -13,7 +13,7 @@ from discreet.core.domain import Domain
 from discreet.core.guarantee import Guarantee
 from discreet.evaluation.audits.differing import differing
 from discreet.evaluation.audits.neighbours import NeighbourPair, neighbour_pairs
-from discreet.evaluation.audits.release_features import Leaves
+from discreet.evaluation.audits.release_features import LeafFeatures
 from discreet.evaluation.registry.mechanisms import AuditedMechanism
 from discreet.synopses import GridSynopsis, Synopsis, TreeSynopsis
 
@@ -109,7 +109,7 @@ class FewLeaves:
             variances=[1.0],
             guarantee=Guarantee("central"),
         )
-        self._map = Leaves(whole, list(records.values()))
+        self._map = LeafFeatures(whole, list(records.values()))
         self._kept = [i for i, name in enumerate(self._map.names) if self._keeps(name)]
         self.names = tuple(self._map.names[i] for i in self._kept)
 

@@ -38,7 +38,7 @@ _MOST_STORED = 2**12
 _LARGEST_PAIR = 20
 
 
-class Wish(NamedTuple):
+class PlanGoal(NamedTuple):
     """What is being planned for."""
 
     epsilon: float
@@ -81,13 +81,13 @@ class Option:
         return float(self.mechanism.variance(n, held))
 
 
-def options(wish: Wish) -> Iterator[Option]:
+def options(wish: PlanGoal) -> Iterator[Option]:
     """Yield what there is to choose from."""
     for family in (_declared, _hashed, _sketches, _remembering):
         yield from family(wish)
 
 
-def _of_domain(kind: Any, wish: Wish, work: tuple[int, int, int, int], notes: str = "", **settings: Any) -> Option:
+def _of_domain(kind: Any, wish: PlanGoal, work: tuple[int, int, int, int], notes: str = "", **settings: Any) -> Option:
     def build(domain: Any, key: int | None) -> Mechanism:
         made: Mechanism = kind(wish.epsilon, domain, **settings)
         return made
@@ -95,7 +95,7 @@ def _of_domain(kind: Any, wish: Wish, work: tuple[int, int, int, int], notes: st
     return Option(build(wish.domain_size, None), settings, build, *work, notes=notes)
 
 
-def _declared(wish: Wish) -> Iterator[Option]:
+def _declared(wish: PlanGoal) -> Iterator[Option]:
     """Yield mechanisms with declared values. Work is: client, server a report, decoding, counters."""
     d = wish.domain_size
     yield _of_domain(DirectResponse, wish, (1, 1, d, d))
@@ -110,7 +110,7 @@ def _declared(wish: Wish) -> Iterator[Option]:
         yield _geometry(wish)
 
 
-def _best_fitting(wish: Wish, best: Any, others: Callable[[], Iterator[Any]]) -> Any:
+def _best_fitting(wish: PlanGoal, best: Any, others: Callable[[], Iterator[Any]]) -> Any:
     """Return the best mechanism if its report is small enough, else the best of the others that fit."""
     if wish.fits(best):
         return best
@@ -118,7 +118,7 @@ def _best_fitting(wish: Wish, best: Any, others: Callable[[], Iterator[Any]]) ->
     return min(fitting, key=lambda m: m.variance(1, 0), default=best)
 
 
-def _hadamard(wish: Wish) -> Option:
+def _hadamard(wish: PlanGoal) -> Option:
     d = wish.domain_size
     best = HadamardResponse(wish.epsilon, d)
     assert best.bits is not None
@@ -128,7 +128,7 @@ def _hadamard(wish: Wish) -> Option:
     return _of_domain(HadamardResponse, wish, (t, 2**t, size * found.length, size), bits=t)
 
 
-def _geometry(wish: Wish) -> Option:
+def _geometry(wish: PlanGoal) -> Option:
     d = wish.domain_size
     best = ProjectiveGeometry(wish.epsilon, d)
     assert best.order is not None
@@ -139,7 +139,7 @@ def _geometry(wish: Wish) -> Option:
     return _of_domain(ProjectiveGeometry, wish, (g.length, 1, decode, g.points), order=g.order)
 
 
-def _hashed(wish: Wish) -> Iterator[Option]:
+def _hashed(wish: PlanGoal) -> Iterator[Option]:
     d = wish.domain_size
     best = LocalHashing(wish.epsilon, key=0)
     g = best.width
@@ -156,12 +156,12 @@ def _hashed(wish: Wish) -> Iterator[Option]:
         yield _shared(LocalHashing, wish, (2, 1, pool * d, pool * g), width=g, pool=pool)
 
 
-def _told_apart(wish: Wish, used: int) -> int:
+def _told_apart(wish: PlanGoal, used: int) -> int:
     """Return how many rows the bits that are left of a report can name."""
     return 2**62 if wish.max_bytes is None else 2 ** min(max(8 * wish.max_bytes - used, 0), 62)
 
 
-def _rows(wish: Wish, noise: float, width: int) -> int:
+def _rows(wish: PlanGoal, noise: float, width: int) -> int:
     """Return the rows that keep collisions small: k >= F₂/(τ σ² (m - 1)) (annex B.4), σ² no less than the target."""
     allowed = wish.n * noise
     if wish.target is not None:
@@ -175,7 +175,7 @@ def _columns(noise: float, least: int) -> int:
     return 1 << (wanted - 1).bit_length()
 
 
-def _sketches(wish: Wish) -> Iterator[Option]:
+def _sketches(wish: PlanGoal) -> Iterator[Option]:
     """Yield the sketches: of the wanted shape, or if reports must be small the one that fits with the least error."""
     d = wish.domain_size
     a = math.exp(wish.epsilon / 2)
@@ -200,7 +200,7 @@ def _sketches(wish: Wish) -> Iterator[Option]:
         yield min(fitting, key=lambda x: x.variance(wish.n, 0.0, wish.skew), default=shapes[-1])
 
 
-def _shared(kind: Any, wish: Wish, work: tuple[int, int, int, int], **settings: Any) -> Option:
+def _shared(kind: Any, wish: PlanGoal, work: tuple[int, int, int, int], **settings: Any) -> Option:
     """Return a mechanism whose values share rows."""
 
     def build(domain: Any, key: int | None) -> Mechanism:
@@ -216,7 +216,7 @@ def _shared(kind: Any, wish: Wish, work: tuple[int, int, int, int], **settings: 
     return Option(made, settings, build, *work, notes=notes, collides=True)
 
 
-def _remembering(wish: Wish) -> Iterator[Option]:
+def _remembering(wish: PlanGoal) -> Iterator[Option]:
     """Yield mechanisms for repeated reports: they need a key per user and a client's secret."""
     d = wish.domain_size
     counts = sorted({min(d, 2**i) for i in range(_MOST_STORED.bit_length())}, reverse=True)

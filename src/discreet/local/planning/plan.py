@@ -18,7 +18,7 @@ from discreet.errors import InvalidArgument
 from discreet.local.mechanism import Mechanism, local_budget
 from discreet.local.oracles.choices import MOST_VALUES, Choices
 from discreet.local.planning.limits import detection_limit, needed_epsilon
-from discreet.local.planning.options import Option, Wish, options
+from discreet.local.planning.options import Option, PlanGoal, options
 
 __all__ = ["Plan", "PlanRow", "detection_limit", "needed_epsilon", "plan"]
 
@@ -260,12 +260,12 @@ def plan(
     target = None if target_error is None else float(checks.probability("target_error", target_error))
     held = float(checks.probability("share", share))
     moment = float(checks.probability("skew", skew, closed=True))
-    wish = Wish(budget, size, reports, room, target, moment)
+    wish = PlanGoal(budget, size, reports, room, target, moment)
     rows = [_row(option, wish, held) for option in options(wish)]
     return Plan(tuple(_ranked(rows, wish)), budget, size, reports, room, target, held)
 
 
-def _row(option: Option, wish: Wish, share: float) -> PlanRow:
+def _row(option: Option, wish: PlanGoal, share: float) -> PlanRow:
     n, bits = wish.n, option.mechanism.report_bits
     fits = wish.fits(option.mechanism)
     heavy = 8 * option.counters > _HEAVY_BYTES or n * option.server_work + option.decode_work > _HEAVY_WORK
@@ -308,7 +308,7 @@ def _smallest_n(option: Option, target: float, skew: float) -> int | None:
     return high
 
 
-def _ranked(rows: list[PlanRow], wish: Wish) -> Iterator[PlanRow]:
+def _ranked(rows: list[PlanRow], wish: PlanGoal) -> Iterator[PlanRow]:
     """Put the rows in order: see `Plan`."""
 
     def usable(row: PlanRow) -> tuple[bool, bool, bool]:

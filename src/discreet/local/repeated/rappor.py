@@ -26,7 +26,7 @@ from discreet.local.mechanism import LARGEST_EPSILON, MOST_REPORTS, Mechanism, a
 from discreet.local.repeated import _memo_kernels
 from discreet.local.repeated import memo as _memo
 from discreet.local.repeated.memo import Memo
-from discreet.local.repeated.rappor_decoding import RapporEstimate, System, system
+from discreet.local.repeated.rappor_decoding import NormalEquations, RapporEstimate, system
 from discreet.local.repeated.rappor_law import RapporLaw, solve
 from discreet.local.sketches.base import asked
 from discreet.local.wire.bits import Layout, Rows, bits_for
@@ -368,7 +368,7 @@ class Rappor(Mechanism):
         found = RapporEstimate(labels, count[:-1], error[:-1], counts.n, counts.guarantee)
         return replace(found, unlisted=float(count[-1]), unlisted_error=float(error[-1]))
 
-    def _system(self, counts: Counts, labels: list[Any]) -> System:
+    def _system(self, counts: Counts, labels: list[Any]) -> NormalEquations:
         return system(self.law, self.family, labels, counts.counters["reports"], counts.counters["ones"])
 
     def variance(self, n: int, f: Any = 0, *, candidates: int = 1) -> Any:

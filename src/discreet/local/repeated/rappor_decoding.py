@@ -60,7 +60,7 @@ class RapporEstimate(Estimate):
 
 
 @dataclass(frozen=True)
-class Fit:
+class DecodedShares:
     """Fitted shares, the unlisted one last, and their standard errors."""
 
     share: FloatArray
@@ -68,7 +68,7 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class System:
+class NormalEquations:
     """The normal equations of one set of counters and candidates.
 
     Attributes
@@ -102,7 +102,7 @@ class System:
         y = self.shares.ravel()
         return full, np.append(weighted.T @ y, phi * float(weights @ y))
 
-    def fit(self) -> Fit:
+    def fit(self) -> DecodedShares:
         """Solve, and work out the standard errors."""
         matrix, right = self.normal()
         inverse = _inverse(matrix)
@@ -130,7 +130,7 @@ class System:
             freedom += float(left.sum())
         split -= (theta - theta**2) / n
         unexplained = max(excess / freedom, 0.0) if freedom > 0 else 0.0
-        return Fit(theta, np.sqrt(noise + np.maximum(split, 0.0) + unexplained * spread))
+        return DecodedShares(theta, np.sqrt(noise + np.maximum(split, 0.0) + unexplained * spread))
 
     def non_negative(self) -> FloatArray:
         """Return the shares that fit best among those that are not negative, the unlisted one last."""
@@ -140,7 +140,7 @@ class System:
         return np.asarray(nnls(upper, linalg.solve_triangular(upper, right, trans="T"))[0])
 
 
-def system(law: RapporLaw, family: HashFamily, labels: list[Any], reports: Any, ones: Any) -> System:
+def system(law: RapporLaw, family: HashFamily, labels: list[Any], reports: Any, ones: Any) -> NormalEquations:
     """Set up the equations; refuse candidates that the bits cannot tell apart.
 
     Parameters
@@ -165,7 +165,7 @@ def system(law: RapporLaw, family: HashFamily, labels: list[Any], reports: Any, 
     design.data[:] = 1.0  # entries of one place were added up: two hashes on one bit count once
     held = np.asarray(reports, np.float64)[used]
     shares = (np.asarray(ones, np.float64)[used] / held[:, None] - float(law.p_star)) / law.gap
-    return System(law, held / held.sum(), design, shares, int(held.sum()))
+    return NormalEquations(law, held / held.sum(), design, shares, int(held.sum()))
 
 
 def _inverse(matrix: FloatArray) -> FloatArray:

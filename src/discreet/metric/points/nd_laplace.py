@@ -33,7 +33,7 @@ from discreet.metric.points.law import IsotropicLaw
 from discreet.metric.points.resampling import resample
 from discreet.metric.points.scaling import Scaling, declared_scaling
 from discreet.metric.remap import maps as remaps
-from discreet.metric.remap.prior import Prior, read_prior
+from discreet.metric.remap.prior import PlacePrior, read_prior
 from discreet.metric.rows import read_rows
 from discreet.noise.vector.isotropic import IsotropicNoise
 
@@ -226,7 +226,7 @@ class PointNoise:
     step: Fraction
     remap: str
     grid: int | FloatArray | None
-    prior: Prior | None
+    prior: PlacePrior | None
     loss: str
 
     @property

@@ -25,7 +25,7 @@ _FREE = np.int64(-1)
 
 
 @dataclass(frozen=True, eq=False)
-class Density:
+class HistogramMixture:
     """A mixture of histograms.
 
     Attributes
@@ -68,7 +68,9 @@ class Density:
         return self.low, self.width, self.tables, self.shares
 
 
-def fit_density(points: FloatArray, weights: FloatArray, low: FloatArray, high: FloatArray, finest: float) -> Density:
+def fit_density(
+    points: FloatArray, weights: FloatArray, low: FloatArray, high: FloatArray, finest: float
+) -> HistogramMixture:
     """Fit the mixture to public points.
 
     Parameters
@@ -95,7 +97,7 @@ def fit_density(points: FloatArray, weights: FloatArray, low: FloatArray, high: 
         _fill(cells, theta[level] * mass * _cells(level, len(width)), table, share)
         tables.append(table)
         shares.append(share)
-    return Density(low, width, theta, np.array(tables), np.array(shares))
+    return HistogramMixture(low, width, theta, np.array(tables), np.array(shares))
 
 
 def _bare(levels: int) -> FloatArray:

@@ -18,8 +18,8 @@ from scipy.special import gammaincinv, ndtri
 from discreet.core.arrays import FloatArray
 from discreet.core.jit import jit
 from discreet.metric.points.law import IsotropicLaw
-from discreet.metric.remap.density import Density, density_at, fit_density
-from discreet.metric.remap.prior import Prior
+from discreet.metric.remap.density import HistogramMixture, density_at, fit_density
+from discreet.metric.remap.prior import PlacePrior
 from discreet.noise.stream.even import even_points
 
 #: Candidates of the Bayes remap: round the noisy point, and from the prior.
@@ -70,7 +70,7 @@ def nearest_places(points: FloatArray, places: FloatArray) -> Any:
 
 
 def bayes(
-    points: FloatArray, rate: float, prior: Prior, low: FloatArray, high: FloatArray, loss: str = "squared"
+    points: FloatArray, rate: float, prior: PlacePrior, low: FloatArray, high: FloatArray, loss: str = "squared"
 ) -> FloatArray:
     """Move every point to the best guess of where it came from, given public knowledge of where points lie.
 
@@ -87,7 +87,7 @@ def bayes(
         Perturbed points.
     rate : float
         Of the noise they carry.
-    prior : Prior
+    prior : PlacePrior
         Public places and their weights, in the same space. Never the raw rows.
     low, high : ndarray
         A box that holds all places.
@@ -96,8 +96,8 @@ def bayes(
 
     Examples
     --------
-    >>> from discreet.metric.remap.prior import Prior
-    >>> public = Prior(np.repeat([[0.0], [1.0]], 50, axis=0), np.ones(100), "two places")
+    >>> from discreet.metric.remap.prior import PlacePrior
+    >>> public = PlacePrior(np.repeat([[0.0], [1.0]], 50, axis=0), np.ones(100), "two places")
     >>> bayes(np.array([[0.3]]), 20.0, public, np.zeros(1), np.ones(1)).round(1).tolist()
     [[0.0]]
     """
@@ -166,7 +166,7 @@ def _offsets(d: int) -> FloatArray:
     return np.concatenate([one_side, -one_side])
 
 
-def _prior_draws(prior: Prior, low: FloatArray, high: FloatArray, density: Density) -> FloatArray:
+def _prior_draws(prior: PlacePrior, low: FloatArray, high: FloatArray, density: HistogramMixture) -> FloatArray:
     """Draw candidates that follow the prior's density: a level, a point of the prior, a place in the point's cell."""
     d = len(low)
     uniform = even_points(_FROM_PRIOR, d + 2, 8)

@@ -17,7 +17,7 @@ _POINTS = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
-class Prior:
+class PlacePrior:
     """Public places, in the columns' own units, and their weights; where they come from."""
 
     places: FloatArray
@@ -30,7 +30,7 @@ class Prior:
         return {"origin": self.origin, "places": len(self.places), "epsilon": self.epsilon}
 
 
-def read_prior(prior: Any, box: Box) -> Prior:
+def read_prior(prior: Any, box: Box) -> PlacePrior:
     """Read what a user may pass as ``prior``.
 
     A synopsis is recognised by its ``points``, ``weights`` and ``guarantee``; its negative weights count as 0.
@@ -66,7 +66,7 @@ def read_prior(prior: Any, box: Box) -> Prior:
         mass = mass / mass.max()  # their sum would be beyond doubles
     if not mass.any():
         raise InvalidArgument("prior", "no positive weight", "places with positive weights", fix)
-    return Prior(places, mass, origin, epsilon)
+    return PlacePrior(places, mass, origin, epsilon)
 
 
 def _spread(synopsis: Any) -> tuple[FloatArray, FloatArray]:

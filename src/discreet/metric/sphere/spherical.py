@@ -22,7 +22,7 @@ from discreet.core.domain import Box, Domain
 from discreet.errors import InvalidArgument, SchemaError
 from discreet.metric.perturber import Perturber, Spending, numeric_names
 from discreet.metric.points.lattice import OTHER_DISTANCES, WITHIN_BOUNDS, lattice_assumption
-from discreet.metric.remap.prior import Prior, read_prior
+from discreet.metric.remap.prior import PlacePrior, read_prior
 from discreet.metric.sphere import globe
 from discreet.noise.vector.spherical import SphericalNoise
 
@@ -240,7 +240,7 @@ class PlaceNoise:
     box: Box
     remap: str
     grid: int | FloatArray | None
-    prior: Prior | None
+    prior: PlacePrior | None
     turned: bool = False
 
     @property

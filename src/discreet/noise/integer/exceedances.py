@@ -77,7 +77,7 @@ def exceedances(scale: checks.Number, cutoff: int, size: int, rng: object = None
     nothing = np.empty(0, np.int64)
     if exact == 0:
         return nothing, nothing
-    coin = Kept(1 / exact, cutoff, rate(1 / exact, cutoff))
+    coin = KeepChance(1 / exact, cutoff, rate(1 / exact, cutoff))
     expected = float(coin.x) * size
     places, position = [nothing], 0
     while position < size:
@@ -115,7 +115,7 @@ def rate(epsilon: Fraction, cutoff: int) -> Fraction:
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeepChance:
     """The chance p/q = α^(τ+1) / ((1 + α)(1 - e^(-x))) with which the walk keeps a hit, by its exact digits.
 
     Its digits are found as those of a `Chance` are. It is no digit boundary c: α^(τ+1) = c (1 + α)(1 - e^(-x)) would
@@ -143,11 +143,11 @@ class Kept:
 
 
 @lru_cache(maxsize=256)
-def _table(coin: Kept, precision: int) -> ByteArray:
+def _table(coin: KeepChance, precision: int) -> ByteArray:
     return np.frombuffer(coin.digits(precision), np.uint8).reshape(1, precision)
 
 
-def _toss(coin: Kept, n: int, stream: Generator) -> IntArray:
+def _toss(coin: KeepChance, n: int, stream: Generator) -> IntArray:
     def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
         return kernels.coins(_table(coin, precision), *state)
 

@@ -31,7 +31,7 @@ from discreet.noise.stream.thresholds import Chance
 _PATTERNS = 256
 
 
-class Tables(NamedTuple):
+class CoinTables(NamedTuple):
     """What the kernel reads; ``first`` and ``last`` bound the pattern where two digits leave it open."""
 
     settled: npt.NDArray[np.int16]
@@ -70,7 +70,7 @@ def coin_bytes(chance: Chance, shape: tuple[int, ...], rng: object) -> ByteArray
 
 
 @lru_cache(maxsize=64)
-def tables(chance: Chance, precision: int) -> Tables:
+def tables(chance: Chance, precision: int) -> CoinTables:
     """Build the tables from the first ``precision`` digits of every F(b)."""
     digits = np.frombuffer(b"".join(below(chance, precision)), np.uint8).reshape(_PATTERNS, precision)
     lead = digits[1:, 0].astype(np.int64) * 256 + digits[1:, 1]  # of F(1), ..., F(255)
@@ -78,7 +78,7 @@ def tables(chance: Chance, precision: int) -> Tables:
     # F(b) lies in the entry it begins with: entries above it have patterns from b on, entries below have smaller ones.
     first, last = np.searchsorted(lead, entries, side="left"), np.searchsorted(lead, entries, side="right")
     settled = np.where(first == last, first, -1).astype(np.int16)
-    return Tables(settled, first.astype(np.uint8), last.astype(np.uint8), digits)
+    return CoinTables(settled, first.astype(np.uint8), last.astype(np.uint8), digits)
 
 
 def below(chance: Chance, n: int) -> list[bytes]:

@@ -22,19 +22,19 @@ from discreet.engines import GridMap, Source
 from discreet.engines.passes.nested import NestedMap
 from discreet.synopses.artifact.tables import HiddenCells, TreeTable
 from discreet.synopses.grid.rules import second_level
-from discreet.synopses.grid.settings import Settings
-from discreet.synopses.publishing import Published, publish
+from discreet.synopses.grid.settings import GridSettings
+from discreet.synopses.publishing import PublishedLeaves, publish
 
 
 @dataclass(frozen=True)
-class Release:
+class GridRelease:
     """What a grid publishes of its cells.
 
     Attributes
     ----------
     lower, upper : array of shape (leaves, columns)
         The boxes.
-    leaves : Published
+    leaves : PublishedLeaves
         Weights, variances, offsets.
     n_cells : int
         All cells, listed or not.
@@ -46,7 +46,7 @@ class Release:
 
     lower: FloatArray
     upper: FloatArray
-    leaves: Published
+    leaves: PublishedLeaves
     n_cells: int
     total: float
     total_variance: float
@@ -55,8 +55,8 @@ class Release:
 
 
 def two_levels(
-    source: Source, grid: GridMap, *, ledger: Ledger, stream: noise.Generator, n_rows: float, settings: Settings
-) -> Release:
+    source: Source, grid: GridMap, *, ledger: Ledger, stream: noise.Generator, n_rows: float, settings: GridSettings
+) -> GridRelease:
     """Count on a grid, divide its cells by what was counted, count again.
 
     Privacy
@@ -81,7 +81,7 @@ def two_levels(
     as_drawn = settings.rule == "dpkfm"
     boxes = nested.boxes(np.arange(nested.n_cells))
     tree = _tree(nested, coarse, boxes, usable=as_drawn)
-    return Release(*boxes, fine if as_drawn else reconciled, nested.n_cells, total, spread, tree=tree)
+    return GridRelease(*boxes, fine if as_drawn else reconciled, nested.n_cells, total, spread, tree=tree)
 
 
 def _inner_parts(grid: GridMap, counts: Any, epsilon: Exact, c2: float, max_cells: int) -> IntArray:
@@ -97,7 +97,9 @@ def _inner_parts(grid: GridMap, counts: Any, epsilon: Exact, c2: float, max_cell
         c2 *= 1.25
 
 
-def _reconcile(nested: NestedMap, coarse: Published, fine: Published) -> tuple[Published, float, float]:
+def _reconcile(
+    nested: NestedMap, coarse: PublishedLeaves, fine: PublishedLeaves
+) -> tuple[PublishedLeaves, float, float]:
     """Weigh each coarse count against the sum of its fine ones by their variances, and spread the difference.
 
     Returns the reconciled fine counts, their sum and its variance (spec 3.14 step 3; variances by 9.10).
@@ -111,10 +113,12 @@ def _reconcile(nested: NestedMap, coarse: Published, fine: Published) -> tuple[P
     agreed = both * (coarse.weights / own + sums / (size * one))
     weights = fine.weights + np.repeat((agreed - sums) / size, size)
     variances = np.repeat(one - one / size + both / size**2, size)
-    return Published(weights, variances, fine.offsets), float(agreed.sum()), float(both.sum())
+    return PublishedLeaves(weights, variances, fine.offsets), float(agreed.sum()), float(both.sum())
 
 
-def _tree(nested: NestedMap, coarse: Published, inner: tuple[FloatArray, FloatArray], *, usable: bool) -> TreeTable:
+def _tree(
+    nested: NestedMap, coarse: PublishedLeaves, inner: tuple[FloatArray, FloatArray], *, usable: bool
+) -> TreeTable:
     """Return root, coarse and fine cells; coarse counts that went into the leaves already are not offered again."""
     n, m = nested.grid.n_cells, nested.n_cells
     bounds = nested.domain.bounds

@@ -23,13 +23,13 @@ from discreet.engines.passes.counts import DENSE_LIMIT, CellCounts
 from discreet.synopses.artifact.synopsis import Synopsis
 from discreet.synopses.artifact.tables import HiddenCells
 from discreet.synopses.grid import lazy
-from discreet.synopses.grid.adaptive import Release, two_levels
+from discreet.synopses.grid.adaptive import GridRelease, two_levels
 from discreet.synopses.grid.rules import axis_parts, eugkm, first_level, rugnik
-from discreet.synopses.grid.settings import Settings
+from discreet.synopses.grid.settings import GridSettings
 from discreet.synopses.grid.size import check_large, check_size
 from discreet.synopses.memory import MOST_MEMORY
 from discreet.synopses.opening import note_columns, open_release
-from discreet.synopses.publishing import Published, noise_scale, publish
+from discreet.synopses.publishing import PublishedLeaves, noise_scale, publish
 
 
 class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -150,7 +150,7 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         self
         """
         settings = {name: getattr(self, name) for name in _SETTINGS}
-        chosen = Settings.read(**settings)  # refused before any row is read
+        chosen = GridSettings.read(**settings)  # refused before any row is read
         opening = open_release(
             X,
             self.domain,
@@ -239,7 +239,7 @@ def build(
     ...       n_rows=5, rule=2).weights.tolist()
     [5, 0, 0, 0]
     """
-    chosen = Settings.read(**settings)
+    chosen = GridSettings.read(**settings)
     epsilon = ledger.remaining.exact
     grid = GridMap(domain, _parts(domain, n_rows, epsilon, chosen))
     if chosen.two_levels:
@@ -289,13 +289,13 @@ def build(
     )
 
 
-def fixed_grid(domain: Domain, settings: Settings) -> GridMap | None:
+def fixed_grid(domain: Domain, settings: GridSettings) -> GridMap | None:
     """Return the grid if it is known before the number of rows and only its counts are wanted."""
     known = not isinstance(settings.rule, str) and settings.leaf_means is False
     return GridMap(domain, settings.rule) if known else None
 
 
-def _parts(domain: Domain, n: float, epsilon: Exact, settings: Settings) -> Any:
+def _parts(domain: Domain, n: float, epsilon: Exact, settings: GridSettings) -> Any:
     """Return the parts per axis that the rule asks for."""
     rule = settings.rule
     if not isinstance(rule, str):
@@ -325,8 +325,8 @@ def _all_cells(
     price: Exact,
     stream: noise.Generator,
     n_rows: float,
-    settings: Settings,
-) -> Release:
+    settings: GridSettings,
+) -> GridRelease:
     """Publish every cell."""
     if settings.wants_means(n_rows, grid.n_cells, price, len(grid.domain)):
         rows, sums = source.sums(grid).dense()
@@ -335,7 +335,7 @@ def _all_cells(
         rows = (source.count(grid) if counts is None else counts).dense()
         leaves = publish(rows, None, epsilon=price, stream=stream)
     total, spread = float(leaves.weights.sum()), float(leaves.variances.sum())
-    return Release(*grid.boxes(np.arange(grid.n_cells)), leaves, grid.n_cells, total, spread)
+    return GridRelease(*grid.boxes(np.arange(grid.n_cells)), leaves, grid.n_cells, total, spread)
 
 
 def _large_cells(
@@ -345,19 +345,19 @@ def _large_cells(
     price: Exact,
     stream: noise.Generator,
     n_rows: float,
-    settings: Settings,
-) -> Release:
+    settings: GridSettings,
+) -> GridRelease:
     """Publish the cells above a cutoff; their sum says little about the number of rows."""
     found = source.count(grid) if counts is None else counts
     cutoff = lazy.cutoff(grid.n_cells, price, settings.expected_survivors)
     cells, weights = lazy.survivors(found, epsilon=price, cutoff=cutoff, stream=stream)
     variance = noise.DiscreteLaplace(noise_scale(1, price)).variance
-    leaves = Published(weights, np.full(len(cells), variance), None)
+    leaves = PublishedLeaves(weights, np.full(len(cells), variance), None)
     hidden = HiddenCells(grid.n_cells, cutoff, variance)
-    return Release(*grid.boxes(cells), leaves, grid.n_cells, n_rows, math.inf, hidden=hidden)
+    return GridRelease(*grid.boxes(cells), leaves, grid.n_cells, n_rows, math.inf, hidden=hidden)
 
 
-def _total(release: Release, n: float, variance: float | None) -> tuple[float, float]:
+def _total(release: GridRelease, n: float, variance: float | None) -> tuple[float, float]:
     """Combine two views of the number of rows by their variances: the one bought and the sum of the cells (9.8)."""
     if math.isinf(release.total_variance) or variance == 0:
         return n, variance or 0.0

@@ -59,7 +59,7 @@ class Adaptive:
 
 
 @dataclass(frozen=True)
-class Settings:
+class GridSettings:
     """The settings of a grid, checked; named as in `GridSynopsis`."""
 
     rule: Any
@@ -84,7 +84,7 @@ class Settings:
         leaf_means: Any = False,
         adaptive: Any = None,
         max_memory: Any = MOST_MEMORY,
-    ) -> Settings:
+    ) -> GridSettings:
         """Check every setting."""
         if isinstance(rule, str):
             rule = checks.choice("rule", rule, RULES)

@@ -13,11 +13,11 @@ from discreet.engines import GridMap
 from discreet.engines.passes.counts import DENSE_LIMIT
 from discreet.errors import InvalidArgument
 from discreet.synopses.grid import lazy
-from discreet.synopses.grid.settings import Settings
+from discreet.synopses.grid.settings import GridSettings
 from discreet.synopses.memory import GIB, cell_bytes, listed_of_large, nested_bytes, shown
 
 
-def check_size(domain: Domain, settings: Settings, epsilon: Any = None, n_rows: Any = None) -> None:
+def check_size(domain: Domain, settings: GridSettings, epsilon: Any = None, n_rows: Any = None) -> None:
     """Refuse a grid that does not fit its memory, by public values alone, before anything is spent or read.
 
     ``epsilon`` and ``n_rows`` are what the user declared; None where that is not known yet.
@@ -52,7 +52,7 @@ def _n_cells(domain: Domain, rule: Any) -> int:
     return math.prod((size or 1) + (c.missing == "own") for size, c in zip(sizes, domain, strict=True))
 
 
-def _other_grid(domain: Domain, settings: Settings, epsilon: Any, n_rows: Any) -> str:
+def _other_grid(domain: Domain, settings: GridSettings, epsilon: Any, n_rows: Any) -> str:
     """Return a rule that fits, or else another method."""
     if settings.rule != "rugnik":
         try:
@@ -64,7 +64,7 @@ def _other_grid(domain: Domain, settings: Settings, epsilon: Any, n_rows: Any) -
     return "a TreeSynopsis (--method tree), or fewer columns"
 
 
-def check_large(grid: GridMap, settings: Settings, epsilon: Exact, n_rows: float) -> None:
+def check_large(grid: GridMap, settings: GridSettings, epsilon: Exact, n_rows: float) -> None:
     """Refuse a grid with a cutoff that may list more cells than fit the memory; ``n_rows`` is noisy or public."""
     most = settings.memory // cell_bytes(len(grid.domain))
 

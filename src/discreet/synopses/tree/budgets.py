@@ -50,7 +50,7 @@ def portions(share: Fraction, kind: str, levels: int, fan_out: int, epsilon: Exa
 
 
 @dataclass(frozen=True)
-class Plan:
+class LevelBudgets:
     """What each level may spend.
 
     Attributes
@@ -82,7 +82,7 @@ class Plan:
         kind: str,
         fan_out: int,
         paid_splits: bool = True,
-    ) -> Plan:
+    ) -> LevelBudgets:
         """Divide ε: levels ``first_test .. depth - 1`` test, all levels split (for free unless ``paid_splits``).
 
         A share without use is divided between the others in proportion.

@@ -30,12 +30,12 @@ from discreet.engines.passes.trees import RowCells
 from discreet.synopses.artifact.synopsis import Synopsis
 from discreet.synopses.memory import MOST_MEMORY
 from discreet.synopses.opening import note_columns, open_release
-from discreet.synopses.tree.budgets import Plan
-from discreet.synopses.tree.growth import Tree
+from discreet.synopses.tree.budgets import LevelBudgets
+from discreet.synopses.tree.growth import GrowingTree
 from discreet.synopses.tree.levels import Leaves, grow, grow_privtree, publish_leaves
-from discreet.synopses.tree.partitioners import Density, Grids, Midpoints, Partitioner, Quantiles, SpreadMidpoints
+from discreet.synopses.tree.partitioners import Density, Grids, Midpoints, Quantiles, SpreadMidpoints, TreePartitioner
 from discreet.synopses.tree.privtree import PrivTreeRule
-from discreet.synopses.tree.settings import Settings
+from discreet.synopses.tree.settings import TreeSettings
 
 
 class TreeSynopsis(BaseEstimator):  # type: ignore[misc]
@@ -162,7 +162,7 @@ class TreeSynopsis(BaseEstimator):  # type: ignore[misc]
         self
         """
         names = set(self.get_params()) - {"epsilon", "domain", "n_rows", "size_share", "random_state"}
-        settings = Settings.read(**{name: getattr(self, name) for name in names})
+        settings = TreeSettings.read(**{name: getattr(self, name) for name in names})
         opening = open_release(
             X,
             self.domain,
@@ -223,13 +223,13 @@ def build(
     -------
     As `TreeSynopsis`. Price: all that is left.
     """
-    return _build(source, domain, Settings.read(**settings), ledger, stream, n_rows, assumptions)
+    return _build(source, domain, TreeSettings.read(**settings), ledger, stream, n_rows, assumptions)
 
 
 def _build(
     source: Source,
     domain: Domain,
-    settings: Settings,
+    settings: TreeSettings,
     ledger: Ledger,
     stream: noise.Generator,
     n_rows: float,
@@ -238,7 +238,7 @@ def _build(
     epsilon = ledger.remaining.exact
     ledger.check("tree", epsilon)  # that there is something left, before any row is read
     settings.check_size(len(domain))
-    tree = Tree(domain, settings.bits)
+    tree = GrowingTree(domain, settings.bits)
     rule = settings.axis_rule(len(domain))
     first_test = settings.first_test(epsilon, n_rows, len(domain), rule)
     partitioner, leaves = _grow(tree, source, settings, rule, first_test, epsilon, ledger, stream)
@@ -273,20 +273,20 @@ def _build(
 
 
 def _grow(
-    tree: Tree,
+    tree: GrowingTree,
     source: Source,
-    settings: Settings,
+    settings: TreeSettings,
     axis: str,
     first_test: int,
     epsilon: Exact,
     ledger: Ledger,
     stream: noise.Generator,
-) -> tuple[Partitioner, Leaves]:
+) -> tuple[TreePartitioner, Leaves]:
     """Make the partitioner and its plan, and grow the tree."""
     kind, depth, shares = settings.partitioner, settings.max_depth, settings.shares
     parts = tree, RowCells(source, tree.domain, tree.bits), stream, axis
     most = settings.most_nodes(len(tree.domain))
-    partitioner: Partitioner
+    partitioner: TreePartitioner
     if kind == "privtree":
         partitioner = Midpoints(*parts, depth, most)
         structure = epsilon * (shares[0] + shares[1]) / sum(shares) if isinstance(epsilon, Fraction) else epsilon
@@ -295,7 +295,7 @@ def _grow(
         return partitioner, grow_privtree(partitioner, rule, depth, structure, rest, ledger, stream, most)
     if kind == "uniform":
         shares = (shares[0] + shares[1], Fraction(0), shares[2])
-    plan = Plan.make(
+    plan = LevelBudgets.make(
         epsilon,
         depth=depth,
         first_test=first_test,

@@ -14,12 +14,12 @@ from discreet.engines.passes.trees import Cells, TreeMap, grid_cells, real_bound
 from discreet.synopses.artifact.tables import TreeTable
 
 
-class Tree:
+class GrowingTree:
     """Nodes of a growing tree; node 0 is the root. Arrays have one entry a node.
 
     Examples
     --------
-    >>> tree = Tree(Domain({"age": (0, 120)}), bits=4)
+    >>> tree = GrowingTree(Domain({"age": (0, 120)}), bits=4)
     >>> tree.cut(np.array([0]), np.array([0]), np.array([4, 8]), np.array([2])).tolist()
     [1, 2, 3]
     >>> tree.upper[1:].ravel().tolist()

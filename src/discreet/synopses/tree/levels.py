@@ -22,9 +22,9 @@ from discreet.core.checks import Exact
 from discreet.core.guarantee import Scope
 from discreet.engines import Source
 from discreet.synopses.publishing import TYPICAL_OFFSET, publish
-from discreet.synopses.tree.budgets import Plan, auto_threshold, scale_of
-from discreet.synopses.tree.growth import Tree
-from discreet.synopses.tree.partitioners import Partitioner
+from discreet.synopses.tree.budgets import LevelBudgets, auto_threshold, scale_of
+from discreet.synopses.tree.growth import GrowingTree
+from discreet.synopses.tree.partitioners import TreePartitioner
 from discreet.synopses.tree.privtree import PrivTreeRule
 
 
@@ -51,8 +51,8 @@ class Leaves:
 
 
 def grow(
-    partitioner: Partitioner,
-    plan: Plan,
+    partitioner: TreePartitioner,
+    plan: LevelBudgets,
     threshold: float | None,
     scope: Scope,
     stream: noise.Generator,
@@ -87,7 +87,7 @@ def grow(
 
 
 def _test(
-    tree: Tree,
+    tree: GrowingTree,
     nodes: IntArray,
     counts: IntArray,
     epsilon: Exact,
@@ -105,7 +105,7 @@ def _test(
 
 
 def grow_privtree(
-    partitioner: Partitioner,
+    partitioner: TreePartitioner,
     rule: PrivTreeRule,
     max_depth: int,
     structure: Exact,
@@ -135,7 +135,7 @@ def grow_privtree(
 
 
 def publish_leaves(
-    source: Source, partitioner: Partitioner, leaves: Leaves, *, means: bool, n_rows: float, stream: noise.Generator
+    source: Source, partitioner: TreePartitioner, leaves: Leaves, *, means: bool, n_rows: float, stream: noise.Generator
 ) -> tuple[AnyArray, FloatArray, FloatArray | None]:
     """Return weights, variances and offsets (in half widths) of all leaves, in the order of the tree.
 
@@ -173,7 +173,7 @@ def publish_leaves(
     return weights.astype(np.int64) if whole else weights, variances, offsets
 
 
-def _expected_rows(tree: Tree, leaves: IntArray, n_rows: float) -> FloatArray:
+def _expected_rows(tree: GrowingTree, leaves: IntArray, n_rows: float) -> FloatArray:
     """Return what is publicly known of the rows in each leaf."""
     parent = tree.parent[leaves]
     siblings = np.bincount(tree.parent[~tree.hidden] + 1, minlength=len(tree.axis) + 1)[parent + 1]

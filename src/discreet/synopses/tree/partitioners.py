@@ -20,7 +20,7 @@ from discreet.engines.passes.trees import RowCells
 from discreet.noise.choice.exponential import rate
 from discreet.noise.choice.many import ManyRuns, choose_many, joint_cuts, weights_of
 from discreet.synopses.tree.axes import cyclic_axis, spread_axis, tie_order, widest_axis
-from discreet.synopses.tree.growth import Tree
+from discreet.synopses.tree.growth import GrowingTree
 
 #: Candidate cuts of all nodes of a level together, at most; but each node has `FEWEST_LINES` (if it is so wide).
 MOST_LINES, FEWEST_LINES = 2**18, 64
@@ -38,12 +38,12 @@ RATIOS = 2**16
 ROWS_PER_PART = 10
 
 
-class Partitioner:
+class TreePartitioner:
     """What all have in common: the tree, the rows, the random numbers and the rule for the axis."""
 
     fan_out = 2
 
-    def __init__(self, tree: Tree, rows: RowCells, stream: noise.Generator, axis: str) -> None:
+    def __init__(self, tree: GrowingTree, rows: RowCells, stream: noise.Generator, axis: str) -> None:
         self.tree, self.rows, self.stream, self.axis = tree, rows, stream, axis
         self._order = tie_order(tree.domain)
         self._nodes = np.empty(0, np.int64)
@@ -69,26 +69,26 @@ class Partitioner:
         """Return the raw number of rows in each node."""
         return self.rows.count(self.tree.map(nodes)).dense()
 
-    def public_axis(self, tree: Tree, nodes: IntArray) -> IntArray:
+    def public_axis(self, tree: GrowingTree, nodes: IntArray) -> IntArray:
         """Return the axis along which to cut each node, by its box alone."""
         if self.axis == "cyclic":
             return cyclic_axis(tree.widths(nodes), tree.depth[nodes])
         return widest_axis(tree.widths(nodes), tree.cells, self._order)
 
 
-def _midpoints(tree: Tree, nodes: IntArray, axis: IntArray) -> IntArray:
+def _midpoints(tree: GrowingTree, nodes: IntArray, axis: IntArray) -> IntArray:
     """Cut nodes in the middle: k = floor((A + B) / 2)."""
     return tree.cut(nodes, axis, tree.lower[nodes, axis] + tree.width(nodes, axis) // 2, np.ones_like(nodes))
 
 
-class Midpoints(Partitioner):
+class Midpoints(TreePartitioner):
     """Halves, along an axis chosen by a public rule. The tree does not depend on rows, so they are counted ahead.
 
     One pass counts the nodes of many levels: those that would come if every node were cut. Splits cost nothing.
     """
 
     def __init__(
-        self, tree: Tree, rows: RowCells, stream: noise.Generator, axis: str, max_depth: int, most_nodes: int
+        self, tree: GrowingTree, rows: RowCells, stream: noise.Generator, axis: str, max_depth: int, most_nodes: int
     ) -> None:
         super().__init__(tree, rows, stream, axis)
         self._max_depth, self._most_nodes = max_depth, most_nodes
@@ -135,7 +135,7 @@ class Midpoints(Partitioner):
         self._place[nodes], self._rows[nodes] = nodes, rows[nodes]
 
 
-class SpreadMidpoints(Partitioner):
+class SpreadMidpoints(TreePartitioner):
     """Halves, along an axis bought by private spread."""
 
     def look(self, nodes: IntArray) -> IntArray:
@@ -159,7 +159,7 @@ class Quantiles(SpreadMidpoints):
     part a node's box evenly. With no more lines than cuts all lines become cuts and no row is asked.
     """
 
-    def __init__(self, tree: Tree, rows: RowCells, stream: noise.Generator, axis: str, n_cuts: int) -> None:
+    def __init__(self, tree: GrowingTree, rows: RowCells, stream: noise.Generator, axis: str, n_cuts: int) -> None:
         super().__init__(tree, rows, stream, axis)
         self.n_cuts, self.fan_out = n_cuts, n_cuts + 1
 
@@ -202,7 +202,7 @@ def choose_lines(runs: ManyRuns, n_cuts: int, epsilon: Exact, stream: noise.Gene
     return lines[np.arange(n_cuts) < numbers[:, np.newaxis]], numbers
 
 
-class Density(Partitioner):
+class Density(TreePartitioner):
     """A private density tree: the cut whose sides differ most in density, by |c_L - r c| (spec density-trees 9.9)."""
 
     def look(self, nodes: IntArray) -> IntArray:
@@ -252,14 +252,16 @@ def density_weights(scores: IntArray, spans: IntArray, can: BoolArray, epsilon: 
     return weights_of(np.where(can, best - scores, 0) / RATIOS, can.astype(np.int64), factors)
 
 
-class Grids(Partitioner):
+class Grids(TreePartitioner):
     """A grid in every node, sized by the noisy count that also decided whether to stop.
 
     AD = floor((ε c / 10)^(2/(2+d))) parts an axis, ε the budget the leaves are published with (Su et al., 2016; spec
     3.8). Where the grid had too many cells for the level, only the widest axes are cut.
     """
 
-    def __init__(self, tree: Tree, rows: RowCells, stream: noise.Generator, axis: str, publication: Exact) -> None:
+    def __init__(
+        self, tree: GrowingTree, rows: RowCells, stream: noise.Generator, axis: str, publication: Exact
+    ) -> None:
         super().__init__(tree, rows, stream, axis)
         self._publication = float(publication)
 

@@ -30,7 +30,7 @@ WIDE = 1000
 
 
 @dataclass(frozen=True)
-class Settings:
+class TreeSettings:
     """The checked settings of a tree; see `TreeSynopsis`."""
 
     partitioner: str
@@ -62,7 +62,7 @@ class Settings:
         n_clusters: Any = None,
         axis: Any = "auto",
         max_memory: Any = MOST_MEMORY,
-    ) -> Settings:
+    ) -> TreeSettings:
         """Check them, before any row is read."""
         kind = checks.choice("partitioner", partitioner, PARTITIONERS)
         depth = checks.whole("max_depth", max_depth, high=62)
