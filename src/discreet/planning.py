@@ -34,6 +34,11 @@ from discreet.synopses.tree.settings import TreeSettings
 
 __all__ = ["Expectation", "Outlook", "outlook"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 #: Budgets at which the curves are drawn.
 CURVE = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0)
 #: Share of the budget that buys the number of rows, as the synopses have it by default.

@@ -36,3 +36,7 @@ __all__ = [
     "record_linkage",
     "risk",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

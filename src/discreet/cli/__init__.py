@@ -5,6 +5,10 @@ from __future__ import annotations
 __all__ = ["main"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def main() -> None:
     """Run the command line; the entry point of ``discreet``."""
     from discreet.cli.app import main as run

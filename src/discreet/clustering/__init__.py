@@ -29,3 +29,7 @@ __all__ = [
     "mixture",
     "weighted_kmeans",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -25,7 +25,7 @@ from discreet.core.schema_file import dump_schema, load_schema
 from discreet.core.unit import Unit, read_unit
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
-__all__ = ["Box", "Categorical", "Column", "Date", "Domain", "FloatArray", "Numeric", "as_domain", "category_text"]
+__all__ = ["Box", "Categorical", "Column", "Date", "Domain", "Numeric", "as_domain", "category_text"]
 
 
 @dataclass(frozen=True, eq=False)

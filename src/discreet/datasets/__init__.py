@@ -31,3 +31,7 @@ __all__ = [
     "people",
     "s_like",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -37,6 +37,11 @@ from discreet.errors import DataSourceError, InvalidType
 
 __all__ = ["CellCounts", "CellMap", "GridMap", "Source", "WrittenTable", "open"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _READERS: dict[str, type[CsvTable] | type[ParquetTable]] = {
     ".csv": CsvTable,
     ".csv.gz": CsvTable,

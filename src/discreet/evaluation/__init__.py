@@ -97,3 +97,7 @@ __all__ = [
     "recount",
     "singling_out",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -3,3 +3,7 @@
 from discreet.jobs.job import Job
 
 __all__ = ["Job"]
+
+
+def __dir__() -> list[str]:
+    return __all__

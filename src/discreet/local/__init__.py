@@ -72,3 +72,7 @@ __all__ = [
     "shuffled",
     "shuffled_delta",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

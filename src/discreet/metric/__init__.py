@@ -38,3 +38,7 @@ __all__ = [
     "great_circle",
     "resampled_rate",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

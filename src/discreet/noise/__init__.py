@@ -44,3 +44,7 @@ __all__ = [
     "quantiles_from_counts",
     "randomized_response",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -17,6 +17,10 @@ from discreet.reporting.pages.report import report_page
 __all__ = ["report_facts", "report_page", "write_report"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def write_report(artifact: str | Path, output: str | Path, **options: Any) -> dict[str, Any]:
     """Write the page about a released file and return its facts.
 
