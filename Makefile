@@ -29,21 +29,21 @@ define install
 	  || $(1)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[$(2)]' -e ./studies
 endef
 
-$(VENV)/.demo: pyproject.toml
+$(VENV)/.demo: pyproject.toml studies/pyproject.toml
 	@echo "Setting up $(VENV) ..."
 	$(call install,$(VENV),plot)
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml
+$(VENV)/.dev: pyproject.toml studies/pyproject.toml
 	@echo "Setting up $(VENV) for development ..."
 	$(call install,$(VENV),dev$(comma)spark)
 	@touch $@ $(VENV)/.demo
 
-$(VENV)/.docs: pyproject.toml
+$(VENV)/.docs: pyproject.toml studies/pyproject.toml
 	$(call install,$(VENV),docs)
 	@touch $@
 
-.venv-bench/.bench: pyproject.toml
+.venv-bench/.bench: pyproject.toml studies/pyproject.toml
 	@echo "Setting up .venv-bench with the peers ..."
 	$(call install,.venv-bench,bench)
 	@touch $@
@@ -85,7 +85,7 @@ bench: .venv-bench/.bench
 	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; .venv-bench/bin/python $$script || exit 1; done
 
 # mlpack and pyCANON hold NumPy and pandas at older versions than the other peers.
-.venv-bench-tables/.bench: pyproject.toml
+.venv-bench-tables/.bench: pyproject.toml studies/pyproject.toml
 	$(call install,.venv-bench-tables,bench-tables)
 	@touch $@
 

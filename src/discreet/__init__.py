@@ -13,9 +13,11 @@ Names load on first use, so that ``discreet --help`` does not wait for the numer
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from discreet._version import __version__
+from discreet.errors import MissingStudies
 
 if TYPE_CHECKING:
     from discreet import (
@@ -95,14 +97,17 @@ _ROOMS = {
     "noise",
     "planning",
     "reporting",
-    "studies",
     "synopses",
 }
 
 
 def __getattr__(name: str) -> Any:
+    if name == "studies":  # a package of its own
+        if find_spec("discreet_studies") is None:
+            raise MissingStudies
+        return import_module("discreet_studies")
     if name in _ROOMS:
-        return import_module("discreet_studies" if name == "studies" else f"discreet.{name}")
+        return import_module(f"discreet.{name}")
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'discreet' has no attribute {name!r}")

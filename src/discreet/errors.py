@@ -142,3 +142,20 @@ class MissingExtra(DiscreetError, ImportError):
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), (self.job, self.extra)
+
+
+class MissingStudies(DiscreetError, ImportError):
+    """The published experiments are asked for, and their package is not installed.
+
+    Examples
+    --------
+    >>> print(MissingStudies())
+    the studies are a package of their own, which is not installed; run pip install discreet-studies,
+    or in a clone pip install ./studies
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the studies are a package of their own, which is not installed; "
+            "run pip install discreet-studies, or in a clone pip install ./studies"
+        )
