@@ -41,7 +41,11 @@ def test_there_are_faults_of_every_kind_in_every_room(planted: dict[str, Fault])
 
 def test_the_three_that_once_lived_are_among_them(planted: dict[str, Fault]) -> None:
     """No noise on the look for tight clusters; 0.8 of it on the counts of an iteration; a look that spends double."""
-    names = [name for name in planted if name.startswith(("clustering.auto:finds_tight", "clustering.lloyd:_iterate"))]
+    names = [
+        name
+        for name in planted
+        if name.startswith(("clustering.central.auto:finds_tight", "clustering.central.lloyd:_iterate"))
+    ]
     assert any("auto:finds_tight:noise removed" in name for name in names)
     assert any("auto:finds_tight:price halved" in name for name in names)
     assert any(

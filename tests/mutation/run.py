@@ -28,7 +28,8 @@ from typing import Any
 # Pools of threads do not live through a fork; what runs in one thread has none.
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE.parent / "support"), *(str(HERE.parents[1] / name) for name in ("src", "studies"))]
+TOP = HERE.parents[1]
+sys.path[:0] = [str(TOP / name) for name in ("tests", "tests/support", "src", "studies")]
 
 import pytest  # noqa: E402
 
