@@ -21,11 +21,7 @@ ROOMS = [
     dc,
     dc.planning,
     dc.studies,
-    *(
-        import_module(f"discreet.{p.parent.name}")
-        for p in sorted(SOURCE.glob("*/__init__.py"))
-        if p.parent.name != "core"
-    ),
+    *(import_module(f"discreet.{folder}") for folder in FOLDERS),
 ]
 PUBLIC = sorted(
     {(room.__name__, name) for room in ROOMS for name in room.__all__ if not name.startswith("__")}
