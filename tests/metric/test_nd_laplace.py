@@ -81,7 +81,7 @@ def test_the_guarantee_says_what_was_promised():
 
 def test_resampling_states_twice_the_level_and_stays_in_the_box():
     X = _points()
-    m = NDLaplace(0.5, 0.5, DOMAIN, maps="resample", random_state=3)
+    m = NDLaplace(0.5, 0.5, DOMAIN, remap="resample", random_state=3)
     Z = m.transform(X)
     assert m.guarantee_.epsilon == 1.0
     assert m.guarantee_.parameters["noise_rate"] == pytest.approx(1, rel=1e-4)
@@ -94,18 +94,18 @@ def test_resampling_states_twice_the_level_and_stays_in_the_box():
 def test_resampling_that_would_never_end_is_refused_before_a_row_is_read():
     domain = dc.Domain.box(0, np.ones(10))
     with pytest.raises(InvalidArgument, match="clip"):
-        NDLaplace(0.1, 1, domain, maps="resample").transform(np.full((3, 10), 0.5))
+        NDLaplace(0.1, 1, domain, remap="resample").transform(np.full((3, 10), 0.5))
 
 
 def test_clip_and_grid():
     X = _points()
     noisy = NDLaplace(1, 0.2, DOMAIN, random_state=2).transform(X)
-    clipped = NDLaplace(1, 0.2, DOMAIN, maps="clip", random_state=2).transform(X)
+    clipped = NDLaplace(1, 0.2, DOMAIN, remap="clip", random_state=2).transform(X)
     assert np.allclose(clipped, np.clip(noisy, [0, -1], [10, 1]))
-    gridded = NDLaplace(1, 0.2, DOMAIN, maps="grid", grid=5, random_state=2).transform(X)
+    gridded = NDLaplace(1, 0.2, DOMAIN, remap="grid", grid=5, random_state=2).transform(X)
     assert set(np.unique(gridded[:, 0].round(9))) == {0, 2.5, 5, 7.5, 10}
     places = np.array([[1.0, 0.5], [9.0, -0.5]])
-    found = NDLaplace(1, 0.2, DOMAIN, maps="grid", grid=places, random_state=2).transform(X)
+    found = NDLaplace(1, 0.2, DOMAIN, remap="grid", grid=places, random_state=2).transform(X)
     distance = ((noisy[:, None, :] - places[None]) / [10, 2]) ** 2
     assert np.allclose(found, places[distance.sum(axis=2).argmin(axis=1)])
 
@@ -159,7 +159,7 @@ def test_bayes_lowers_the_error_on_real_places(level):
     errors = {}
     for method in ("none", "clip", "bayes"):
         m = NDLaplace(
-            level, 200, data.domain, maps=method, prior=data.X[public], scaling=units, loss="euclidean", random_state=1
+            level, 200, data.domain, remap=method, prior=data.X[public], scaling=units, loss="euclidean", random_state=1
         )
         errors[method] = np.linalg.norm(m.scale(m.transform(own)) - m.scale(own), axis=1).mean()
     assert errors["bayes"] < 0.95 * min(errors["none"], errors["clip"])
@@ -171,7 +171,7 @@ def test_bayes_with_weights_a_large_prior_and_a_synopsis():
     public = np.clip(rng.normal([2, 0.5], [0.5, 0.1], (20_000, 2)), [0, -1], [10, 1])
 
     def error(prior):
-        m = NDLaplace(1, 0.1, DOMAIN, maps="bayes" if prior is not None else "none", prior=prior, random_state=3)
+        m = NDLaplace(1, 0.1, DOMAIN, remap="bayes" if prior is not None else "none", prior=prior, random_state=3)
         return np.linalg.norm(m.scale(m.transform(people)) - m.scale(people), axis=1).mean(), m
 
     plain, _ = error(None)
@@ -201,7 +201,7 @@ def test_remapping_is_a_function_of_the_noisy_point_alone(method, monkeypatch):
         places[:] = fixed
 
     monkeypatch.setattr("discreet.noise.vector.isotropic.IsotropicNoise.add", cover)
-    m = NDLaplace(2, 0.1, DOMAIN, maps=method, prior=[[1.0, 0.0], [5.0, 0.5]])
+    m = NDLaplace(2, 0.1, DOMAIN, remap=method, prior=[[1.0, 0.0], [5.0, 0.5]])
     assert np.array_equal(m.transform(_points(3, seed=1)), m.transform(np.full((3, 2), np.nan)))
 
 
@@ -324,6 +324,6 @@ def test_bad_arguments_are_named(change, words):
 
 
 def test_the_promise_is_plain_json():
-    m = NDLaplace(2, 0.1, DOMAIN, maps="bayes", prior=[[1.0, 0.0]])
+    m = NDLaplace(2, 0.1, DOMAIN, remap="bayes", prior=[[1.0, 0.0]])
     m.fit()
     assert json.loads(m.guarantee_.to_json())["parameters"]["remap"] == "bayes"
