@@ -6,7 +6,7 @@ comma := ,
 # uv installs several times faster than pip. Without one on the path, a copy goes into the environment first.
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: help demo test test-all mutants bench bench-tables figures lint docs format clean
+.PHONY: help demo test test-all mutants bench bench-tables measures figures lint docs format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -15,7 +15,8 @@ help:
 	@echo "make test-all  the same with the slow checks"
 	@echo "make mutants   plant faults in privacy-critical lines; every one must be noticed by the law tests of its room"
 	@echo "make lint      ruff, mypy, import rules"
-	@echo "make bench     benchmarks against the peers, in an environment of their own; bench-tables: those of tables"
+	@echo "make bench     speed against the peers, in an environment of their own; bench-tables: those of tables"
+	@echo "make measures  accuracy, attacks and audits against the peers, in the same environment; hours"
 	@echo "make figures   write the measured figures of README and docs from the result files"
 	@echo "make docs      build the guide into ./site/"
 	@echo "make format    let ruff rewrite the layout"
@@ -79,10 +80,18 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 figures:
-	$(PYTHON) benchmarks/figures.py
+	$(PYTHON) docs/scripts/figures.py
+
+# Those of tables have an environment of their own, below.
+SPEED := $(filter-out %.anonymity,$(subst /,.,$(basename $(wildcard benchmarks/speed/[a-z]*.py))))
+MEASURES := $(filter-out %.density_quality,$(subst /,.,$(basename $(wildcard studies/measures/[a-z]*.py))))
 
 bench: .venv-bench/.bench
-	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; .venv-bench/bin/python $$script || exit 1; done
+	@for script in $(SPEED); do echo "== $$script"; .venv-bench/bin/python -m $$script || exit 1; done
+
+# What accuracy, attacks and audits of other libraries come to; hours.
+measures: .venv-bench/.bench
+	@for script in $(MEASURES); do echo "== $$script"; .venv-bench/bin/python -m $$script || exit 1; done
 
 # mlpack and pyCANON hold NumPy and pandas at older versions than the other peers.
 .venv-bench-tables/.bench: pyproject.toml studies/pyproject.toml
@@ -90,8 +99,8 @@ bench: .venv-bench/.bench
 	@touch $@
 
 bench-tables: .venv-bench-tables/.bench
-	.venv-bench-tables/bin/python benchmarks/anonymity.py
-	.venv-bench-tables/bin/python benchmarks/density_quality.py
+	.venv-bench-tables/bin/python -m benchmarks.speed.anonymity
+	.venv-bench-tables/bin/python -m studies.measures.density_quality
 
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -50,12 +50,13 @@ def show(title: str, columns: list[str], rows: list[list[Any]]) -> None:
     Console(width=120).print(table)
 
 
-def save(name: str, facts: dict[str, Any], *packages: str) -> None:
-    """Write results/NAME.json."""
-    RESULTS.mkdir(exist_ok=True)
+def save(name: str, facts: dict[str, Any], *packages: str, folder: Path = RESULTS) -> None:
+    """Write NAME.json, with the command that makes it."""
+    folder.mkdir(exist_ok=True)
+    spec = sys.modules["__main__"].__spec__  # the benchmarks run as modules
     head = {
-        "command": " ".join(["python", f"benchmarks/{name}.py", *sys.argv[1:]]),
+        "command": " ".join(["python -m", spec.name if spec else name, *sys.argv[1:]]),
         "machine": platform.machine(),
         "versions": versions(*packages),
     }
-    (RESULTS / f"{name}.json").write_text(json.dumps({**head, **facts}, indent=2) + "\n")
+    (folder / f"{name}.json").write_text(json.dumps({**head, **facts}, indent=2) + "\n")

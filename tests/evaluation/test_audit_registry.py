@@ -215,7 +215,7 @@ def test_drawn_rows_and_persons_are_not_called_k_anonymous() -> None:
 
 
 def test_the_figures_of_other_libraries_are_those_of_the_result_file() -> None:
-    rows = json.loads((ROOT / "benchmarks" / "results" / "audit.json").read_text(encoding="utf-8"))["rows"]
+    rows = json.loads((ROOT / "studies" / "measures" / "results" / "audit.json").read_text(encoding="utf-8"))["rows"]
     page = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
     assert {row["library"] for row in rows} >= {"discreet", "diffprivlib", "opendp", "pure-ldp", "multi-freq-ldpy"}
     for row in rows:

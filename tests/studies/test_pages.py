@@ -17,7 +17,7 @@ from discreet_studies.harness.runner import COMMITTED, read_results, results_fil
 from discreet_studies.harness.study import CORRECTED, NOT, REPRODUCED
 
 DOCS = Path(__file__).parents[2] / "docs" / "studies"
-MARK = "<!-- from the results: benchmarks/study_pages.py -->"
+MARK = "<!-- from the results: studies/pages.py -->"
 _DECIMAL = re.compile(r"(?<![\w.])-?\d+\.\d+(?![\w.])")
 pytest.importorskip("plotly")
 Shown = tuple[discreet_studies.Study, Results, dict[str, Any]]

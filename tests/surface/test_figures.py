@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-_spec = importlib.util.spec_from_file_location("figures", ROOT / "benchmarks" / "figures.py")
+_spec = importlib.util.spec_from_file_location("figures", ROOT / "docs" / "scripts" / "figures.py")
 assert _spec is not None
 assert _spec.loader is not None
 figures = importlib.util.module_from_spec(_spec)
@@ -51,7 +51,7 @@ def test_no_table_of_measured_figures_is_added_by_hand():
 
 
 def test_another_result_changes_the_page(monkeypatch):
-    held = json.loads((ROOT / "benchmarks" / "results" / "accuracy.json").read_text(encoding="utf-8"))
+    held = json.loads((ROOT / "studies" / "measures" / "results" / "accuracy.json").read_text(encoding="utf-8"))
     for row in held["results"]:
         if (row["data"], row["epsilon"], row["method"]) == ("travel", 0.1, "auto"):
             row["ratio"] = 1.9

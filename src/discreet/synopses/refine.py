@@ -123,8 +123,8 @@ def threshold(
         heaviest first, hold at least ``keep_share`` of the estimated total. A number cuts at so many standard
         deviations of the noise.
     keep_share : float, default 0.95
-        See "auto". Chosen on generated tables (``benchmarks/tune_auto.py --section refine``): on grids of counts and of
-        means it is within noise of the best value both where clusters are tight, which want less, and where noise is
+        See "auto". Chosen on generated tables (``benchmarks/tuning/auto.py --section refine``): on grids of counts and
+        of means it is within noise of the best value both where clusters are tight, which want less, and where noise is
         strong, which wants more. Trees do not feel it.
     keep_total : bool, default False
         Whether the leaves that stay are scaled to add up to the estimated number of rows. Off, they stay as drawn, and

@@ -17,7 +17,7 @@ What decides is the number of axes and x = N ε / k, the rows of a cluster in un
   cluster, and every cell publishes its mean. Beyond, PrivTree cuts where the rows are; with leaf means few leaves do,
   so its structure gets a small share.
 
-The constants were chosen on generated tables by ``benchmarks/tune_auto.py``, which prints what they rest on. One was
+The constants were chosen on generated tables by ``benchmarks/tuning/auto.py``, which prints what they rest on. One was
 not settled by it: TIGHT_FACTOR, where the generated tables cannot tell 0.7 to 1.6 apart. The argument above asks for
 more than 1.6, and that 1.6 does well on the public set Birch2 was known when it was taken. COARSE comes from the study
 optimal-grid. MIXTURE_WORK, PROBE_CELLS and DEEPEST bound time and memory.

@@ -14,8 +14,8 @@ the refined weight is
 With no components this is `refine.threshold`; with little noise it is the weights as drawn, whatever the fit.
 
 Where the constants come from: the starts, the tie of the spreads and the rule for residuals were tried against others
-on generated tables (``benchmarks/tune_auto.py --section mixture``), the bounds of spreads and the numbers of steps were
-set by hand, for time and for numbers that stay finite.
+on generated tables (``benchmarks/tuning/auto.py --section mixture``), the bounds of spreads and the numbers of steps
+were set by hand, for time and for numbers that stay finite.
 """
 
 from __future__ import annotations

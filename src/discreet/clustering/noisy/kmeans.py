@@ -9,7 +9,7 @@ nothing. Two estimates of the true records' distribution use it:
   true record given its noisy one. With little noise the draws are the records, of any shape; with much, the fit.
 
 Where both can be had, both are used with equal weight: the first is better where noise drowns the clusters, the second
-where it does not (``benchmarks/metric_clustering.py``). Weighted k-means of the estimate gives the centres.
+where it does not (``studies/measures/metric_clustering.py``). Weighted k-means of the estimate gives the centres.
 """
 
 from __future__ import annotations

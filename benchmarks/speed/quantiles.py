@@ -1,6 +1,6 @@
 """Seconds and rank error of private quantiles of one column, against peers and against a plain sort, in one run.
 
-    python benchmarks/quantiles.py [--rows 1000000] [--bits 20]
+    python -m benchmarks.speed.quantiles [--rows 1000000] [--bits 20]
 
 The yardstick is `numpy.sort` of the column: exact quantiles need no more than that. The peers give one quantile a call,
 so they are called m times with ε/m, OpenDP's with the same grid of candidates (building its measurements is not timed).
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from _bench import save, seconds, show
+from benchmarks._bench import save, seconds, show
 from discreet.noise import quantiles
 
 EPSILON = 1.0

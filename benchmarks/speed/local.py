@@ -1,6 +1,6 @@
 """Local mechanisms against pure-ldp and multi-freq-ldpy, a long stream, and the puzzle's dictionary, in one run.
 
-    python benchmarks/local.py [--long] [--skip-peers]
+    python -m benchmarks.speed.local [--long] [--skip-peers]
 
 The setting: ε = 3, 1,024 values with Zipf shares, 128 rows of 1,024 buckets. Ours draws secure noise, as a device
 would, and packs the reports; the peers draw from generators that are not secure, one report at a time, and are timed on
@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from _bench import save, seconds, show
+from benchmarks._bench import save, seconds, show
 from discreet.local import CountMeanSketch, FragmentPuzzle, HadamardSketch, LocalHashing
 
 EPSILON, VALUES, ROWS, WIDTH, KEY = 3, 1024, 128, 1024, 20260101

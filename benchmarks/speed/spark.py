@@ -1,6 +1,6 @@
 """Releases from a Spark frame, beside the bare group-by of the same session.
 
-    python benchmarks/spark.py --rows 1000000 10000000
+    python -m benchmarks.speed.spark --rows 1000000 10000000
 
 The frame is read from Parquet each time, on two cores of one machine (``local[2]``). The bare group-by counts the same
 64 x 64 cells without any privacy: floor, clamp, ``groupBy().count()``, collect. Every figure is the best of some warm
@@ -28,9 +28,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import discreet as dc
-from _bench import save, show
+from benchmarks._bench import save, show
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 PARTS, DEPTH = 64, 12
 DOMAIN = dc.Domain({"x": (0, 1), "y": (0, 1)})

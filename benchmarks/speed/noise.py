@@ -1,6 +1,6 @@
 """Draws per second of the exact integer noises, against OpenDP's exact sampler and NumPy's inexact floats, in one run.
 
-    python benchmarks/noise.py [--draws 1000000]
+    python -m benchmarks.speed.noise [--draws 1000000]
 
 The physical limit is the entropy itself: one byte a draw is the least any exact sampler could read.
 """
@@ -12,7 +12,7 @@ import os
 
 import numpy as np
 
-from _bench import save, seconds, show
+from benchmarks._bench import save, seconds, show
 from discreet import noise
 
 SCALES = (1.0, 10.0, 1000.0)

@@ -1,8 +1,8 @@
 """Tune the constants of ``PrivateKMeans(synopsis="auto")`` and of its refinements, on generated data only.
 
-    python benchmarks/tune_auto.py [--section few-axes tight refine mixture many-axes levels] [--tables 1] [--seeds 2]
+    python -m benchmarks.tuning.auto [--section few-axes tight refine mixture many-axes levels] [--tables 1] [--seeds 2]
 
-Tables of many shapes (`_generated.py`: mixtures from loose to very tight, unequal sizes, stray rows, chains, long
+Tables of many shapes (`generated.py`: mixtures from loose to very tight, unequal sizes, stray rows, chains, long
 tails, whole numbers, stretched clusters, invented patients) and budgets are drawn at random, the same in every run.
 Every candidate value of a constant runs on every one of them. The score is NICV over that of non-private k-means; the
 tables show geometric means, and in brackets the 95 % interval, over tables, of the ratio to the value in use (paired:
@@ -45,8 +45,8 @@ from typing import Any
 
 import numpy as np
 
-from _bench import RESULTS, save, show
-from _generated import Table
+from benchmarks._bench import RESULTS, save, show
+from benchmarks.tuning.generated import Table
 from discreet import Domain, GridSynopsis, PrivateKMeans, TreeSynopsis
 from discreet.clustering import cluster_synopsis, mixture, weighted_kmeans
 from discreet.clustering.central import auto, private_kmeans

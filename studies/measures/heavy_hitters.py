@@ -1,6 +1,6 @@
 """How much of the head is found: recall and precision at the top 20 English words against the number of reports.
 
-    python benchmarks/heavy_hitters.py [--seeds 5] [--picture]
+    python -m studies.measures.heavy_hitters [--seeds 5] [--picture]
 
 Writes results/heavy_hitters.json and docs/images/heavy-hitters.png. Users are drawn from the real frequencies of film
 subtitle words; then the same is asked of emoji and of the pages of a news portal. For each seed a million users report
@@ -26,13 +26,13 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 from scipy.stats import t as student
 
-from _bench import RESULTS, save, show
 from discreet import datasets
 from discreet.local.strings.alphabet import LETTERS
 from discreet.local.strings.prefix import PrefixExtension
 from discreet.local.strings.puzzle import FragmentPuzzle
+from studies.measures._measure import RESULTS, save, show
 
-TARGET = Path(__file__).parents[1] / "docs" / "images" / "heavy-hitters.png"
+TARGET = Path(__file__).parents[2] / "docs" / "images" / "heavy-hitters.png"
 SIZES = (20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
 POOL = 4096
 WORDS = {"alphabet": LETTERS + "'"}

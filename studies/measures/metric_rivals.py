@@ -1,6 +1,6 @@
 """Metric noise beside the mechanisms of the local model at equal total privacy: error of a coordinate.
 
-    python benchmarks/metric_rivals.py [--seeds 20] [--rows 2000]
+    python -m studies.measures.metric_rivals [--seeds 20] [--rows 2000]
 
 Rows are uniform in the unit cube. Equal privacy: the total ε of a local mechanism is the level of NDLaplace between the
 two farthest corners. The error is the root mean square over rows and coordinates; "clipped" is moved into the box.
@@ -13,7 +13,7 @@ import argparse
 import numpy as np
 
 import discreet as dc
-from _bench import save, show
+from studies.measures._measure import save, show
 
 RIVALS = ("column_laplace", "piecewise", "duchi", "hybrid", "square_wave", "priv_unit")
 SETTINGS = [(d, epsilon) for d in (2, 7) for epsilon in (2.0, 7.0, 14.0, 28.0)]

@@ -1,7 +1,7 @@
 """Clustering after metric privacy: published figures again, and noise-aware k-means against plain k-means.
 
-    python benchmarks/metric_clustering.py                  # all sections, about half an hour
-    python benchmarks/metric_clustering.py --section cells  # one of seeds, table, points, cells, speed
+    python -m studies.measures.metric_clustering                  # all sections, about half an hour
+    python -m studies.measures.metric_clustering --section cells  # one of seeds, table, points, cells, speed
 
 Every repetition draws fresh noise. Data lie in [-1, 1] on every axis unless said otherwise, and ε is the rate of the
 noise per unit of distance there. The reference is the same algorithm on the raw records.
@@ -20,12 +20,12 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 
-import _bench
 import discreet as dc
 from discreet.clustering import NoisyKMeans, weighted_kmeans
 from discreet.clustering.kmeans import nearest
 from discreet.clustering.noisy import deconvolution
 from discreet.evaluation import Spread, nicv
+from studies.measures import _measure
 
 SEEDS_PUBLISHED = {0.5: 0.04, 1: 0.19, 2: 0.43, 3: 0.56, 5: 0.67, 9: 0.77}
 #: (rows, ε): ARI and WCSS ratio of noisy, clipped and remapped records and of the grid; mean of 12 draws.
@@ -74,14 +74,14 @@ def kmeans(X: np.ndarray, k: int, n_init: int = 10) -> KMeans:
 
 def store(section: str, found: dict) -> None:
     """Put a section, as far as it is, into the result file; rows of other tables stay as they are."""
-    path = _bench.RESULTS / "metric_clustering.json"
+    path = _measure.RESULTS / "metric_clustering.json"
     old = json.loads(path.read_text()) if path.is_file() else {}
     if section == "cells":
         new = {(r["data"], r["epsilon"]) for r in found["rows"]}
         rows = [r for r in old.get(section, {"rows": []})["rows"] if (r["data"], r["epsilon"]) not in new]
         found = {**found, "rows": rows + found["rows"]}
     kept = {name: old[name] for name in SECTIONS if name in old}
-    _bench.save("metric_clustering", {**kept, section: found}, "discreet", "numpy", "scikit-learn")
+    _measure.save("metric_clustering", {**kept, section: found}, "discreet", "numpy", "scikit-learn")
 
 
 def seeds(draws: int = 40) -> dict:
@@ -97,7 +97,7 @@ def seeds(draws: int = 40) -> dict:
                 found = Spread.of([adjusted_mutual_info_score(reference, run) for run in runs])
                 out.append({"units": name, "k": k, "epsilon": rate, "published": published, **found.to_dict()})
     rows = [[f"{r['units']} k={r['k']}", r["epsilon"], r["published"], r["mean"], r["std"]] for r in out]
-    _bench.show("Seeds: AMI", ["units", "ε", "published", "mean", "std of one draw"], rows)
+    _measure.show("Seeds: AMI", ["units", "ε", "published", "mean", "std of one draw"], rows)
     return {"draws": draws, "rows": out}
 
 
@@ -153,7 +153,7 @@ def table(draws: int = 20) -> dict:
         ]
         for r in out
     ]
-    _bench.show("Four blobs: ARI, WCSS ratio", ["", "ARI", "WCSS", "published"], text)
+    _measure.show("Four blobs: ARI, WCSS ratio", ["", "ARI", "WCSS", "published"], text)
     return {"draws": draws, "rows": out}
 
 
@@ -176,7 +176,7 @@ def points(draws: int = 60) -> dict:
             row = {"method": name, "epsilon": rate, "published": mean, **found.to_dict()}
             out.append({**row, "standard_errors_apart": (found.mean - mean) / error})
     rows = [[f"{r['method']} ε={r['epsilon']}", r["published"], r["mean"], r["standard_errors_apart"]] for r in out]
-    _bench.show("Fifty points: ARI", ["", "published", "mean", "errors apart"], rows)
+    _measure.show("Fifty points: ARI", ["", "published", "mean", "errors apart"], rows)
     return {"draws": draws, "rows": out}
 
 
@@ -257,7 +257,7 @@ def speed() -> dict:
         Z = mechanism.transform(data.X)
         estimator = NoisyKMeans(k, mechanism.law, domain=data.domain, scale="domain")
         estimator.fit(Z[:500])
-        taken = _bench.seconds(lambda e=estimator, z=Z: e.fit(z), repeat=1, warm=False)
+        taken = _measure.seconds(lambda e=estimator, z=Z: e.fit(z), repeat=1, warm=False)
         plain = kmeans(Z, k).cluster_centers_
         best = kmeans(data.X, k, 3)
         ratios = [scores(data.X, best, c) for c in (plain, estimator.cluster_centers_)]

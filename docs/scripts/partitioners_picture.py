@@ -1,6 +1,6 @@
 """Draw the synopsis of S1 for every partitioner beside the data: docs/images/partitioners.png.
 
-    python benchmarks/pictures.py [--epsilon 1.0]
+    python docs/scripts/partitioners_picture.py [--epsilon 1.0]
 
 Needs Plotly and a Chromium on the path. Without the real S1 a generated set like it is drawn.
 """
@@ -18,7 +18,7 @@ from plotly.subplots import make_subplots
 
 from discreet import GridSynopsis, TreeSynopsis, datasets
 
-TARGET = Path(__file__).parents[1] / "docs" / "images" / "partitioners.png"
+TARGET = Path(__file__).parents[2] / "docs" / "images" / "partitioners.png"
 PARTITIONERS = ("binary", "median", "quantile", "uniform", "privtree", "density")
 
 

@@ -1,6 +1,6 @@
 """The same audit on mechanisms of other libraries: what they claim, and what a run shows.
 
-    python benchmarks/audit.py [--trials 20000]
+    python -m studies.measures.audit [--trials 20000]
 
 Every mechanism is run on two inputs that its documentation calls neighbours. The figure beside the claim is a lower
 bound on ε at 99 % confidence: above the claim it refutes it for the release as the library returns it; at or below it,
@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from _bench import RESULTS, save, show
 from discreet.core.guarantee import zcdp_to_epsilon
 from discreet.evaluation import audit, bit_pattern_audit
+from studies.measures._measure import RESULTS, save, show
 
 LIBRARIES = {
     "discreet": "discreet",

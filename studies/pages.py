@@ -1,6 +1,6 @@
 """Bring the pages of the studies up to date: what stands below the mark of docs/studies/NAME.md, and its pictures.
 
-    python benchmarks/study_pages.py [NAME ...] [--results FOLDER]
+    python studies/pages.py [NAME ...] [--results FOLDER]
 
 Reads the committed results, or those of a folder, and needs Plotly and a Chromium on the path. The words above the mark
 are written by hand.
@@ -21,7 +21,7 @@ from discreet_studies.harness.report import page
 from discreet_studies.harness.runner import read_results
 
 DOCS = Path(__file__).parents[1] / "docs" / "studies"
-MARK = "<!-- from the results: benchmarks/study_pages.py -->"
+MARK = "<!-- from the results: studies/pages.py -->"
 
 
 def main() -> None:

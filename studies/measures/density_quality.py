@@ -1,6 +1,6 @@
 """Compare the pruned density tree with mlpack's, by integrated squared error.
 
-    python benchmarks/density_quality.py [--seeds 20] [--rows 2000]
+    python -m studies.measures.density_quality [--seeds 20] [--rows 2000]
 
 Six generated sets have a density that is known: mixtures of products of one-dimensional laws, so that the probability
 of every leaf, and with it the error, is exact. Three real sets have none: there the loss on held-out rows is compared,
@@ -25,9 +25,9 @@ import numpy as np
 from scipy import stats
 from sklearn import datasets as bundled
 
-from _bench import save, show
 from discreet import Domain
 from discreet.anonymity import DensityTree
+from studies.measures._measure import save, show
 
 LEAF = 5
 #: Points of the quadrature of a product of two laws.

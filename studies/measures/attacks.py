@@ -1,6 +1,6 @@
 """What attacks find in perturbed points, by level: the table of docs/attacks.md.
 
-    python benchmarks/attacks.py [--releases 20] [--people 1000]
+    python -m studies.measures.attacks [--releases 20] [--people 1000]
 
 Four clusters of people in the unit square or in five columns; as many others and public records. ε is the level at a
 distance of a tenth of the box. Every figure is a mean over fresh people and fresh noise, with a 95 % interval.
@@ -13,7 +13,7 @@ import argparse
 import numpy as np
 
 import discreet as dc
-from _bench import save, show
+from studies.measures._measure import save, show
 
 LEVELS = (0.1, 1.0, 5.0, 20.0, 100.0, 1000.0)
 

@@ -1,6 +1,6 @@
 """Accuracy of private k-means: ours and the peers under one protocol.
 
-    python benchmarks/accuracy.py [--seeds 20] [--data s1 adult ...] [--epsilons 0.1 1] [--methods auto eugkm ...]
+    python -m studies.measures.accuracy [--seeds 20] [--data s1 adult ...] [--epsilons 0.1 1] [--methods auto eugkm ...]
 
 Protocol. All columns are scaled to [0, 1] by public bounds. Every method gets the same data, bounds, k and ε (pure
 ε-differential privacy, δ = 0, add or remove one row), and picks its start on what it released. The figure is NICV on
@@ -12,7 +12,7 @@ case. Every row of the results says how many there were. With ``--keep`` the fig
 as they are in the results file.
 
 Real data come from ../shared/data when present; generated mixtures always run. Constants of the methods were not chosen
-on any of these tables: see tune_auto.py.
+on any of these tables: see benchmarks/tuning/auto.py.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from typing import Any
 
 import numpy as np
 
-from _bench import RESULTS, save, show
 from discreet import Domain, DPLloyd, GridSynopsis, PrivateKMeans, datasets
 from discreet.clustering import cluster_synopsis, weighted_kmeans
 from discreet.evaluation import nicv
+from studies.measures._measure import RESULTS, save, show
 
 EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 REAL = [

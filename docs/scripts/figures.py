@@ -1,10 +1,10 @@
 """Write the measured figures of README and docs from the result files, between marks that name them.
 
-    python benchmarks/figures.py [--check]
+    python docs/scripts/figures.py [--check]
 
 A region starts with ``<!-- figures: NAME -->`` and ends with ``<!-- end of figures -->``. What stands between is
-written here from ``benchmarks/results/*.json`` and never by hand; ``--check`` only says which pages are behind.
-Pages of studies have a script of their own (study_pages.py).
+written here from ``studies/measures/results/*.json`` and never by hand; ``--check`` only says which pages are behind.
+Pages of studies have a script of their own (studies/pages.py).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "benchmarks" / "results"
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "studies" / "measures" / "results"
 REGION = re.compile(r"(<!-- figures: ([a-z-]+) -->\n)(.*?)(<!-- end of figures -->)", re.DOTALL)
 METHODS = ("auto", "EUGkM as published", "RUGNIK as published", "diffprivlib")
 SHOWN = {

@@ -1,6 +1,6 @@
 """Metric privacy at speed: n-dimensional Laplace noise on arrays and tables, its remap, places on the globe.
 
-    python benchmarks/metric.py [--quick]
+    python -m benchmarks.speed.metric [--quick]
 
 Ours draws secure noise, decides every rounding exactly, and writes lattice points. It is set against plain NumPy floats
 (ρ g/‖g‖ from a generator that is not secure, nothing rounded), and against one copy of the array, the least that any
@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from _bench import save, seconds, show
+from benchmarks._bench import save, seconds, show
 from discreet.metric import NDLaplace, SphericalLaplace
 from discreet.noise.stream import row_words
 

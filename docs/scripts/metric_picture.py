@@ -1,6 +1,6 @@
 """Draw docs/images/metric.png: reports of one place in New York, and check-ins before and after noise and remap.
 
-    python benchmarks/metric_picture.py
+    python docs/scripts/metric_picture.py
 
 Needs Plotly and a Chromium on the path. Without Gowalla's check-ins a generated city is drawn.
 """
@@ -19,7 +19,7 @@ from plotly.subplots import make_subplots
 
 import discreet as dc
 
-TARGET = Path(__file__).parents[1] / "docs" / "images" / "metric.png"
+TARGET = Path(__file__).parents[2] / "docs" / "images" / "metric.png"
 DOMAIN = dc.Domain({"longitude": (-74.3, -73.7), "latitude": (40.4, 41.0)})
 UNITS = [1 / (111_195 * math.cos(math.radians(40.75))), 1 / 111_195]  # degrees of one metre
 VIEW = ((-74.03, -73.93), (40.70, 40.80))

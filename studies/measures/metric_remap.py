@@ -1,6 +1,6 @@
 """What the Bayes remap is worth on real places: mean error in metres without a remap, clipped, and remapped.
 
-    python benchmarks/metric_remap.py [--seeds 20] [--quick]
+    python -m studies.measures.metric_remap [--seeds 20] [--quick]
 
 Gowalla: check-ins in New York. People are split in two: the check-ins of one half are the public prior (or a grid
 synopsis of them, released at epsilon = 1), those of the other half are perturbed. The two halves share no person, and
@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 import discreet as dc
-from _bench import save
+from studies.measures._measure import save
 
 METRES = 111_195.0  # of one degree of latitude
 LEVELS = (math.log(2), math.log(4), 2.0, 4.0, 8.0)

@@ -1,6 +1,6 @@
 """Time the anonymity room against mlpack's density trees and pyCANON's measures, in one run.
 
-    python benchmarks/anonymity.py [--rows 1000000] [--quick]
+    python -m benchmarks.speed.anonymity [--rows 1000000] [--quick]
 
 mlpack and pyCANON hold NumPy and pandas at older versions, so they live in an environment of their own (``make
 bench-tables``). Results go to results/anonymity.json.
@@ -30,13 +30,13 @@ os.environ["OMP_NUM_THREADS"] = "1"  # before any library reads it
 
 import numpy as np
 
-from _bench import save, seconds, show
-from density_quality import _read, generated, leaves_of, our_leaves, ours
-from density_quality import peer as peer_tree
+from benchmarks._bench import save, seconds, show
 from discreet import Domain, datasets
 from discreet.anonymity import DensityTree, Mondrian, risk
 from discreet.anonymity.growth import grow
 from discreet.engines import threads
+from studies.measures.density_quality import _read, generated, leaves_of, our_leaves, ours
+from studies.measures.density_quality import peer as peer_tree
 
 HAS_MLPACK, HAS_PYCANON = find_spec("mlpack") is not None, find_spec("pycanon") is not None
 

@@ -1,6 +1,6 @@
 """Measure what the cells of an anonymous table tell to an attacker who knows the algorithm, and what not telling costs.
 
-    python benchmarks/minimality.py [--seeds 30] [--deals 600]
+    python -m studies.measures.minimality [--seeds 30] [--deals 600]
 
 *Leak*: small generated tables, two quasi-identifiers and a sensitive column drawn independently of them, so that the
 attack of `discreet.evaluation.minimality` computes the exact posterior. *Price*: larger tables; the width of the cells
@@ -18,11 +18,11 @@ import numpy as np
 import pyarrow as pa
 from scipy import stats
 
-from _bench import save, show
 from discreet import Domain
 from discreet.anonymity import DensityTree, Mondrian
 from discreet.errors import InvalidArgument
 from discreet.evaluation.attacks.minimality import minimality_attack
+from studies.measures._measure import save, show
 
 VALUES, SHARES = ["a", "b", "c"], [0.7, 0.2, 0.1]
 METHODS = {"DensityTree": DensityTree, "Mondrian": Mondrian}

@@ -1,6 +1,6 @@
 """How long counting takes, against one plain read of the same data and against a group-by of other libraries.
 
-    python benchmarks/engines.py --rows 20000000
+    python -m benchmarks.speed.engines --rows 20000000
 
 Each figure is the best of three runs. The plain read of an array is ``X.sum(axis=0)``, of a Parquet file going
 through the same batches of the same columns, of a CSV file reading it with float types. The group-by of the
@@ -32,7 +32,7 @@ from discreet.engines.source import BATCH_SIZE
 PARTS = 64
 GRID = GridMap(dc.Domain({"x": (0, 1), "y": (0, 1)}), PARTS)
 FINE = GridMap(dc.Domain({"x": (0, 1), "y": (0, 1)}), 2**20)
-RESULTS = Path(__file__).parent / "results" / "engines.json"
+RESULTS = Path(__file__).parents[1] / "results" / "engines.json"
 
 
 def best(action: Callable[[], object], repeats: int = 3) -> float:
@@ -130,7 +130,7 @@ def main() -> None:
         found = run(arguments.rows, Path(folder))
     RESULTS.parent.mkdir(exist_ok=True)
     result = {
-        "command": f"python benchmarks/engines.py --rows {arguments.rows}",
+        "command": f"python -m benchmarks.speed.engines --rows {arguments.rows}",
         "machine": {"cpu": platform.machine(), "cores": os.cpu_count(), "system": platform.system()},
         "versions": {"python": platform.python_version(), "numpy": np.__version__, "pyarrow": pa.__version__},
         "peak_memory_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,

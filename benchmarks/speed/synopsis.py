@@ -1,6 +1,6 @@
 """Speed of the synopses: each method over one plain read of the same rows, and against the peers, in one run.
 
-    python benchmarks/synopsis.py [--rows 1500000] [--columns 15]
+    python -m benchmarks.speed.synopsis [--rows 1500000] [--columns 15]
 
 The table is generated, with the shape of the MetroPT-3 set (1,516,948 rows of 15 readings), on which the published
 system ran out of memory. One read is ``X.sum(axis=0)``. Peak memory is that of a process of its own, over the array's.
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from _bench import save, seconds, show
+from benchmarks._bench import save, seconds, show
 from discreet import Domain, GridSynopsis, PrivateKMeans, TreeSynopsis
 
 METHODS: dict[str, Any] = {
@@ -47,7 +47,7 @@ def metro_like(n: int, d: int) -> np.ndarray:
 
 def peak(name: str, n: int, d: int) -> float:
     """Return the peak memory of a process that runs one method, over the size of its array."""
-    command = [sys.executable, __file__, "--only", name, "--rows", str(n), "--columns", str(d)]
+    command = [sys.executable, "-m", "benchmarks.speed.synopsis", "--only", name, "--rows", str(n), "--columns", str(d)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return float(done.stdout.strip().splitlines()[-1])
 

@@ -1,6 +1,6 @@
 """Out of core: time per row and memory from 10^5 to 10^8 rows, and private k-means of 10^8 rows on two cores.
 
-    python benchmarks/scale.py --rows 100000000 --folder /tmp/scale
+    python -m benchmarks.speed.scale --rows 100000000 --folder /tmp/scale
 
 The data set, four columns of doubles, is generated and written in pieces (3.2 GB for 10^8 rows) and removed at the end.
 Every figure comes from a process of its own, which tells its peak of memory. A plain read goes through the same files
@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import discreet as dc
-from _bench import save, show
+from benchmarks._bench import save, show
 
 COLUMNS, CLUSTERS, PIECE = 4, 8, 2_000_000
 DOMAIN = dc.Domain({f"x{j}": (0, 1) for j in range(COLUMNS)})
@@ -81,7 +81,17 @@ JOBS: dict[str, Callable[[Path], None]] = {
 
 def measure(job: str, folder: Path, repeat: int) -> dict[str, float]:
     """Run a job in a process of its own, after a small one that pays for compilation."""
-    command = [sys.executable, __file__, "--job", job, "--folder", str(folder), "--repeat", str(repeat)]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.speed.scale",
+        "--job",
+        job,
+        "--folder",
+        str(folder),
+        "--repeat",
+        str(repeat),
+    ]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
