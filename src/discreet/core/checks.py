@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from decimal import Decimal
+from difflib import get_close_matches
 from fractions import Fraction
 from numbers import Integral, Rational, Real
 from typing import Any, TypeVar
@@ -131,6 +132,19 @@ def choice(name: str, value: object, options: Sequence[T]) -> T:
     listed = ", ".join(repr(o) for o in options)
     kind = InvalidArgument if isinstance(value, str) else InvalidType
     raise kind(name, value, f"one of {listed}", f"{name}={options[0]!r}")
+
+
+def nearest(name: object, known: Sequence[str]) -> str | None:
+    """Return the known name that was most likely meant, capitals and blanks aside; None if none is near.
+
+    Examples
+    --------
+    >>> nearest("Age", ["sex", "age"]), nearest("postcod", ["postcode", "age"]), nearest("q", ["age"])
+    ('age', 'postcode', None)
+    """
+    plain = {text.strip().casefold(): text for text in reversed(known)}
+    found = get_close_matches(str(name).strip().casefold(), plain, 1, 0.6)
+    return plain[found[0]] if found else None
 
 
 def shape(name: str, value: object) -> tuple[int, ...] | None:

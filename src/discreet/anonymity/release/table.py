@@ -8,6 +8,7 @@ must have thought about it.
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,8 +23,10 @@ from discreet import engines
 from discreet.anonymity.growth.grid import NO_BIN, Grid, make_grid
 from discreet.anonymity.risk.persons import person_codes
 from discreet.core.arrays import IntArray
+from discreet.core.checks import nearest
 from discreet.core.dates import day_number
 from discreet.core.domain import Categorical, Date, Domain, Numeric, category_text
+from discreet.core.people import NAMING
 from discreet.engines.tables.columns import read_columns
 from discreet.engines.tables.same import same_key
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
@@ -96,16 +99,16 @@ class TablePlan:
         """
         if not isinstance(domain, Domain):
             raise InvalidType("domain", type(domain), "a Domain", 'domain=Domain({"age": (0, 120)})')
-        names = list(domain.names)
-        given = _names("sensitive", sensitive, names)
-        wanted_target = _names("target", target, names)
-        kept = _names("keep", keep, names)
-        roles = {c.name: c.role for c in domain}
+        names, roles = list(domain.names), {c.name: str(c.role) for c in domain}
+        given = _names("sensitive", sensitive, names, roles)
+        wanted_target = _names("target", target, names, roles)
+        kept = _names("keep", keep, names, roles)
+        _refuse_naming(roles, sensitive=given, target=wanted_target, keep=kept)
         secret = given or tuple(n for n in names if roles[n] == "sensitive")
         label = wanted_target or tuple(n for n in names if roles[n] == "target")
         if len(label) > 1:
             raise SchemaError(f"columns {', '.join(map(repr, label))} are all declared target; one can be")
-        whose = _names("person", person, names) or tuple(n for n in names if roles[n] == "person")
+        whose = _names("person", person, names, roles) or tuple(n for n in names if roles[n] == "person")
         if len(whose) > 1:
             raise SchemaError(f"columns {', '.join(map(repr, whose))} are all declared person; one can be")
         shared = [n for n in whose if n in {*secret, *label, *kept}]
@@ -126,7 +129,8 @@ class TablePlan:
         if rest:
             raise SchemaError(
                 f"column {rest[0]!r} has no role in an anonymous table; declare it a quasi-identifier, sensitive, "
-                f"an identifier or the target, or pass it on as it is with keep=[{rest[0]!r}]"
+                f"an identifier or the target, or pass it on as it is with keep=[{rest[0]!r}] "
+                f"(--keep {shlex.quote(rest[0])})"
             )
         if not quasi:
             raise SchemaError('no column is a quasi-identifier; declare role = "quasi-identifier" for at least one')
@@ -271,11 +275,32 @@ def _number(value: Any) -> float | None:
     return None if number is None or math.isnan(number) else number
 
 
-def _names(label: str, given: Any, names: list[str]) -> tuple[str, ...]:
+def _refuse_naming(roles: Mapping[str, str], **passed_on: tuple[str, ...]) -> None:
+    """Refuse to pass on, as it is, a column that says whose row it is: the roles alone decide, before any row."""
+    plain = [n for n, role in roles.items() if role not in NAMING]
+    for label, listed in passed_on.items():
+        naming = [n for n in listed if roles[n] in NAMING]
+        if naming:
+            own = [n for n in listed if n in plain] if label == "keep" else []
+            other = own or [n for n in plain if roles[n] == "attribute"][:1]
+            fix = f"{label}={other!r}" if label == "keep" and other else f"leaving {label} out"
+            raise InvalidArgument(
+                label,
+                naming[0],
+                f"a column that does not say whose row it is (it has the role {roles[naming[0]]}, which is never "
+                "passed on as it is; identifiers='hash' with a key passes on a keyed hash)",
+                fix,
+            )
+
+
+def _names(label: str, given: Any, names: list[str], roles: Mapping[str, str]) -> tuple[str, ...]:
     listed = () if given is None else (given,) if isinstance(given, str) else tuple(given)
     for name in listed:
         if name not in names:
-            raise InvalidArgument(label, name, f"a declared column ({', '.join(names[:20])})", f"{label}={names[0]!r}")
+            plain = [n for n in names if label == "person" or roles[n] not in NAMING] or names
+            near = nearest(name, plain) or plain[0]
+            shown = f"[{near!r}]" if label == "keep" else repr(near)
+            raise InvalidArgument(label, name, f"a declared column ({', '.join(plain[:20])})", f"{label}={shown}")
     return listed
 
 
