@@ -161,6 +161,8 @@ def risk(
         for row in report.to_rows():
             table.add_row(*map(escape, row))
         console.print(table)
+        for note in report.notes:
+            console.print(f"[bold yellow]Note:[/] {escape(note)}", highlight=False)
         for line in failed:
             console.print(f"[bold red]Not met:[/] {escape(line)}")
         if require and not failed:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
@@ -288,6 +289,7 @@ class Guarantee:
             stated = ", ".join(f"{k} = {_rule_text(v)}" for k, v in kept.items() if v is not None)
             sampled = self.parameters.get("output") == "sample"
             head = "The rows were drawn from a table that satisfies" if sampled else "This table satisfies"
+            stated += persons_text(self)
             together = _together_text(self.parameters.get("earlier_releases"))
             kept_columns = self.parameters.get("kept")
             if not kept_columns:
@@ -331,6 +333,41 @@ the rows are unique.'
     # Rounded up, and never to all or to none where it is not so.
     shown = "no row is" if not share else "all rows are" if share == 100 else f"{_share_text(share)} % of the rows are"
     return f"{were} passed on as {told}: if {told} known too, the smallest group is {kept['k']} and {shown} unique."
+
+
+def person_column(guarantee: Guarantee) -> str | None:
+    """Return the column by which the k of a table counts persons; None where it counts rows."""
+    said = guarantee.parameters.get("k_counts")
+    found = re.search(r"by column (['\"])(.*)\1$", said) if isinstance(said, str) else None
+    return found.group(2) if found else None
+
+
+def found_at_most(guarantee: Guarantee) -> float | None:
+    """Return the risk of being found where k counts persons; None where it counts rows.
+
+    Whoever guesses among the persons of a group is right with 1/k; whoever guesses among its rows, with the share of
+    rows that the person has. The larger counts. Releases of before the share was measured have only the first.
+
+    Examples
+    --------
+    >>> facts = {"required": {"k": 4}, "reached": {"k": 5, "largest_share": 0.375}}
+    >>> found_at_most(Guarantee("syntactic", parameters={**facts, "k_counts": "persons, by column 'who'"}))
+    0.375
+    """
+    reached = guarantee.parameters.get("reached")
+    if person_column(guarantee) is None or not isinstance(reached, Mapping) or not reached.get("k"):
+        return None
+    return max(1 / int(reached["k"]), float(reached.get("largest_share", 0.0)))
+
+
+def persons_text(guarantee: Guarantee) -> str:
+    """Say, where k counts persons, that it does, and how many rows of a group one of them has at most."""
+    if person_column(guarantee) is None:
+        return ""
+    share = dict(guarantee.parameters.get("reached", {})).get("largest_share")
+    if not isinstance(share, (int, float)) or guarantee.parameters.get("output") == "sample":
+        return " (k counts persons)"
+    return f" (k counts persons; of the rows of a group at most {_share_text(100 * share)} % are of one person)"
 
 
 def _share_text(share: float) -> str:

@@ -16,6 +16,7 @@ from discreet.core.people import released_columns
 from discreet.engines.tables.columns import read_columns
 from discreet.engines.writer import PARQUET, WrittenTable, check_target
 from discreet.errors import FormatError, InvalidArgument, SchemaError
+from discreet.reporting.words import category_level, whole_level
 from discreet.synopses import Synopsis
 
 _METHODS: dict[str, Any] = {
@@ -103,11 +104,19 @@ def distances(guarantee: Guarantee) -> str:
         return ""
     unit = " m" if facts["scaling"].get("kind") == "sphere" else ""
     level, radius = facts["rate"] * facts["radius"], facts["radius"]
-    return (
+    said = (
         f"Two points {radius:g}{unit} apart give any result with chances within a factor {math.exp(level):.3g} of each "
         f"other; the two farthest points of the box, {facts['diameter']:.4g}{unit} apart, are told apart by at most "
         f"epsilon {facts['epsilon_at_diameter']:.4g}."
     )
+    more, whole = category_level(guarantee), whole_level(guarantee)
+    if more and whole is not None:
+        said += (
+            f" That is about the numbers alone: rows that differ in all categories too are told apart by epsilon "
+            f"{more:.4g} more, so within a factor {math.exp(min(level + more, 700)):.3g} at that distance, and by at "
+            f"most epsilon {whole:.4g} in all."
+        )
+    return said
 
 
 def _scaling(text: str) -> Any:

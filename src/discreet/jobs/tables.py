@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from discreet import anonymity
 from discreet.anonymity import Release, RiskReport
+from discreet.anonymity.risk.report import promise_notes
 from discreet.core import checks
 from discreet.core.domain import Domain
 from discreet.core.output import check_place, promise_place
@@ -155,6 +157,8 @@ def risk(
     report = anonymity.risk(
         data, _names(qi), _names(sensitive or ""), population=population, missing=missing, person=person
     )
+    if person is None:
+        report = replace(report, notes=(*report.notes, *promise_notes(data)))
     return report, report.check(**wanted)
 
 

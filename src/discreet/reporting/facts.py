@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from discreet import anonymity, local
 from discreet._version import __version__
 from discreet.core.domain import Categorical, Column, Domain
-from discreet.core.guarantee import Guarantee
+from discreet.core.guarantee import Guarantee, found_at_most, person_column
 from discreet.core.output import promise_place
 from discreet.engines import open as open_table
 from discreet.errors import DataSourceError, DiscreetError, FormatError
@@ -196,11 +196,15 @@ def _anonymous(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
     sensitive = [n for n in names if roles.get(n) == "sensitive"]
     out: dict[str, Any] = {"rows": table.num_rows, "quasi_identifiers": quasi, "sensitive": sensitive}
     if quasi and table.num_rows:
-        found = anonymity.risk(table, quasi, sensitive or None)
+        person = person_column(guarantee)
+        shown_person = person if person in names and guarantee.parameters.get("identifiers") == "hash" else None
+        found = anonymity.risk(table, quasi, sensitive or None, person=shown_person)
         out["risk"] = found.to_dict()
+        if person is not None:
+            out["risk"] |= _by_persons(out["risk"], guarantee, shown_person)
         kept = [n for n in guarantee.parameters.get("kept", {}).get("columns", ()) if n in names]
         if kept:
-            out["risk_with_kept"] = anonymity.risk(table, [*quasi, *kept]).to_dict()
+            out["risk_with_kept"] = anonymity.risk(table, [*quasi, *kept], person=shown_person).to_dict()
         sizes = table.group_by(quasi).aggregate([([], "count_all")]).column("count_all").to_numpy()
         edges = np.unique(np.quantile(sizes, np.linspace(0, 1, 13)).astype(int))
         edges = np.append(edges, edges[-1] + 1) if len(edges) > 1 else np.array([edges[0], edges[0] + 1])
@@ -211,6 +215,30 @@ def _anonymous(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
         }
     out["first_rows"] = [{k: str(v) for k, v in row.items()} for row in table.slice(0, 6).to_pylist()]
     return out
+
+
+def _by_persons(risk: dict[str, Any], guarantee: Guarantee, person: str | None) -> dict[str, Any]:
+    """Return the figures of a risk that are about persons, where k counts them, and say where each comes from."""
+    reached = dict(guarantee.parameters.get("reached", {}))
+    most = found_at_most(guarantee)
+    if person is not None:
+        said = f"Persons were counted again by the hashed column {person!r}."
+    else:
+        said = (
+            "k counts persons, and released rows do not show whose they are: k, the largest share of one person and "
+            "the risk of being found at most are those that were counted when the table was made. Counted again were "
+            f"rows: the smallest group has {risk['k']:,} of them, which says nothing about the number of people."
+        )
+    by_persons = {"k": reached.get("k"), "largest_share": reached.get("largest_share"), "found_at_most": most}
+    worst = risk["prosecutor"]["max"]
+    return {
+        "counts": "persons",
+        "persons": {**by_persons, "recounted": person is not None},
+        "rows_of_smallest": risk["k"] if person is None else None,
+        "k": reached.get("k", risk["k"]) if person is None else risk["k"],
+        "prosecutor": {**risk["prosecutor"], "max": worst if most is None else max(worst, most)},
+        "notes": [*risk.get("notes", ()), said],
+    }
 
 
 def _perturbed(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:

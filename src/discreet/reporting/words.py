@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 from discreet.core.guarantee import Guarantee, kept_text
@@ -25,7 +27,12 @@ def for_lawyers(guarantee: Guarantee) -> list[str]:
     if math.isinf(epsilon):
         return ["This release carries no privacy guarantee. It must not leave the building."]
     factor = f"{math.exp(epsilon):,.3g}" if epsilon < 50 else "astronomically many"
-    return [*_OPENINGS[guarantee.model](guarantee, factor), *_strength(epsilon)]
+    said = _OPENINGS[guarantee.model](guarantee, factor)
+    if guarantee.model == "metric":
+        # The level at a small distance is not what common practice speaks of.
+        whole = whole_level(guarantee)
+        return said if whole is None else [*said, *_strength(whole)]
+    return [*said, *_strength(epsilon)]
 
 
 def _central(guarantee: Guarantee, factor: str) -> list[str]:
@@ -68,19 +75,45 @@ def _local(guarantee: Guarantee, factor: str) -> list[str]:
 
 
 def _metric(guarantee: Guarantee, factor: str) -> list[str]:
-    radius = guarantee.parameters.get("radius")
+    facts = guarantee.parameters
+    radius = facts.get("radius")
     near = "the stated distance" if radius is None else f"a distance of {radius:g}"
-    farthest = guarantee.parameters.get("epsilon_at_diameter")
+    other = ", and any two categories of theirs," if facts.get("category_epsilon") else ""
     lines = [
         "Every row was moved at random by itself. The true row was not kept.",
-        f"Two true rows within {near} of each other explain what was published almost equally well: at most {factor} "
-        "times better the one than the other. Rows farther apart can be told apart more easily, in proportion.",
+        f"Of two true rows within {near} of each other{other} the one explains what was published at most {factor} "
+        "times better than the other. Rows farther apart can be told apart more easily, in proportion.",
     ]
-    if isinstance(farthest, (int, float)):
+    farthest = whole_level(guarantee)
+    if farthest is not None:
         lines.append(
-            f"Between the two most different rows that the declared bounds allow, the level is ε = {farthest:.3g}."
+            f"Between the two most different rows that the declared bounds and categories allow, the level is "
+            f"ε = {farthest:.3g}: whatever the promise is at a small distance, this is what it is about the whole row."
         )
     return lines + _rows_only(guarantee)
+
+
+def whole_level(guarantee: Guarantee) -> float | None:
+    """Return the ε between the two most different rows: the farthest points, and other categories in all columns.
+
+    Examples
+    --------
+    >>> facts = {"epsilon_at_diameter": 40.0, "category_epsilon": {"sex": "1", "ill": "1/2"}}
+    >>> whole_level(Guarantee("metric", parameters=facts))
+    41.5
+    """
+    farthest = guarantee.parameters.get("epsilon_at_diameter")
+    if not isinstance(farthest, (int, float)):
+        return None
+    return float(farthest) + category_level(guarantee)
+
+
+def category_level(guarantee: Guarantee) -> float:
+    """Return what the categories of a row add to the level at any distance; 0 without any."""
+    found = guarantee.parameters.get("category_epsilon")
+    if not isinstance(found, Mapping):
+        return 0.0
+    return sum(math.inf if part == "inf" else float(Fraction(str(part))) for part in found.values())
 
 
 def _shuffled(guarantee: Guarantee, factor: str) -> list[str]:
@@ -105,6 +138,11 @@ def _of_tables(guarantee: Guarantee) -> list[str]:
         drawn = guarantee.parameters.get("output") == "sample"
         table = "of the table from which these rows were drawn" if drawn else "of the table"
         lines.append(f"Every {each} {table} looks exactly like at least {int(k) - 1:,} others in {where}.")
+        if isinstance(share := reached.get("largest_share"), (int, float)) and not drawn:
+            lines.append(
+                f"Somebody may have several rows: in one group {_share(share)} of the rows are of one and the same "
+                "person, so whoever looks for that person there and picks a row is right that often."
+            )
         if kept:
             lines.append(kept_text(kept))
     lines.append(
@@ -114,6 +152,11 @@ def _of_tables(guarantee: Guarantee) -> list[str]:
     if guarantee.parameters.get("output") == "sample":
         lines.append("The rows were drawn inside the groups: they are invented, like people of their group.")
     return lines
+
+
+def _share(share: float) -> str:
+    """Write a share in percent, rounded up."""
+    return f"{math.ceil(share * 1000 - 1e-9) / 10:g} %"
 
 
 _OPENINGS = {"central": _central, "local": _local, "metric": _metric, "shuffled": _shuffled}

@@ -45,6 +45,27 @@ def persons_by_class(classes: IntArray, persons: IntArray | None, n_classes: int
     return np.bincount(classes[order[first]], minlength=n_classes)
 
 
+def largest_share(classes: IntArray, persons: IntArray, rows: IntArray) -> float:
+    """Return the largest share that the rows of one person have in a class; 0 for a table without rows.
+
+    Whoever looks for a person in a class and guesses a row at random is right with the share of that person's rows. It
+    is 1/k or more, and more than that wherever somebody has more rows than others.
+
+    Examples
+    --------
+    >>> largest_share(np.array([0, 0, 0, 1, 1]), np.array([7, 7, 8, 7, 9]), np.ones(5, np.int64)).__round__(3)
+    0.667
+    """
+    if not len(classes):
+        return 0.0
+    order = np.lexsort((persons, classes))
+    own, whose = classes[order], persons[order]
+    first = np.flatnonzero(np.concatenate([[True], (np.diff(own) != 0) | (np.diff(whose) != 0)]))
+    held = np.add.reduceat(rows[order], first)
+    sizes = np.bincount(classes, rows)
+    return float((held / sizes[own[first]]).max())
+
+
 def persons_by_node(parent: IntArray, levels: IntArray, leaf: IntArray, persons: IntArray) -> IntArray:
     """Return how many persons every node of a tree has, given the node above each, its depth, and the leaf of each row.
 

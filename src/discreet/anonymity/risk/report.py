@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,9 @@ import numpy as np
 from discreet.anonymity.risk.counts import Entries
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.errors import InvalidArgument, InvalidType
+from discreet.core.guarantee import Guarantee, found_at_most
+from discreet.core.output import promise_place
+from discreet.errors import DiscreetError, InvalidArgument, InvalidType
 
 MISSING = ("own", "wildcard", "drop")
 
@@ -225,6 +228,24 @@ class RiskReport:
         rows = self.to_rows()
         widths = [max(len(r[i]) for r in rows) for i in range(2)]
         return "\n".join(f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c}" for a, b, c in rows)
+
+
+def promise_notes(data: Any) -> tuple[str, ...]:
+    """Say what a promise that lies beside a file counts otherwise than a risk by rows does; nothing without one."""
+    if not isinstance(data, (str, Path)) or not promise_place(data).is_file():
+        return ()
+    try:
+        guarantee = Guarantee.from_json(promise_place(data).read_text(encoding="utf-8"))
+    except (DiscreetError, OSError, UnicodeDecodeError):
+        return (f"{promise_place(data).name} cannot be read as a promise; look at it with 'discreet audit'",)
+    most = found_at_most(guarantee)
+    if most is None:
+        return ()
+    k = guarantee.parameters["reached"]["k"]
+    return (
+        f"these figures count rows, while the promise beside this file counts persons: its k is {k}, and the risk of "
+        f"being found is up to {_percent(most)} (whose rows they are is not shown, so it cannot be counted again here)",
+    )
 
 
 def risk(

@@ -17,7 +17,7 @@ import numpy as np
 from discreet.anonymity.growth.hierarchy import Hierarchy
 from discreet.anonymity.release.table import CodedColumn
 from discreet.anonymity.risk.distances import Limits, is_ok, measure_classes, rows_by_class
-from discreet.anonymity.risk.persons import persons_by_class
+from discreet.anonymity.risk.persons import largest_share, persons_by_class
 from discreet.core import checks
 from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
@@ -165,6 +165,11 @@ class Rules:
         """
         sizes, people, diversities, distances, limits = self._by_class(classes, sensitive, persons, rows)
         there = sizes > 0
+        share = None
+        if persons is not None:
+            of = np.asarray(classes, np.int64)
+            alike = np.ones(len(of), np.int64) if rows is None else rows
+            share = largest_share(of[of >= 0], persons[of >= 0], alike[of >= 0])
         worst = np.max if self.l_kind == "recursive" else np.min
         names = [c.name for c in sensitive] if there.any() else []
         return ReachedLevels(
@@ -174,6 +179,7 @@ class Rules:
             l_kind=self.l_kind,
             t_kinds={name: _GROUND[limits.t_kind[q]] for q, name in enumerate(names)},
             ok=bool(there.any()) and bool(self._kept(people, diversities, distances)[there].all()),
+            largest_share=share,
         )
 
     def kept(self, classes: Any, sensitive: Sequence[CodedColumn], persons: IntArray | None = None) -> BoolArray:
@@ -297,6 +303,8 @@ class ReachedLevels:
         The ground distance by sensitive column.
     ok : bool
         Whether the rules are kept.
+    largest_share : float or None
+        Where k counts persons: the largest share of one person's rows in a class.
     """
 
     k: int
@@ -305,10 +313,13 @@ class ReachedLevels:
     l_kind: str
     t_kinds: dict[str, str]
     ok: bool
+    largest_share: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return k and, if there are sensitive columns, l and t; a ratio without bound is written "inf"."""
         found: dict[str, Any] = {"k": self.k}
+        if self.largest_share is not None:
+            found["largest_share"] = round(self.largest_share, 11)
         if self.l:
             found["l_kind"] = self.l_kind
             # Rounded as the comparisons are: a class at exactly the limit reads as at the limit.

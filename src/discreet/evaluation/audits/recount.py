@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.core.guarantee import Guarantee
+from discreet.core.guarantee import Guarantee, person_column
 
 #: What printed figures may be off by.
 _SLACK = 1e-6
@@ -88,15 +88,20 @@ def recount(
         failures.append(f"it has {table.num_rows} rows, stated {facts['rows']}")
     classes = _classes(table, shown)
     found["k"], found["classes"] = min(map(len, classes), default=0), len(classes)
-    if "k_counts" in facts:
+    person = person_column(guarantee)
+    hashed = person is not None and person in table.column_names and facts.get("identifiers") == "hash"
+    if "k_counts" in facts and not hashed:
         notes.append(f"k counts {facts['k_counts']}, which is not in the table: its {found['k']} are rows")
     elif table.num_rows:
+        if hashed:
+            _persons(table[person].to_pylist(), classes, reached, found, failures)
         if found["k"] < required["k"]:
             failures.append(f"k is {found['k']}, required {required['k']}")
         elif found["k"] < reached.get("k", 0):
             failures.append(f"k is {found['k']}, stated as reached {reached['k']}")
     passed = [name for name in facts.get("kept", {}).get("columns", ()) if name in table.column_names]
-    if passed and "k_counts" not in facts:
+    if passed:
+        # Where k counts persons, rows that look alike are at least as many: what is found below it is too few.
         _kept(table, [*shown, *passed], facts["kept"], found, failures)
     for name in secret:
         if name in table.column_names:
@@ -128,12 +133,29 @@ def _classes(table: pa.Table, columns: Sequence[str]) -> list[list[int]]:
     return list(groups.values())
 
 
+def _persons(
+    whose: Sequence[Any],
+    classes: Sequence[Sequence[int]],
+    reached: dict[str, Any],
+    found: dict[str, Any],
+    failures: list[str],
+) -> None:
+    """Count persons by their hashed marks: k, and the largest share of one person's rows in a group."""
+    held = [Counter(whose[i] for i in rows) for rows in classes]
+    found["rows_of_smallest"], found["k"] = found["k"], min(map(len, held))
+    found["largest_share"] = max(max(c.values()) / c.total() for c in held)
+    stated = reached.get("largest_share")
+    if stated is not None and found["largest_share"] > stated + _SLACK:
+        failures.append(f"one person has {found['largest_share']:.4g} of the rows of a group, stated at most {stated}")
+
+
 def _kept(
     table: pa.Table, columns: Sequence[str], stated: dict[str, Any], found: dict[str, Any], failures: list[str]
 ) -> None:
     """Count the groups that somebody sees who also knows the columns that were passed on."""
     sizes = [len(rows) for rows in _classes(table, columns)]
     found["k_with_kept"], unique = min(sizes, default=0), sizes.count(1) / max(table.num_rows, 1)
+    found["unique_with_kept"] = unique
     if found["k_with_kept"] < stated.get("k", 0) or unique > stated.get("unique", 1.0) + _SLACK:
         failures.append(
             f"with the kept columns k is {found['k_with_kept']} and {unique:.4g} of the rows are unique, "

@@ -274,17 +274,23 @@ def _left_out(columns: Sequence[dict[str, str]]) -> str:
 
 
 def _risk(risk: dict[str, Any]) -> str:
+    persons = risk.get("persons")
     rows = [
-        ("smallest group, k", f"{risk['k']:,}"),
+        ("smallest group, k" + (" (persons)" if persons else ""), f"{risk['k']:,}"),
         ("groups", f"{risk['classes']:,}"),
         ("risk of being found, at most", f"{risk['prosecutor']['max']:.3g}"),
-        ("risk of being found, on average", f"{risk['prosecutor']['mean']:.3g}"),
-        ("rows that are alone in their group", f"{risk['unique']:.3g}"),
     ]
+    if persons and persons["largest_share"] is not None:
+        rows.append(("largest share of one person's rows in a group", f"{persons['largest_share']:.3g}"))
+    if not persons or persons["recounted"]:
+        rows.append(("risk of being found, on average", f"{risk['prosecutor']['mean']:.3g}"))
+    rows.append(("rows that are alone in their group", f"{risk['unique']:.3g}"))
     for name, found in risk.get("sensitive", {}).items():
         kept = {k: v for k, v in found.items() if isinstance(v, (int, float)) and not isinstance(v, bool)}
         rows += [(f"{name}: {k.replace('_', ' ')}", f"{v:.4g}") for k, v in kept.items()]
-    return "<h3>Risk, measured on the released table</h3>" + _table(("measure", "value"), rows, "", numbers=(1,))
+    said = "".join(f"<p>{escape(note)}</p>" for note in risk.get("notes", ()))
+    table = _table(("measure", "value"), rows, "", numbers=(1,))
+    return f"<h3>Risk, measured on the released table</h3>{said}{table}"
 
 
 def _comparison(facts: dict[str, Any]) -> str:
