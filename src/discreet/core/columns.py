@@ -17,6 +17,10 @@ Role = Literal["attribute", "quasi-identifier", "sensitive", "identifier", "targ
 Missing = Literal["drop", "own"]
 
 ROLES: tuple[Role, ...] = ("attribute", "quasi-identifier", "sensitive", "identifier", "target", "person")
+#: Roles of columns that say whose row it is. They are never released, so they are no axes and need no bounds.
+NAMING: tuple[Role, ...] = ("identifier", "person")
+#: Stands for the values of such a column where none are declared.
+ANYBODY = ("any",)
 MISSING_RULES: tuple[Missing, ...] = ("drop", "own")
 
 
@@ -68,7 +72,7 @@ class Numeric:
                 f"bounds of column {self.name!r}",
                 (low, high),
                 "a non-empty finite interval (low < high)",
-                "(0, 1)",
+                f"[{high:g}, {low:g}]" if low > high else "[0, 1]",
             )
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
@@ -114,7 +118,8 @@ class Date(Numeric):
             object.__setattr__(self, side, day)
         if not self.low < self.high:
             label, shown = f"bounds of column {self.name!r}", tuple(self.to_dict()["bounds"])
-            raise InvalidArgument(label, shown, "a first and a later last day", '("1920-01-01", "2010-12-31")')
+            turned = '["1920-01-01", "2010-12-31"]' if self.low == self.high else str(list(reversed(shown)))
+            raise InvalidArgument(label, shown, "a first and a later last day", turned)
         super().__post_init__()
 
     def to_dict(self) -> dict[str, Any]:
@@ -201,6 +206,9 @@ def read_column(name: object, declared: object) -> Column:
                 f"column {name!r} has no unit: it belongs to the whole table, so write the line 'unit' above the first "
                 "[columns.NAME] of the file"
             )
+        if not unknown and declared.get("role") in NAMING and not {"bounds", "categories"} & set(declared):
+            # What says whose row it is has no axis: a list that names nobody stands for any value.
+            declared = {**declared, "categories": list(ANYBODY)}
         if unknown or ("bounds" in declared) == ("categories" in declared):
             raise SchemaError(
                 f"column {name!r} must declare either 'bounds' or 'categories', and optionally 'role' and 'missing', "

@@ -7,11 +7,9 @@ must say that one row is what is meant.
 
 from __future__ import annotations
 
+from discreet.core.columns import NAMING
 from discreet.core.domain import Domain
 from discreet.errors import SchemaError
-
-#: Roles of columns that say whose row it is. They are never released, so they are no axes.
-NAMING = ("identifier", "person")
 
 
 def released_columns(domain: Domain) -> Domain:

@@ -14,13 +14,15 @@ from discreet import synopses
 from discreet.clustering import ClusterResult, PrivateKMeans, cluster_synopsis
 from discreet.clustering.central.columns import described
 from discreet.core import checks
-from discreet.core.domain import Categorical, Domain, category_text
+from discreet.core.dates import date_text
+from discreet.core.domain import Categorical, Date, Domain, category_text
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import check_place, write_whole
 from discreet.engines import as_declared
 from discreet.errors import InvalidArgument
 from discreet.synopses import Synopsis
 from discreet.synopses.artifact.empty import rows_text
+from discreet.synopses.artifact.file import check_ending
 
 #: Settings that only one of the methods has.
 _OWN = {"grid": ("rule",), "tree": ("partitioner", "max_depth")}
@@ -49,6 +51,7 @@ def synopsis(
         given["rule"] = int(rule)
     domain = _domain(schema, unit)
     check_place(output)
+    check_ending(output)
     table = as_declared(data, schema)
     kind = synopses.GridSynopsis if method == "grid" else synopses.TreeSynopsis
     made: Synopsis = kind(epsilon=epsilon, domain=domain, random_state=seed, **given).fit(table).synopsis_
@@ -132,6 +135,8 @@ def private_centers(
     """Cluster a table with privacy: one release made for it, then its centres. Settings that are None are left out."""
     for place in filter(None, (output, release)):
         check_place(place)
+    if release is not None:
+        check_ending(release)
     given = {name: value for name, value in settings.items() if value is not None}
     domain = _domain(schema, unit)
     model = PrivateKMeans(n_clusters, epsilon=epsilon, domain=domain, random_state=seed, **given).fit(data)
@@ -172,6 +177,8 @@ def _write_centers(made: Synopsis, found: ClusterResult, output: Path | None) ->
 def _places(made: Synopsis, found: ClusterResult, name: str) -> list[Any]:
     """Return the coordinates of the centres in one column; of a category that was asked for the one at the centre."""
     column, places = made.domain.column(name), found.centers[:, found.columns.index(name)]
+    if isinstance(column, Date):
+        return [date_text(round(float(p))) for p in places]
     if not isinstance(column, Categorical):
         return [float(p) for p in places]
     codes = np.clip(np.floor(places), 0, len(column.categories) - 1).astype(int)

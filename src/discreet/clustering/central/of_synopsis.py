@@ -154,7 +154,13 @@ def cluster_synopsis(
         centers, weights = seen.domain.bounds.center[np.newaxis], np.zeros(1)
         notes.append("no leaf has positive weight: the middle of the domain is the only centre")
     elif len(centers) < n_clusters:
-        notes.append(f"{len(centers)} places have positive weight: they are the centres, fewer than {n_clusters}")
+        one = len(centers) == 1
+        said = (
+            "1 place has positive weight: it is the only centre"
+            if one
+            else (f"{len(centers)} places have positive weight: they are the centres")
+        )
+        notes.append(f"{said}, fewer than {n_clusters}")
     if set(axes) <= set(seen.uncut):
         notes.append("none of these columns was divided, so the synopsis does not know where clusters are")
     shares = category_shares(synopsis, axes, centers, widths)

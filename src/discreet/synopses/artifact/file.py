@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from discreet.core.domain import Domain
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import write_whole
-from discreet.errors import DataSourceError, DiscreetError, FormatError
+from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument
 from discreet.synopses.artifact.tables import HiddenCells, TreeTable
 
 if TYPE_CHECKING:
@@ -31,11 +31,23 @@ if TYPE_CHECKING:
 
 _FORMAT, _FORMAT_VERSION = "discreet.synopsis", 1
 _PROMISE, _FACTS, _CHECK = b"discreet.guarantee", b"discreet.synopsis", b"discreet.checksum"
+#: How the name of a synopsis file ends.
+ENDINGS = (".parquet", ".pq")
 _MARK = b"discreet-file-sha256:"
 _BLANK = b"0" * 64
 _MAGIC = b"PAR1"
 _NODE_INTS = ("parent", "depth", "leaf", "axis")
 _NODE_FLOATS = ("estimate", "variance", "threshold")
+
+
+def check_ending(path: str | Path) -> None:
+    """Refuse a name that says the file is something else, before budget is spent on what it would hold."""
+    if Path(path).suffix.lower() not in ENDINGS:
+        listed = " or ".join(ENDINGS)
+        raise InvalidArgument(
+            "output", str(path), f"a file that ends in {listed}: a synopsis is written as Parquet",
+            f"{Path(path).with_suffix('.parquet')}",
+        )  # fmt: skip
 
 
 def payload(synopsis: Synopsis) -> Iterator[Any]:
