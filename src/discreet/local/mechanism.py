@@ -52,6 +52,9 @@ class Mechanism:
     #: What must hold beyond the mathematics; goes into the guarantee.
     ASSUMES: ClassVar[tuple[str, ...]] = ("every user sends one report",)
 
+    #: Why what the collector keeps allows no maximum likelihood, where there is more to say than that it does not.
+    NO_LIKELIHOOD: ClassVar[str] = ""
+
     epsilon: float
 
     def __init_subclass__(cls) -> None:
@@ -162,9 +165,7 @@ class Mechanism:
         -------
         Estimate
         """
-        if not isinstance(counts, Counts):
-            raise InvalidType("counts", type(counts).__name__, "Counts", "counts=m.aggregate(reports)")
-        self.same_as(counts.mechanism, "counts")
+        counts = self._own(counts)
         if consistency == "likelihood":
             return self._likelihood(counts, candidates)
         raw = self._estimate(counts, candidates)
@@ -172,10 +173,23 @@ class Mechanism:
 
     def _likelihood(self, counts: Counts, candidates: Any) -> Estimate:
         """Estimate by maximum likelihood; a choice of those mechanisms whose law is simple enough."""
-        options = "None, 'simplex', 'base-cut' or 'norm-cut' for this mechanism"
+        why = f"here: {self.NO_LIKELIHOOD}" if self.NO_LIKELIHOOD else "for this mechanism"
+        options = f"None, 'simplex', 'base-cut' or 'norm-cut' {why}"
         raise InvalidArgument("consistency", "likelihood", options, "consistency='simplex'")
 
+    def _own(self, counts: Any) -> Counts:
+        """Refuse what is not the counts of this mechanism."""
+        if not isinstance(counts, Counts):
+            raise InvalidType("counts", type(counts).__name__, "Counts", "counts=m.aggregate(reports)")
+        self.same_as(counts.mechanism, "counts")
+        return counts
+
     # ---- what it is
+
+    @property
+    def _exact(self) -> Fraction:
+        """The budget as it was written."""
+        return Fraction(self.epsilon.exact)  # type: ignore[attr-defined]
 
     @property
     def report_bits(self) -> int:
@@ -292,6 +306,20 @@ def adds_up(counters: IntArray, total: int) -> bool:
     (True, False, False)
     """
     return within(counters) and abs(float(counters.sum(dtype=np.float64)) - total) <= total * 2.0**-50
+
+
+def tally(counters: IntArray, sent: IntArray) -> int:
+    """Count reports that are one number each, and return how many could be.
+
+    Examples
+    --------
+    >>> counters = np.zeros(3, np.int64)
+    >>> tally(counters, np.array([0, 2, 2, 9])), counters.tolist()
+    (3, [1, 0, 2])
+    """
+    sent = sent[sent < len(counters)]
+    counters += np.bincount(sent, minlength=len(counters))
+    return len(sent)
 
 
 def mechanism_from_dict(facts: Any) -> Mechanism:

@@ -21,7 +21,6 @@ from discreet.local.mechanism import Mechanism, adds_up, local_budget, within
 from discreet.local.numbers.means import METHODS, MOST_STEPS, STEPS, MeanEstimate, moments
 from discreet.local.numbers.ranges import public_range
 from discreet.local.wire.bits import Layout, Rows, bits_for
-from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
 from discreet.noise.reports.means import MeanLaw, mean_law, places_of
 
@@ -84,10 +83,6 @@ class MeanVector(Mechanism):
             method=checks.choice("method", self.method, METHODS),
             steps=checks.whole("steps", self.steps, low=1, high=MOST_STEPS),
         )
-
-    @property
-    def _exact(self) -> Fraction:
-        return Fraction(self.epsilon.exact)  # type: ignore[attr-defined]
 
     @cached_property
     def n_sent(self) -> int:
@@ -168,9 +163,7 @@ class MeanVector(Mechanism):
         MeanEstimate
             With arrays, one entry an attribute.
         """
-        if not isinstance(counts, Counts):
-            raise InvalidType("counts", type(counts).__name__, "Counts", "counts=m.aggregate(reports)")
-        self.same_as(counts.mechanism, "counts")
+        counts = self._own(counts)
         reports = counts.counters["reports"]
         mean, error, wide = moments(self.law, reports, reports.sum(axis=1) / max(counts.n, 1))
         low = np.array(self.low)

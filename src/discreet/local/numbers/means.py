@@ -7,7 +7,6 @@ Duchi, Jordan, Wainwright (2018); Wang and others (2019). The laws, in whole num
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -17,11 +16,9 @@ from scipy.special import ndtri
 from discreet.core import checks
 from discreet.core.arrays import IntArray
 from discreet.core.guarantee import Guarantee
-from discreet.errors import InvalidType
-from discreet.local.mechanism import Mechanism, adds_up, local_budget
+from discreet.local.mechanism import Mechanism, adds_up, local_budget, tally
 from discreet.local.numbers.ranges import numbers, public_range
 from discreet.local.wire.bits import Layout, Rows, bits_for
-from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
 from discreet.noise.reports.means import HALF, DuchiLaw, MeanLaw, mean_law, places_of
 
@@ -132,7 +129,7 @@ class MeanResponse(Mechanism):
     @cached_property
     def law(self) -> MeanLaw:
         """The chances of the reports and the numbers they stand for, on [-1, 1]."""
-        return mean_law(self.method, Fraction(self.epsilon.exact), self.steps)  # type: ignore[attr-defined]
+        return mean_law(self.method, self._exact, self.steps)
 
     @cached_property
     def layout(self) -> Layout:
@@ -146,10 +143,7 @@ class MeanResponse(Mechanism):
         return {"reports": np.zeros(len(self.law.values), np.int64)}
 
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
-        sent = self.layout.unpack(rows, "report")
-        sent = sent[sent < len(self.law.values)]
-        counters["reports"] += np.bincount(sent, minlength=len(self.law.values))
-        return len(sent)
+        return tally(counters["reports"], self.layout.unpack(rows, "report"))
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return adds_up(counters["reports"], n)
@@ -166,9 +160,7 @@ class MeanResponse(Mechanism):
         -------
         MeanEstimate
         """
-        if not isinstance(counts, Counts):
-            raise InvalidType("counts", type(counts).__name__, "Counts", "counts=m.aggregate(reports)")
-        self.same_as(counts.mechanism, "counts")
+        counts = self._own(counts)
         centre, error, wide = moments(self.law, counts.counters["reports"][None])
         scale = (self.high - self.low) / 2
         mean = self.low + scale + scale * centre[0]

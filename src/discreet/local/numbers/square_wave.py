@@ -7,7 +7,6 @@ near the value than far from it, so near misses still tell. The collector fits t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -16,13 +15,12 @@ import numpy as np
 from discreet import noise
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.errors import InvalidArgument, InvalidType
-from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget
+from discreet.errors import InvalidArgument
+from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget, tally
 from discreet.local.numbers.distributions import Distribution
 from discreet.local.numbers.em import window_em
 from discreet.local.numbers.ranges import numbers, public_range
 from discreet.local.wire.bits import Layout, Rows, bits_for
-from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
 from discreet.noise.reports.means import Window
 from discreet.noise.reports.square_wave import half_width, square_wave
@@ -87,10 +85,6 @@ class SquareWave(Mechanism):
         """The chances of the randomiser, which are those of the fit."""
         return square_wave(self._exact, self.buckets)
 
-    @property
-    def _exact(self) -> Fraction:
-        return Fraction(self.epsilon.exact)  # type: ignore[attr-defined]
-
     @cached_property
     def layout(self) -> Layout:
         """One number: the point, counted from the lowest."""
@@ -119,10 +113,7 @@ class SquareWave(Mechanism):
         return {"reports": np.zeros(self.law.size, np.int64)}
 
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
-        sent = self.layout.unpack(rows, "point")
-        sent = sent[sent < self.law.size]
-        counters["reports"] += np.bincount(sent, minlength=self.law.size)
-        return len(sent)
+        return tally(counters["reports"], self.layout.unpack(rows, "point"))
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return adds_up(counters["reports"], n)
@@ -143,9 +134,7 @@ class SquareWave(Mechanism):
         Distribution
         """
         how = checks.choice("method", method, ("em", "ems"))
-        if not isinstance(counts, Counts):
-            raise InvalidType("counts", type(counts).__name__, "Counts", "counts=m.aggregate(reports)")
-        self.same_as(counts.mechanism, "counts")
+        counts = self._own(counts)
         reports = counts.counters["reports"]
         shares, steps = self._fit(reports[None], how)
 

@@ -16,9 +16,9 @@ import numpy as np
 from discreet import noise
 from discreet.core.arrays import IntArray
 from discreet.local.estimates import Estimate
-from discreet.local.mechanism import Mechanism, adds_up, local_budget
-from discreet.local.oracles.choices import Choices
-from discreet.local.oracles.laws import SupportLaw, pure_estimate
+from discreet.local.mechanism import adds_up, tally
+from discreet.local.oracles.base import Oracle
+from discreet.local.oracles.laws import SupportLaw
 from discreet.local.oracles.likelihood import likelihood_estimate
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
@@ -28,7 +28,7 @@ from discreet.noise.stream.thresholds import Chance, chance_value
 
 
 @dataclass(frozen=True)
-class DirectResponse(Mechanism):
+class DirectResponse(Oracle):
     """Report the value with probability e^ε/(e^ε + d - 1), else one of the d - 1 others.
 
     Parameters
@@ -58,21 +58,12 @@ class DirectResponse(Mechanism):
     epsilon: float
     domain: Any
 
-    def __post_init__(self) -> None:
-        self._set(epsilon=local_budget("epsilon", self.epsilon), domain=Choices.read(self.domain).domain)
-
-    @cached_property
-    def choices(self) -> Choices:
-        """The declared values."""
-        return Choices(self.domain)
-
     @cached_property
     def law(self) -> SupportLaw:
         """The chances of the randomiser, which are those of the estimator."""
-        others, exact = Fraction(self.choices.size - 1), Fraction(self.epsilon.exact)  # type: ignore[attr-defined]
         # 1/(e^ε + d - 1) = e^(-ε)/(1 + (d - 1) e^(-ε)), from the same exact budget as the chance to keep.
-        stray = Chance(b=Fraction(1), d=others, x=exact)
-        return SupportLaw(chance_value(keep_chance(self.choices.size, exact)), chance_value(stray))
+        stray = Chance(b=Fraction(1), d=Fraction(self.choices.size - 1), x=self._exact)
+        return SupportLaw(chance_value(keep_chance(self.choices.size, self._exact)), chance_value(stray))
 
     @cached_property
     def layout(self) -> Layout:
@@ -84,32 +75,14 @@ class DirectResponse(Mechanism):
         sent = noise.randomized_response(codes, n_values=self.choices.size, epsilon=self.epsilon, rng=stream)
         return self.layout.pack(value=sent)
 
-    def _zeros(self) -> dict[str, IntArray]:
-        return {"reports": np.zeros(self.choices.size, np.int64)}
-
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
-        sent = self.layout.unpack(rows, "value")
-        sent = sent[sent < self.choices.size]
-        counters["reports"] += np.bincount(sent, minlength=self.choices.size)
-        return len(sent)
+        return tally(counters["reports"], self.layout.unpack(rows, "value"))
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return adds_up(counters["reports"], n)
 
-    def _estimate(self, counts: Counts, candidates: Any) -> Estimate:
-        labels, codes = self.choices.candidates(candidates)
-        return pure_estimate(self.law, counts, labels, counts.counters["reports"][codes])
-
     def _likelihood(self, counts: Counts, candidates: Any) -> Estimate:
         return likelihood_estimate(self, counts, candidates, counts.counters["reports"], np.asarray, np.asarray)
-
-    def variance(self, n: int, f: Any = 0) -> Any:
-        """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold."""
-        return self.law.variance(n, f)
-
-    def total_variation(self) -> float:
-        """Return (e^ε - 1)/(e^ε + d - 1), for any two values."""
-        return self.law.p - self.law.q
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
         """Return every report and its probability given the value."""

@@ -18,16 +18,12 @@ import numpy as np
 from discreet import noise
 from discreet.core import checks
 from discreet.core.arrays import IntArray
-from discreet.errors import InvalidArgument
-from discreet.local.estimates import Estimate
-from discreet.local.mechanism import MOST_REPORTS, Mechanism, local_budget, within
+from discreet.local.mechanism import within
 from discreet.local.oracles import _hadamard_kernels as kernels
-from discreet.local.oracles.choices import Choices
-from discreet.local.oracles.laws import SupportLaw, pure_estimate
-from discreet.local.oracles.likelihood import not_offered
+from discreet.local.oracles.base import Oracle
+from discreet.local.oracles.laws import SupportLaw
 from discreet.local.walsh_hadamard import walsh_hadamard
 from discreet.local.wire.bits import Layout, Rows, bits_for
-from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
 from discreet.noise.reports.bases import independent_vectors
 from discreet.noise.reports.coins import keep_chance
@@ -38,7 +34,7 @@ MOST_BITS = 20
 
 
 @dataclass(frozen=True)
-class HadamardResponse(Mechanism):
+class HadamardResponse(Oracle):
     """Draw t independent vectors of bits, take the parities of the value's number with them, send both, with noise.
 
     Parameters
@@ -73,13 +69,15 @@ class HadamardResponse(Mechanism):
     """
 
     NAME = "hadamard-response"
+    COUNTER = "spectrum"
+    NO_LIKELIHOOD = "the Hadamard response keeps sums of signs, not how often each report was sent"
 
     epsilon: float
     domain: Any
     bits: int | None = None
 
     def __post_init__(self) -> None:
-        self._set(epsilon=local_budget("epsilon", self.epsilon), domain=Choices.read(self.domain).domain)
+        super().__post_init__()
         most = min(self.length, MOST_BITS)
         if self.bits is None:
             best = min(range(1, most + 1), key=lambda t: support_law(self._exact, self.length, t).variance(1, 0))
@@ -88,18 +86,9 @@ class HadamardResponse(Mechanism):
             self._set(bits=checks.whole("bits", self.bits, low=1, high=most))
 
     @property
-    def _exact(self) -> Fraction:
-        return Fraction(self.epsilon.exact)  # type: ignore[attr-defined]
-
-    @property
     def _t(self) -> int:
         assert self.bits is not None
         return self.bits
-
-    @cached_property
-    def choices(self) -> Choices:
-        """The declared values."""
-        return Choices(self.domain)
 
     @cached_property
     def length(self) -> int:
@@ -127,8 +116,9 @@ class HadamardResponse(Mechanism):
     def _pack(self, vectors: IntArray, words: IntArray) -> Rows:
         return self.layout.pack(**{f"vector{i}": vectors[:, i] for i in range(self._t)}, parities=words)
 
-    def _zeros(self) -> dict[str, IntArray]:
-        return {"spectrum": np.zeros(2**self.length, np.int64)}
+    @property
+    def _counters(self) -> int:
+        return 1 << self.length
 
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
         return kernels.add_products(rows, self.length, self._t, counters["spectrum"])
@@ -136,37 +126,17 @@ class HadamardResponse(Mechanism):
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return bool(counters["spectrum"][0] == n) and within(np.abs(counters["spectrum"]), n)
 
-    def _support(self, counts: Counts) -> IntArray:
-        """Return how many reports support each of the 2^⌈log₂ d⌉ numbers: whole numbers, exactly."""
-        return np.asarray(walsh_hadamard(counts.counters["spectrum"][None].copy())[0] >> self._t)
-
-    def _estimate(self, counts: Counts, candidates: Any) -> Estimate:
-        labels, codes = self.choices.candidates(candidates)
-        return pure_estimate(self.law, counts, labels, self._support(counts)[codes])
-
-    def _likelihood(self, counts: Counts, candidates: Any) -> Estimate:
-        raise not_offered("the Hadamard response keeps sums of signs, not how often each report was sent")
-
-    def variance(self, n: int, f: Any = 0) -> Any:
-        """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold."""
-        return self.law.variance(n, f)
-
-    def total_variation(self) -> float:
-        """Return (1 - ρ)(e^ε - 1)/(e^ε + 2^t - 1), for any two values; ρ as in `support_law`."""
-        return self.law.p - self.law.q
+    def _support(self, counters: IntArray, codes: IntArray) -> IntArray:
+        return np.asarray((walsh_hadamard(counters[None].copy())[0] >> self._t)[codes])  # whole numbers, exactly
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
         """Return every report (independent vectors and a word) and its probability given the value."""
-        _, codes = self.choices.candidates([value])
         t, m = self._t, 2**self.length
         bases = math.prod(m - 2**i for i in range(t))
-        if m**t > MOST_REPORTS or bases * 2**t > MOST_REPORTS:
-            raise InvalidArgument(
-                "domain", self.choices.size, f"small enough to list all reports, at most {MOST_REPORTS}"
-            )
+        own = self._listable(value, max(m**t, bases * 2**t))
         vectors = np.array([v for v in product(range(m), repeat=t) if _independent(v)], np.int64)
         truth = np.empty(len(vectors), np.int64)
-        kernels.parities(np.full(len(vectors), codes[0]), vectors, truth)
+        kernels.parities(np.full(len(vectors), own), vectors, truth)
         words = np.tile(np.arange(2**t), len(vectors))
         kept = chance_value(keep_chance(2**t, self._exact))
         stray = chance_value(Chance(b=Fraction(1), d=Fraction(2**t - 1), x=self._exact))

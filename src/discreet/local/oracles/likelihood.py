@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from discreet.core.arrays import FloatArray
-from discreet.errors import InvalidArgument
 from discreet.local.consistency import consistent
 from discreet.local.estimates import Estimate
 
@@ -41,12 +40,6 @@ _MOST_STEPS = 5000
 _ROUNDING = 1e-13
 #: A step may fall below the last value of the likelihood, not below the smallest of the last few.
 _MEMORY = 10
-
-
-def not_offered(why: str) -> InvalidArgument:
-    """Return the error of a mechanism that cannot do maximum likelihood from what it keeps."""
-    options = f"None, 'simplex', 'base-cut' or 'norm-cut' here: {why}"
-    return InvalidArgument("consistency", "likelihood", options, "consistency='simplex'")
 
 
 def likelihood_estimate(

@@ -23,7 +23,6 @@ from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, local_bud
 from discreet.local.oracles import _local_hashing_kernels as kernels
 from discreet.local.oracles.choices import Choices
 from discreet.local.oracles.laws import SupportLaw, pure_estimate
-from discreet.local.oracles.likelihood import not_offered
 from discreet.local.sketches.base import MOST_CELLS, asked
 from discreet.local.sketches.shared_rows import RowLaw, rows_estimate
 from discreet.local.wire.bits import Layout, Rows, bits_for
@@ -88,6 +87,7 @@ class LocalHashing(Mechanism):
     """
 
     NAME = "local-hashing"
+    NO_LIKELIHOOD = "the functions of local hashing leave no table of messages to fit"
 
     epsilon: float
     width: int | None = None
@@ -111,10 +111,6 @@ class LocalHashing(Mechanism):
     def _g(self) -> int:
         assert self.width is not None
         return self.width
-
-    @property
-    def _exact(self) -> Fraction:
-        return Fraction(self.epsilon.exact)  # type: ignore[attr-defined]
 
     @cached_property
     def family(self) -> HashFamily:
@@ -228,9 +224,6 @@ class LocalHashing(Mechanism):
             return np.asarray((table[start:stop] - sizes[start:stop, None] * law.q) / (law.p - law.q))
 
         return rows_estimate(self._rows, counts, labels, self.family, sizes, bucket_estimates)
-
-    def _likelihood(self, counts: Counts, candidates: Any) -> Estimate:
-        raise not_offered("the functions of local hashing leave no table of messages to fit")
 
     @cached_property
     def _rows(self) -> RowLaw:

@@ -18,10 +18,10 @@ from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
-from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget
+from discreet.local.mechanism import adds_up
 from discreet.local.oracles import _projective_kernels as kernels
-from discreet.local.oracles.choices import Choices
-from discreet.local.oracles.laws import SupportLaw, pure_estimate
+from discreet.local.oracles.base import Oracle
+from discreet.local.oracles.laws import SupportLaw
 from discreet.local.oracles.likelihood import likelihood_estimate
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
@@ -70,7 +70,7 @@ class Geometry(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ProjectiveGeometry(Mechanism):
+class ProjectiveGeometry(Oracle):
     """Send one point of a finite geometry, likelier by e^ε if it lies on the hyperplane of the value.
 
     Parameters
@@ -104,13 +104,14 @@ class ProjectiveGeometry(Mechanism):
     """
 
     NAME = "projective-geometry"
+    COUNTER = "messages"
 
     epsilon: float
     domain: Any
     order: int | None = None
 
     def __post_init__(self) -> None:
-        self._set(epsilon=local_budget("epsilon", self.epsilon), domain=Choices.read(self.domain).domain)
+        super().__post_init__()
         if self.choices.size > MOST_POINTS // 2:
             raise InvalidArgument("domain", self.choices.size, f"of at most {MOST_POINTS // 2} values", "a sketch")
         self._set(order=self._best_order() if self.order is None else self._checked_order(self.order))
@@ -138,15 +139,6 @@ class ProjectiveGeometry(Mechanism):
         fitting = [g for g in (Geometry.fitting(q, size) for q in orders) if g.points <= MOST_POINTS]
         return min(fitting, key=lambda g: (g.law(self._exact).variance(1, 0), g.points)).order
 
-    @property
-    def _exact(self) -> Fraction:
-        return Fraction(self.epsilon.exact)  # type: ignore[attr-defined]
-
-    @cached_property
-    def choices(self) -> Choices:
-        """The declared values."""
-        return Choices(self.domain)
-
     @cached_property
     def geometry(self) -> Geometry:
         """Order, length and sizes of the geometry."""
@@ -169,8 +161,9 @@ class ProjectiveGeometry(Mechanism):
         sent = projective_response(codes, order=g.order, length=g.length, chance=chance, rng=stream)
         return self.layout.pack(point=sent)
 
-    def _zeros(self) -> dict[str, IntArray]:
-        return {"messages": np.zeros(self.geometry.points, np.int64)}
+    @property
+    def _counters(self) -> int:
+        return self.geometry.points
 
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
         sent = self.layout.unpack(rows, "point")
@@ -185,11 +178,8 @@ class ProjectiveGeometry(Mechanism):
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return adds_up(counters["messages"], n)
 
-    def _estimate(self, counts: Counts, candidates: Any) -> Estimate:
-        labels, codes = self.choices.candidates(candidates)
-        return pure_estimate(
-            self.law, counts, labels, hyperplane_sums(self.geometry, counts.counters["messages"], codes)
-        )
+    def _support(self, counters: IntArray, codes: IntArray) -> IntArray:
+        return hyperplane_sums(self.geometry, counters, codes)
 
     def _likelihood(self, counts: Counts, candidates: Any) -> Estimate:
         g, size = self.geometry, self.choices.size
@@ -203,24 +193,11 @@ class ProjectiveGeometry(Mechanism):
 
         return likelihood_estimate(self, counts, candidates, counts.counters["messages"], spread, gather)
 
-    def variance(self, n: int, f: Any = 0) -> Any:
-        """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold."""
-        return self.law.variance(n, f)
-
-    def total_variation(self) -> float:
-        """Return (c_s - c_i)(e^ε - 1)/Z, for any two values; c_i points lie on both hyperplanes."""
-        return self.law.p - self.law.q
-
     def report_law(self, value: Any) -> tuple[Rows, Any]:
         """Return every point and its probability given the value."""
-        _, codes = self.choices.candidates([value])
         g = self.geometry
-        if g.points > MOST_REPORTS:
-            raise InvalidArgument(
-                "domain", self.choices.size, f"small enough to list all points, at most {MOST_REPORTS}"
-            )
         mine = np.zeros(g.points, np.int64)
-        mine[codes[0]] = 1
+        mine[self._listable(value, g.points)] = 1
         off = Chance(b=Fraction(1), c=Fraction(g.on), d=Fraction(g.points - g.on), x=self._exact)
         chances = np.where(all_hyperplanes(g, mine) > 0, self.law.p / g.on, chance_value(off))
         return self.layout.pack(point=np.arange(g.points)), chances

@@ -17,14 +17,13 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.arrays import IntArray
-from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
-from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget, within
+from discreet.local.mechanism import adds_up, within
 from discreet.local.oracles import _subset_kernels as kernels
 from discreet.local.oracles._unary_kernels import count_ones
-from discreet.local.oracles.choices import Choices
-from discreet.local.oracles.laws import SupportLaw, pure_estimate
-from discreet.local.oracles.likelihood import likelihood_estimate, not_offered
+from discreet.local.oracles.base import Oracle
+from discreet.local.oracles.laws import SupportLaw
+from discreet.local.oracles.likelihood import likelihood_estimate
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
@@ -36,7 +35,7 @@ _AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True)
-class SubsetSelection(Mechanism):
+class SubsetSelection(Oracle):
     """Send a set of w values: it holds the true one with probability w e^ε/(w e^ε + d - w), and others at random.
 
     Parameters
@@ -72,13 +71,15 @@ class SubsetSelection(Mechanism):
     """
 
     NAME = "subset-selection"
+    COUNTER = "support"
+    NO_LIKELIHOOD = "subset selection keeps how many reports hold each value, not the reports"
 
     epsilon: float
     domain: Any
     size: int | None = None
 
     def __post_init__(self) -> None:
-        self._set(epsilon=local_budget("epsilon", self.epsilon), domain=Choices.read(self.domain).domain)
+        super().__post_init__()
         most = self.choices.size - 1
         size = self._best_size() if self.size is None else checks.whole("size", self.size, low=1, high=most)
         self._set(size=size)
@@ -91,18 +92,9 @@ class SubsetSelection(Mechanism):
         return min(sorted(sizes), key=lambda w: support_law(self._exact, d, w).variance(1, 1 / d))
 
     @property
-    def _exact(self) -> Fraction:
-        return Fraction(self.epsilon.exact)  # type: ignore[attr-defined]
-
-    @property
     def _w(self) -> int:
         assert self.size is not None
         return self.size
-
-    @cached_property
-    def choices(self) -> Choices:
-        """The declared values."""
-        return Choices(self.domain)
 
     @cached_property
     def law(self) -> SupportLaw:
@@ -134,9 +126,6 @@ class SubsetSelection(Mechanism):
         else:
             kernels.write_marks(chosen, rows)
 
-    def _zeros(self) -> dict[str, IntArray]:
-        return {"support": np.zeros(self.choices.size, np.int64)}
-
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
         support = counters["support"]
         if self._listed:
@@ -149,35 +138,21 @@ class SubsetSelection(Mechanism):
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return within(counters["support"], n) and adds_up(counters["support"], n * self._w)
 
-    def _estimate(self, counts: Counts, candidates: Any) -> Estimate:
-        labels, codes = self.choices.candidates(candidates)
-        return pure_estimate(self.law, counts, labels, counts.counters["support"][codes])
-
     def _likelihood(self, counts: Counts, candidates: Any) -> Estimate:
         if self._w > 1:
-            raise not_offered("subset selection keeps how many reports hold each value, not the reports")
+            return super()._likelihood(counts, candidates)
         return likelihood_estimate(self, counts, candidates, counts.counters["support"], np.asarray, np.asarray)
-
-    def variance(self, n: int, f: Any = 0) -> Any:
-        """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold."""
-        return self.law.variance(n, f)
-
-    def total_variation(self) -> float:
-        """Return (e^ε - 1) w (d - w)/((d - 1)(w e^ε + d - w)), for any two values."""
-        return self.law.p - self.law.q
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
         """Return every subset and its probability given the value."""
-        _, codes = self.choices.candidates([value])
         d, w = self.choices.size, self._w
-        if math.comb(d, w) > MOST_REPORTS:
-            raise InvalidArgument("domain", d, f"small enough to list all subsets, at most {MOST_REPORTS}")
+        own = self._listable(value, math.comb(d, w))
         chosen = np.array(list(combinations(range(d), w)), np.int64)
         rows = np.zeros((len(chosen), self.layout.size), np.uint8)
         self._write(chosen, rows)
         ratio = Fraction(d - w, w)
         without = chance_value(Chance(b=ratio, d=ratio, x=self._exact)) / math.comb(d - 1, w)
-        holds = (chosen == codes[0]).any(axis=1)
+        holds = (chosen == own).any(axis=1)
         return rows, np.where(holds, self.law.p / math.comb(d - 1, w - 1), without)
 
 

@@ -15,15 +15,11 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.arrays import IntArray
-from discreet.errors import InvalidArgument
-from discreet.local.estimates import Estimate
-from discreet.local.mechanism import MOST_REPORTS, Mechanism, local_budget, within
+from discreet.local.mechanism import within
 from discreet.local.oracles import _unary_kernels as kernels
-from discreet.local.oracles.choices import Choices
-from discreet.local.oracles.laws import SupportLaw, pure_estimate
-from discreet.local.oracles.likelihood import not_offered
+from discreet.local.oracles.base import Oracle
+from discreet.local.oracles.laws import SupportLaw
 from discreet.local.wire.bits import Layout, Rows
-from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
 from discreet.noise.reports.coin_bytes import coin_bytes
 from discreet.noise.reports.coins import toss
@@ -33,7 +29,7 @@ VARIANTS = ("optimised", "symmetric")
 
 
 @dataclass(frozen=True)
-class UnaryEncoding(Mechanism):
+class UnaryEncoding(Oracle):
     """Send one bit per declared value: 1 for the value held, 0 for the others, each bit randomised.
 
     Parameters
@@ -64,27 +60,21 @@ class UnaryEncoding(Mechanism):
     """
 
     NAME = "unary-encoding"
+    COUNTER = "ones"
+    NO_LIKELIHOOD = "a report of unary encoding has more than two probabilities, and only sums of bits are kept"
 
     epsilon: float
     domain: Any
     variant: str = "optimised"
 
     def __post_init__(self) -> None:
-        self._set(
-            epsilon=local_budget("epsilon", self.epsilon),
-            domain=Choices.read(self.domain).domain,
-            variant=checks.choice("variant", self.variant, VARIANTS),
-        )
-
-    @cached_property
-    def choices(self) -> Choices:
-        """The declared values."""
-        return Choices(self.domain)
+        super().__post_init__()
+        self._set(variant=checks.choice("variant", self.variant, VARIANTS))
 
     @cached_property
     def chances(self) -> tuple[Chance, Chance]:
         """The exact chances that the bit of the held value, and that of another one, is sent as 1."""
-        exact = Fraction(self.epsilon.exact)  # type: ignore[attr-defined]
+        exact = self._exact
         if self.variant == "optimised":
             return Chance(a=Fraction(1, 2)), logistic(exact)
         return Chance(a=Fraction(1), d=Fraction(1), x=exact / 2), logistic(exact / 2)
@@ -108,9 +98,6 @@ class UnaryEncoding(Mechanism):
         kernels.write_own(rows, codes, toss(held, (len(codes),), stream))
         return rows
 
-    def _zeros(self) -> dict[str, IntArray]:
-        return {"ones": np.zeros(self.choices.size, np.int64)}
-
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
         kernels.count_ones(rows, counters["ones"])  # every vector of bits is possible
         return len(rows)
@@ -118,30 +105,13 @@ class UnaryEncoding(Mechanism):
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return within(counters["ones"], n)
 
-    def _estimate(self, counts: Counts, candidates: Any) -> Estimate:
-        labels, codes = self.choices.candidates(candidates)
-        return pure_estimate(self.law, counts, labels, counts.counters["ones"][codes])
-
-    def _likelihood(self, counts: Counts, candidates: Any) -> Estimate:
-        raise not_offered("a report of unary encoding has more than two probabilities, and only sums of bits are kept")
-
-    def variance(self, n: int, f: Any = 0) -> Any:
-        """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold."""
-        return self.law.variance(n, f)
-
-    def total_variation(self) -> float:
-        """Return the chance that the held bit is sent as 1 minus that of another bit, for any two values."""
-        return self.law.p - self.law.q
-
     def report_law(self, value: Any) -> tuple[Rows, Any]:
         """Return every vector of bits and its probability given the value."""
-        _, codes = self.choices.candidates([value])
         size = self.choices.size
-        if size > MOST_REPORTS.bit_length() - 1:
-            raise InvalidArgument("domain", size, f"at most {MOST_REPORTS.bit_length() - 1} values to list all reports")
+        own = self._listable(value, 2**size)
         every = np.arange(2**size)
         chances = np.ones(2**size)
         for code in range(size):
-            one = self.law.p if code == codes[0] else self.law.q
+            one = self.law.p if code == own else self.law.q
             chances *= np.where(every >> code & 1, one, 1 - one)
         return self.layout.pack(bits=every), chances

@@ -88,7 +88,7 @@ class CountMeanSketch(Sketch):
 
     @property
     def _half(self) -> Fraction:
-        return Fraction(self.epsilon.exact) / 2  # type: ignore[attr-defined]
+        return self._exact / 2
 
     @cached_property
     def law(self) -> SupportLaw:

@@ -91,10 +91,6 @@ class HadamardSketch(Sketch):
         self._set(epsilon=local_budget("epsilon", self.epsilon), n_hashes=rows, width=width)
         self._set(key=public_key(self.key), skip_zero=skip)
 
-    @property
-    def _exact(self) -> Fraction:
-        return Fraction(self.epsilon.exact)  # type: ignore[attr-defined]
-
     @cached_property
     def flip(self) -> Chance:
         """The chance 1/(e^ε + 1) with which the sign is flipped: the whole budget on the one sign."""

@@ -18,13 +18,11 @@ from scipy.special import ndtri
 from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.jit import jit
 from discreet.errors import InvalidType
-from discreet.local.mechanism import Mechanism
 from discreet.local.oracles.laws import SupportLaw
 from discreet.local.sketches.base import asked
 from discreet.local.sketches.shared_rows import RowLaw
 from discreet.local.strings.alphabet import Bits, Symbols
 from discreet.local.strings.heavy import Stage
-from discreet.local.wire.counts import Counts
 from discreet.noise import HashFamily
 
 Places = npt.NDArray[np.intp]
@@ -78,14 +76,6 @@ def scaled_up(count: FloatArray, variance: FloatArray, reports: Any, n: int) -> 
     drawn = size * share * (1 - share) * (n - size) / max(n - 1, 1)
     error = np.sqrt(np.maximum(variance + drawn, 0)) * (n / size)
     return count * (n / size), np.where(np.asarray(reports) > 0, error, math.inf)
-
-
-def own(mechanism: Mechanism, counts: Any) -> Counts:
-    """Refuse what is not the counts of this mechanism."""
-    if not isinstance(counts, Counts):
-        raise InvalidType("counts", type(counts).__name__, "Counts", "counts=m.aggregate(reports)")
-    mechanism.same_as(counts.mechanism, "counts")
-    return counts
 
 
 def listed(candidates: Any) -> list[Any]:

@@ -279,7 +279,7 @@ class PrefixExtension(Mechanism):
         HeavyHitters
             If in some group no prefix passes, or no value is significant at the end, `note` says so.
         """
-        search.own(self, counts)
+        self._own(counts)
         most = checks.whole("keep", keep, low=1)
         z_cut = None if z_prefix is None else float(checks.positive("z_prefix", z_prefix))
         chance = None if level is None else float(checks.probability("level", level))

@@ -272,7 +272,7 @@ class FragmentPuzzle(Mechanism):
         -------
         HeavyHitters
         """
-        search.own(self, counts)
+        self._own(counts)
         z_piece = float(checks.positive("z_fragment", z_fragment))
         z_whole = float(checks.positive("z_sequence", z_sequence))
         limit, wanted = checks.whole("cap", cap, low=1), checks.whole("most", most, low=1)
