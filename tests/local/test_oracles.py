@@ -268,7 +268,8 @@ def test_hadamard_decoding_equals_the_support_counts() -> None:
         reports = m.encode(np.arange(400) % d, rng=2)
         counts = m.aggregate(reports)
         assert counts.n == 400
-        assert np.array_equal(m._support(counts.counters["spectrum"], np.arange(d)), supported(m, reports.rows).sum(axis=0))
+        found = m._support(counts.counters["spectrum"], np.arange(d))
+        assert np.array_equal(found, supported(m, reports.rows).sum(axis=0))
 
 
 def test_dependent_vectors_are_impossible() -> None:

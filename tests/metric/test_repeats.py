@@ -108,7 +108,7 @@ def test_perturbers_charge_before_they_draw() -> None:
 @pytest.mark.parametrize(
     ("users", "ledger", "message"),
     [
-        ([1], UserLedger(5), "users must be one a row"),
+        ([1], UserLedger(5), "users must be one per row"),
         (None, UserLedger(5), "users must be"),
         ([1, 2], None, "ledger must be"),
         ([1.5, 2.0], UserLedger(5), "users must be"),

@@ -128,7 +128,7 @@ class Estimate:
         return self._pick(np.flatnonzero(~self.may_be_noise(level)))
 
     def noise_cut(self, level: float = 0.05) -> float:
-        """Return z: an absent value exceeds so many standard errors with chance ``level``, all looked at together."""
+        """Return z: an absent value exceeds that many standard errors with chance ``level``, all looked at together."""
         chance = float(checks.probability("level", level))
         return float(ndtri(1 - chance / max(len(self), self.tried or 0, 1)))
 

@@ -69,7 +69,7 @@ class Mechanism:
         raise NotImplementedError
 
     def _encode(self, values: Any, stream: Generator) -> Rows:
-        """Randomise values, one packed report a row."""
+        """Randomise values, one packed report per row."""
         raise NotImplementedError
 
     def _zeros(self) -> dict[str, IntArray]:
@@ -104,7 +104,7 @@ class Mechanism:
         Parameters
         ----------
         values : list, array, Arrow array or series
-            One value a user. No value causes an error.
+            One value per user. No value causes an error.
         users : array, optional
             For mechanisms that remember: a key per user. Others refuse it.
         rng : None, int or Generator
@@ -130,8 +130,8 @@ class Mechanism:
         ----------
         reports : Reports, bytes, ndarray of uint8, an iterable of these, or a table
             Reports of this mechanism. An iterable is counted one by one, so it may be longer than memory. A table (a
-            path to Parquet, an Arrow table, a Spark frame) has one packed report a row, in a column of bytes: its only
-            one, or the one called ``report``.
+            path to Parquet, an Arrow table, a Spark frame) has one packed report per row, in a column of bytes: its
+            only one, or the one called ``report``.
 
         Returns
         -------

@@ -29,7 +29,7 @@ def equal_privacy(mechanism: str, epsilon: Any, domain: Any, **settings: Any) ->
     """Make a mechanism that promises a given ε between any two rows of the box.
 
     An ε per unit of distance and an ε between any two values are different currencies, and an ε on each of d columns is
-    dε a row. This converts: noise of a rate tells the two farthest rows of the box apart by e^(rate · diameter), and
+    dε per row. This converts: noise of a rate tells the two farthest rows of the box apart by e^(rate · diameter), and
     that is what a mechanism without a distance must be given for a whole row.
 
     Parameters

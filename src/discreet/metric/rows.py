@@ -1,7 +1,7 @@
 """Rows in, rows out: the coordinates of any table, and a table of the same kind from new values.
 
 In the metric model every row is perturbed by itself, as if by the person it is about, so rows stay rows and their
-number is no secret.
+number is not a secret.
 """
 
 from __future__ import annotations

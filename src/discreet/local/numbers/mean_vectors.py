@@ -24,7 +24,7 @@ from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.noise import Generator
 from discreet.noise.reports.means import MeanLaw, mean_law, places_of
 
-#: More attributes than this are no vector of numbers about a person.
+#: More attributes than this are not a vector of numbers about a person.
 MOST_ATTRIBUTES = 2**16
 
 
@@ -37,7 +37,7 @@ class MeanVector(Mechanism):
     epsilon : float
         Budget of one report, all its numbers together.
     low, high : list of float
-        The public range of every attribute. Values outside count as its ends; what is no number as its middle.
+        The public range of every attribute. Values outside count as its ends; what is not a number as its middle.
     method : {"hybrid", "piecewise", "duchi"}
         See `MeanResponse`.
     steps : int
@@ -71,7 +71,7 @@ class MeanVector(Mechanism):
         for name in ("low", "high"):
             ends = getattr(self, name)
             if not isinstance(ends, (list, tuple, np.ndarray)) or np.ndim(ends) != 1:
-                raise InvalidType(name, ends, "a list of numbers, one an attribute", f"{name}=[0.0, 0.0]")
+                raise InvalidType(name, ends, "a list of numbers, one per attribute", f"{name}=[0.0, 0.0]")
         if len(self.low) != len(self.high) or not 1 <= len(self.low) <= MOST_ATTRIBUTES:
             lengths = f"{len(self.low)} and {len(self.high)} entries"
             raise InvalidArgument("low, high", lengths, "of one length, at least 1", "low=[0, 0], high=[1, 1]")
@@ -121,7 +121,7 @@ class MeanVector(Mechanism):
         return self.layout.pack(**fields)
 
     def _attributes(self, n: int, stream: Generator) -> IntArray:
-        """Draw k different attributes a row: the next one is a number below those left, moved past the ones taken."""
+        """Draw k different attributes per row: the next one is a number below those left, moved past the ones taken."""
         taken = np.empty((n, self.n_sent), np.int64)
         for i in range(self.n_sent):
             place = noise.below(len(self.low) - i, size=n, rng=stream)
@@ -161,7 +161,7 @@ class MeanVector(Mechanism):
         Returns
         -------
         MeanEstimate
-            With arrays, one entry an attribute.
+            With arrays, one entry per attribute.
         """
         counts = self._own(counts)
         reports = counts.counters["reports"]

@@ -85,7 +85,7 @@ class MeanResponse(Mechanism):
     epsilon : float
         Budget of one report.
     low, high : float
-        The public range. Values outside count as its ends; what is no number counts as its middle.
+        The public range. Values outside count as its ends; what is not a number counts as its middle.
     method : {"hybrid", "piecewise", "duchi"}
         "duchi" sends one bit; "piecewise" a point of 2·steps + 1, better for values near the middle and for large
         budgets; "hybrid" draws one of the two and is at least as good as both at their worst.

@@ -30,7 +30,7 @@ def public_range(low: object, high: object) -> tuple[float, float]:
 
 
 def numbers(values: Any) -> FloatArray:
-    """Read one number a row; what is none is NaN. Types may be refused, rows may not.
+    """Read one number per row; what is not a number is NaN. Types may be refused, rows may not.
 
     Examples
     --------

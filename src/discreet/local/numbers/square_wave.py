@@ -1,4 +1,4 @@
-"""Square wave: the whole distribution of one number, from one small report a user.
+"""Square wave: the whole distribution of one number, from one small report per user.
 
 Li, Wang, Lopuhaä-Zwakenberg, Škorić, Li (2020), in its integer form (spec local-sketches, C.15): a report is likelier
 near the value than far from it, so near misses still tell. The collector fits the distribution by maximum likelihood.
@@ -26,7 +26,7 @@ from discreet.noise.reports.means import Window
 from discreet.noise.reports.square_wave import half_width, square_wave
 from discreet.noise.stream.resample import resample
 
-#: A fit that has not settled after so many steps is returned as it is.
+#: A fit that has not settled after this many steps is returned as it is.
 _MOST_STEPS = 10_000
 _LEAST_GAIN = 1e-3
 
@@ -43,7 +43,7 @@ class SquareWave(Mechanism):
     epsilon : float
         Budget of one report.
     low, high : float
-        The public range. Values outside count as its ends; what is no number becomes a bucket at random.
+        The public range. Values outside count as its ends; what is not a number becomes a bucket at random.
     buckets : int
         Number of buckets d.
 
@@ -96,7 +96,7 @@ class SquareWave(Mechanism):
         return np.linspace(self.low, self.high, self.buckets + 1)
 
     def buckets_of(self, values: Any) -> IntArray:
-        """Return the bucket of every value, -1 for what is no number."""
+        """Return the bucket of every value, -1 for what is not a number."""
         share = (np.clip(numbers(values), self.low, self.high) - self.low) / (self.high - self.low)
         missing = np.isnan(share)
         places = np.minimum(np.where(missing, 0.0, share) * self.buckets, self.buckets - 1).astype(np.int64)

@@ -1,6 +1,6 @@
 """The compiled loops of the projective-geometry response: sums of message counts over hyperplanes.
 
-Points and their numbers are those of `noise._projective`: appending the digit δ to point a gives point q·a + 1 + δ. So
+Points and their numbers are those of `projective.py`: appending the digit δ to point a gives point q·a + 1 + δ. So
 the descendants of a point by r digits are a range, q^r·a + N_r .. q^r·(a + 1) + N_r - 1, where N_r = (q^r - 1)/(q - 1)
 is also how many points of length r there are.
 """

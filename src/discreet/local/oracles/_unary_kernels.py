@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.core.jit import jit
 
-#: A counter of one byte is full after so many reports.
+#: A counter of one byte is full after this many reports.
 _FULL = 255
 
 

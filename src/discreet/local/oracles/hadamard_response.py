@@ -29,7 +29,7 @@ from discreet.noise.reports.bases import independent_vectors
 from discreet.noise.reports.coins import keep_chance
 from discreet.noise.stream.thresholds import Chance, chance_value
 
-#: The collector makes 2^t additions a report.
+#: The collector makes 2^t additions per report.
 MOST_BITS = 20
 
 
@@ -55,7 +55,7 @@ class HadamardResponse(Oracle):
 
     Notes
     -----
-    A report has t (⌈log₂ d⌉ + 1) bits. The collector keeps 2^⌈log₂ d⌉ whole numbers, makes 2^t additions a report and
+    A report has t (⌈log₂ d⌉ + 1) bits. The collector keeps 2^⌈log₂ d⌉ whole numbers, makes 2^t additions per report and
     one fast transform at the end.
 
     Examples

@@ -56,7 +56,7 @@ class LocalHashing(Mechanism):
         reports themselves, sixteen bytes each, so memory grows with their number; add them in large parts, since each
         part is merged with all before. Reports made with and without candidates are the same.
     pool : int, optional
-        Draw from a pool of so many functions ("fast local hashing"). Then the state is ``pool`` times g counters, and
+        Draw from a pool of this many functions ("fast local hashing"). Then the state is ``pool`` times g counters, and
         candidates may be named late; the values that share functions add a term to the variance that more reports do
         not lower: see `variance`.
     key : int, optional

@@ -96,7 +96,7 @@ def _of_domain(kind: Any, wish: PlanGoal, work: tuple[int, int, int, int], notes
 
 
 def _declared(wish: PlanGoal) -> Iterator[Option]:
-    """Yield mechanisms with declared values. Work is: client, server a report, decoding, counters."""
+    """Yield mechanisms with declared values. Work is: client, server per report, decoding, counters."""
     d = wish.domain_size
     yield _of_domain(DirectResponse, wish, (1, 1, d, d))
     if d <= _LONGEST:

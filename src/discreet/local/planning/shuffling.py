@@ -9,7 +9,7 @@ a clone.
 
 Both rest on one function, δ(ε; n, c): the distance between C + 1 answers of which one is the victim's and C, a binomial
 number, are fair coins. The formula of the 2022 paper is not used: it hides the part of the victim's report that does
-not differ, which is no valid step (its authors issued an erratum), and falls below the truth in small cases.
+not differ, which is not a valid step (its authors issued an erratum), and falls below the truth in small cases.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from discreet.local.mechanism import LARGEST_EPSILON, Mechanism, local_budget
 _REACH = 10
 #: Runs of clone numbers that are taken as one, the fewest of the run.
 _RUNS = 2000
-#: Binomial tails in double precision were within 1.3e-11 of 50-digit values up to this many clones. Of more, so many
+#: Binomial tails in double precision were within 1.3e-11 of 50-digit values up to this many clones. Of more, this many
 #: are used: a smaller n only raises the bound.
 _MOST_CLONES = 10**9
 _SLACK = 1e-10
@@ -116,7 +116,7 @@ def shuffled(mechanism: Any, n: int, delta: float, *, total_variation: Any = Non
     mechanism : Mechanism or float
         The local mechanism, or the ε of any one.
     n : int
-        Honest reports, one a user.
+        Honest reports, one per user.
     delta : float
         The chance that the promise may fail, between 0 and 1; well below 1/n.
     total_variation : float or pair of float, optional

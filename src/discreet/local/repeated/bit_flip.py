@@ -65,7 +65,7 @@ class BitFlip(Mechanism):
         more of the changes when responses are stored.
     memoised : bool, default False
         False: every report has a new index set and fresh noise; for one report per user. True: index set and responses
-        follow from the client's secret and never change, d + 1 of them a user; for repeated collection.
+        follow from the client's secret and never change, d + 1 of them per user; for repeated collection.
 
     Privacy
     -------
@@ -194,7 +194,7 @@ class BitFlip(Mechanism):
         Parameters
         ----------
         values : list, array, Arrow array or series
-            One value a report. No value causes an error.
+            One value per report. No value causes an error.
         users : list or array, optional
             Needed if ``memoised``, refused if not: a key per report that says who reports; on a device, any constant. A
             missing one counts as a user met once.

@@ -109,7 +109,7 @@ class Memo:
         return words
 
     def personal(self, context: bytes, users: Words) -> Keys:
-        """Return the personal key of every user, 32 bytes a row; each user's is computed once."""
+        """Return the personal key of every user, 32 bytes per row; each user's is computed once."""
         different, place = np.unique(users, return_inverse=True)
         inner = hashlib.sha256(_pad(self.secret, _INNER) + hashlib.sha256(context).digest())
         outer = hashlib.sha256(_pad(self.secret, _OUTER))
@@ -138,7 +138,7 @@ def _keys(users: Any) -> None:
 
 
 def stored(personal: Keys, words: Words) -> Keys:
-    """Return R of every row: HMAC-SHA256 under the personal key's first half, 32 bytes a row.
+    """Return R of every row: HMAC-SHA256 under the personal key's first half, 32 bytes per row.
 
     Examples
     --------

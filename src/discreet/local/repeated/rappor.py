@@ -248,7 +248,7 @@ class Rappor(Mechanism):
         Parameters
         ----------
         values : list, array, Arrow array or series
-            One value a report: whole numbers, text or bytes. No value causes an error.
+            One value per report: whole numbers, text or bytes. No value causes an error.
         users : list or array
             A key per report that says who reports; on a device, any constant. A missing one counts as a user met once.
         memo : Memo

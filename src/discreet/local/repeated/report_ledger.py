@@ -197,7 +197,7 @@ def _response(mechanism: Mechanism, label: int) -> str:
 
 
 def _cost(mechanism: Mechanism, reports: int) -> Fraction:
-    """Return what so many reports of one stored response cost; of d-bit flip the same whatever their number."""
+    """Return what this many reports of one stored response cost; of d-bit flip the same whatever their number."""
     if isinstance(mechanism, Rappor):
         return Fraction(mechanism.epsilon_over(reports))
     return Fraction(mechanism.epsilon.exact)  # type: ignore[attr-defined]

@@ -14,7 +14,7 @@ from discreet.noise.hashing import hash_kernels as hashes
 
 _u64 = np.uint64
 _EIGHT, _BYTE, _ONE = _u64(8), _u64(255), _u64(1)
-#: A counter of one byte is full after so many reports.
+#: A counter of one byte is full after this many reports.
 _FULL = 255
 
 

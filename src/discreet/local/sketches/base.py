@@ -66,7 +66,7 @@ class Sketch(Mechanism):
         return terms
 
     def _points(self, values: Any) -> WordArray:
-        """Return what the rows' functions take: one number a value."""
+        """Return what the rows' functions take: one number per value."""
         assert self.key is not None
         points = noise.fingerprint(values, self.key)
         hash_kernels.reduce_words(points)

@@ -1,4 +1,4 @@
-"""The private count-mean sketch: one noisy vector of bits a report, for values from any domain.
+"""The private count-mean sketch: one noisy vector of bits per report, for values from any domain.
 
 Apple Differential Privacy Team, "Learning with Privacy at Scale" (2017); spec local-sketches, 3.C.1. The collector
 keeps whole numbers only, ones per cell and reports per row, and scales them when asked (8.4 D2).
@@ -27,7 +27,7 @@ from discreet.noise.reports.coin_bytes import coin_bytes
 from discreet.noise.stream.cipher import expanded
 from discreet.noise.stream.thresholds import Chance, chance_value, logistic
 
-#: A longer vector is no report to send.
+#: A longer vector is too long to send as a report.
 _WIDEST = 2**20
 #: Reports whose coins are drawn together: their vectors then stay in the processor's cache.
 _BYTES_AT_ONCE = 1 << 19
@@ -83,7 +83,7 @@ class CountMeanSketch(Sketch):
 
     @cached_property
     def flip(self) -> Chance:
-        """The chance 1/(e^(ε/2) + 1) with which every bit is flipped: half of the budget a bit."""
+        """The chance 1/(e^(ε/2) + 1) with which every bit is flipped: half of the budget per bit."""
         return logistic(self._half)
 
     @property

@@ -1,4 +1,4 @@
-"""The private Hadamard count-mean sketch: one noisy sign a report, a few bits in all, for values from any domain.
+"""The private Hadamard count-mean sketch: one noisy sign per report, a few bits in all, for values from any domain.
 
 Apple Differential Privacy Team, "Learning with Privacy at Scale" (2017); spec local-sketches, 3.C.2. A device needs the
 parity of a popcount, the collector an in-place fast transform; the matrix is never formed. Randomiser and estimator

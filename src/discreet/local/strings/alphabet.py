@@ -3,7 +3,7 @@
 The rule, for a client in another language. A text is put into Unicode form NFC and cut to ``length`` characters (code
 points). Symbol 0 is the end: it fills what a shorter text leaves. Symbols 1, 2, ... are the characters of the alphabet
 in order. The upper-case form of a symbol counts as that symbol unless it is one itself. Every other character counts as
-``other``, which is one more symbol, the last, unless it is in the alphabet. A missing value, or one that is no text,
+``other``, which is one more symbol, the last, unless it is in the alphabet. A missing value, or one that is not text,
 counts as the empty text. Where the alphabet has digits, a number counts as its text: 7, 7.0 and "7" are one value.
 """
 
@@ -244,7 +244,7 @@ class WholeCode:
 
 
 def _spelled(values: Any) -> Any:
-    """Return numbers as text, each by itself: whole ones without a point. What is no number stays as it is."""
+    """Return numbers as text, each by itself: whole ones without a point. What is not a number stays as it is."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "iuf" and values.ndim == 1:
         return [_digits(v) for v in values.tolist()]
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
@@ -317,7 +317,7 @@ def _from_arrow(column: Any) -> pa.Array:
 
 
 def _mended(value: Any) -> str:
-    """Read one value as valid Unicode; what is no text is empty."""
+    """Read one value as valid Unicode; what is not text is empty."""
     if isinstance(value, (bytes, bytearray)):
         return bytes(value).decode("utf-8", "replace")
     if not isinstance(value, str):

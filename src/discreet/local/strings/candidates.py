@@ -87,12 +87,12 @@ def listed(candidates: Any) -> list[Any]:
 
 
 def row_support(family: HashFamily, values: Any, tables: IntArray) -> IntArray:
-    """Add up, for every value and every table, the cells that its hashes select: one cell a row.
+    """Add up, for every value and every table, the cells that its hashes select: one cell per row.
 
     Parameters
     ----------
     family : HashFamily
-        One function a row.
+        One function per row.
     values : sliceable array
         What to hash. Each is hashed once, whatever the number of tables.
     tables : array of int64, shape (tables, rows, width)

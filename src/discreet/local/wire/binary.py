@@ -20,7 +20,7 @@ MAGIC, VERSION = b"DSCL", 1
 REPORTS, STATE = 1, 2
 _KINDS = {REPORTS: "reports", STATE: "a state"}
 _SEEDED, _HEAD, _COUNT, _DIGEST = 1, 12, 16, 32
-#: A header is a few parameters; a longer one is no header of ours.
+#: A header is a few parameters; a longer one is not a header of ours.
 _LONGEST_HEADER = 1 << 24
 
 
@@ -112,7 +112,7 @@ def messages(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 def _exactly(stream: IO[bytes], size: int) -> bytes:
-    """Read so many bytes or as many as there are, in steps: a damaged size must not ask for all memory at once."""
+    """Read that many bytes or as many as there are, in steps: a damaged size must not ask for all memory at once."""
     parts, left = [], size
     while left and (part := stream.read(min(left, 1 << 24))):
         parts.append(part)

@@ -1,4 +1,4 @@
-"""Reports: what leaves the devices. Packed bytes, one row a user, and the parameters they were made with."""
+"""Reports: what leaves the devices. Packed bytes, one row per user, and the parameters they were made with."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Reports that are stored in a table: one packed report a row, in a column of bytes, on disk or on Spark.
+"""Reports that are stored in a table: one packed report per row, in a column of bytes, on disk or on Spark.
 
 Every row group, file or partition gives its own counts, which are added up: whole numbers, so the order does not matter
-and a part that has to be read twice is counted once. A row that is no report of the mechanism is rejected, not refused.
+and a part that has to be read twice is counted once. A row that is not a report is rejected, not refused.
 """
 
 from __future__ import annotations

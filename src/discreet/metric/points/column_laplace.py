@@ -66,7 +66,7 @@ class ColumnLaplace(Perturber):
     at most e^(D/b). Without a radius D is at most the sum L of the columns' widths in steps and b = L/ε: any two rows
     are within e^ε. With one, b = (radius + c)/(ε step), where c, a little more than d steps, is how far apart rounding
     can move two rows (`discreet.metric.points.lattice`): rows at distance r are within e^(ε (r + c)/(radius + c)),
-    which is ε at distance radius and at most in proportion beyond it. Cost: ε a row, and the categories' own.
+    which is ε at distance radius and at most in proportion beyond it. Cost: ε per row, and the categories' own.
 
     Examples
     --------

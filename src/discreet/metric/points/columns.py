@@ -69,7 +69,7 @@ class Piecewise(_Mean):
     Neighbours: any two values of one row, which may differ in every column. A number is clamped to its bounds and put
     on a public grid; then every report has a chance between Q and e^(ε/k) Q, whole numbers and exact
     (`discreet.noise.reports.means`), so k reports are within e^ε. Which numbers are reported does not depend on the
-    row. Cost: ε a row, and the categories' own. The published baseline spent ε on *every* column: dε a row.
+    row. Cost: ε per row, and the categories' own. The published baseline spent ε on *every* column: dε per row.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class Duchi(_Mean):
     Privacy
     -------
     Neighbours: any two values of one row. Of E = e^(ε/k), each of the two points has a chance between 1/(E + 1) and
-    E/(E + 1), exactly: ratio E, and e^ε for k numbers. Cost: ε a row, and the categories' own.
+    E/(E + 1), exactly: ratio E, and e^ε for k numbers. Cost: ε per row, and the categories' own.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class Hybrid(_Mean):
     Privacy
     -------
     Neighbours: any two values of one row. Which of the two mechanisms answers does not depend on the number, and each
-    has a ratio of exactly e^(ε/k); together e^ε. Cost: ε a row, and the categories' own.
+    has a ratio of exactly e^(ε/k); together e^ε. Cost: ε per row, and the categories' own.
 
     Examples
     --------

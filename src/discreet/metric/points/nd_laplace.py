@@ -42,7 +42,7 @@ REMAPS = ("none", "clip", "grid", "bayes", "resample")
 _FINENESS = 2**14
 #: Rounding to the default lattice moves two points apart by at most this part of the radius: noise grows by as little.
 _SLACK = 2**14
-#: Beyond so many steps from end to end a double no longer tells neighbouring lattice points apart.
+#: Beyond this many steps from end to end a double no longer tells neighbouring lattice points apart.
 _MOST_STEPS = 2**50
 #: Noise of a larger scale in steps would be settled digit by digit in most rows, and end beyond the whole numbers.
 _LARGEST_SCALE = 2**40

@@ -57,7 +57,7 @@ class PrivUnit(Perturber):
     one public law of vectors of whole numbers, given that it does, or does not. The coin is set for the smallest share
     that any cap can have under that law, so the ratio is at most e^ε for any two directions; every comparison is
     settled exactly (`discreet.noise.vector.caps`). Floating point only touches the row before and the report after.
-    How long a draw took says whether the report lies in the cap, and must not be seen. Cost: ε a row, and the
+    How long a draw took says whether the report lies in the cap, and must not be seen. Cost: ε per row, and the
     categories' own.
 
     Examples

@@ -44,7 +44,7 @@ class SquareWave(Columnwise):
     Privacy
     -------
     Neighbours: any two values of one row. Given its bucket, every report has chance Q or e^(ε/k) Q, exactly; k reports
-    are within e^ε. Which numbers are reported does not depend on the row. Cost: ε a row, and the categories' own.
+    are within e^ε. Which numbers are reported does not depend on the row. Cost: ε per row, and the categories' own.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Laplace noise on the globe: places within so many metres of each other look alike.
+"""Laplace noise on the globe: places within a given number of metres of each other look alike.
 
 The planar Laplace mechanism of Andrés and others (2013) adds metres to degrees by a flat map, which is wrong at large
 scales, near the poles and across the date line. Here the noise lives on the sphere itself, where the promise holds for

@@ -196,7 +196,7 @@ class Trajectory:
         numbers, point = self._drawing(domain)
         people, own = np.unique(names, return_inverse=True)
         if len(own) != len(rows):
-            raise InvalidArgument("users", f"{len(own)} of them", f"one a row, {len(rows)}", "users=table['user']")
+            raise InvalidArgument("users", f"{len(own)} of them", f"one per row, {len(rows)}", "users=table['user']")
         stream = noise.generator(self.mechanism.random_state)
         guarantee = self._guarantee(domain, numbers, point, order, stream.seeded)
         if ledger is not None:

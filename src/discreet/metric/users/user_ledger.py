@@ -304,7 +304,7 @@ def charge_rows(
         raise InvalidType("ledger", type(ledger).__name__, "a UserLedger, with users", "ledger=UserLedger(lifetime=10)")
     names = read_names(users)
     if len(names) != rows:
-        raise InvalidArgument("users", f"{len(names)} of them", f"one a row, {rows}", "users=table['user']")
+        raise InvalidArgument("users", f"{len(names)} of them", f"one per row, {rows}", "users=table['user']")
     price: Exact = guarantee.spent.exact
     if price == math.inf:
         raise InvalidArgument("epsilon", math.inf, "finite where a user ledger is charged", "epsilon=1.0")
@@ -324,7 +324,7 @@ def _bare(metric: str) -> str:
 
 
 def read_names(users: Any) -> AnyArray:
-    """Read user names: whole numbers as int64, text as text, spelled in one way (`discreet.engines.same`).
+    """Read user names: whole numbers as int64, text as text, spelled in one way (`discreet.engines.tables.same`).
 
     Otherwise ``ann`` and ``" ann"`` would each have a budget, and one person both.
     """
@@ -338,7 +338,7 @@ def _one_spelling(names: AnyArray) -> AnyArray:
 def _given_names(users: Any) -> AnyArray:
     fix = "users=table['user']"
     if users is None or isinstance(users, (str, bytes, dict)):
-        raise InvalidType("users", type(users).__name__, "an array of whole numbers or of text, one a row", fix)
+        raise InvalidType("users", type(users).__name__, "an array of whole numbers or of text, one per row", fix)
     names = np.asarray(users)
     if names.ndim != 1:
         raise InvalidArgument("users", f"{names.ndim} dimensions", "one-dimensional", fix)

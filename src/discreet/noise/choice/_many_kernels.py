@@ -1,7 +1,7 @@
 """Many private choices in one call (jitted loops): one draw of the exponential mechanism a segment of a flat array.
 
 Segment s holds the entries ``starts[s] .. starts[s + 1] - 1``. The draws are those of `_scaled.descend` and
-`_joint_kernels`; here is only the walk over segments.
+`joint_kernels.py`; here is only the walk over segments.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Private choices for all nodes of a tree level at once: what `exponential` and `choose_cuts` do for one.
 
 Entries of all segments lie in flat arrays; segment s is ``starts[s] .. starts[s + 1] - 1``. Probabilities, precision
-and price of each segment are those of the single forms (`_exponential.py`, `_joint.py`); segments that hold disjoint
+and price of each segment are those of the single forms (`exponential.py`, `joint.py`); segments that hold disjoint
 rows compose in parallel. Random bytes are read segment by segment, in order.
 """
 
@@ -107,7 +107,7 @@ def median_cuts(runs: ManyRuns, epsilon: Exact, source: Generator) -> IntArray:
 
 
 def joint_cuts(runs: ManyRuns, n_cuts: int, epsilon: Exact, source: Generator) -> IntArray:
-    """Choose ``n_cuts`` equally spaced quantiles of every box in one draw (`_joint.py`); boxes need more lines than so.
+    """Choose ``n_cuts`` equally spaced quantiles of every box in one draw (`joint.py`); boxes need more lines than so.
 
     Price: ε, parallel over disjoint boxes. ε = ∞: each cut minimises its distance in rows, middle ones first.
     """

@@ -2,9 +2,9 @@
 
 Three forms of one thing. `quantiles` takes values and public bounds, `quantiles_from_counts` a histogram over the
 grid, `choose_cuts` the cell numbers of rows in a box of a larger grid (what a tree does at a node). All reduce the
-data to the same runs (`_runs.py`), so with one seed they give the same cuts.
+data to the same runs (`runs.py`), so with one seed they give the same cuts.
 
-Two mechanisms. "joint" draws all cuts at once (`_joint.py`): the better one for a few quantiles. "recursive" draws the
+Two mechanisms. "joint" draws all cuts at once (`joint.py`): the better one for a few quantiles. "recursive" draws the
 middle one, splits the rows there and goes on in both halves (Kaplan, Schnapp and Stemmer, 2022; spec
 partition-synopsis, 9.3): its error grows with log m only, so it wins where there are many.
 """
@@ -30,7 +30,7 @@ from discreet.noise.stream.generator import Generator, generator
 from discreet.noise.stream.uniform import below
 
 METHODS = ("auto", "joint", "recursive")
-#: Up to so many quantiles "auto" draws them jointly.
+#: Up to this many quantiles "auto" draws them jointly.
 JOINT_AT_MOST = 10
 LARGEST_BITS = 40
 

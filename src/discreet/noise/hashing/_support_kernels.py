@@ -1,4 +1,4 @@
-"""The compiled loop that counts which reports support which candidates: one polynomial of degree 1 a pair.
+"""The compiled loop that counts which reports support which candidates: one polynomial of degree 1 per pair.
 
 A report (function, bucket y) supports a point x if floor(h·width / 2^61) = y for h = a·x + c mod p, p = 2^61 - 1: that
 is if (h - lo) mod p < length for the interval lo <= h < lo + length of the bucket. Nearly always 64 bits of the

@@ -118,7 +118,7 @@ def rate(epsilon: Fraction, cutoff: int) -> Fraction:
 class KeepChance:
     """The chance p/q = α^(τ+1) / ((1 + α)(1 - e^(-x))) with which the walk keeps a hit, by its exact digits.
 
-    Its digits are found as those of a `Chance` are. It is no digit boundary c: α^(τ+1) = c (1 + α)(1 - e^(-x)) would
+    Its digits are found as those of a `Chance` are. It is not a digit boundary c: α^(τ+1) = c (1 + α)(1 - e^(-x)) would
     be a linear relation between e to different rational powers, which Lindemann and Weierstrass rule out.
     """
 

@@ -9,7 +9,7 @@ so a discrete Laplace draw of scale 2σ²/(2c - 1) accepted with probability e^(
 has the wanted law. S is a whole number and never negative (a product of two neighbours), and
 it is 0 at |z| = c - 1 and c. With its hexadecimal digits, S = Σ v_j 16^j, the acceptance is a chain of independent
 coins e^(-v_j 16^j/(2σ²)), all of which must come up heads. Everything is integer arithmetic on exact coins
-(`_thresholds.py`); no rational number has to be formed from a draw. c near σ accepts about three draws of
+(`thresholds.py`); no rational number has to be formed from a draw. c near σ accepts about three draws of
 four, and c = 1 accepts nearly all when σ is small.
 """
 

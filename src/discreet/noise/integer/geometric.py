@@ -1,4 +1,4 @@
-"""Exact geometric variables, the one-sided half of discrete Laplace noise, from the same coins (`_laplace.py`)."""
+"""Exact geometric variables, the one-sided half of discrete Laplace noise, from the same coins (`laplace.py`)."""
 
 from __future__ import annotations
 

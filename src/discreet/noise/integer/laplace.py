@@ -9,7 +9,7 @@ Method. Write α = e^(-1/scale), Pr[Z = z] = (1-α)/(1+α) α^|z| (spec partitio
 4. By the same product, floor(G / 2^K) is independent of the K low digits and geometric with ratio α^(2^K): count
    the heads of a coin e^(-2^K/scale) before its first tails. K is chosen so that this coin rarely comes up.
 
-All coins are exact (`_thresholds.py`), hence so is Z, at every scale and for every array size. Steps 2 to 4 cost
+All coins are exact (`thresholds.py`), hence so is Z, at every scale and for every array size. Steps 2 to 4 cost
 about log2(scale) + 5 bytes.
 """
 

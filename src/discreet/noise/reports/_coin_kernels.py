@@ -1,4 +1,4 @@
-"""The jitted loop under `_coin_bytes`: eight coins from two random bytes by a table."""
+"""The jitted loop under `coin_bytes.py`: eight coins from two random bytes by a table."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _compare(
 def coin_bytes(
     settled: Any, first: Any, last: Any, digits: Any, buffer: Any, position: int, out: Any, done: int
 ) -> tuple[int, int, int]:  # pragma: no cover
-    """Draw patterns of eight coins by inversion; see `_coin_bytes.py` for the tables.
+    """Draw patterns of eight coins by inversion; see `coin_bytes.py` for the tables.
 
     ``settled[t]`` is the pattern of the two leading digits t, or -1 where they do not decide it: then it is one of
     ``first[t]..last[t]``, and row b of ``digits`` holds the digits of the chance of a pattern below b.

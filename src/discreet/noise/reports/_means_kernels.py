@@ -1,4 +1,4 @@
-"""The jitted loops under the reports of a number. They compare bytes and add integers; see `_kernels.py`."""
+"""The jitted loops under the reports of a number. They compare bytes and add integers; see `kernels.py`."""
 
 from __future__ import annotations
 

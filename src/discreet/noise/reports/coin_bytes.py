@@ -6,11 +6,11 @@ real number in [0, 1), the pattern b with F(b) <= U < F(b + 1) has exactly the l
 
 To find it, read the base-256 digits of U, independent uniform bytes. Two of them settle the pattern unless some F(b)
 begins with the same two digits, so a table of 65,536 entries answers all but at most 255 of them. There the next digits
-of U are compared with those of the F(b) that tie, until none does (as in `_thresholds`). No rounding takes place.
+of U are compared with those of the F(b) that tie, until none does (as in `thresholds.py`). No rounding takes place.
 
 The digits of F(b). P(pattern < b) falls when p rises, since turning coins up makes the number larger. So an enclosure
 of p by rationals encloses F(b), and its first n digits are known as soon as both ends agree on them. They agree at some
-precision: where p is not rational it is transcendental (see `_thresholds`), and so is F(b), a polynomial in p that is
+precision: where p is not rational it is transcendental (see `thresholds.py`), and so is F(b), a polynomial in p that is
 not constant (it is 1 at p = 0 and 0 at p = 1). Where p is rational it is its own enclosure.
 """
 

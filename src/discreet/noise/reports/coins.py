@@ -63,7 +63,7 @@ def randomized_response(values: npt.ArrayLike, *, n_values: int, epsilon: float,
     Parameters
     ----------
     values : array of int
-        Codes ``0 .. n_values - 1``, one per user. Codes outside are clamped and what is no whole number counts as 0,
+        Codes ``0 .. n_values - 1``, one per user. Codes outside are clamped and what is not a whole number counts as 0,
         each by itself.
     n_values : int
         Number of values k, at least 2.

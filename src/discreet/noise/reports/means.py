@@ -41,7 +41,7 @@ _ALL_SIGNS = Fraction(61, 100)
 
 
 def places_of(values: FloatArray, low: Any, high: Any) -> IntArray:
-    """Put values on the public grid: outside ones are clamped, what is no number goes to the middle.
+    """Put values on the public grid: outside ones are clamped, what is not a number goes to the middle.
 
     Examples
     --------

@@ -84,7 +84,7 @@ def _quarter_rounds(state: Any, a: int, b: int, c: int, d: int) -> None:  # prag
 
 @jit
 def chacha20(key: Any, counter: Any, nonce: Any, out: Any) -> None:  # pragma: no cover
-    """Fill ``out`` with key stream, a block of 16 words a row, from block ``counter`` on."""
+    """Fill ``out`` with key stream, a block of 16 words per row, from block ``counter`` on."""
     start, state = np.empty((16, _LANES), np.uint32), np.empty((16, _LANES), np.uint32)
     start[0], start[1], start[2], start[3] = 0x61707865, 0x3320646E, 0x79622D32, 0x6B206574
     for word in range(8):

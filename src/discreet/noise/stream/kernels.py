@@ -72,7 +72,7 @@ def _geometric_one(table: Any, first: int, buffer: Any, position: int) -> tuple[
 
 @inlined
 def _laplace_one(table: Any, buffer: Any, position: int) -> tuple[int, int, int]:  # pragma: no cover
-    """One two-sided geometric draw: is it zero, then magnitude and sign; see `_laplace.py` for the table."""
+    """One two-sided geometric draw: is it zero, then magnitude and sign; see `laplace.py` for the table."""
     side, position = _toss(table, 0, buffer, position)
     if side <= 0:
         return side, 0, position
@@ -228,7 +228,7 @@ def _below_any(bound: int, buffer: Any, position: int) -> tuple[int, int]:  # pr
 def max_norm(
     table: Any, dimension: int, buffer: Any, position: int, out: Any, done: int
 ) -> tuple[int, int, int]:  # pragma: no cover
-    """Vectors, ``dimension`` entries each: a radius by rejection, then a uniform point; see `_max_norm.py`."""
+    """Vectors, ``dimension`` entries each: a radius by rejection, then a uniform point; see `max_norm.py`."""
     for i in range(done, out.shape[0], dimension):
         start = position
         while True:

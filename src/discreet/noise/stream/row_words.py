@@ -14,7 +14,7 @@ from discreet.noise.stream.cipher import chacha20
 
 #: Words drawn at a time, so that they stay in a core's cache.
 _WORDS_AT_ONCE = 1 << 14
-#: Below so many words threads cost more than they bring.
+#: Below this many words threads cost more than they bring.
 _THREADED = 1 << 18
 
 

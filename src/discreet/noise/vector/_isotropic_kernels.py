@@ -27,7 +27,7 @@ from numba import uint64
 from discreet.core.jit import inlined, jit
 
 _TINY = 2.0**-53
-#: So many factors of a product of uniform numbers are taken under one logarithm: 2^-54 to the 16th is no underflow.
+#: This many factors of a product of uniform numbers are taken under one logarithm: 2^-54 to the 16th is above 0.
 _FACTORS = 16
 
 

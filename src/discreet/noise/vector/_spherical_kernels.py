@@ -1,4 +1,4 @@
-"""The fast path of Laplace noise on the sphere: doubles with a bound on their error, as in `_isotropic_kernels`.
+"""The fast path of Laplace noise on the sphere: doubles with a bound on their error, as in `_isotropic_kernels.py`.
 
 A try takes four words of 64 random bits, each the leading digits of a uniform real number: the bearing β = 2πu, two for
 a Gamma(2) length t = -ln(u_1 u_2), one that accepts θ = t·scale if it is below sin θ/θ (and θ < π).

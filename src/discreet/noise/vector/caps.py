@@ -1,6 +1,6 @@
 """Directions near a given one: PrivUnit, on whole numbers (Bhowmick and others 2018; Asi, Feldman, Talwar 2022).
 
-The law. Of a public law of vectors N, isotropic Laplace noise rounded to whole numbers (`_isotropic`), without 0. Given
+The law. Of a public law of vectors N, isotropic Laplace noise rounded to whole numbers (`isotropic.py`), but 0. Given
 a direction k, a vector of whole numbers, N is *in the cap* if its angle with k is at most arccos γ:
 ⟨N, k⟩ >= γ ‖N‖ ‖k‖. With chance p the report is N given that it is in the cap, else N given that it is not.
 
@@ -13,7 +13,7 @@ every k. The coin uses q' = (1 - 1e-9) q - 1/s, the 1e-9 for q's own digits: p/(
 for every k, p/q_k · (1 - q_k')/(1 - p) <= e^ε for any two directions: no promise rests on floating point. Two
 directions whose caps both hold n, or both do not, differ by less than 1 + 4/(s q'), below e^ε for the budgets allowed.
 
-Exactness. The coin is exact (`_thresholds`), N is exact, and the inner product is compared in doubles with a bound on
+Exactness. The coin is exact (`thresholds.py`), N is exact, and the inner product is compared in doubles with a bound on
 their error; what they leave open is settled in whole numbers. What is made of the report later looks at nothing else.
 
 Which cap. Given ε, p follows from q; the mean of N/‖N‖ is m k/‖k‖, m = A(γ) (p/q - (1 - p)/(1 - q)), with A(γ) =

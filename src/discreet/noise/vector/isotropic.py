@@ -133,7 +133,7 @@ def isotropic_laplace(rows: int, dimension: int, scale: Fraction, rng: object = 
 
 
 def rounded(words: Sequence[int], bits: int, dimension: int, scale: Fraction) -> IntArray | None:
-    """Round the noise that ``words`` of so many ``bits`` stand for, in decimals; None if they leave it open."""
+    """Round the noise that ``words`` of this many ``bits`` stand for, in decimals; None if they leave it open."""
     found = exact_offsets(words, bits, dimension, scale)
     if found is None:
         return None

@@ -10,7 +10,7 @@ Why it is private. P(m | x) is the integral of that density over the cell of m, 
 density changes by at most e^(a·angle(x, x')) from x to x', at every point. So P(m | x) <= e^(a·angle(x, x')) P(m | x')
 for all m: exactly, whatever the shape of the cells, near the poles and across the date line.
 
-Why it is drawn exactly. As in `_isotropic`: words are leading digits of uniform real numbers; doubles with a bound on
+Why it is drawn exactly. As in `isotropic.py`: words are leading digits of uniform real numbers; doubles with a bound on
 their error settle nearly every row, and for the others more digits are drawn and the same formulas are worked out in
 decimals. Rejection looks at the noise only, never at x.
 """
