@@ -20,6 +20,7 @@ def walsh_hadamard(table: IntArray) -> IntArray:
 
     Examples
     --------
+    >>> import numpy as np
     >>> walsh_hadamard(np.array([[1, 0, 0, 0], [0, 0, 0, 1], [3, 1, 0, 2]])).tolist()
     [[1, 1, 1, 1], [1, -1, -1, 1], [6, 0, 2, 4]]
     """

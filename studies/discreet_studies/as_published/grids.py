@@ -33,6 +33,7 @@ def release(X: FloatArray, domain: Domain, k: int, epsilon: float, each: int, se
 
     Examples
     --------
+    >>> import numpy as np
     >>> release(np.zeros((9, 2)), Domain.box([-1, -1], 1), 3, 1.0, 1, 0).points.tolist()
     [[0.0, 0.0]]
     """

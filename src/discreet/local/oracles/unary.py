@@ -15,7 +15,8 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.arrays import IntArray
-from discreet.local.mechanism import within
+from discreet.errors import InvalidArgument
+from discreet.local.mechanism import MOST_REPORTS, within
 from discreet.local.oracles import _unary_kernels as kernels
 from discreet.local.oracles.base import Oracle
 from discreet.local.oracles.laws import SupportLaw
@@ -107,7 +108,9 @@ class UnaryEncoding(Oracle):
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
         """Return every vector of bits and its probability given the value."""
-        size = self.choices.size
+        size, most = self.choices.size, MOST_REPORTS.bit_length() - 1
+        if size > most:
+            raise InvalidArgument("domain", size, f"at most {most} values to list all reports")
         own = self._listable(value, 2**size)
         every = np.arange(2**size)
         chances = np.ones(2**size)
