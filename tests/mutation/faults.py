@@ -1,8 +1,8 @@
 """Finds the lines that a promise stands on by walking the syntax tree, and plants a fault in one of them at a time.
 
 Sites are found by pattern, never by line number: draws of noise, prices, scales, clamps, comparisons of noisy values,
-the checks of k, l and t, suppressed rows, keys. A fault is named by module, function, kind and its number among
-its like in that function, so that its name outlives edits elsewhere.
+the checks of k, l and t, suppressed rows, keys, random orders, guards, coins, roundings to a lattice. A fault is named
+by module, function, kind and its number among its like in that function, so that its name outlives edits elsewhere.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ AFTERWARDS = {
     "clustering.noisy.kmeans": "post-processing of perturbed points",
     "clustering.noisy.clusters": "post-processing of perturbed points",
     "metric.remap.plot": "a picture",
+    "metric.remap.maps": "post-processing of perturbed points",
+    "metric.remap.prior": "reads what is public",
     "metric.remap.density": "for pictures and evaluation",
     "metric.comparison": "compares laws, draws for no release",
     "local.plot": "a picture",
@@ -48,6 +50,7 @@ AFTERWARDS = {
     "anonymity.reproduction": "published variants, for comparison",
     "anonymity.release.printed": "published variants, for comparison",
     "anonymity.risk.distances": "quality of groups, no promise",
+    "engines.tables.text_kernels": "reads the text of a file, before any promise",
     "engines.tables.spark": "runs with Spark only; counts are compared with the others' in their own tests",
     "noise.stream.numpy_streams": "seeded runs only",
 }
@@ -79,7 +82,11 @@ AMOUNTS = {"epsilon": (5, 4), "scale": (4, 5), "sigma": (4, 5), "rate": (5, 4)}
 #: What must be at least so much, and what at most; the change that makes each weaker.
 LEAST = {"k", "l", "least", "l_diversity"}
 MOST = {"t", "c", "most", "t_closeness"}
-CLASS_NAMES = {"of", "classes", "cell", "cells", "own"}
+CLASS_NAMES = {"of", "classes", "cell", "cells", "own", "node"}
+#: Values that a kernel compares with a threshold: what was drawn.
+COINS = {"byte", "digit", "ticket", "coin", "value", "word"}
+#: Refuse what a promise could not be kept with.
+GUARDS = {"check_blind", "check_unit", "check_settings", "charge_rows", "_check_same", "_check_metric", "_check_kind"}
 #: Functions of the local room that work on counts, long after the reports.
 ESTIMATION = ("estimate", "variance", "moments", "consistent", "_whole", "quantile")
 SWAPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -143,6 +150,8 @@ def faults_of(module: str, text: str) -> Iterator[Fault]:
     tree = ast.parse(text)
     places = {id(node): i for i, node in enumerate(ast.walk(tree))}
     for function, body in _functions(tree):
+        if function.endswith("__repr__") or body.name == "_bayes":  # shows, or works on what was released
+            continue
         numbers: dict[str, int] = {}
         tainted = _noisy_names(body)
         for node in ast.walk(body):
@@ -219,7 +228,8 @@ def _expr(text: str, **parts: ast.expr) -> ast.expr:
 
 _ONCE = (
     "(lambda z: z[:1].repeat(len(z), axis=0) if getattr(z, 'ndim', 0) and len(z) else z[:1] * len(z) "
-    "if isinstance(z, list) else z)(DRAWN)"
+    "if isinstance(z, list) else (z[0], *(p[:1].repeat(len(p), axis=0) for p in z[1:])) if isinstance(z, tuple) "
+    "else z)(DRAWN)"
 )
 
 
@@ -229,8 +239,12 @@ def _changes(
     """Yield the faults that fit a node, each as a name and a change."""
     if isinstance(node, ast.Call):
         yield from _call_changes(module, body.name, node)
+        if _is_kernel(body) and module.split(".")[0] in ("engines", "metric", "noise"):
+            yield from _kernel_clamps(module, node)
     elif isinstance(node, ast.Compare) and len(node.ops) == 1:
         yield from _compare_changes(module, node, tainted)
+        if _is_kernel(body) and module.split(".")[0] == "noise":
+            yield from _coin_changes(node)
     elif node is body and module.split(".")[0] == "noise":
         for argument in [*body.args.args, *body.args.kwonlyargs]:
             if argument.arg in AMOUNTS and any(a.arg in STREAMS for a in [*body.args.args, *body.args.kwonlyargs]):
@@ -298,6 +312,44 @@ def _call_changes(module: str, function: str, node: ast.Call) -> Iterator[tuple[
     elif name in ("minimum", "maximum") and room in ("engines", "metric") and len(node.args) == 2:
         yield "clamp skipped", lambda n: n.args[0] if not isinstance(n.args[0], ast.Constant) else n.args[1]
 
+    elif name == "rounding_of":  # how far rounding to a lattice moves two rows apart
+        yield "rounding left out", lambda n: _expr("MADE * 0", MADE=n)
+    elif name == "permutation" and node.args:
+        yield "order kept", lambda n: _expr("np.arange(COUNT)", COUNT=n.args[0])
+    elif name == "sort" and _name(node.func.value if isinstance(node.func, ast.Attribute) else node) == "_order":
+        yield "order kept", lambda n: _expr("np.arange(len(NUMBERS))", NUMBERS=n.args[0])
+    elif name == "growth_rules":
+        yield "decided on hidden values", lambda n: n.args[0]
+    elif name in GUARDS:
+        yield "check skipped", lambda n: ast.Constant(None)
+
+
+def _is_kernel(body: ast.FunctionDef) -> bool:
+    return any(_name(mark) in ("jit", "inlined") for mark in body.decorator_list)
+
+
+def _kernel_clamps(module: str, node: ast.Call) -> Iterator[tuple[str, Callable[[ast.AST], ast.AST]]]:
+    """In a kernel a clamp is written as min(x, most) or max(x, least)."""
+    if not isinstance(node.func, ast.Name) or node.func.id not in ("min", "max") or len(node.args) != 2:
+        return
+    fixed = isinstance(node.args[1], ast.Constant) or _name(node.args[1]).isupper()
+    if fixed or not module.startswith("noise"):  # elsewhere in kernels of noise: the ends of loops
+        yield "clamp skipped", lambda n: n.args[0] if not isinstance(n.args[0], ast.Constant) else n.args[1]
+
+
+def _coin_changes(node: ast.Compare) -> Iterator[tuple[str, Callable[[ast.AST], ast.AST]]]:
+    """A coin shows heads below its threshold, not at it."""
+    op, sides = type(node.ops[0]), [node.left, node.comparators[0]]
+    names = [_name(side) for side in sides]
+    if op in SWAPPED and len(COINS & set(names)) == 1 and not any(isinstance(side, ast.Constant) for side in sides):
+
+        def swapped(seen: ast.AST) -> ast.AST:
+            assert isinstance(seen, ast.Compare)
+            seen.ops = [SWAPPED[op]()]
+            return seen
+
+        yield "coin off by one", swapped
+
 
 def _with_argument(place: int, text: str) -> Callable[[ast.AST], ast.AST]:
     def change(node: ast.AST) -> ast.AST:
@@ -341,7 +393,12 @@ def _compare_changes(
             weaker = (ast.Gt, ast.LtE) if least == (at == 1) else (ast.Lt, ast.GtE)
             if op in weaker and not isinstance(sides[1], ast.Constant):
                 yield "rule off by one", swapped
-        elif last[0] in CLASS_NAMES and isinstance(sides[1], ast.Constant) and sides[1].value == 0 and op is ast.GtE:
+        elif (
+            last[0] in CLASS_NAMES
+            and isinstance(sides[1], ast.Constant)
+            and sides[1].value == 0
+            and op in (ast.GtE, ast.Lt)
+        ):
             yield "suppressed row kept", _moved(1, "GIVEN - 1")
     elif module in LEDGERS:
         yield "budget off by one", swapped

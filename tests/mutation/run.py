@@ -183,7 +183,7 @@ class Room:
             say(next((n for n in chosen if not _passes(items[n])), ""))
 
         limit = max(LEAST_SECONDS, PATIENCE * sum(self.seconds[n] for n in chosen))
-        by = next(iter(_forked(work, limit)), "it does not end")
+        by = _forked(work, limit)[0]
         if by in items and not self._sound(items[by]):
             self.calls[by] = set()
             self.tell(broken=by)
@@ -194,7 +194,7 @@ class Room:
 
 
 def _forked(work: Any, seconds: float) -> list[str]:
-    """Do work in a child; return the lines it says before it ends or its time is over."""
+    """Do work in a child; return the lines it says before it ends, or that it does not end or was struck down."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -217,8 +217,11 @@ def _forked(work: Any, seconds: float) -> list[str]:
         data += part
     else:
         os.killpg(child, signal.SIGKILL)
+        data = data or b"it does not end\n"
     os.close(read)
-    os.waitpid(child, 0)
+    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if not data:
+        data = f"the interpreter crashed: {signal.Signals(-ended).name if ended < 0 else ended}\n".encode()
     return data.decode().split("\n")[:-1]
 
 
