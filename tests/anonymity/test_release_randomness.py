@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 import discreet as dc
+from discreet.anonymity.methods import masking
 
 QUASI = {"bounds": [0, 120], "role": "quasi-identifier"}
 
@@ -55,3 +58,37 @@ def test_ranks_are_swapped_with_partners_drawn_anew() -> None:
         for _ in range(5)
     }
     assert len(swapped) == 5
+
+
+def swapped(values: list[int], p: float, seed: int) -> list[int]:
+    """Return what each row shows after swapping, in the order of the input."""
+    method = dc.anonymity.RankSwapping(p, domain=dc.Domain({"age": QUASI}))
+    return method.fit_transform(pa.table({"age": values}), random_state=seed, order="input").table["age"].to_pylist()
+
+
+def test_equal_values_are_ranked_in_random_order() -> None:
+    """One of three equal rows is swapped with the fourth; each of them now and then."""
+    assert {swapped([30, 30, 30, 40], 0.25, seed).index(40) for seed in range(20)} == {0, 1, 2}
+
+
+def test_partners_of_swapped_values_are_drawn_one_by_one() -> None:
+    """Two ranks up: the first partner is one of two, and so is the next one whatever the first was."""
+    found = {tuple(swapped([1, 2, 3, 4, 5, 6], 0.34, seed)) for seed in range(40)}
+    assert {row[0] for row in found} == {2, 3}
+    assert {row[2] for row in found if row[0] == 2} == {4, 5}
+
+
+def test_linked_rows_are_a_random_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where not all rows are tried, those that are differ from run to run."""
+    tried: set[int] = set()
+    linkage = masking.linkage
+
+    def noted(before: Any, after: Any, rows: Any) -> Any:
+        tried.update(rows.tolist())
+        return linkage(before, after, rows)
+
+    monkeypatch.setattr(masking, "linkage", noted)
+    monkeypatch.setattr(masking, "_MEASURED", 2)
+    for seed in range(20):
+        swapped([1, 2, 3, 4, 5, 6], 0.34, seed)
+    assert tried == set(range(6))

@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from discreet.anonymity.growth.grid import make_grid
+from discreet.anonymity.methods.generalization import _rules_kept
 from discreet.anonymity.release.table import CodedColumn
 from discreet.anonymity.risk.rules import Rules
+from discreet.core.columns import Categorical
 
 CLASSES = [0, 0, 0, 1, 1, 1]
 
@@ -35,3 +38,14 @@ def test_distinct_diversity(least: int, ok: bool) -> None:
 @pytest.mark.parametrize(("k", "ok"), [(3, True), (4, False)])
 def test_size(k: int, ok: bool) -> None:
     assert Rules(k).measure(CLASSES, disease(0, 0, 1, 1, 1, 2)).ok is ok
+
+
+def test_generalised_classes_keep_recursive_diversity_below_c_alone() -> None:
+    rules = Rules(2, l_diversity=2, l_kind="recursive", c=3.0)
+    found = _rules_kept(rules, np.array([[2.9], [3.0], [3.2]]), np.zeros((3, 1)))
+    assert found.tolist() == [True, False, False]
+
+
+def test_a_category_beyond_the_declared_ones_goes_to_the_last_bin() -> None:
+    grid = make_grid(Categorical("job", ["cook", "smith", "nurse"]))
+    assert grid.bins(np.array([-1.0, 0.0, 2.0, 3.0, 99.0])).tolist() == [0, 0, 2, 2, 2]

@@ -11,6 +11,7 @@ import pytest
 import discreet as dc
 from discreet import noise
 from discreet.synopses.tree.privtree import PrivTreeRule
+from discreet.synopses.tree.settings import TreeSettings
 
 
 @pytest.mark.parametrize("zeroth", [True, False], ids=["the first node goes on", "none goes on"])
@@ -44,3 +45,15 @@ def test_a_biased_count_of_exactly_zero_is_a_leaf(monkeypatch: pytest.MonkeyPatc
     settings = {"max_depth": 4, "n_rows": 10, "bits": 6}
     made = dc.TreeSynopsis(2, (0, 1), "privtree", random_state=0, **settings).fit(np.full((10, 1), 0.9)).synopsis_
     assert made.n_leaves == 1
+
+
+@pytest.mark.parametrize(("bits", "most", "leaves"), [(1, 1000, 2), (6, 3, 2), (6, 2, 1)])
+def test_growth_ends_at_single_cells_and_at_the_room_for_nodes(
+    monkeypatch: pytest.MonkeyPatch, bits: int, most: int, leaves: int
+) -> None:
+    """A node of one cell is a leaf, however many rows it seems to hold; a level is cut if all of it fits, and then."""
+    monkeypatch.setattr(noise, "discrete_laplace", lambda scale, size, rng=None: np.full(size, 10**6))
+    monkeypatch.setattr(TreeSettings, "most_nodes", lambda self, n_axes: most)
+    settings = {"max_depth": 4, "n_rows": 10, "bits": bits}
+    made = dc.TreeSynopsis(2, (0, 1), "privtree", random_state=0, **settings).fit(np.full((10, 1), 0.9)).synopsis_
+    assert made.n_leaves == leaves

@@ -260,3 +260,16 @@ def test_huge_denominators_stay_exact() -> None:
     report = Trajectory(mechanism, threshold=0.1, test_epsilon=test, budget=4 * point + 3 * test).report(walk(5, 30))
     assert max(report.exact(i) for i in range(5)) <= 4 * point + 3 * test
     assert 4 * point + 3 * test - min(report.exact(i) for i in range(5)) < point + test
+
+
+def test_a_user_ledger_refuses_what_it_cannot_count_and_reads_what_it_wrote() -> None:
+    ledger = UserLedger(10)
+    for price in (0, -1):
+        with pytest.raises(dc.errors.InvalidArgument, match="epsilon"):
+            ledger.charge(["ann"], price)
+    with pytest.raises(dc.errors.InvalidType, match="whole numbers"):
+        ledger.charge(np.array([2**63], np.uint64), 1)  # would be read as a negative number
+    ledger.charge(np.array([2**63 - 1], np.uint64), 1)
+    assert ledger.users.tolist() == [2**63 - 1]
+    new = UserLedger.from_json(UserLedger(10).to_json())
+    assert new.spent().tolist() == []

@@ -11,6 +11,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "laws/test_whole_budget.py",
             "laws/test_privtree_draws.py",
             "laws/test_tree_level_law.py",
+            "laws/test_published_scales.py",
             "laws/test_pipelines.py",
             "laws/test_trees.py",
             "synopses/test_grid_lazy.py",
@@ -55,7 +56,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "noise.reports.means",
             "noise.reports.square_wave",
         ),
-        ("local/test_numbers.py", "metric/test_columns.py"),
+        ("laws/test_draws_of_their_own.py", "local/test_numbers.py", "metric/test_columns.py"),
     ),
     "oracles": (
         (
@@ -66,6 +67,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "noise.reports.projective",
         ),
         (
+            "laws/test_draws_of_their_own.py",
             "local/test_direct.py",
             "local/test_oracles.py",
             "local/test_local_hashing.py",
@@ -86,6 +88,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("noise",),
         (
             "laws/test_noise_exact.py",
+            "laws/test_draws_of_their_own.py",
             "noise/test_noise_samples.py",
             "noise/test_exponential.py",
             "noise/test_quantiles.py",
