@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -14,6 +15,7 @@ from discreet.engines import CellCounts
 from discreet.noise.integer.max_norm import smallest_scale
 from discreet.synopses.grid import lazy
 from discreet.synopses.publishing import FIXED_POINT, publish
+from discreet.synopses.tree.budgets import auto_threshold, split_chance
 
 
 def test_means_stay_in_their_box_whatever_the_noise(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,3 +56,27 @@ def test_cells_of_a_large_grid_state_the_variance_of_their_noise() -> None:
     made = dc.GridSynopsis(1, (0, 1), rule=3000, n_rows=1000, random_state=0).fit(X).synopsis_
     assert made.hidden is not None
     assert set(made.variances.tolist()) == {noise.DiscreteLaplace(Fraction(1)).variance}
+
+
+def test_occupied_cells_of_a_large_grid_get_noise_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(noise, "discrete_laplace", lambda scale, size, rng: np.array([3, 1, 2]))
+    monkeypatch.setattr(noise, "exceedances", lambda scale, cutoff, n, rng: (np.empty(0, int), np.empty(0, int)))
+    counts = CellCounts(10, [1, 4, 6], [20, 20, 20])
+    cells, weights = lazy.survivors(counts, epsilon=Fraction(1), cutoff=10, stream=noise.generator(1))
+    assert (cells.tolist(), weights.tolist()) == ([1, 4, 6], [23, 21, 22])
+
+
+@pytest.mark.parametrize(("epsilon", "fan_out"), [(Fraction(1, 18), 2), (Fraction(1, 18), 4), (Fraction(1, 5), 2)])
+def test_an_empty_node_is_cut_as_rarely_as_stated(epsilon: Fraction, fan_out: int) -> None:
+    """Pr[Z > T] = α^(T + 1)/(1 + α): at most 1/(2F), and not for a smaller T; so for every count."""
+    alpha, least = math.exp(-float(epsilon)), auto_threshold(epsilon, fan_out)
+    chances = [alpha ** (t + 1) / (1 + alpha) for t in (least, least - 1)]
+    assert chances[0] <= 1 / (2 * fan_out) < chances[1]
+    assert split_chance(0, least, epsilon) == pytest.approx(chances[0], rel=1e-12)
+    assert split_chance(3, least + 3, epsilon) == pytest.approx(chances[0], rel=1e-12)
+
+
+def test_every_node_is_cut_at_its_own_quantiles() -> None:
+    X = np.linspace(0, 1, 4000)[:, np.newaxis] ** 3
+    tree = dc.TreeSynopsis(math.inf, (0, 1), "quantile", n_quantiles=1, max_depth=2, random_state=0).fit(X).synopsis_
+    assert np.abs(np.asarray(tree.weights) - 1000).max() < 100

@@ -27,6 +27,7 @@ AFTERWARDS = {
     "synopses.consistency": "post-processing",
     "clustering.kmeans": "starts of a search on a synopsis",
     "clustering.central.packing": "starts that know no rows",
+    "clustering.central.columns": "views of a synopsis: post-processing",
     "clustering.central.mixture": "post-processing",
     "clustering.noisy.mixture": "post-processing",
     "clustering.noisy.kmeans": "post-processing of perturbed points",
@@ -228,7 +229,7 @@ def _expr(text: str, **parts: ast.expr) -> ast.expr:
 
 _ONCE = (
     "(lambda z: z[:1].repeat(len(z), axis=0) if getattr(z, 'ndim', 0) and len(z) else z[:1] * len(z) "
-    "if isinstance(z, list) else (z[0], *(p[:1].repeat(len(p), axis=0) for p in z[1:])) if isinstance(z, tuple) "
+    "if isinstance(z, list) else tuple(p[:1].repeat(len(p), axis=0) for p in z) if isinstance(z, tuple) "
     "else z)(DRAWN)"
 )
 
