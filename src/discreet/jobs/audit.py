@@ -136,6 +136,8 @@ def _synopsis(path: Path, found: Examined) -> None:
         bool((inside | missing).all()),
         f"{made.n_leaves:,} boxes within the bounds of {', '.join(made.domain.names)}",
     )
+    for text in made.warnings:
+        found.add("content", None, text)
     finite = np.isfinite(made.weights).all() and (made.variances >= 0).all()
     found.add("weights", bool(finite), "all weights and variances are numbers")
 
@@ -174,6 +176,8 @@ def _table(path: Path, data: bytes, promise_data: bytes, found: Examined) -> Non
         said = f"the table is the one that was sealed: {promise.digest}"
         found.add("seal", whole, said if whole else "table or promise was changed after they were written")
     table = _read(path, data, promise.domain)
+    if not table.num_rows:
+        found.add("content", None, "the table has no rows: nothing was released")
     if promise.domain is not None:
         _columns(table, promise, promise.domain, found)
     if promise.model == "syntactic":
@@ -228,8 +232,45 @@ def _columns(table: pa.Table, promise: Guarantee, domain: Domain, found: Examine
                 wrong.append(f"column {column.name!r} leaves its bounds")
     for text in wrong:
         found.add("domain", False, text)
+    odd_values = _odd_values(table, promise, domain) if promise.model == "syntactic" else []
+    for text in odd_values:
+        found.add("domain", None, text)
+    free = promise.model == "metric" and promise.parameters.get("remap") not in _BOUNDED
+    said = "; perturbed numbers may leave their bounds by design" if free else ""
     if not wrong:
-        found.add("domain", True, f"{table.num_rows:,} rows; all {table.num_columns} columns are declared")
+        found.add("domain", True, f"{table.num_rows:,} rows; all {table.num_columns} columns are declared{said}")
+
+
+def _odd_values(table: pa.Table, promise: Guarantee, domain: Domain) -> list[str]:
+    """Say which numbers that were passed on as they are lie outside of their bounds, or are not numbers."""
+    passed = {
+        *promise.parameters.get("kept", {}).get("columns", ()),
+        *(c.name for c in domain if c.role == "sensitive"),
+    }
+    texts = []
+    for column in domain:
+        if column.name not in passed or column.name not in table.column_names or isinstance(column, Categorical):
+            continue
+        values = [v for v in table[column.name].to_pylist() if v not in (None, "")]
+        numbers = [_read_number(v) for v in values]
+        unread = sum(v is None for v in numbers)
+        outside = sum(v is not None and not column.low <= v <= column.high for v in numbers)
+        if unread or outside:
+            texts.append(
+                f"column {column.name!r} was passed on as it is: {outside:,} of its values are outside of the declared "
+                f"bounds and {unread:,} cannot be read as declared"
+            )
+    return texts
+
+
+def _read_number(value: Any) -> float | None:
+    """Return a number as `_number` does, also where it was kept as text."""
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            return dates.day_number(value)
+    return _number(value)
 
 
 def _number(value: Any) -> float | None:

@@ -38,6 +38,14 @@ IN_ORDER = "rows come out in the order they went in: the order itself is not pro
 ORDERS = ("shuffled", "input")
 
 
+#: What becomes of gaps here, whatever the schema's rule for them is: no row is left out.
+MISSING_VALUES = (
+    "missing and unreadable values are not told apart from others: whatever the rule 'missing' of a column is, a "
+    "number without a value counts as the middle of its bounds, a category as one drawn at random, and no row is left "
+    "out"
+)
+
+
 @dataclass(frozen=True)
 class Spending:
     """What a perturber spends on the numeric columns, and how its guarantee words it."""
@@ -267,7 +275,7 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         amounts = ([numbers.spending.amount] if numbers is not None else []) + list(categories.values())
         spent = Ledger(math.inf if math.inf in amounts else sum(amounts))
         parameters: dict[str, Any] = {"mechanism": type(self).__name__}
-        neighbours, assumptions = [], [PUBLIC_DOMAIN, *assumed]
+        neighbours, assumptions = [], [PUBLIC_DOMAIN, MISSING_VALUES, *assumed]
         if numbers is not None:
             spending: Spending = numbers.spending
             spent.spend(spending.label, spending.amount)
