@@ -83,9 +83,9 @@ def _tables(source: str | Path) -> tuple[str, dict[str, Any]]:
 
 def dump_schema(columns: Mapping[str, Mapping[str, Any]], above: str = "columns", unit: str | None = None) -> str:
     """Return the text of a schema file, or of the same tables under another name; the unit comes first."""
-    tables = [] if unit is None else [f"unit = {_value(unit)}"]
+    tables = [] if unit is None else [f"unit = {toml_value(unit)}"]
     for name, declared in columns.items():
-        lines = [f"[{above}.{_key(name)}]", *(f"{key} = {_value(value)}" for key, value in declared.items())]
+        lines = [f"[{above}.{toml_key(name)}]", *(f"{key} = {toml_value(value)}" for key, value in declared.items())]
         tables.append("\n".join(lines))
     return "\n\n".join(tables)
 
@@ -96,7 +96,7 @@ def draft_schema(names: Sequence[str], source: str, *, read: str = "names") -> s
     ``read`` says what was read: "names" that the file keeps apart from its rows, its "first line", or of that line only
     the number of "fields".
     """
-    where = _value(source)
+    where = toml_value(source)
     said = {
         "names": f"# Drafted from the column names of {where} alone: no row was read.",
         "first line": f"# Drafted from the first line of {where} alone, taken for the column names; nothing below "
@@ -113,12 +113,12 @@ def draft_schema(names: Sequence[str], source: str, *, read: str = "names") -> s
     seen: set[str] = set()
     for place, name in enumerate((n.strip() for n in names), start=1):
         if not name or name in seen:
-            why = f"has the name {_value(name)} of an earlier one" if name else "has no name"
+            why = f"has the name {toml_value(name)} of an earlier one" if name else "has no name"
             text.append(f"\n# Column {place} {why} and is left out.")
             continue
         seen.add(name)
         text.append(
-            f"\n[columns.{_key(name)}]\n"
+            f"\n[columns.{toml_key(name)}]\n"
             "# bounds = [LOW, HIGH]            # a number, or a date as 1984-05-01; values beyond count as the bound\n"
             '# categories = ["FIRST", "NEXT"]  # or one of a list; anything else is missing\n'
             f'# role = "attribute"              # or {", ".join(_ROLES)}\n'
@@ -127,14 +127,14 @@ def draft_schema(names: Sequence[str], source: str, *, read: str = "names") -> s
     return "\n".join(text) + "\n"
 
 
-def _key(name: str) -> str:
+def toml_key(name: str) -> str:
     bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
-    return name if bare else _value(name)
+    return name if bare else toml_value(name)
 
 
-def _value(value: Any) -> str:
+def toml_value(value: Any) -> str:
     if isinstance(value, list):
-        return "[" + ", ".join(map(_value, value)) + "]"
+        return "[" + ", ".join(map(toml_value, value)) + "]"
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
     # JSON's escapes for text are valid TOML, and so are its numbers and booleans. DEL is the one exception.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from discreet.core.schema_file import _key, _value
+from discreet.core.schema_file import toml_key, toml_value
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 
 #: What a value may be, in words.
@@ -203,19 +203,19 @@ def check_values(section: str, given: Mapping[str, Any], keys: Mapping[str, Key]
     for name, key in keys.items():
         if name not in given:
             if key.required:
-                fix = f"{name} = {_value(key.example)} under [{section}]"
+                fix = f"{name} = {toml_value(key.example)} under [{section}]"
                 raise InvalidArgument(f"[{section}] {name}", None, f"given: {key.meaning}", fix)
             continue
         value = given[name]
         if not any(_fits(value, kind) for kind in key.takes):
             expected = " or ".join(_WORDS[kind] for kind in key.takes)
             example = key.example if key.example is not None else {"age": 2}
-            fix = f"{name} = {_value(example)}" if key.takes != ("table",) else f"{name} = {{ age = 2 }}"
+            fix = f"{name} = {toml_value(example)}" if key.takes != ("table",) else f"{name} = {{ age = 2 }}"
             raise InvalidType(f"[{section}] {name}", value, expected, fix)
         if key.choices and value not in key.choices:
             near = get_close_matches(str(value), key.choices, 1, 0.5) or [key.choices[0]]
             listed = ", ".join(map(repr, key.choices))
-            raise InvalidArgument(f"[{section}] {name}", value, f"one of {listed}", f"{name} = {_value(near[0])}")
+            raise InvalidArgument(f"[{section}] {name}", value, f"one of {listed}", f"{name} = {toml_value(near[0])}")
 
 
 def _fits(value: Any, kind: str) -> bool:
@@ -235,7 +235,7 @@ def _fits(value: Any, kind: str) -> bool:
 def section(name: str, values: Mapping[str, Any]) -> str:
     """Write a section of a job file; tables inside it come after its plain values."""
     tables = {key: value for key, value in values.items() if isinstance(value, dict)}
-    plain = [f"{_key(k)} = {_value(_listed(v))}" for k, v in values.items() if k not in tables]
+    plain = [f"{toml_key(k)} = {toml_value(_listed(v))}" for k, v in values.items() if k not in tables]
     return "\n\n".join(["\n".join([f"[{name}]", *plain]), *(section(f"{name}.{k}", v) for k, v in tables.items())])
 
 
@@ -269,7 +269,7 @@ def example(kind: str) -> str:
     for title, keys in (("parameters", PARAMETERS[kind]), ("outputs", OUTPUTS[kind])):
         text += ["", f"[{title}]"]
         for name, key in keys.items():
-            value = "{ age = 2 }" if key.example is None else _value(key.example)
+            value = "{ age = 2 }" if key.example is None else toml_value(key.example)
             shown = key.required or name in _SHOWN[kind]
             text.append(f"{'' if shown else '# '}{name} = {value}  # {key.meaning}")
     return "\n".join(text) + "\n"

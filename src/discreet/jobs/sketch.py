@@ -155,9 +155,9 @@ def _memory(mechanism: Mechanism, secret: Path | None) -> dict[str, Any]:
 def _values(mechanism: Mechanism, column: pa.Array) -> Any:
     """Give a mechanism over numbered values its numbers; all others take text."""
     if _numbered(mechanism):
-        from discreet.engines.tables.encode import _parse
+        from discreet.engines.tables.encode import numbers_of_text
 
-        numbers = _parse(column.cast(pa.large_binary()))
+        numbers = numbers_of_text(column.cast(pa.large_binary()))
         whole = np.isfinite(numbers) & (numbers == np.floor(numbers)) & (np.abs(numbers) < 2**53)
         return np.where(whole, numbers, -1).astype(np.int64)
     return column

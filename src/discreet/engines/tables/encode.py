@@ -159,7 +159,7 @@ class Encoder:
     def _text(self, values: pa.LargeBinaryArray) -> FloatArray:
         if self._dated:
             return dates.parse_days(values)
-        return _parse(values) if self._codes is None else self._codes.of_text(values)
+        return numbers_of_text(values) if self._codes is None else self._codes.of_text(values)
 
 
 class _Codes:
@@ -203,7 +203,7 @@ class _Codes:
         codes: FloatArray = self._text_codes[places.fill_null(-1).to_numpy()]
         if places.null_count and self._declared_numbers:
             rest = np.isnan(codes)
-            codes[rest] = _look_up(self._declared_numbers, _parse(values.filter(pa.array(rest))))
+            codes[rest] = _look_up(self._declared_numbers, numbers_of_text(values.filter(pa.array(rest))))
         return codes
 
 
@@ -265,7 +265,7 @@ def _trim(values: pa.LargeBinaryArray) -> pa.LargeBinaryArray:
     return pc.ascii_trim_whitespace(values.view(pa.large_string())).view(pa.large_binary())
 
 
-def _parse(values: pa.LargeBinaryArray) -> FloatArray:
+def numbers_of_text(values: pa.LargeBinaryArray) -> FloatArray:
     """Read texts as numbers, NaN for what is none."""
     if not len(values):
         return np.empty(0)
