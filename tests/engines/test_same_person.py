@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
+from discreet.engines.tables.columns import read_columns
 from discreet.engines.tables.same import same_key
 from discreet.errors import InvalidArgument
 from discreet.metric import UserLedger
@@ -110,7 +111,7 @@ def test_files_that_keep_a_person_in_different_types_count_the_person_once(tmp_p
         pq.write_table(pa.table({"a": ["*"], "who": pa.array([7], kind)}), tmp_path / f"{i}.parquet")
     assert dc.anonymity.risk(tmp_path, ["a"], person="who").k == 1
     source = dc.engines.open(tmp_path)
-    assert dc.engines.columns.read_columns(source, ["who"]).schema.field("who").type == pa.int64()
+    assert read_columns(source, ["who"]).schema.field("who").type == pa.int64()
 
 
 def test_a_file_that_rounds_large_persons_does_not_make_them_two(tmp_path):

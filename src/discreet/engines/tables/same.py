@@ -4,23 +4,27 @@ Files spell one person in many ways: ``7``, `` 7``, ``7.0`` and ``07``; ``é`` a
 spellings counts more people than there are, and a class of k spellings of one person hides nobody. The rule:
 
 1. *Numbers by value*, exactly, whatever their type: ``7``, ``7.0`` and ``7e0``. Text that reads as a number is one.
-2. *Text* in Unicode's composed form (NFC), without blanks around it, with one blank for every run of them inside, and
-   without characters that are not seen (zero-width blanks, byte order marks). Upper and lower case stay different.
+2. *Text* without characters that are not seen (zero-width blanks, byte order marks, variation selectors, fillers,
+   control characters), then in Unicode's composed compatible form (NFKC: ``７`` is ``7``, ``ﬁ`` is ``fi``), with ``-``
+   for every dash and minus, without blanks around it and with one blank for every run of them inside. In that order:
+   a zero-width blank between ``e`` and its accent would keep them from being composed. Upper and lower case stay
+   different, and so do letters of different scripts that look alike.
 3. *Declared categories* as everywhere: by their text first. So a schema that declares ``07`` and ``7`` keeps them
    apart. What is no declared category follows rules 1 and 2.
-4. Empty text, ``nan`` and null are missing.
+4. Empty text, ``nan`` with any sign, and null are missing.
 
-Where nothing is declared, rule 1 for text is a choice: ``07`` and ``7`` may be two people. Taken as one they make k
+Where nothing is declared, rules 1 and 2 are a choice: ``07`` and ``7`` may be two people. Taken as one they make k
 and l smaller than they are, never larger; the other choice could promise what does not hold. Bounds of a numeric
-declaration do not clamp here, or all persons beyond a bound would be one.
+declaration do not clamp here, or all persons beyond a bound would be one. A key is a fixed point: the key of a key is
+itself, so keys that were stored can be compared with new ones.
 
 Nothing here looks at more than one value at a time, so batches and engines cannot matter.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -31,10 +35,19 @@ from discreet.core.domain import Categorical, Column, category_text
 from discreet.engines.tables.columns import _as_arrow, as_text
 from discreet.engines.tables.encode import Encoder, arrow_kind
 
-#: Characters that are not seen, and blanks of any kind.
-_UNSEEN, _BLANKS = r"\p{Cf}", r"[\s\p{Z}\x{85}\x{0b}]+"
+#: Characters that are not seen: those of Unicode's format class and others that it calls ignorable by default (joiners,
+#: fillers, variation selectors, tags), and control characters but for those that part lines and words.
+_UNSEEN = (
+    r"[\p{Cf}\x{00}-\x{08}\x{0e}-\x{1f}\x{7f}-\x{84}\x{86}-\x{9f}\x{34f}\x{115f}\x{1160}\x{17b4}\x{17b5}"
+    r"\x{180b}-\x{180f}\x{2060}-\x{206f}\x{3164}\x{fe00}-\x{fe0f}\x{ffa0}\x{fff0}-\x{fff8}\x{e0000}-\x{e0fff}]"
+)
+#: Blanks of any kind, also the empty braille cell; and dashes.
+_BLANKS, _DASHES = r"[\s\p{Z}\x{85}\x{0b}\x{2800}]+", r"[\p{Pd}\x{2212}]"
+_MISSING, _INFINITE = r"^(?:[+-]?(?i:nan))?$", r"^[+-]?(?i:inf|infinity)$"
 _PLAIN = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)$"
-_NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?$"
+_NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+#: Exponents of more digits than this are text: nobody's number, and long to reckon with.
+_LONGEST_EXPONENT = 1000
 #: Numbers of at most so many characters are written in plain digits.
 _FEW = 36
 #: A number in its shortest form, and the steps that lead there from plain digits.
@@ -113,13 +126,11 @@ def key_codes(keys: pa.Array) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 def _texts(texts: pa.Array) -> pa.Array:
     """Apply the rules for numbers and text to texts."""
-    bare = pc.utf8_normalize(texts, form="NFC")
-    for pattern, instead in ((_UNSEEN, ""), (_BLANKS, " ")):
-        bare = pc.replace_substring_regex(bare, pattern, instead)
-    bare = pc.replace_substring(pc.utf8_trim(bare, " "), _MARK, "\ufffd")
-    lower = pc.ascii_lower(bare)
-    gone = pc.or_(pc.equal(lower, ""), pc.equal(lower, "nan"))
-    bare = pc.if_else(gone, pa.scalar(None, pa.large_string()), bare)
+    bare = pc.replace_substring_regex(texts, _UNSEEN, "")
+    if not pc.all(pc.string_is_ascii(bare)).as_py():
+        bare = pc.replace_substring_regex(pc.utf8_normalize(bare, form="NFKC"), _DASHES, "-")
+    bare = pc.utf8_trim(pc.replace_substring_regex(bare, _BLANKS, " "), " ")
+    bare = pc.if_else(pc.match_substring_regex(bare, _MISSING), pa.scalar(None, pa.large_string()), bare)
     return _long(_plain(bare))
 
 
@@ -135,6 +146,7 @@ def _plain(texts: pa.Array) -> pa.Array:
 def _long(texts: pa.Array) -> pa.Array:
     """Write the other numbers, with an exponent or with many digits, likewise: one by one, as there are few."""
     others = pc.and_(pc.match_substring_regex(texts, _NUMBER), pc.invert(pc.match_substring_regex(texts, _SHORTEST)))
+    others = pc.or_(others, pc.match_substring_regex(texts, _INFINITE))
     others = pc.or_(others, pc.and_(pc.match_substring_regex(texts, _PLAIN), pc.greater(pc.utf8_length(texts), _FEW)))
     chosen = np.flatnonzero(others.fill_null(False).to_numpy(zero_copy_only=False))
     if not len(chosen):
@@ -145,14 +157,18 @@ def _long(texts: pa.Array) -> pa.Array:
 
 def _shortest(text: str) -> str:
     """Write a number exactly: in plain digits if those are few, else as whole digits and an exponent."""
-    sign, digits, exponent = Decimal(text).as_tuple()
-    assert isinstance(exponent, int)
-    whole = "".join(map(str, digits)).lstrip("0")
+    minus = "-" if text.startswith("-") else ""
+    if re.match(_INFINITE, text):
+        return minus + "inf"
+    digits, _, power = text.lstrip("+-").lower().partition("e")
+    if len(power.lstrip("+-0")) > _LONGEST_EXPONENT:
+        return text
+    before, _, after = digits.partition(".")
+    whole, exponent = (before + after).lstrip("0"), int(power or "0") - len(after)
     if not whole:
         return "0"
     kept = whole.rstrip("0")
     exponent += len(whole) - len(kept)
-    minus = "-" if sign else ""
     if max(len(kept) + exponent, len(kept), 2 - exponent) > _FEW:
         return f"{minus}{kept}e{exponent}"
     if exponent >= 0:
