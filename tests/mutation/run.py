@@ -232,7 +232,7 @@ def _passes(item: Any) -> bool:
     return not any(report.failed for report in runtestprotocol(item, log=False, nextitem=None))
 
 
-def run_room(room: str, planted: list[Fault]) -> Iterator[dict[str, Any]]:
+def run_room(room: str, planted: list[Fault], tests: list[str]) -> Iterator[dict[str, Any]]:
     """Yield what a room's process tells."""
     read, write = os.pipe()
     child = os.fork()
@@ -242,7 +242,7 @@ def run_room(room: str, planted: list[Fault]) -> Iterator[dict[str, Any]]:
         os.dup2(log, 1)
         os.dup2(log, 2)
         with os.fdopen(write, "w") as wire:
-            paths = [str(HERE.parent / name) for name in ROOMS[room][1]]
+            paths = [str(HERE.parent / name) for name in tests or ROOMS[room][1]]
             flags = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:randomly", "-m", "not slow"]
             pytest.main([*flags, *paths], plugins=[Room(planted, wire)])
             print("null", file=wire, flush=True)  # another room's process may hold this pipe open: its end is said
@@ -257,7 +257,7 @@ def run_room(room: str, planted: list[Fault]) -> Iterator[dict[str, Any]]:
     os.waitpid(child, 0)
 
 
-def run(wanted: list[Fault], output: Path, processes: int) -> dict[str, dict[str, Any]]:
+def run(wanted: list[Fault], output: Path, processes: int, tests: list[str]) -> dict[str, dict[str, Any]]:
     """Run faults, rooms side by side; results are stored as they come."""
     import threading
 
@@ -273,7 +273,7 @@ def run(wanted: list[Fault], output: Path, processes: int) -> dict[str, dict[str
                 if not waiting:
                     return
                 room = waiting.pop(0)
-            for told in run_room(room, rooms[room]):
+            for told in run_room(room, rooms[room], tests):
                 with lock:
                     if "fault" in told:
                         kept[told.pop("fault")] = told
@@ -314,6 +314,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="faults whose name has this text only")
     parser.add_argument("--again", action="store_true", help="also those that have a result")
     parser.add_argument("--lived", action="store_true", help="those that lived, again")
+    parser.add_argument("--tests", nargs="*", default=[], help="these files under tests/ instead of the room's own")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--output", type=Path, default=RESULTS)
     given = parser.parse_args(arguments)
@@ -328,7 +329,7 @@ def main(arguments: list[str] | None = None) -> int:
         elif not given.again:
             planted = [f for f in planted if f.name not in kept]
     began = time.perf_counter()
-    run(planted, given.output, given.processes)
+    run(planted, given.output, given.processes, given.tests)
     facts = json.loads(given.output.read_text())
     print(f"{facts['planted']} planted, {facts['killed']} killed, {facts['equivalent']} equivalent, "
           f"{len(facts['lived'])} lived, {time.perf_counter() - began:.0f} s")  # fmt: skip
