@@ -273,3 +273,13 @@ def test_a_user_ledger_refuses_what_it_cannot_count_and_reads_what_it_wrote() ->
     assert ledger.users.tolist() == [2**63 - 1]
     new = UserLedger.from_json(UserLedger(10).to_json())
     assert new.spent().tolist() == []
+
+
+def test_a_user_ledger_has_names_of_one_kind() -> None:
+    """Otherwise 7 and "7" would be two people, each with a budget."""
+    ledger = UserLedger(10)
+    ledger.charge([7, 8], 1)
+    for ask in (lambda: ledger.charge(["7"], 1), lambda: ledger.allowed(["7"], 1), lambda: ledger.spent(["7"])):
+        with pytest.raises(dc.errors.InvalidType, match="as before in this ledger"):
+            ask()
+    assert ledger.spent([7]).tolist() == [1.0]
