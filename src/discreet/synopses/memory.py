@@ -1,8 +1,9 @@
 """What a release may hold in memory: bytes per cell or node, and how many of them fit, from public values alone.
 
 The number of columns, the kind of release and the ceiling are arguments; the number of rows is declared or noisy. No
-raw count decides here. The bytes are upper bounds of measured peaks (``tests/test_bounded_memory.py`` measures them
-again). Rows come on top: a batch of them for a grid, up to `discreet.engines.passes.trees.MEMORY` bytes for a tree.
+raw count decides here. The bytes are upper bounds of measured peaks (``tests/synopses/test_bounded_memory.py``
+measures them again). Rows come on top: a batch of them for a grid, up to `discreet.engines.passes.trees.MEMORY` bytes
+for a tree.
 """
 
 from __future__ import annotations

@@ -62,8 +62,8 @@ def two_levels(
     Privacy
     -------
     Neighbours: add or remove one row. Cells of a level are disjoint. The first level costs its share of ε and all its
-    cells get noise; the second grid is a function of those noisy counts, so it costs the rest (`_publish.py`), and all
-    its cells get noise too. Price: everything the ledger has left.
+    cells get noise; the second grid is a function of those noisy counts, so it costs the rest
+    (`discreet.synopses.publishing`), and all its cells get noise too. Price: everything the ledger has left.
     """
     whole = ledger.remaining.exact
     share = whole if whole == math.inf else whole * settings.adaptive.first_share

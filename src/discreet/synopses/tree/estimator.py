@@ -7,7 +7,7 @@
 >>> tree.guarantee_.epsilon
 1.0
 
-One engine grows them all, level by level (`_levels.py`); partitioners differ in how a node is cut (`partitioners.py`).
+One engine grows them all, level by level (`levels.py`); partitioners differ in how a node is cut (`partitioners.py`).
 The faults of the published recursive form (spec partition-synopsis 8: a branch on raw emptiness, medians that are data
 points, boxes read off the data, counts paid twice, axes by column order) are not here.
 """
