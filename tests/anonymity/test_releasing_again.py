@@ -223,7 +223,7 @@ def test_the_house_file_is_for_its_keeper(tmp_path: Path) -> None:
     assert rows[1]["suppressed"] is False
     facts = json.loads(pq.read_schema(place).metadata[b"discreet.house"])
     assert facts["format"] == "discreet.house"
-    assert facts["format_version"] == 1
+    assert facts["format_version"] == 2
     assert facts["required"] == {"k": 5}
     assert "p100" not in repr(release) + repr(read) + release.guarantee.to_json()
     assert release.table.column_names == ["age", "ill"]
@@ -255,7 +255,7 @@ def damaged(place: Path) -> Iterator[tuple[str, pa.Table]]:
     yield "was changed", made(good.set_column(2, "cell", pa.array([1] * good.num_rows, pa.int64())))
     yield "was changed", made(good, required={"k": 2})
     yield "was changed", made(good, earlier=["sha256:0"])
-    yield "format_version 1", made(good, format_version=2)
+    yield "format_version 2", made(good, format_version=1)
     yield "damaged", made(good, required={"k": "many"})
     yield "damaged", good.replace_schema_metadata({b"discreet.house": "{"})
     yield "not a house file", good.replace_schema_metadata(None)
@@ -302,4 +302,107 @@ def test_what_cannot_be_followed_is_refused(tmp_path: Path) -> None:
         DensityTree(5, domain=person).fit_transform(few(JANUARY), previous=named)
     plain = Domain({**ONE.to_dict(), "ill": {"categories": ["any"], "role": "identifier"}})
     with pytest.raises(InvalidArgument, match="same identifiers"):
+        DensityTree(5, domain=plain.select(["age", "ill"])).fit_transform(few(JANUARY), previous=named)
+    with pytest.raises(SchemaError, match="names 2 identifiers"):
         DensityTree(5, domain=plain).fit_transform(few(JANUARY), previous=named)
+
+
+def two(id_role: str, **extra: dict[str, Any]) -> Domain:
+    people = {"age": {"bounds": [0, 100], "role": "quasi-identifier"}, "id": {"categories": ["x"], "role": id_role}}
+    return Domain({**people, **extra})
+
+
+CASE = {"case": {"categories": ["x"], "role": "identifier"}}
+
+
+def months(domain: Domain, seed: int, case: Any) -> tuple[Any, Any, pa.Table, pa.Table]:
+    rng = np.random.default_rng(seed)
+    age, stay = rng.integers(0, 100, 60), rng.permutation(60)[:35]
+
+    def table(who: Any, month: str) -> pa.Table:
+        return pa.table(
+            {
+                "age": age[who],
+                "id": [f"s{i}" for i in who],
+                "case": pa.array([case(i, month) for i in who], pa.string()),
+            }
+        )
+
+    return domain, stay, table(stay, "january"), table(np.arange(60), "february")
+
+
+@pytest.mark.parametrize(
+    "case", [lambda i, month: f"c{i}{month}", lambda i, month: f"c{i}" if month == "january" else None]
+)
+def test_people_are_followed_though_another_identifier_is_new_or_missing(case: Any) -> None:
+    checked = 0
+    for seed in range(12):
+        domain, stay, january, february = months(two("person", **CASE), seed, case)
+        first = DensityTree(k=5, domain=domain).fit_transform(january, order="input")
+        try:
+            second = DensityTree(k=5, domain=domain).fit_transform(february, order="input", previous=[first])
+        except InvalidArgument:
+            continue
+        before = dict(zip(stay.tolist(), first.cells.of.tolist(), strict=True))
+        pairs = [(before.get(i), cell) for i, cell in enumerate(second.cells.of.tolist())]
+        assert min(pairs.count(pair) for pair in set(pairs)) >= 5
+        checked += 1
+    assert checked >= 3
+
+
+def test_two_identifiers_and_no_person_are_refused_and_the_advice_works(tmp_path: Path) -> None:
+    domain, _, january, february = months(two("identifier", **CASE), 0, lambda i, month: f"c{i}{month}")
+    first = DensityTree(k=5, domain=domain).fit_transform(january)
+    with pytest.raises(SchemaError, match=r"names 2 identifiers \('id', 'case'\) and no person") as refused:
+        first.save_house(tmp_path / "january.house")
+    with pytest.raises(SchemaError, match="names 2 identifiers"):
+        DensityTree(k=5, domain=domain).fit_transform(february, previous=[House.of(*_parts(_one()))])
+    advice = json.loads("{" + str(refused.value).partition("for example ")[2] + "}")
+    typed = Domain({**domain.to_dict(), **advice})
+    assert DensityTree(k=5, domain=typed).fit_transform(january).house.identifiers == ("id",)
+
+
+def _one() -> Release:
+    return halves().transform(few(JANUARY))
+
+
+ANYONE: dict[str, Any] = {"categories": ["x"]}
+
+
+@pytest.mark.parametrize(
+    ("january", "february"),
+    [
+        (ANYONE, {"categories": ["x", *(f"{i}" for i in range(60)), *(f"0{i}" for i in range(60))]}),
+        (ANYONE, {"bounds": [0, 99]}),
+        ({"bounds": [0, 99]}, {"bounds": [0, 999]}),
+        ({"bounds": [0, 99]}, {"bounds": ["2020-01-01", "2021-01-01"]}),
+        ({"categories": [True]}, {"categories": [1]}),
+    ],
+)
+def test_people_who_are_declared_differently_are_not_followed(
+    january: dict[str, Any], february: dict[str, Any], tmp_path: Path
+) -> None:
+    def tree(declared: dict[str, Any]) -> DensityTree:
+        age = {"bounds": [0, 100], "role": "quasi-identifier"}
+        return DensityTree(k=5, domain=Domain({"age": age, "id": {**declared, "role": "identifier"}}))
+
+    people = pa.table({"age": np.arange(60), "id": [f"{i + 1}" for i in range(60)]})
+    place = tmp_path / "january.house"
+    first = tree(january).fit_transform(people)
+    first.save_house(place)
+    for previous in (first, place):
+        with pytest.raises(InvalidArgument, match="releases that declare column 'id' as this one does"):
+            tree(february).fit_transform(people, previous=previous)
+        again = tree(january).fit_transform(people, previous=previous)
+        assert again.guarantee.parameters["earlier_releases"] == 1
+
+
+def test_people_have_the_same_keys_whatever_type_a_month_keeps_them_in() -> None:
+    domain = two("person")
+    age, number = np.arange(60), np.arange(60) + 1
+    spelled = [
+        pa.array(number), pa.array(number.astype(float)), pa.array([f"0{i}\u200b" for i in number]),
+        pa.array([str(i).translate({48 + d: 0xFF10 + d for d in range(10)}) for i in number]),
+    ]  # fmt: skip
+    houses = [DensityTree(5, domain=domain).fit_transform(pa.table({"age": age, "id": c})).house for c in spelled]
+    assert all(house.identifier("id").equals(houses[0].identifier("id")) for house in houses)

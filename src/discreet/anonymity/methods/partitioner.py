@@ -18,7 +18,7 @@ from discreet.anonymity.growth.grow import GrownTree
 from discreet.anonymity.growth.hierarchy import Hierarchy
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.methods.blind import check_blind, check_settings, growth_rules
-from discreet.anonymity.release.house import identity_columns, read_previous
+from discreet.anonymity.release.house import following_column, read_previous
 from discreet.anonymity.release.release import Release, publish
 from discreet.anonymity.release.table import Table, TablePlan, read_table
 from discreet.anonymity.release.together import enforce_together, read_past
@@ -207,7 +207,7 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
         if houses:
             if self.blind:
                 raise InvalidArgument("previous", "given", "left out where blind=True", "previous=None")
-            identity_columns(self.plan_)
+            following_column(self.plan_)
             past = read_past(houses, table, leaf, self.rules_)
             found, together = enforce_together(self.tree_, leaf, self.rules_, table, past, suppress=suppress)
             settings |= {"earlier_releases": len(houses), "reached_together": together}

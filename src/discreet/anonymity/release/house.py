@@ -6,7 +6,13 @@ suppressed. Whoever has this file undoes the release; it stays in the house, bes
 The file is Parquet, readable by its owner alone (mode 600). Its columns are ``identifier:NAME`` and ``sensitive:NAME``
 (text, null where missing), ``cell`` (a number, null for a suppressed record), ``published`` (the cell in words) and
 ``suppressed``. The metadata key ``discreet.house`` holds JSON: format, format_version, the columns, what the release
-was required to keep, the seals of the house files it was made with, and its own seal, a SHA-256 digest over all of it.
+was required to keep, how the column by which records are followed was declared, the seals of the house files it was
+made with, and its own seal, a SHA-256 digest over all of it.
+
+Records are followed by *one* column: the person, or else the only identifier. By several at once somebody whose case
+number or address is new, or not filled in, would be somebody else, and the condition that later releases keep would be
+about people who do not exist. For the same reason the column must be declared alike each time: declared categories can
+keep ``07`` and ``7`` apart (`discreet.engines.tables.same`), so a key is only equal to one of the same declaration.
 """
 
 from __future__ import annotations
@@ -29,11 +35,12 @@ from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.anonymity.risk.rules import Rules
 from discreet.core.arrays import IntArray
+from discreet.core.domain import Categorical, category_text
 from discreet.core.output import check_place, write_whole
 from discreet.engines.tables.same import same_key
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType, SchemaError
 
-_FORMAT, _FORMAT_VERSION = "discreet.house", 1
+_FORMAT, _FORMAT_VERSION = "discreet.house", 2
 _META = b"discreet.house"
 _IDENTIFIER, _SENSITIVE = "identifier:", "sensitive:"
 
@@ -50,6 +57,8 @@ class House:
         What the release promised to keep, as `Rules.to_dict` writes it.
     counts_persons : bool
         Whether k counted persons: then the identifier is the person.
+    declared : dict
+        How the column by which records are followed was declared: its name, kind, and bounds or categories.
     earlier : tuple of str
         Seals of the house files of the earlier releases that it was checked against.
 
@@ -67,6 +76,7 @@ class House:
     records: pa.Table
     required: Mapping[str, Any]
     counts_persons: bool
+    declared: Mapping[str, Any]
     earlier: tuple[str, ...] = ()
 
     @classmethod
@@ -84,17 +94,19 @@ class House:
         earlier : sequence of str
             Seals of the house files that it was checked against.
         """
-        columns = {_IDENTIFIER + n: c for n, c in identities(table).items()}
+        followed = following_column(table.plan)
+        columns = {_IDENTIFIER + followed: identities(table)}
         columns |= {_SENSITIVE + n: as_text(table.others[n]) for n in table.plan.sensitive}
         number = pa.array(cells.of, mask=cells.of < 0)
         parts = [[f"{grid.name} {text}" for text in cells.texts(j)] for j, grid in enumerate(cells.grids)]
         words = pa.array([", ".join(found) for found in zip(*parts, strict=True)], pa.large_string())
         columns |= {"cell": number, "published": words.take(number), "suppressed": pa.array(cells.of < 0)}
-        return cls(pa.table(columns), dict(required), table.plan.person is not None, tuple(earlier))
+        declared = following_declaration(table.plan)
+        return cls(pa.table(columns), dict(required), table.plan.person is not None, declared, tuple(earlier))
 
     @property
     def identifiers(self) -> tuple[str, ...]:
-        """The columns by which records are followed."""
+        """The column by which records are followed: one."""
         return self._named(_IDENTIFIER)
 
     @property
@@ -113,7 +125,7 @@ class House:
         return np.asarray(self.records["cell"].fill_null(-1).combine_chunks().to_numpy(zero_copy_only=False), np.int64)
 
     def identifier(self, name: str) -> pa.Array:
-        """Return a column by which records are followed, as text."""
+        """Return the column by which records are followed, as text in one spelling."""
         return self.records[_IDENTIFIER + name].combine_chunks()
 
     def values(self, name: str) -> pa.Array:
@@ -171,8 +183,11 @@ class House:
             if facts["format"] != _FORMAT or version != _FORMAT_VERSION:
                 raise FormatError(f"a house file this version can read has format_version {_FORMAT_VERSION}")
             house = cls(
-                table.replace_schema_metadata(None), facts["required"], facts["counts_persons"], tuple(facts["earlier"])
-            )
+                table.replace_schema_metadata(None), facts["required"], facts["counts_persons"], facts["declared"],
+                tuple(facts["earlier"]),
+            )  # fmt: skip
+            if house.identifier(house.declared["name"]).null_count:
+                raise FormatError("it holds records of nobody")
             good = house.seal == facts["seal"] and house._facts() == {k: v for k, v in facts.items() if k != "seal"}
             house.rules  # noqa: B018 - what cannot be checked later is refused now
         except (KeyError, TypeError, ValueError, AttributeError, pa.ArrowException, DiscreetError) as error:
@@ -185,7 +200,7 @@ class House:
         return {
             "format": _FORMAT,
             "format_version": _FORMAT_VERSION,
-            "identifiers": list(self.identifiers),
+            "declared": dict(self.declared),
             "sensitive": list(self.sensitive),
             "counts_persons": self.counts_persons,
             "required": dict(self.required),
@@ -209,13 +224,13 @@ class Origin:
     earlier: tuple[str, ...]
 
 
-def identity_columns(plan: TablePlan) -> tuple[str, ...]:
-    """Return the columns by which records are followed: the person, or else all identifiers; refuse if there are none.
+def following_column(plan: TablePlan) -> str:
+    """Return the column by which records are followed: the person, or else the only identifier; refuse any other case.
 
     Examples
     --------
     >>> from discreet.core.domain import Domain
-    >>> identity_columns(Plan.of(Domain({"age": (0, 120)})))
+    >>> following_column(TablePlan.of(Domain({"age": (0, 120)})))
     Traceback (most recent call last):
     ...
     discreet.errors.SchemaError: nobody can be followed from release to release: the schema names no identifier and no \
@@ -227,25 +242,34 @@ person; declare role = "identifier" or "person" for the column that says whose r
             "nobody can be followed from release to release: the schema names no identifier and no person; declare "
             'role = "identifier" or "person" for the column that says whose row it is'
         )
-    return names
-
-
-def identities(table: Table) -> dict[str, pa.Array]:
-    """Return the columns by which records are followed, as text in one spelling; refuse records of nobody."""
-    found = {}
-    for name in identity_columns(table.plan):
-        key = same_key(table.identifiers[name], table.plan.domain.column(name))
-        found[name] = key.cast(pa.large_string())
-    nobody = np.ones(table.n, bool)
-    for column in found.values():
-        nobody &= column.is_null().to_numpy(zero_copy_only=False)
-    if nobody.any():
-        listed = " and ".join(map(repr, found))
+    if len(names) > 1:
+        listed = ", ".join(map(repr, names))
         raise SchemaError(
-            f"{int(nobody.sum())} rows have nothing in {listed}: nobody can tell whether their people are in other "
+            f"people are followed from release to release by one column, and the schema names {len(names)} identifiers "
+            f'({listed}) and no person: declare role = "person" for the one of them that stays the same for a person, '
+            f'for example "{names[0]}": {{"role": "person"}}'
+        )
+    return names[0]
+
+
+def following_declaration(plan: TablePlan) -> dict[str, Any]:
+    """Return how the column by which records are followed is declared: what its keys depend on, and its bounds."""
+    column = plan.domain.column(following_column(plan))
+    if isinstance(column, Categorical):
+        return {"name": column.name, "kind": column.kind, "categories": [category_text(c) for c in column.categories]}
+    return {"name": column.name, "kind": column.kind, "bounds": column.to_dict()["bounds"]}
+
+
+def identities(table: Table) -> pa.Array:
+    """Return who each record is, as text in one spelling; refuse records of nobody."""
+    name = following_column(table.plan)
+    key = same_key(table.identifiers[name], table.plan.domain.column(name)).cast(pa.large_string())
+    if key.null_count:
+        raise SchemaError(
+            f"{key.null_count} rows have nothing in {name!r}: nobody can tell whether their people are in other "
             "releases; fill the column in, or leave these rows out"
         )
-    return found
+    return key
 
 
 def as_text(column: Any) -> pa.Array:

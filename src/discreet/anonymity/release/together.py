@@ -19,14 +19,14 @@ what that table promised. Records that came, left or stayed are histories like a
 that were never published may be suppressed instead, as far as that is allowed. What was published once cannot be taken
 back: where no merging helps, the release is refused.
 
-Rows are followed by person or identifier. Where somebody has several rows in a table, those with equal sensitive values
-are taken for the same, in the order of their cells.
+Rows are followed by the person or the only identifier, declared alike each time. Where somebody has several rows in a
+table, those with equal sensitive values are taken for the same, in the order of their cells.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,7 +36,7 @@ import pyarrow.compute as pc
 
 from discreet.anonymity.growth.frontier import EnforcedCells, refuse_root
 from discreet.anonymity.growth.tree import Tree
-from discreet.anonymity.release.house import House, as_text, identities
+from discreet.anonymity.release.house import House, as_text, following_declaration, identities
 from discreet.anonymity.release.table import CodedColumn, Table, code_column
 from discreet.anonymity.risk.classes import join
 from discreet.anonymity.risk.rules import Rules
@@ -99,12 +99,13 @@ def read_past(houses: Sequence[House], table: Table, leaf: IntArray, rules: Rule
     """Follow the records of a table through earlier releases; ``leaf`` orders several rows of one person."""
     plan = table.plan
     own = identities(table)
+    declared = following_declaration(plan)
     for house in houses:
-        _check_same(house, tuple(own), plan.sensitive, plan.person is not None)
+        _check_same(house, declared, plan.sensitive, plan.person is not None)
     sizes = [house.n for house in houses] + [table.n]
     release = np.repeat(np.arange(len(sizes)), sizes)
     total = len(release)
-    key = join([_numbers([*(h.identifier(n) for h in houses), own[n]]) for n in own], total)
+    key = _numbers([*(h.identifier(declared["name"]) for h in houses), own])
     texts = {n: pa.chunked_array([*(h.values(n) for h in houses), as_text(table.others[n])]) for n in plan.sensitive}
     coded = [code_column(plan.domain, n, column) for n, column in texts.items()]
     value = join([(c.codes.astype(np.int64), len(c.labels) + 1) for c in coded], total)
@@ -255,10 +256,10 @@ def _refuse(past: EarlierReleases, found: dict[str, int]) -> None:
     )
 
 
-def _check_same(house: House, identifiers: tuple[str, ...], sensitive: tuple[str, ...], persons: bool) -> None:
-    """Refuse a house file whose columns play other parts."""
+def _check_same(house: House, declared: dict[str, Any], sensitive: tuple[str, ...], persons: bool) -> None:
+    """Refuse a house file whose columns play other parts, or whose people were declared otherwise."""
     for what, theirs, ours in (
-        ("identifiers", house.identifiers, identifiers),
+        ("identifiers", house.identifiers, (declared["name"],)),
         ("sensitive columns", house.sensitive, sensitive),
     ):
         if set(theirs) != set(ours):
@@ -275,12 +276,27 @@ def _check_same(house: House, identifiers: tuple[str, ...], sensitive: tuple[str
             "releases that count as this one does",
             "the same schema for all releases about these people",
         )
+    if dict(house.declared) != declared:
+        raise InvalidArgument(
+            "previous",
+            f"one with {_said(house.declared)}",
+            f"releases that declare column {declared['name']!r} as this one does, with {_said(declared)}: declared "
+            "differently, the same people may have other keys, and nobody would be followed",
+            "the same schema for all releases about these people",
+        )
 
 
-def _numbers(pieces: Sequence[pa.Array]) -> tuple[IntArray, int]:
-    """Number the texts of a column that comes in pieces; null is a text of its own."""
-    encoded = pc.dictionary_encode(pa.concat_arrays(pieces), null_encoding="encode")
-    return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64), len(encoded.dictionary) + 1
+def _said(declared: Mapping[str, Any]) -> str:
+    """Say how a column was declared, without the names of its categories: they may be people's."""
+    if "categories" in declared:
+        return f"{len(declared['categories'])} categories"
+    return f"bounds {declared.get('bounds')}"
+
+
+def _numbers(pieces: Sequence[pa.Array]) -> IntArray:
+    """Number the texts of a column that comes in pieces."""
+    encoded = pc.dictionary_encode(pa.concat_arrays(pieces))
+    return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64)
 
 
 def _of_rows(column: CodedColumn, rows: IntArray) -> CodedColumn:
