@@ -71,6 +71,21 @@ def test_excuses_name_faults_that_exist_and_say_why(planted: dict[str, Fault]) -
     assert all(len(reason) > 30 for reason in excused.values())
 
 
+def test_results_name_faults_that_exist_and_tests_that_killed_them(planted: dict[str, Fault]) -> None:
+    """What was tried is written down: killed by which test, or lived; whoever changes a line on the list tries anew."""
+    results = json.loads((HERE / "results.json").read_text(encoding="utf-8"))
+    excused = json.loads((HERE / "equivalent.json").read_text(encoding="utf-8"))
+    tried = results["faults"]
+    killed = {name: facts["by"] for name, facts in tried.items() if facts["fate"] == "killed"}
+    assert len(set(tried) & set(planted)) >= 0.9 * len(tried)
+    assert not set(killed) & set(excused)
+    assert sorted(set(tried) - set(killed) - set(excused)) == results["lived"]
+    files = {by.split("::")[0] for by in killed.values() if "::" in by}
+    assert all((HERE.parents[1] / name).is_file() for name in files)
+    ended = ("it does not end", "the interpreter crashed")
+    assert all("::" in by or by.startswith(ended) for by in killed.values())
+
+
 @pytest.mark.slow
 def test_nothing_lives(tmp_path: Path) -> None:
     """The whole run, anew."""

@@ -108,6 +108,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "noise.stream.resample",
         ),
         (
+            "laws/test_points_draws.py",
             "laws/test_metric.py",
             "metric/test_columns.py",
             "metric/test_sphere.py",

@@ -300,7 +300,7 @@ def store(output: Path, kept: dict[str, dict[str, Any]]) -> None:
         "killed": sum(r["fate"] == "killed" for r in kept.values()),
         "equivalent": sum(r["fate"] != "killed" and n in excused for n, r in kept.items()),
         "lived": lived,
-        "faults": dict(sorted(kept.items())),
+        "faults": {n: {k: v for k, v in r.items() if k not in ("seconds", "tests")} for n, r in sorted(kept.items())},
     }
     part = output.with_suffix(".part")
     part.write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
