@@ -105,7 +105,6 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "noise.vector.spherical",
             "noise.vector.caps",
             "noise.hashing.support",
-            "noise.stream.resample",
         ),
         (
             "laws/test_points_draws.py",

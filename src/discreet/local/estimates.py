@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from discreet.core import checks
 from discreet.core.arrays import BoolArray, FloatArray
 from discreet.core.guarantee import Guarantee
-from discreet.errors import InvalidArgument
+from discreet.errors import InvalidArgument, MissingExtra
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -167,9 +167,36 @@ class Estimate:
 
     def plot(self, k: int = 30) -> Figure:
         """Draw the ``k`` largest estimates with their 95 % intervals."""
-        from discreet.local.plot import draw
-
-        return draw(self.top(k))
+        shown = self.top(k)
+        try:
+            from plotly.graph_objects import Bar, Figure
+        except ImportError:
+            raise MissingExtra("drawing estimates", "plot") from None
+        share = 100 * shown.frequency
+        low, high = (100 * end for end in shown.interval(0.95, of="frequency"))
+        errors = {"type": "data", "array": np.maximum(high - share, 0), "arrayminus": np.maximum(share - low, 0)}
+        bars = Bar(
+            x=share,
+            y=[str(c) for c in shown.candidates],
+            orientation="h",
+            error_x={**errors, "color": "#334155"},
+            marker_color="#4f7cac",
+            hovertemplate="%{y}: %{x:.2f} %<extra></extra>",
+        )
+        promise = f"ε = {shown.guarantee.epsilon:g} per report, {shown.n:,} reports"
+        if shown.guarantee.seeded:
+            promise += " (seeded: not for publication)"
+        figure = Figure(bars)
+        figure.update_layout(
+            title={"text": f"Estimated shares with 95 % intervals<br><sup>{promise}</sup>"},
+            xaxis_title="share of the reporters, %",
+            yaxis={"autorange": "reversed", "type": "category"},
+            template="simple_white",
+            height=180 + 22 * len(shown),
+            margin={"l": 120, "r": 30, "t": 80, "b": 60},
+        )
+        figure.update_xaxes(zeroline=True, zerolinecolor="#94a3b8")
+        return figure
 
     def __repr__(self) -> str:
         return f"<estimates of {len(self)} candidates from {self.n} reports>"

@@ -7,7 +7,6 @@ local-sketches, C.16.5).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +21,7 @@ from discreet.local.numbers.means import METHODS, MOST_STEPS, STEPS, MeanEstimat
 from discreet.local.numbers.ranges import public_range
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.noise import Generator
-from discreet.noise.reports.means import MeanLaw, mean_law, places_of
+from discreet.noise.reports.means import MeanLaw, mean_law, numbers_sent, places_of
 
 #: More attributes than this are not a vector of numbers about a person.
 MOST_ATTRIBUTES = 2**16
@@ -87,7 +86,7 @@ class MeanVector(Mechanism):
     @cached_property
     def n_sent(self) -> int:
         """How many attributes a report speaks of, k."""
-        return max(1, min(len(self.low), int(self._exact / Fraction(5, 2))))
+        return numbers_sent(len(self.low), self._exact)
 
     @cached_property
     def law(self) -> MeanLaw:

@@ -6,6 +6,7 @@ near the value than far from it, so near misses still tell. The collector fits t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,16 +16,16 @@ import numpy as np
 from discreet import noise
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.jit import jit
 from discreet.errors import InvalidArgument
 from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget, tally
 from discreet.local.numbers.distributions import Distribution
-from discreet.local.numbers.em import window_em
 from discreet.local.numbers.ranges import numbers, public_range
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.noise import Generator
 from discreet.noise.reports.means import Window
 from discreet.noise.reports.square_wave import half_width, square_wave
-from discreet.noise.stream.resample import resample
+from discreet.noise.stream.numpy_streams import resample
 
 #: A fit that has not settled after this many steps is returned as it is.
 _MOST_STEPS = 10_000
@@ -150,7 +151,7 @@ class SquareWave(Mechanism):
         gain = _LEAST_GAIN * (np.exp(self.epsilon) if method == "em" else 1.0)
         law = self.law
         table = reports.astype(np.float64)
-        window_em(table, law.width, law.near, law.far, method == "ems", gain, _MOST_STEPS, shares, steps)
+        _window_em(table, law.width, law.near, law.far, method == "ems", gain, _MOST_STEPS, shares, steps)
         return shares, steps
 
     def variance(self, n: int, f: Any = 0) -> Any:
@@ -170,3 +171,48 @@ class SquareWave(Mechanism):
         if place >= 0:
             return points, self.law.probabilities(place)
         return points, np.mean([self.law.probabilities(i) for i in range(self.buckets)], axis=0)
+
+
+@jit
+def _window_em(
+    counts: Any, width: int, near: float, far: float, smooth: bool, gain: float, most: int, out: Any, steps: Any
+) -> None:  # pragma: no cover
+    """Fit every row of ``counts``: shares of the d values whose windows start at report 0, 1, ... d - 1.
+
+    A fit stops when the log-likelihood grows by less than ``gain``, or after ``most`` steps. With M(j, i) = Q + (P - Q)·
+    [j in the window of i], both products of a step, M x and Mᵀ r, are differences of running sums: O(d), not O(d²)
+    (spec local-sketches, C.15.2).
+    """
+    n_reports, d = counts.shape[1], out.shape[1]
+    before, ratio = np.zeros(d + 1), np.zeros(n_reports + 1)
+    for k in range(counts.shape[0]):
+        x = np.full(d, 1.0 / d)
+        last = -math.inf
+        for step in range(most):
+            for i in range(d):
+                before[i + 1] = before[i] + x[i]
+            likelihood = 0.0
+            for j in range(n_reports):
+                # The values whose window holds report j are j - width + 1 .. j.
+                held = before[min(j + 1, d)] - before[max(j - width + 1, 0)]
+                chance = far + (near - far) * max(held, 0.0)
+                ratio[j + 1] = ratio[j] + counts[k, j] / chance
+                if counts[k, j] > 0:
+                    likelihood += counts[k, j] * math.log(chance)
+            if likelihood - last < gain or ratio[n_reports] == 0.0:
+                break
+            last = likelihood
+            total = 0.0
+            for i in range(d):
+                x[i] *= far * ratio[n_reports] + (near - far) * (ratio[i + width] - ratio[i])
+                total += x[i]
+            for i in range(d):
+                x[i] /= total
+            if smooth:
+                left = x[0]
+                for i in range(d):
+                    here = x[i]
+                    x[i] = (left + 2 * here + (x[i + 1] if i + 1 < d else here)) / 4
+                    left = here
+            steps[k] = step + 1
+        out[k] = x

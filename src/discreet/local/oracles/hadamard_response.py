@@ -18,14 +18,14 @@ import numpy as np
 from discreet import noise
 from discreet.core import checks
 from discreet.core.arrays import IntArray
+from discreet.core.jit import inlined, jit
 from discreet.local.mechanism import within
-from discreet.local.oracles import _hadamard_kernels as kernels
 from discreet.local.oracles.base import Oracle
 from discreet.local.oracles.laws import SupportLaw
 from discreet.local.walsh_hadamard import walsh_hadamard
-from discreet.local.wire.bits import Layout, Rows, bits_for
+from discreet.local.wire.bits import Layout, Rows, bits_for, read_bits
 from discreet.noise import Generator
-from discreet.noise.reports.bases import independent_vectors
+from discreet.noise.reports.bases import independent_vectors, reduce_vector
 from discreet.noise.reports.coins import keep_chance
 from discreet.noise.stream.thresholds import Chance, chance_value
 
@@ -109,7 +109,7 @@ class HadamardResponse(Oracle):
         codes = self.choices.known(values, stream)
         vectors = independent_vectors(len(codes), bits=self.length, count=self._t, rng=stream)
         words = np.empty(len(codes), np.int64)
-        kernels.parities(codes, vectors, words)
+        _parities(codes, vectors, words)
         sent = noise.randomized_response(words, n_values=2**self._t, epsilon=self.epsilon, rng=stream)
         return self._pack(vectors, sent)
 
@@ -121,7 +121,7 @@ class HadamardResponse(Oracle):
         return 1 << self.length
 
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
-        return kernels.add_products(rows, self.length, self._t, counters["spectrum"])
+        return _add_products(rows, self.length, self._t, counters["spectrum"])
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return bool(counters["spectrum"][0] == n) and within(np.abs(counters["spectrum"]), n)
@@ -136,7 +136,7 @@ class HadamardResponse(Oracle):
         own = self._listable(value, max(m**t, bases * 2**t))
         vectors = np.array([v for v in product(range(m), repeat=t) if _independent(v)], np.int64)
         truth = np.empty(len(vectors), np.int64)
-        kernels.parities(np.full(len(vectors), own), vectors, truth)
+        _parities(np.full(len(vectors), own), vectors, truth)
         words = np.tile(np.arange(2**t), len(vectors))
         kept = chance_value(keep_chance(2**t, self._exact))
         stray = chance_value(Chance(b=Fraction(1), d=Fraction(2**t - 1), x=self._exact))
@@ -162,3 +162,55 @@ def _independent(vectors: tuple[int, ...]) -> bool:
             vector = min(vector, vector ^ one)
         reduced.append(vector)
     return all(reduced)
+
+
+@inlined
+def _odd(word: int) -> int:  # pragma: no cover
+    """Return 1 if an odd number of bits is set (of 32), else 0."""
+    word ^= word >> 16
+    word ^= word >> 8
+    word ^= word >> 4
+    word ^= word >> 2
+    word ^= word >> 1
+    return word & 1
+
+
+@jit
+def _parities(codes: Any, vectors: Any, out: Any) -> None:  # pragma: no cover
+    """Write bit i of ``out`` as the parity of (vector i AND code), for every report."""
+    for row in range(len(codes)):
+        word = 0
+        for i in range(vectors.shape[1]):
+            word |= _odd(vectors[row, i] & codes[row]) << i
+        out[row] = word
+
+
+@jit
+def _add_products(rows: Any, bits: int, count: int, spectrum: Any) -> int:  # pragma: no cover
+    """Add, for every subset of a report's vectors, the product of their signs to the entry of their sum.
+
+    Subsets come in the order of a Gray code: each differs from the one before in one vector. A report whose vectors are
+    dependent is left out.
+    """
+    vectors, reduced = np.empty(count, np.int64), np.empty(count, np.int64)
+    accepted = 0
+    for row in range(rows.shape[0]):
+        possible = True
+        for i in range(count):
+            vectors[i] = read_bits(rows, row, i * bits, bits)
+            reduced[i] = reduce_vector(vectors[i], reduced, i)
+            possible &= reduced[i] != 0
+        if not possible:
+            continue
+        accepted += 1
+        signs = read_bits(rows, row, count * bits, count)
+        place, odd = 0, 0
+        spectrum[0] += 1
+        for step in range(1, 1 << count):
+            turned = 0
+            while not (step >> turned) & 1:
+                turned += 1
+            place ^= vectors[turned]
+            odd ^= (signs >> turned) & 1
+            spectrum[place] += 1 - 2 * odd
+    return accepted

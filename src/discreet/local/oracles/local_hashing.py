@@ -17,10 +17,10 @@ import numpy as np
 from discreet import noise
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.jit import jit
 from discreet.errors import FormatError, InvalidArgument
 from discreet.local.estimates import Estimate
 from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget, public_key, within
-from discreet.local.oracles import _local_hashing_kernels as kernels
 from discreet.local.oracles.choices import Choices
 from discreet.local.oracles.laws import SupportLaw, pure_estimate
 from discreet.local.sketches.base import MOST_CELLS, asked
@@ -187,7 +187,7 @@ class LocalHashing(Mechanism):
         if "seed" not in one:
             return super()._merge(one, two)
         both = {name: np.empty(len(one[name]) + len(two[name]), np.int64) for name in one}
-        kernels.merge_sorted(one["seed"], one["bucket"], two["seed"], two["bucket"], both["seed"], both["bucket"])
+        _merge_sorted(one["seed"], one["bucket"], two["seed"], two["bucket"], both["seed"], both["bucket"])
         return both
 
     def _unpack_counters(self, numbers: IntArray, n: int) -> dict[str, IntArray]:
@@ -275,3 +275,21 @@ def best_width(epsilon: float) -> int:
     e = math.exp(epsilon)
     near = [min(max(g, 2), MOST_BUCKETS) for g in (math.floor(e + 1), math.ceil(e + 1))]
     return min(near, key=lambda g: (e + g - 1) ** 2 / (g - 1))
+
+
+@jit
+def _merge_sorted(
+    seed: Any, bucket: Any, more_seed: Any, more_bucket: Any, out_seed: Any, out_bucket: Any
+) -> None:  # pragma: no cover
+    """Merge two sorted lists of pairs."""
+    i, j = 0, 0
+    for k in range(len(out_seed)):
+        first = j == len(more_seed) or (
+            i < len(seed) and (seed[i] < more_seed[j] or (seed[i] == more_seed[j] and bucket[i] <= more_bucket[j]))
+        )
+        if first:
+            out_seed[k], out_bucket[k] = seed[i], bucket[i]
+            i += 1
+        else:
+            out_seed[k], out_bucket[k] = more_seed[j], more_bucket[j]
+            j += 1

@@ -17,9 +17,9 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.arrays import IntArray
+from discreet.core.jit import jit
 from discreet.local.estimates import Estimate
 from discreet.local.mechanism import adds_up, within
-from discreet.local.oracles import _subset_kernels as kernels
 from discreet.local.oracles._unary_kernels import count_ones
 from discreet.local.oracles.base import Oracle
 from discreet.local.oracles.laws import SupportLaw
@@ -122,14 +122,14 @@ class SubsetSelection(Oracle):
 
     def _write(self, chosen: IntArray, rows: Rows) -> None:
         if self._listed:
-            kernels.write_lists(chosen, bits_for(self.choices.size), rows)
+            _write_lists(chosen, bits_for(self.choices.size), rows)
         else:
-            kernels.write_marks(chosen, rows)
+            _write_marks(chosen, rows)
 
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
         support = counters["support"]
         if self._listed:
-            return kernels.count_lists(rows, bits_for(self.choices.size), self._w, support)
+            return _count_lists(rows, bits_for(self.choices.size), self._w, support)
         possible = np.bitwise_count(rows).sum(axis=1, dtype=np.int64) == self._w
         rows = rows if possible.all() else rows[possible]
         count_ones(rows, support)
@@ -166,3 +166,54 @@ def support_law(epsilon: Fraction, d: int, w: int) -> SupportLaw:
     ratio = Fraction(d - w, w)
     other = Chance(Fraction(w - 1), w * ratio, Fraction(d - 1), (d - 1) * ratio, epsilon)
     return SupportLaw(chance_value(held_chance(epsilon, d, w)), chance_value(other))
+
+
+@jit
+def _write_lists(subsets: Any, bits: int, rows: Any) -> None:  # pragma: no cover
+    """Write every number of a subset in ``bits`` bits, one after the other."""
+    for i in range(subsets.shape[0]):
+        place, held, word = 0, 0, 0
+        for k in range(subsets.shape[1]):
+            word |= subsets[i, k] << held
+            held += bits
+            while held >= 8:
+                rows[i, place] = np.uint8(word & 255)
+                word >>= 8
+                held -= 8
+                place += 1
+        if held:
+            rows[i, place] = np.uint8(word & 255)
+
+
+@jit
+def _write_marks(subsets: Any, rows: Any) -> None:  # pragma: no cover
+    """Set the bit of every number of a subset."""
+    for i in range(subsets.shape[0]):
+        for k in range(subsets.shape[1]):
+            rows[i, subsets[i, k] >> 3] |= np.uint8(1 << (subsets[i, k] & 7))
+
+
+@jit
+def _count_lists(rows: Any, bits: int, size: int, out: Any) -> int:  # pragma: no cover
+    """Count the numbers that the reports hold. One whose numbers do not rise, or are out of range, is left out."""
+    line, mask = np.empty(size, np.int64), (1 << bits) - 1
+    accepted = 0
+    for i in range(rows.shape[0]):
+        last, possible = -1, True
+        place, held, word = 0, 0, 0
+        for k in range(size):
+            while held < bits:
+                word |= int(rows[i, place]) << held
+                held += 8
+                place += 1
+            number = word & mask
+            word >>= bits
+            held -= bits
+            possible &= number > last
+            last = number
+            line[k] = number
+        if possible and last < len(out):
+            accepted += 1
+            for k in range(size):
+                out[line[k]] += 1
+    return accepted

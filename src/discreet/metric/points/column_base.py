@@ -18,14 +18,12 @@ from discreet.core.checks import Exact
 from discreet.core.domain import Box
 from discreet.errors import InvalidArgument
 from discreet.metric.perturber import Perturber, Spending, numeric_box
-from discreet.noise.reports.means import places_of
+from discreet.noise.reports.means import numbers_sent, places_of
 from discreet.noise.reports.subsets import subsets
 from discreet.noise.stream.thresholds import Chance
 
 #: Budgets outside mean nothing, and the doubles that reports are turned into would lose their digits.
 SMALLEST_EPSILON, LARGEST_EPSILON = Fraction(1, 10**4), 10**5
-#: Below this budget a number's report is mostly noise, so it is better spent on fewer numbers (Wang and others 2019).
-_WORTH_SAYING = Fraction(5, 2)
 #: Rows worked on at a time, which bounds the memory; the result does not depend on it.
 _ROWS_AT_ONCE = 1 << 18
 
@@ -118,7 +116,7 @@ class ColumnReports:
         d = len(self.box.lower)
         if self.attributes == "all" or self.epsilon == math.inf:
             return d
-        return max(1, min(d, int(Fraction(self.epsilon) / _WORTH_SAYING)))
+        return numbers_sent(d, Fraction(self.epsilon))
 
     @property
     def each(self) -> Exact:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreet.core.arrays import AnyArray, FloatArray, IntArray
 from discreet.noise.stream.generator import generator
 
 
@@ -31,3 +32,36 @@ def numpy_stream(root: int, *place: int) -> np.random.Generator:
     (True, False)
     """
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(root, spawn_key=place)))
+
+
+def resample(counts: AnyArray, replicates: int, rng: object = None) -> IntArray:
+    """Draw whole samples anew: rows of counts with the total of ``counts`` and its shares as chances.
+
+    Examples
+    --------
+    >>> again = resample(np.array([60, 30, 10]), replicates=4, rng=1)
+    >>> again.shape, again.sum(axis=1).tolist()
+    ((4, 3), [100, 100, 100, 100])
+    """
+    seed = int.from_bytes(generator(rng).bytes(32).tobytes(), "little")
+    total = int(counts.sum())
+    shares = counts / max(total, 1) if total else np.full(len(counts), 1 / max(len(counts), 1))
+    stream = np.random.Generator(np.random.Philox(np.random.SeedSequence(seed)))
+    return stream.multinomial(total, shares, size=replicates)
+
+
+def even_points(n: int, dimension: int, constant: int) -> FloatArray:
+    """Return the first points of a scrambled Halton sequence; ``constant`` names which.
+
+    Privacy
+    -------
+    None: the same for everyone, so nothing may be hidden by it.
+
+    Examples
+    --------
+    >>> bool(np.array_equal(even_points(4, 2, 7), even_points(4, 2, 7)))
+    True
+    """
+    from scipy.stats import qmc  # slow to load, and few need it
+
+    return np.asarray(qmc.Halton(dimension, scramble=True, seed=constant).random(n), np.float64)
