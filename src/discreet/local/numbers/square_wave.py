@@ -179,9 +179,9 @@ def _window_em(
 ) -> None:  # pragma: no cover
     """Fit every row of ``counts``: shares of the d values whose windows start at report 0, 1, ... d - 1.
 
-    A fit stops when the log-likelihood grows by less than ``gain``, or after ``most`` steps. With M(j, i) = Q + (P - Q)·
-    [j in the window of i], both products of a step, M x and Mᵀ r, are differences of running sums: O(d), not O(d²)
-    (spec local-sketches, C.15.2).
+    A fit stops when the log-likelihood grows by less than ``gain``, or after ``most`` steps. With M(j, i) = Q, or P
+    where j is in the window of i, both products of a step, M x and Mᵀ r, are differences of running sums: O(d), not
+    O(d²) (spec local-sketches, C.15.2).
     """
     n_reports, d = counts.shape[1], out.shape[1]
     before, ratio = np.zeros(d + 1), np.zeros(n_reports + 1)
