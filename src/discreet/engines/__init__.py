@@ -64,8 +64,8 @@ def open(
     ----------
     data : array, data frame, table or path
         A NumPy array (rows by columns; columns are called ``x0, x1, ...``), a pandas or Polars data frame, an
-        Arrow table or record batch, a Spark data frame (`discreet.engines.spark`), or a path, a glob, a directory or a
-        list of paths of CSV (``.csv``, ``.csv.gz``) and Parquet files.
+        Arrow table or record batch, a Spark data frame (`discreet.engines.tables.spark`), or a path, a glob, a
+        directory or a list of paths of CSV (``.csv``, ``.csv.gz``) and Parquet files.
     domain : Domain, optional
         All declared columns. They are matched with those of the data at once, by name, or by position if either
         side has no names; counting over some of them is then possible also for an array.

@@ -224,8 +224,8 @@ def read_table(data: Any, plan: TablePlan) -> Table:
 def code_column(domain: Domain | None, name: str, values: pa.ChunkedArray) -> CodedColumn:
     """Number the values of a column. Declared categories come first, in their order; numbers in rising order.
 
-    What a reader takes for the same (`discreet.engines.same`) is one value, or it would make a class look diverse:
-    ``1`` and ``1.0``, a category with blanks around it, and all that is missing.
+    What a reader takes for the same (`discreet.engines.tables.same`) is one value, or it would make a class look
+    diverse: ``1`` and ``1.0``, a category with blanks around it, and all that is missing.
     """
     column = domain.column(name) if domain is not None else None
     values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values

@@ -32,8 +32,8 @@ class Values:
     Parameters
     ----------
     key : callable, optional
-        Turns a column into what is compared, for one whose values are persons: see `discreet.engines.same`. Without it
-        values are compared as they are spelled.
+        Turns a column into what is compared, for one whose values are persons: see `discreet.engines.tables.same`.
+        Without it values are compared as they are spelled.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 A class of k rows of one person hides nobody. Where a column says whose rows they are, k counts persons. Rows without a
 person are taken to be of one and the same, which counts fewer people than there may be, never more. Who is the same
-person, however spelled, `discreet.engines.same` says.
+person, however spelled, `discreet.engines.tables.same` says.
 """
 
 from __future__ import annotations

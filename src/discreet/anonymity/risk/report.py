@@ -283,7 +283,7 @@ def risk(
         persons of a class. It is not taken to be released. Rows without a person count as one and the same. Spelling
         makes no other person: ``7``, ``" 7"``, ``7.0`` and ``07`` are one, and so is text that differs only in blanks
         or in how Unicode composes it. Where ``07`` and ``7`` are two people after all, k comes out too small, never too
-        large (`discreet.engines.same`).
+        large (`discreet.engines.tables.same`).
 
     Examples
     --------
