@@ -6,7 +6,7 @@ comma := ,
 # uv installs several times faster than pip. Without one on the path, a copy goes into the environment first.
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: help demo test test-all mutants bench bench-tables measures figures lint docs format clean
+.PHONY: help demo test test-all mutants bench bench-tables measures wheel figures lint docs format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -14,6 +14,7 @@ help:
 	@echo "make test      set up, then run the tests and doctests"
 	@echo "make test-all  the same with the slow checks"
 	@echo "make mutants   plant faults in privacy-critical lines; every one must be noticed by the law tests of its room"
+	@echo "make wheel     build the wheel and run its demonstration in an empty environment"
 	@echo "make lint      ruff, mypy, import rules"
 	@echo "make bench     speed against the peers, in an environment of their own; bench-tables: those of tables"
 	@echo "make measures  accuracy, attacks and audits against the peers, in the same environment; hours"
@@ -68,6 +69,9 @@ test-all: $(VENV)/.browser
 # Takes up where it was stopped; `make mutants AGAIN=--again` runs all of them anew.
 mutants: $(VENV)/.dev
 	$(BIN)/python tests/mutation/run.py $(AGAIN)
+
+wheel: $(VENV)/.demo
+	.ci/wheel $(BIN)/python
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
