@@ -46,7 +46,6 @@ AFTERWARDS = {
     "local.planning.limits": "sees no values",
     "anonymity.risk.disclosure": "measures releases",
     "anonymity.growth.pruning": "chooses among trees that keep the rules",
-    "anonymity.reproduction": "published variants, for comparison",
     "anonymity.release.printed": "published variants, for comparison",
     "anonymity.risk.distances": "quality of groups, no promise",
     "engines.tables.text_kernels": "reads the text of a file, before any promise",

@@ -10,14 +10,15 @@ from sklearn.cluster import KMeans
 
 from discreet import Domain, datasets
 from discreet.synopses.tree.estimator import TreeSynopsis
+from discreet_studies.as_published.axes import InTurn
 
 
-def plain_tree(name, **settings):
+def plain_tree(name, partitioner, **settings):
     if name not in datasets.available():
         pytest.skip(f"{name} is not here: the data folder ../shared/data is not part of the repository")
     X = datasets.load(name).X
     domain = Domain.box(X.min(axis=0), X.max(axis=0))
-    return X, TreeSynopsis(math.inf, domain, axis="cyclic", random_state=0, **settings).fit(X).synopsis_
+    return X, TreeSynopsis(math.inf, domain, InTurn.of(partitioner), random_state=0, **settings).fit(X).synopsis_
 
 
 def excess(X, centres, baseline):

@@ -19,12 +19,34 @@ from discreet.synopses.artifact.tables import Count, HiddenCells, Marginal, Tree
 if TYPE_CHECKING:
     from discreet.synopses import refine
     from discreet.synopses.grid.estimator import GridSynopsis
+    from discreet.synopses.tree.budgets import OwnBudget
     from discreet.synopses.tree.estimator import TreeSynopsis
+    from discreet.synopses.tree.own import Boxes, Cuts, OwnPartitioner
 
-__all__ = ["Count", "GridSynopsis", "HiddenCells", "Marginal", "Synopsis", "TreeSynopsis", "TreeTable", "refine"]
+__all__ = [
+    "Boxes",
+    "Count",
+    "Cuts",
+    "GridSynopsis",
+    "HiddenCells",
+    "Marginal",
+    "OwnBudget",
+    "OwnPartitioner",
+    "Synopsis",
+    "TreeSynopsis",
+    "TreeTable",
+    "refine",
+]
 
 #: Loaded on first use: reading a synopsis does not need the methods that make one.
-_HOME = {"GridSynopsis": "discreet.synopses.grid.estimator", "TreeSynopsis": "discreet.synopses.tree.estimator"}
+_HOME = {
+    "Boxes": "discreet.synopses.tree.own",
+    "Cuts": "discreet.synopses.tree.own",
+    "GridSynopsis": "discreet.synopses.grid.estimator",
+    "OwnBudget": "discreet.synopses.tree.budgets",
+    "OwnPartitioner": "discreet.synopses.tree.own",
+    "TreeSynopsis": "discreet.synopses.tree.estimator",
+}
 
 
 def __getattr__(name: str) -> Any:

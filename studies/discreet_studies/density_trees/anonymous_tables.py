@@ -18,9 +18,9 @@ import pyarrow as pa
 
 from discreet.anonymity import DensityTree, Generalization, Mondrian
 from discreet.anonymity.release.table import read_table
-from discreet.anonymity.reproduction import ReferenceTree
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import Categorical, Domain
+from discreet_studies.as_published.density_tree import ReferenceTree
 from discreet_studies.density_trees import discretisers
 
 #: Tables drawn from one release.

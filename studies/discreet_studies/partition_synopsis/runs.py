@@ -16,6 +16,7 @@ from discreet.core.domain import Domain
 from discreet.evaluation import centroid_index, nicv
 from discreet.synopses import GridSynopsis, TreeSynopsis
 from discreet.synopses.grid.rules import eugkm
+from discreet_studies.as_published.axes import InTurn
 from discreet_studies.as_published.tree import AS_WRITTEN, MOST_CELLS, Faults, PublishedTree
 from discreet_studies.harness.study import Numbers
 from discreet_studies.partition_synopsis.published import LEAST_TWO
@@ -129,14 +130,13 @@ def mended(name: str, partitioner: str, shape: str, threshold: int, epsilon: flo
     tree = TreeSynopsis(
         epsilon,
         work.domain,
-        partitioner,
+        partitioner if partitioner == "uniform" else InTurn.of(partitioner),
         max_depth=min(int(shape[1:]), 10 if partitioner == "quantile" else 12),
         threshold=threshold,
         budget=BUDGETS[shape[0]],
         shares=(1, 1, 1),
         test_from=0,
         n_rows=len(work.X),
-        axis="cyclic",
         random_state=seed,
     )
     synopsis = tree.fit(work.X).synopsis_
@@ -191,7 +191,7 @@ def without_noise(name: str) -> Numbers:
 
 
 def _plain_tree(work: Task, partitioner: str, depth: int, seed: int) -> float:
-    tree = TreeSynopsis(math.inf, work.box, partitioner, max_depth=depth, axis="cyclic", random_state=seed)
+    tree = TreeSynopsis(math.inf, work.box, InTurn.of(partitioner), max_depth=depth, random_state=seed)
     synopsis = tree.fit(work.X).synopsis_
     kept = synopsis.weights > 0
     return nicv(work.X, weighted_kmeans(synopsis.points[kept], synopsis.weights[kept], work.k, n_init=20).centers)

@@ -38,14 +38,6 @@ def widest_axis(widths: IntArray, cells: IntArray, order: IntArray) -> IntArray:
     return np.asarray(order[np.argmax(relative[:, order], axis=1)])
 
 
-def cyclic_axis(widths: IntArray, depth: IntArray) -> IntArray:
-    """Return axis ``depth mod d``, or the next one that can be cut. For reruns of published figures only."""
-    d = widths.shape[1]
-    turns = (depth[:, np.newaxis] + np.arange(d)) % d
-    can = np.take_along_axis(widths, turns, axis=1) > 1
-    return np.asarray(turns[np.arange(len(turns)), np.argmax(can, axis=1)])
-
-
 def spread_scores(counts: IntArray, sums: IntArray, widths: IntArray, cells: IntArray) -> IntArray:
     """Return the score g_j of every axis in every box, in units of 1/(4 * 256 * 2^16); all whole numbers.
 

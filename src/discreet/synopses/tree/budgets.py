@@ -23,7 +23,42 @@ BUDGETS = ("geometric", "uniform", "linear")
 GRAIN = 2**32
 
 
-def level_fractions(kind: str, levels: int, fan_out: int) -> list[float]:
+class OwnBudget:
+    """How a share of the budget is divided between the levels, by a rule of your own; see `TreeSynopsis`.
+
+    Privacy
+    -------
+    The rule sees public numbers only. Whatever it returns, a path spends exactly ε: a leaf is published with what its
+    path has left. A rule that leaves nothing for it is refused before rows are read.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> class RootFirst(OwnBudget):
+    ...     def fractions(self, levels, fan_out):
+    ...         return [2.0 ** -(i + 1) for i in range(levels)]
+    >>> rows = dc.datasets.s_like(1, random_state=0)
+    >>> tree = dc.TreeSynopsis(1.0, rows.domain, "median", budget=RootFirst(), random_state=0).fit(rows.X)
+    >>> tree.guarantee_.epsilon, tree.guarantee_.parameters["budget"]
+    (1.0, 'RootFirst')
+    """
+
+    def fractions(self, levels: int, fan_out: int) -> Sequence[float]:
+        """Return the fraction of the share that every level gets, root first: positive, and 1 at most together."""
+        raise NotImplementedError
+
+
+def checked_fractions(rule: OwnBudget, levels: int, fan_out: int) -> list[float]:
+    """Return the fractions of an own rule, checked."""
+    found = [float(f) for f in rule.fractions(levels, fan_out)]
+    if len(found) != levels or not all(0 < f < math.inf for f in found) or sum(found) > 1 + 1e-9:
+        raise InvalidArgument(
+            "fractions", found, f"{levels} positive numbers that add up to 1 at most", "[1 / levels] * levels"
+        )
+    return found
+
+
+def level_fractions(kind: str | OwnBudget, levels: int, fan_out: int) -> list[float]:
     """Return the fraction of a share that each level gets, root first.
 
     geometric: in proportion to F^(i/3), which minimises the summed variance of F^i counts at level i (Cormode et al.,
@@ -34,6 +69,8 @@ def level_fractions(kind: str, levels: int, fan_out: int) -> list[float]:
     >>> [round(f, 4) for f in level_fractions("geometric", 4, 2)]
     [0.171, 0.2155, 0.2715, 0.342]
     """
+    if isinstance(kind, OwnBudget):
+        return checked_fractions(kind, levels, fan_out)
     rules = {
         "geometric": [fan_out ** (i / 3) for i in range(levels)],
         "linear": [i + 1.0 for i in range(levels)],
@@ -43,7 +80,7 @@ def level_fractions(kind: str, levels: int, fan_out: int) -> list[float]:
     return [w / sum(weights) for w in weights]
 
 
-def portions(share: Fraction, kind: str, levels: int, fan_out: int, epsilon: Exact) -> list[Exact]:
+def portions(share: Fraction, kind: str | OwnBudget, levels: int, fan_out: int, epsilon: Exact) -> list[Exact]:
     """Divide a share of ε between levels, rounded down to multiples of ε / 2^32 (but to one at least)."""
     units = [max(1, int(share * Fraction(f) * GRAIN)) for f in level_fractions(kind, levels, fan_out)]
     return [epsilon if isinstance(epsilon, float) else epsilon * u / GRAIN for u in units]
@@ -62,7 +99,8 @@ class LevelBudgets:
 
     Examples
     --------
-    >>> plan = Plan.make(Fraction(1, 10), depth=8, first_test=0, shares=(0.15, 0.25, 0.6), kind="geometric", fan_out=2)
+    >>> shares = (0.15, 0.25, 0.6)
+    >>> plan = LevelBudgets.make(Fraction(1, 10), depth=8, first_test=0, shares=shares, kind="geometric", fan_out=2)
     >>> sum(plan.tests) + sum(plan.splits) + plan.left(8) == Fraction(1, 10)
     True
     """
@@ -79,7 +117,7 @@ class LevelBudgets:
         depth: int,
         first_test: int,
         shares: Sequence[Any],
-        kind: str,
+        kind: str | OwnBudget,
         fan_out: int,
         paid_splits: bool = True,
     ) -> LevelBudgets:

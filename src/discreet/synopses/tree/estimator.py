@@ -30,9 +30,10 @@ from discreet.engines.passes.trees import RowCells
 from discreet.synopses.artifact.synopsis import Synopsis
 from discreet.synopses.memory import MOST_MEMORY
 from discreet.synopses.opening import note_columns, open_release
-from discreet.synopses.tree.budgets import LevelBudgets
+from discreet.synopses.tree.budgets import LevelBudgets, OwnBudget
 from discreet.synopses.tree.growth import GrowingTree
 from discreet.synopses.tree.levels import Leaves, grow, grow_privtree, publish_leaves
+from discreet.synopses.tree.own import OwnCuts, OwnPartitioner
 from discreet.synopses.tree.partitioners import Density, Grids, Midpoints, Quantiles, SpreadMidpoints, TreePartitioner
 from discreet.synopses.tree.privtree import PrivTreeRule
 from discreet.synopses.tree.settings import TreeSettings
@@ -50,14 +51,14 @@ class TreeSynopsis(BaseEstimator):  # type: ignore[misc]
     partitioner : {"binary", "median", "quantile", "uniform", "privtree", "density"}
         How a node is cut. "binary": in the middle. "median", "quantile": at one or ``n_quantiles`` private quantiles.
         "uniform": by a grid sized by a noisy count. "privtree": in the middle, stopped by PrivTree's rule. "density":
-        where density changes most.
+        where density changes most. Or an `OwnPartitioner`: a rule of your own.
     max_depth : int, default 8
         Levels that may be cut.
     threshold : "auto" or float
         A node whose noisy count is not above this is a leaf. "auto" ties it to the noise, so that an empty region grows
         two nodes in expectation at most. ("privtree" has a rule of its own.)
     budget : {"geometric", "uniform", "linear"}
-        How shares are divided between levels.
+        How shares are divided between levels. Or an `OwnBudget`: a rule of your own.
     shares : three numbers, optional
         Shares of the budget for tests, splits and publication. By default 0.15, 0.25 and 0.60; half for the structure
         with "privtree" and "density". One without use goes to the others.
@@ -80,7 +81,7 @@ class TreeSynopsis(BaseEstimator):  # type: ignore[misc]
     axis : {"auto", "spread", "widest"}
         How the axis of a cut is chosen: bought by private spread, or the widest by declared range. "auto" buys it if
         there are too few levels to cut every axis twice. "privtree" always takes the widest; "uniform" and "density"
-        have no use for it. ("cyclic", in column order, is for reruns of published figures.)
+        have no use for it.
     max_memory : float, default 2.0
         GiB that the nodes may take. Levels that are cut without a test and would need more are refused before rows are
         read. A tree that its tests let grow beyond it is not cut further at that level, which is a function of the tree
@@ -114,10 +115,10 @@ class TreeSynopsis(BaseEstimator):  # type: ignore[misc]
         self,
         epsilon: float = 1.0,
         domain: Any = None,
-        partitioner: str = "binary",
+        partitioner: str | OwnPartitioner = "binary",
         max_depth: int = 8,
         threshold: str | float = "auto",
-        budget: str = "geometric",
+        budget: str | OwnBudget = "geometric",
         shares: Sequence[float] | None = None,
         n_quantiles: int = 3,
         test_from: str | int = "auto",
@@ -287,13 +288,13 @@ def _grow(
     parts = tree, RowCells(source, tree.domain, tree.bits), stream, axis
     most = settings.most_nodes(len(tree.domain))
     partitioner: TreePartitioner
-    if kind == "privtree":
+    if settings.own is None and kind == "privtree":
         partitioner = Midpoints(*parts, depth, most)
         structure = epsilon * (shares[0] + shares[1]) / sum(shares) if isinstance(epsilon, Fraction) else epsilon
         rest = epsilon - structure if isinstance(epsilon, Fraction) else epsilon
         rule = PrivTreeRule.for_budget(structure, partitioner.fan_out)
         return partitioner, grow_privtree(partitioner, rule, depth, structure, rest, ledger, stream, most)
-    if kind == "uniform":
+    if settings.own is None and kind == "uniform":
         shares = (shares[0] + shares[1], Fraction(0), shares[2])
     plan = LevelBudgets.make(
         epsilon,
@@ -305,7 +306,9 @@ def _grow(
         paid_splits=settings.pays_splits(axis),
     )
     threshold = settings.threshold
-    if kind == "binary":
+    if settings.own is not None:
+        partitioner = OwnCuts(*parts[:3], settings.own)
+    elif kind == "binary":
         partitioner = SpreadMidpoints(*parts) if axis == "spread" else Midpoints(*parts, depth, most)
     elif kind == "density":
         partitioner = Density(*parts)

@@ -19,7 +19,7 @@ from discreet.core.checks import Exact
 from discreet.engines.passes.trees import RowCells
 from discreet.noise.choice.exponential import rate
 from discreet.noise.choice.many import ManyRuns, choose_many, joint_cuts, weights_of
-from discreet.synopses.tree.axes import cyclic_axis, spread_axis, tie_order, widest_axis
+from discreet.synopses.tree.axes import spread_axis, tie_order, widest_axis
 from discreet.synopses.tree.growth import GrowingTree
 
 #: Candidate cuts of all nodes of a level together, at most; but each node has `FEWEST_LINES` (if it is so wide).
@@ -71,8 +71,6 @@ class TreePartitioner:
 
     def public_axis(self, tree: GrowingTree, nodes: IntArray) -> IntArray:
         """Return the axis along which to cut each node, by its box alone."""
-        if self.axis == "cyclic":
-            return cyclic_axis(tree.widths(nodes), tree.depth[nodes])
         return widest_axis(tree.widths(nodes), tree.cells, self._order)
 
 
@@ -167,7 +165,7 @@ class Quantiles(SpreadMidpoints):
         if self.axis == "spread":
             return super().look(nodes)
         self._nodes = nodes
-        self._runs = self._read_runs(nodes, self.public_axis(self.tree, nodes))
+        self._runs = self.read_runs(nodes, self.public_axis(self.tree, nodes), len(nodes))
         return self._runs.rows
 
     def split(self, kept: BoolArray, epsilon: Exact) -> IntArray:
@@ -175,7 +173,7 @@ class Quantiles(SpreadMidpoints):
         if self.axis == "spread":
             epsilon = epsilon / 2
             axis = self.spread(kept, epsilon)
-            runs = self._read_runs(nodes, axis)
+            runs = self.read_runs(nodes, axis, len(nodes))
         else:
             axis, runs = self.public_axis(self.tree, nodes), self._runs.only(kept)
         lines, n_cuts = choose_lines(runs, self.n_cuts, epsilon, self.stream)
@@ -184,10 +182,11 @@ class Quantiles(SpreadMidpoints):
         cuts = start[which] + lines * width[which] // runs.n_lines[which]
         return self.tree.cut(nodes, axis, cuts, n_cuts)
 
-    def _read_runs(self, nodes: IntArray, axis: IntArray) -> ManyRuns:
+    def read_runs(self, nodes: IntArray, axis: IntArray, n_level: int) -> ManyRuns:
+        """Count rows between the candidate lines; the more nodes a level has, the fewer lines each of them."""
         # Several cuts in one draw take longer the more lines there are; their ranks need fewer of them.
         most = MOST_LINES >> (self.n_cuts - 1).bit_length()
-        lines = max(FEWEST_LINES, most >> (len(nodes) - 1).bit_length())
+        lines = max(FEWEST_LINES, most >> (n_level - 1).bit_length())
         counts = self.rows.count(self.tree.map(nodes, axis, lines))
         n_lines = np.minimum(lines, self.tree.width(nodes, axis))
         return ManyRuns.of_counts(counts.cells, counts.counts, n_lines=n_lines, stride=lines)

@@ -12,11 +12,12 @@ from discreet.core.checks import Exact
 from discreet.errors import InvalidArgument
 from discreet.synopses.grid.rules import rugnik
 from discreet.synopses.memory import GIB, MOST_MEMORY, node_bytes, read_memory
-from discreet.synopses.tree.budgets import BUDGETS, read_shares
+from discreet.synopses.tree.budgets import BUDGETS, OwnBudget, read_shares
+from discreet.synopses.tree.own import OwnPartitioner
 from discreet.synopses.tree.partitioners import ROWS_PER_PART
 
 PARTITIONERS = ("binary", "median", "quantile", "uniform", "privtree", "density")
-AXES = ("auto", "spread", "widest", "cyclic")
+AXES = ("auto", "spread", "widest")
 #: Shares of tests, splits and publication where none are given.
 SHARES = (Fraction(15, 100), Fraction(25, 100), Fraction(60, 100))
 HALVES = {
@@ -36,7 +37,7 @@ class TreeSettings:
     partitioner: str
     max_depth: int
     threshold: float | None
-    budget: str
+    budget: str | OwnBudget
     shares: tuple[Fraction, Fraction, Fraction]
     n_quantiles: int
     test_from: int | None
@@ -45,6 +46,7 @@ class TreeSettings:
     n_clusters: int | None
     axis: str
     memory: int
+    own: OwnPartitioner | None = None
 
     @classmethod
     def read(
@@ -64,7 +66,8 @@ class TreeSettings:
         max_memory: Any = MOST_MEMORY,
     ) -> TreeSettings:
         """Check them, before any row is read."""
-        kind = checks.choice("partitioner", partitioner, PARTITIONERS)
+        own = partitioner if isinstance(partitioner, OwnPartitioner) else None
+        kind = checks.choice("partitioner", partitioner, PARTITIONERS) if own is None else type(own).__name__
         depth = checks.whole("max_depth", max_depth, high=62)
         limit = (
             None
@@ -80,17 +83,20 @@ class TreeSettings:
         if kind == "privtree" and chosen == "spread":
             raise InvalidArgument("axis", axis, 'a public rule with partitioner="privtree"', 'axis="auto"')
         cuts = {"median": 1, "quantile": checks.whole("n_quantiles", n_quantiles, low=1, high=31)}.get(kind, 1)
+        if own is not None:
+            cuts = checks.whole("fan_out", own.fan_out, low=2, high=1024) - 1
         divided = HALVES.get(kind, SHARES) if shares is None else read_shares(shares)
         if kind == "privtree" and not divided[0] + divided[1]:
             raise InvalidArgument("shares", shares, "something for the structure of the tree", "shares=(0.5, 0, 0.5)")
         bought = kind in ("median", "quantile", "density") or (kind == "binary" and chosen == "spread")
+        bought = bought if own is None else own.paid
         if bought and not divided[1]:
             raise InvalidArgument("shares", shares, "something for the cuts of the tree", "shares=(0.15, 0.25, 0.6)")
         settings = cls(
             kind,
             depth,
             limit,
-            checks.choice("budget", budget, BUDGETS),
+            budget if isinstance(budget, OwnBudget) else checks.choice("budget", budget, BUDGETS),
             divided,
             cuts,
             first,
@@ -99,6 +105,7 @@ class TreeSettings:
             None if n_clusters is None else checks.whole("n_clusters", n_clusters, low=1),
             chosen,
             read_memory(max_memory),
+            own,
         )
         settings._check_leaves(MOST_LEAVES, f"small enough for {MOST_LEAVES} leaves", WIDE)
         return settings
@@ -113,7 +120,7 @@ class TreeSettings:
         """Refuse levels that nothing but their number bounds; suggest what fits for so many axes."""
         by_depth = self.threshold is not None or not self.shares[0]
         free = self.max_depth if by_depth else self.test_from or 0
-        if self.partitioner in ("privtree", "uniform") or self.fan_out**free <= most:
+        if (self.own is None and self.partitioner in ("privtree", "uniform")) or self.fan_out**free <= most:
             return
         fits = _levels_within(self.most_leaves(n_axes), self.fan_out)
         expected += ", if no test with an automatic threshold bounds the tree"
@@ -128,7 +135,8 @@ class TreeSettings:
 
     def most_nodes(self, n_axes: int) -> int:
         """Return how many nodes fit the memory."""
-        return self.memory // node_bytes(n_axes, self.partitioner, means=self.leaf_means)
+        held = self.partitioner if self.own is None else "quantile"  # it may buy quantiles
+        return self.memory // node_bytes(n_axes, held, means=self.leaf_means)
 
     @property
     def fan_out(self) -> int:
@@ -137,6 +145,8 @@ class TreeSettings:
 
     def axis_rule(self, n_axes: int) -> str:
         """Return the rule that "auto" stands for."""
+        if self.own is not None:
+            return "own"
         if self.axis != "auto":
             return self.axis
         buy = self.partitioner in ("binary", "median", "quantile") and self.max_depth < 2 * n_axes and n_axes > 1
@@ -144,6 +154,8 @@ class TreeSettings:
 
     def pays_splits(self, axis: str) -> bool:
         """Return whether cuts are bought, with this rule for the axis."""
+        if self.own is not None:
+            return self.own.paid
         return self.partitioner in ("median", "quantile", "density") or (self.partitioner, axis) == ("binary", "spread")
 
     def first_test(self, epsilon: Exact, n_rows: float, n_axes: int, axis: str) -> int:
@@ -151,7 +163,7 @@ class TreeSettings:
 
         The grid is the one for the budget that leaves would have without any test.
         """
-        if self.partitioner == "uniform":
+        if self.partitioner == "uniform" and self.own is None:
             return 0  # its tests also set the size of the grids
         if self.test_from is not None:
             return self.test_from
@@ -173,7 +185,7 @@ class TreeSettings:
             "partitioner": self.partitioner,
             "max_depth": self.max_depth,
             "threshold": "auto" if self.threshold is None else self.threshold,
-            "budget": self.budget,
+            "budget": self.budget if isinstance(self.budget, str) else type(self.budget).__name__,
             "shares": [float(s) for s in self.shares],
             "n_quantiles": self.n_quantiles,
             "leaf_means": self.leaf_means,

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris, load_wine
 
-from discreet.anonymity.reproduction import ReferenceTree
 from discreet.datasets.loaders import _folder
 from discreet.errors import InvalidArgument
+from discreet_studies.as_published.density_tree import ReferenceTree
 
 
 def table(name: str) -> Any:
