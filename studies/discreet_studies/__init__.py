@@ -4,11 +4,11 @@ A study is a `Study`: a name, the settings of a quick and of a full run, a funct
 that sets the results beside the published figures. The runner does the rest: processes, a Parquet file that grows while
 it runs and lets an interrupted run go on, means with intervals, a page in Markdown, a table in CSV and pictures.
 
-What belongs to a study stands beside it under a common beginning: ``_partition_*``, ``_grid_*``, ``_sketch_*``,
-``_laplace_*``, ``_tree_*``, ``_frontier_*``. ``_published_*`` holds printed figures, and ``_as_published_*`` published
-programs with their faults, which nothing but the studies may use.
+Every study has a folder: ``study.py``, which reads first, what it measures, ``published.py`` with printed figures, and
+``findings.py`` with the verdicts. ``harness`` is what they share, and ``as_published`` holds published programs with
+their faults, which nothing but the studies may use.
 
-To add one, write a module of this room that holds ``STUDY = Study(...)`` and name it in ``_HOMES`` below.
+To add one, write a folder whose ``study.py`` holds ``STUDY = Study(...)`` and name it in ``_HOMES`` below.
 
 >>> from discreet import studies
 >>> studies.load("density-trees").title

@@ -1,8 +1,8 @@
 """The frontier: on one table, what four privacy models cost the reader and what they leave to an attacker.
 
 Our own experiment, for no publication sets all four side by side. Every model releases the same tables; the same three
-things are done with every release, and the same people are attacked in the same way: see `_frontier_utility` and
-`_frontier_attacks`.
+things are done with every release, and the same people are attacked in the same way: see `utility.py` and
+`attacks.py`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 As published: ten ε, budgets divided equally or geometrically, 2 to 12 levels, five starts of k-means on each synopsis,
 the percentage by which NICV exceeds that of non-private k-means, and the centroid index. The published recursion is run
-with its faults (`_as_published_tree.py`), the product's tree with the same settings and without them, and beside both
+with its faults (`as_published/tree.py`), the product's tree with the same settings and without them, and beside both
 what the product does when nothing is set. One setting is one seed; it covers several ε.
 """
 

@@ -143,7 +143,7 @@ class Offers:
     @property
     def epsilon(self) -> Exact:
         """What is left of the level's share of the budget."""
-        return 0 if self._ledger is None else self._ledger.remaining.exact  # type: ignore[return-value]
+        return 0 if self._ledger is None else self._ledger.remaining.exact
 
     def middles(self, axis: Any) -> Cuts:
         """Cut every box in the middle of an axis. Free: boxes are public."""
