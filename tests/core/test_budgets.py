@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import InvalidArgument
-from discreet.synopses.tree.budgets import BUDGETS, Plan, auto_threshold, level_fractions, split_chance
+from discreet.synopses.tree.budgets import BUDGETS, LevelBudgets, auto_threshold, level_fractions, split_chance
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_linear_and_uniform_levels():
 @pytest.mark.parametrize("first", [0, 3, 6])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(97, 100), Fraction(7)])
 def test_every_path_spends_exactly_epsilon(kind, paid, first, epsilon):
-    plan = Plan.make(
+    plan = LevelBudgets.make(
         epsilon, depth=6, first_test=first, shares=(0.15, 0.25, 0.6), kind=kind, fan_out=4, paid_splits=paid
     )
     for end in range(plan.depth + 1):
@@ -46,25 +46,32 @@ def test_every_path_spends_exactly_epsilon(kind, paid, first, epsilon):
 
 
 def test_shares_are_moved_by_less_than_the_rounding():
-    plan = Plan.make(Fraction(1, 10), depth=8, first_test=0, shares=(0.15, 0.25, 0.6), kind="geometric", fan_out=2)
+    plan = LevelBudgets.make(
+        Fraction(1, 10), depth=8, first_test=0, shares=(0.15, 0.25, 0.6), kind="geometric", fan_out=2
+    )
     assert abs(float(plan.left(8)) - 0.06) < 3e-9
 
 
 def test_a_share_without_use_goes_to_the_others_in_proportion():
-    plan = Plan.make(
+    plan = LevelBudgets.make(
         Fraction(1), depth=4, first_test=0, shares=(0.15, 0.25, 0.6), kind="uniform", fan_out=2, paid_splits=False
     )
     assert float(sum(plan.tests)) == pytest.approx(0.2, abs=1e-8)
     assert not any(plan.splits)
-    untested = Plan.make(Fraction(1), depth=4, first_test=4, shares=(0.15, 0.25, 0.6), kind="uniform", fan_out=2)
+    untested = LevelBudgets.make(
+        Fraction(1), depth=4, first_test=4, shares=(0.15, 0.25, 0.6), kind="uniform", fan_out=2
+    )
     assert float(sum(untested.splits)) == pytest.approx(0.25 / 0.85, abs=1e-8)
-    assert Plan.make(math.inf, depth=2, first_test=0, shares=(1, 1, 1), kind="uniform", fan_out=2).left(2) == math.inf
+    assert (
+        LevelBudgets.make(math.inf, depth=2, first_test=0, shares=(1, 1, 1), kind="uniform", fan_out=2).left(2)
+        == math.inf
+    )
 
 
 @pytest.mark.parametrize("shares", [(0.5, 0.5), (0.5, 0.5, 0), (-0.1, 0.5, 0.5), "abc"])
 def test_shares_that_leave_nothing_to_publish_are_refused(shares):
     with pytest.raises(InvalidArgument, match="shares"):
-        Plan.make(Fraction(1), depth=8, first_test=0, shares=shares, kind="uniform", fan_out=2)
+        LevelBudgets.make(Fraction(1), depth=8, first_test=0, shares=shares, kind="uniform", fan_out=2)
 
 
 def test_thresholds_are_the_smallest_that_bound_growth_from_nothing():

@@ -20,7 +20,7 @@ from discreet.noise.choice.joint import JointLaw
 from discreet.noise.choice.many import ManyRuns, joint_cuts
 from discreet.noise.choice.runs import Runs
 from discreet.synopses.tree.axes import _SCORE_UNIT, spread_scores, spread_weights
-from discreet.synopses.tree.budgets import Plan, auto_threshold, scale_of
+from discreet.synopses.tree.budgets import LevelBudgets, auto_threshold, scale_of
 from discreet.synopses.tree.partitioners import RATIOS, density_scores, density_weights
 from discreet.synopses.tree.privtree import PrivTreeRule
 
@@ -77,7 +77,7 @@ def worst(counts, at, plan, level, cut, sign):
 @pytest.mark.parametrize(("cut", "trials"), [("binary", 60), ("median", 8)])
 def test_a_whole_tree_loses_epsilon_and_no_more(epsilon, cut, trials):
     rng = np.random.default_rng(5)
-    plan = Plan.make(
+    plan = LevelBudgets.make(
         epsilon,
         depth=3,
         first_test=0,
