@@ -22,6 +22,7 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.output import write_whole
 from discreet.errors import DataSourceError
 from discreet.evaluation import nicv
+from discreet.reporting.pages.demo import page
 from discreet.synopses import Synopsis
 
 CLUSTERS = 15
@@ -39,7 +40,6 @@ class DemoResult:
     nicv_plain: float
     folder: Path
     files: Mapping[str, str]
-    note: str
 
     @property
     def guarantee(self) -> Guarantee:
@@ -94,39 +94,32 @@ def run(folder: str | Path = "discreet-demo", *, epsilon: float = 1.0, seed: int
 
     # From here on the raw rows are looked at: a comparison for the reader, possible because they are invented.
     plain = KMeans(CLUSTERS, n_init=10, random_state=0).fit(table.X).cluster_centers_
+    figures = [nicv(table.X, centers) for centers in (model.cluster_centers_, plain)]
     folder.mkdir(parents=True, exist_ok=True)
-    files, note = write(folder, model.synopsis_, model.cluster_centers_, plain, table)
+    files = write(folder, model.synopsis_, model.cluster_centers_)
+    shown = page(model.synopsis_, model.cluster_centers_, plain, table, figures[0] / figures[1])
+    write_whole(folder / "picture.html", shown)
+    files["picture.html"] = "data, release and centres side by side: open it in a browser"
     return DemoResult(
         rows=ROWS,
         clusters=CLUSTERS,
         synopsis=model.synopsis_,
-        nicv_private=nicv(table.X, model.cluster_centers_),
-        nicv_plain=nicv(table.X, plain),
+        nicv_private=figures[0],
+        nicv_plain=figures[1],
         folder=folder,
         files=files,
-        note=note,
     )
 
 
-def write(
-    folder: Path, synopsis: Synopsis, private: FloatArray, plain: FloatArray, table: datasets.Dataset
-) -> tuple[dict[str, str], str]:
-    """Write the release, the centres, the guarantee and, if Plotly is there, the picture."""
-    names = table.domain.names
+def write(folder: Path, synopsis: Synopsis, private: FloatArray) -> dict[str, str]:
+    """Write the release, the centres and the guarantee; return what each file is."""
     synopsis.save(folder / "synopsis.parquet")
     sink = pa.BufferOutputStream()
-    pa_csv.write_csv(pa.table({n: private[:, i] for i, n in enumerate(names)}), sink)
+    pa_csv.write_csv(pa.table({n: private[:, i] for i, n in enumerate(synopsis.domain.names)}), sink)
     write_whole(folder / "centers.csv", sink.getvalue().to_pybytes())
     write_whole(folder / "guarantee.json", synopsis.guarantee.to_json(indent=2) + "\n")
-    files = {
+    return {
         "synopsis.parquet": "the noisy cells: what may be published",
         "centers.csv": "the cluster centres found in them",
         "guarantee.json": "the promise, the ledger, the assumptions, the seal",
     }
-    try:
-        from discreet.reporting.pages.demo import draw
-    except ImportError:
-        return files, "Install the extra 'plot' (pip install 'discreet[plot]') to get a picture too."
-    draw(folder / "picture.html", synopsis, private, plain, table)
-    files["picture.html"] = "data, release and centres side by side: open it in a browser"
-    return files, ""

@@ -120,8 +120,6 @@ def _tell(result: Any) -> None:
     console.print(f"[bold]The files.[/] In [cyan]{result.folder}[/]:")
     for name, meaning in result.files.items():
         console.print(f"  [cyan]{name:<16}[/] {meaning}")
-    if result.note:
-        console.print(f"\n{result.note}")
     warn_if_seeded(result.guarantee.seeded)
 
 

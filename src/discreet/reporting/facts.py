@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from discreet import anonymity, local
 from discreet._version import __version__
-from discreet.core.domain import Categorical, Column, Domain
+from discreet.core.domain import Categorical, Column, Date, Domain
 from discreet.core.guarantee import Guarantee, found_at_most, person_column
 from discreet.core.output import promise_place
 from discreet.engines import open as open_table
@@ -252,7 +252,7 @@ def _perturbed(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
                 left_out.append({"column": name, "reason": "has no value that is a number"})
                 continue
             counts, edges = np.histogram(values, _BINS)
-            labels = _intervals(edges.tolist())
+            labels = [words.number(a) for a in edges[:-1].tolist()]
         else:
             found = column.value_counts().to_pylist()
             found.sort(key=lambda pair: -pair["counts"])
@@ -314,9 +314,16 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any) -> dict[str, Any
             left_out.append({"column": column.name, "reason": reason})
             continue
         shares = before / before.sum(), np.maximum(after, 0) / max(np.maximum(after, 0).sum(), 1e-12)
-        labels = [str(c) for c in column.categories] if isinstance(column, Categorical) else _intervals(edges.tolist())
+        compared: dict[str, Any] = {"labels": [str(c) for c in getattr(column, "categories", ())]}
+        if not isinstance(column, Categorical):
+            marks = [views.mark(column, place) for place in edges.tolist()]
+            compared = {
+                "labels": marks[:-1],
+                "edges": edges.tolist(),
+                "marks": marks if isinstance(column, Date) else None,
+            }
         columns.append(
-            {"column": column.name, "labels": labels, "raw": shares[0].tolist(), "released": shares[1].tolist(),
+            {"column": column.name, **compared, "raw": shares[0].tolist(), "released": shares[1].tolist(),
              "total_variation": float(np.abs(shares[0] - shares[1]).sum() / 2)}
         )  # fmt: skip
     return {"private": False, "columns": columns, "left_out": left_out}
@@ -361,7 +368,3 @@ def _attached(file: str | Path, what: str) -> dict[str, Any]:
     if not isinstance(facts, dict):
         raise FormatError(f"{what}: {str(file)!r} holds no result of 'discreet {what} --json'")
     return {"file": Path(file).name, "result": facts}
-
-
-def _intervals(edges: Sequence[float]) -> list[str]:
-    return [f"{a:.4g}" for a in edges[:-1]]

@@ -14,6 +14,7 @@ import numpy as np
 from discreet.core.arrays import FloatArray
 from discreet.core.dates import date_text
 from discreet.core.domain import Categorical, Column, Date
+from discreet.reporting.words import number
 from discreet.synopses import Synopsis
 
 NOT_DIVIDED = "not known: this column was not divided"
@@ -22,7 +23,7 @@ _MOST_BINS, _BINS, _FEW_BINS = 40, 24, 8
 
 
 def marginals(synopsis: Synopsis) -> list[dict[str, Any]]:
-    """Return the distribution of every column: those that were cut first, in their order.
+    """Return the distribution of every column, sorted by what was learned: known for the most rows first.
 
     Examples
     --------
@@ -43,8 +44,9 @@ def marginals(synopsis: Synopsis) -> list[dict[str, Any]]:
             "column": column.name,
             "divided": divided,
             "edges": edges,
-            "labels": [str(c) for c in found.categories or ()] or [_mark(column, a) for a in (edges or [])[:-1]],
+            "labels": [str(c) for c in found.categories or ()] or [mark(column, a) for a in (edges or [])[:-1]],
             "ends": list(_ends(column)),
+            "dates": isinstance(column, Date),
             "counts": counts.tolist(),
             "std_errors": found.std_errors.tolist(),
             "assumed": (counts if not divided or found.assumed is None else found.assumed).tolist(),
@@ -52,7 +54,13 @@ def marginals(synopsis: Synopsis) -> list[dict[str, Any]]:
         if found.missing is not None:
             facts["missing"] = found.missing.to_dict()
         out.append(facts)
-    return sorted(out, key=lambda facts: not facts["divided"])
+    return sorted(out, key=lambda facts: (not facts["divided"], round(_doubt(facts), 2)))
+
+
+def _doubt(facts: dict[str, Any]) -> float:
+    """Return the share of a column's rows whose bar is assumed rather than known."""
+    assumed, counts = (float(np.abs(facts[key]).sum()) for key in ("assumed", "counts"))
+    return assumed / counts if counts else 0.0
 
 
 def plane(synopsis: Synopsis) -> dict[str, Any] | None:
@@ -78,7 +86,8 @@ def plane(synopsis: Synopsis) -> dict[str, Any] | None:
         "density": density.tolist(),
         "low": [columns[j].low for j in pair],
         "high": [columns[j].high for j in pair],
-        "ends": [list(_ends(columns[j])) for j in pair],
+        # Numbers get round marks; other axes have words at their ends.
+        "ends": [list(_ends(c)) if isinstance(c, (Categorical, Date)) else None for c in (columns[j] for j in pair)],
         "gaps": synopsis.hidden is not None,
     }
 
@@ -117,14 +126,15 @@ def _edges(synopsis: Synopsis, axis: int) -> FloatArray:
     return edges
 
 
-def _mark(column: Column, place: float) -> str:
+def mark(column: Column, place: float) -> str:
+    """Write a place on the axis of a column."""
     if isinstance(column, Date):
         return date_text(place)
-    return f"{place:,.0f}" if abs(place) >= 1000 else f"{place:.4g}"
+    return number(place)
 
 
 def _ends(column: Column) -> tuple[str, str]:
     """Return what stands at the ends of an axis."""
     if isinstance(column, Categorical):
         return str(column.categories[0]), str(column.categories[-1])
-    return _mark(column, column.low), _mark(column, column.high)
+    return mark(column, column.low), mark(column, column.high)

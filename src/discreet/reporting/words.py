@@ -3,11 +3,84 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
 from discreet.core.guarantee import Guarantee, kept_text
+
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """Write a number for people: thousands set apart, no exponents of programs, no negative nothing.
+
+    Examples
+    --------
+    >>> number(16670.4), number(-0.0), number(1e-6), number(0.12345), number(1.5e18)
+    ('16,670', '0', '10⁻⁶', '0.1234', '1.5 × 10¹⁸')
+    """
+    if value is None or math.isnan(value):
+        return "not known"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    size, sign = abs(value), "−" if value < 0 else ""
+    if size == 0:
+        return "0"
+    if not 1e-4 <= size < 1e15:
+        mantissa, _, power = f"{size:.{max(digits - 2, 0)}e}".partition("e")
+        power = f"10{str(int(power)).translate(SUPERSCRIPT)}"
+        short = f"{float(mantissa):g}"
+        return sign + (power if short == "1" else f"{short} × {power}")
+    return sign + (f"{size:,.0f}" if size >= 1000 else f"{size:.{digits}g}".replace("e+03", "000"))
+
+
+def share(value: float) -> str:
+    """Write a share as a percentage.
+
+    Examples
+    --------
+    >>> share(0.01234), share(2.5)
+    ('1.23 %', '250 %')
+    """
+    return f"{number(100 * value, 3)} %"
+
+
+def plain(value: Any) -> str:
+    """Write a value of a program for people.
+
+    Examples
+    --------
+    >>> plain(True), plain(None), plain([1, 2]), plain({"least": 2, "kind": "entropy"})
+    ('yes', 'none', '1, 2', 'least 2, kind entropy')
+    """
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "yes", False: "no"}[value]
+    if isinstance(value, Mapping):
+        return ", ".join(f"{str(k).replace('_', ' ')} {plain(v)}" for k, v in value.items()) or "none"
+    if isinstance(value, (list, tuple)):
+        more = f" and {len(value) - 12:,} more" if len(value) > 12 else ""
+        return ", ".join(map(plain, value[:12])) + more or "none"
+    return number(value) if isinstance(value, (int, float)) else str(value)
+
+
+def flat(value: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, str]]:
+    """Yield nested settings or results by name; long lists of numbers, which are curves, are left out.
+
+    Examples
+    --------
+    >>> list(flat({"k": 8, "t": {"ill_ness": 0.25}}))
+    [('k', '8'), ('t · ill ness', '0.25')]
+    """
+    for key, inner in value.items():
+        own = f"{name} · {key}" if name else str(key)
+        if isinstance(inner, Mapping) and inner:
+            yield from flat(inner, own)
+        elif isinstance(inner, (list, tuple)) and any(isinstance(v, Mapping) for v in inner):
+            for i, each in enumerate(inner[:12], 1):
+                yield from flat(each if isinstance(each, Mapping) else {"": each}, f"{own} {i}")
+        elif not (isinstance(inner, (list, tuple)) and len(inner) > 12 and isinstance(inner[0], float)):
+            yield own.replace("_", " "), plain(inner)
 
 
 def for_lawyers(guarantee: Guarantee) -> list[str]:
@@ -180,7 +253,7 @@ def for_experts(guarantee: Guarantee) -> list[str]:
     if epsilon is None:
         required = guarantee.parameters.get("required", {})
         lines = ["for all rows r: |{s : QI(s) = QI(r)}| >= k"]
-        lines += [f"required: {name} = {value}" for name, value in dict(required).items()]
+        lines += [f"required: {name} = {plain(value)}" for name, value in dict(required).items()]
         kept = guarantee.parameters.get("kept")
         if kept and "k" in kept:
             lines.append(f"QI without {', '.join(map(str, kept['columns']))}; with them: k = {kept['k']}")
@@ -195,7 +268,7 @@ def for_experts(guarantee: Guarantee) -> list[str]:
         lines.append(f"ε at δ = {guarantee.delta:g}: {epsilon:.6g}")
     for name in ("rate", "noise_rate", "radius", "rounding", "diameter", "epsilon_at_diameter", "step"):
         if name in guarantee.parameters:
-            lines.append(f"{name}: {guarantee.parameters[name]}")
+            lines.append(f"{name}: {plain(guarantee.parameters[name])}")
     return lines
 
 

@@ -1,57 +1,72 @@
-"""The page of the verb `audit`: findings and curves in one file that needs nothing else."""
+"""The pages of the verb `audit`: an examined file, and a mechanism that was run."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from html import escape
+import math
 from typing import Any
 
-from discreet.errors import MissingExtra
+import numpy as np
 
-_STYLE = (
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b1f24}"
-    "table{border-collapse:collapse;width:100%}"
-    "td,th{border-bottom:1px solid #d0d7de;padding:.35rem .5rem;text-align:left;"
-    "vertical-align:top}.good{color:#1f8a7d}.bad{color:#d1242f;font-weight:600}.open{color:#57606a}"
-)
+from discreet.reporting.pages import svg
+from discreet.reporting.pages.frame import Answer, render
+from discreet.reporting.words import number, plain
+
 _NO_PROOF = (
-    "A refutation is a proof up to the confidence. A pass is none: only these inputs, these features and so many runs "
-    "were looked at."
+    "A refutation is a proof up to the confidence. A pass is none: only these inputs, these features and this many "
+    "runs were looked at."
 )
 
 
 def mechanism_page(facts: dict[str, Any]) -> str:
-    """Return the page of an audited mechanism; needs the extra 'plot'."""
-    try:
-        import plotly.io as pio
-    except ImportError:
-        raise MissingExtra("drawing an audit", "plot") from None
-    rows, figures = [], []
-    for name, found in facts["results"]:
-        rows.append(
-            (
-                name,
-                f"{found.epsilon_lower:.4g}",
-                _verdict(found.passed),
-                f"{found.trials:,}",
-                f"{found.event}: {found.counts['data']:,} and {found.counts['neighbour']:,} of {found.counted:,}",
-            )
-        )
-        figures.append((name, found.plot()))
-    if facts.get("exact_result") is not None:
-        figures.append(("the law itself, first pair", facts["exact_result"].plot()))
-    drawn = [
-        f"<h2>{escape(title)}</h2>" + pio.to_html(figure, include_plotlyjs=place == 0, full_html=False)
-        for place, (title, figure) in enumerate(figures)
-    ]
-    claim = f"claimed ε = {facts['claimed']:.6g}" if "claimed" in facts else "k, l and t counted again"
+    """Return the page of an audited mechanism."""
+    results, passed, exact = facts["results"], facts["passed"], facts.get("exact_result")
+    claim = f"ε = {number(facts['claimed'], 6)}" if "claimed" in facts else "k, l and t, counted again"
     if facts.get("delta"):
-        claim += f", δ = {facts['delta']:g}"
-    failures = "".join(f"<p class='bad'>{escape(text)}</p>" for text in facts.get("failures", ()))
-    head = ("neighbours", "ε at least", "claim", "runs on each", "event")
-    table = _table(head, rows) if rows else ""
-    body = f"<p>{escape(claim)}: {_verdict(facts['passed'])}</p>{failures}{table}<p>{_NO_PROOF}</p>{''.join(drawn)}"
-    return _page(f"Audit of {facts['mechanism']}", body)
+        claim += f", δ = {number(facts['delta'])}"
+    found = [("bad", text) for text in facts.get("failures", ())]
+    found += [("" if r.passed is not False else "bad", f"{name}: ε is at least {number(r.epsilon_lower)}")
+              for name, r in results]  # fmt: skip
+    runs = (
+        f"{max(r.trials for _, r in results):,} runs on each of two inputs" if results else "every table counted again"
+    )
+    answers = [
+        Answer("What was audited?", facts["mechanism"], [("", f"claimed: {claim}"), ("soft", runs)]),
+        Answer("What was found?", "not refuted" if passed else "REFUTED", found or [("good", "every promise holds")]),
+        Answer("What should worry me?", "A pass is no proof" if passed else "The claim does not hold",
+               [("" if passed else "bad", _NO_PROOF)]),
+    ]  # fmt: skip
+    rows = [
+        (name, number(r.epsilon_lower), r.passed, f"{r.trials:,}",
+         f"{r.event}: {r.counts['data']:,} and {r.counts['neighbour']:,} of {r.counted:,}")
+        for name, r in results
+    ]  # fmt: skip
+    pictures = [(_power(name, r), _seen(name, r)) for name, r in results]
+    if exact is not None:
+        said = f"The law itself, first pair: the smallest δ at every ε. It reaches 0 at ε = {number(exact.epsilon_at(0.0))}."
+        pictures.append((svg.curve(*exact.curve(), title="the promise, exactly", x="ε", y="δ"), said))
+    return render("audit.html", f"Audit of {facts['mechanism']}", "Audit", answers, rows=rows, checks=[], said=[],
+                  drawn=pictures)  # fmt: skip
+
+
+def _power(name: str, r: Any) -> Any:
+    """Draw what a run of this size would have caught, where the curve rises."""
+    xs, ys = np.asarray(r.power.epsilons), np.asarray(r.power.chances)
+    marks = [(r.epsilon_lower, f"at least {number(r.epsilon_lower, 3)}", "broken" if r.passed is False else "found")]
+    if r.claimed is not None and math.isfinite(r.claimed):
+        marks.append((r.claimed, f"claimed {number(r.claimed, 3)}", "claim"))
+    reach = [r.power.detectable] if math.isfinite(r.power.detectable) else []
+    end = 1.1 * max([m[0] for m in marks] + reach) + 0.05
+    near = np.unique(np.append(np.linspace(float(xs[0]), max(end, float(xs[0])), 60), xs[xs <= end]))
+    return svg.curve(near, np.interp(near, xs, ys), title=name, x="true ε, in an event as frequent as this one",
+                     y="chance of exceeding the claim", upright=marks)  # fmt: skip
+
+
+def _seen(name: str, r: Any) -> str:
+    reach = r.power.detectable
+    text = f"{name}: the chance that a run of this size refutes the claim, had the true ε been that large."
+    if math.isfinite(reach):
+        text += f" At ε = {number(reach, 3)} it is nine in ten."
+    return f"{text} The upright line is what was shown: the true ε is at least {number(r.epsilon_lower, 3)}."
 
 
 def artifact_page(facts: dict[str, Any]) -> str:
@@ -64,28 +79,20 @@ def artifact_page(facts: dict[str, Any]) -> str:
     >>> "does not hold" in artifact_page(facts)
     True
     """
-    rows = [(c["check"], _verdict(c["holds"], "holds", "does not hold"), c["detail"]) for c in facts["checks"]]
-    verdict = _verdict(facts["passed"], "nothing was found that does not hold", "REFUSED")
-    seeded = "<p class='bad'>Seeded: it must not be published.</p>" if facts["seeded"] else ""
-    said = [("kind", facts["kind"]), ("ε", str(facts["epsilon"])), ("seal", str(facts["digest"]))]
-    body = f"<p>{verdict}</p>{seeded}{_table(('check', 'result', 'detail'), rows)}{_table(('fact', 'value'), said)}"
-    return _page(f"Audit of {facts['file']}", body)
-
-
-def _verdict(holds: bool | None, good: str = "not refuted", bad: str = "REFUTED") -> str:
-    if holds is None:
-        return "<span class='open'>not checked</span>"
-    return f"<span class='{'good' if holds else 'bad'}'>{good if holds else bad}</span>"
-
-
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    top = "".join(f"<th>{escape(h)}</th>" for h in head)
-    lines = ("".join(f"<td>{c if c.startswith('<span') else escape(c)}</td>" for c in row) for row in rows)
-    return f"<table><tr>{top}</tr>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
-
-
-def _page(title: str, body: str) -> str:
-    return (
-        f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>{escape(title)}</title>"
-        f"<style>{_STYLE}</style></head><body><h1>{escape(title)}</h1>{body}</body></html>\n"
-    )
+    passed, checks = facts["passed"], facts["checks"]
+    worries = [("bad", f"{c['check']}: {c['detail']}") for c in checks if c["holds"] is False]
+    if facts["seeded"]:
+        worries.append(("bad", "Seeded: it must not be published."))
+    worries += [("soft", f"Not checked: {c['check']}, {c['detail']}") for c in checks if c["holds"] is None]
+    held = sum(c["holds"] is True for c in checks)
+    epsilon = "none stated" if facts["epsilon"] is None else plain(facts["epsilon"])
+    answers = [
+        Answer("What was examined?", f"{facts['file']}: {facts['kind']}", [("", f"ε: {epsilon}")]),
+        Answer("What was found?", "nothing was found that does not hold" if passed else "REFUSED",
+               [("good" if passed else "", f"{held} of {len(checks)} checks hold")]),
+        Answer("What should worry me?", "Something does not hold" if not passed else "Do not publish"
+               if facts["seeded"] else "Nothing that was checked", worries),
+    ]  # fmt: skip
+    said = [("kind", facts["kind"]), ("ε", epsilon), ("seal", facts["digest"] or "none")]
+    return render("audit.html", f"Audit of {facts['file']}", "Audit", answers, rows=[], checks=checks, said=said,
+                  drawn=[])  # fmt: skip

@@ -1,64 +1,44 @@
-"""The picture of the demonstration: the raw rows, and what is published of them, with the centres found in each."""
+"""The page of the demonstration: the raw rows, and what is published of them, with the centres found in each."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
+from typing import Any
 
 from discreet.core.arrays import FloatArray
-from discreet.core.output import write_whole
 from discreet.datasets import Dataset
+from discreet.reporting import views, words
+from discreet.reporting.pages import plane
+from discreet.reporting.pages.frame import PROMISED, RELEASED, WORRYING, Answer, render
 from discreet.synopses import Synopsis
 
-PLAIN, PRIVATE = "#1b1f24", "#d1242f"
 
-
-def draw(path: Path, synopsis: Synopsis, private: FloatArray, plain: FloatArray, table: Dataset) -> None:
-    """Write a self-contained page with two panels."""
-    low, high = table.domain.low, table.domain.high
-    figure = make_subplots(
-        cols=2,
-        horizontal_spacing=0.08,
-        subplot_titles=("The raw rows (never released)", "What is published: noisy counts of cells"),
+def page(synopsis: Synopsis, private: FloatArray, plain: FloatArray, table: Dataset, ratio: float) -> str:
+    """Return the page with two panels; ``ratio`` is the squared error of the private centres over the plain ones'."""
+    promise, marks = synopsis.guarantee, [(plain, "ring"), (private, "cross")]
+    how: dict[str, Any] = {"x": "age (years)", "y": "cost (1,000 euro per year)", "marks": marks}
+    how |= {"low": table.domain.low, "high": table.domain.high}
+    found = views.plane(synopsis)
+    drawn = [(plane.cloud(table.X, title="The raw rows", **how), "The raw rows (never released)")]
+    if found is not None:
+        how["gaps"] = found["gaps"]
+        picture = plane.boxes(found["lower"], found["upper"], found["density"], title="What is published", **how)
+        drawn.append((picture, "What is published: noisy counts of cells; grey is below zero, which only noise makes"))
+    level, rows = words.number(promise.epsilon), f"{len(table):,}"
+    worries = [("bad", "The noise was seeded: this release must not be published.")] if promise.seeded else []
+    worries.append(
+        ("", "The left picture and the comparison look at the raw rows: possible here because they are invented.")
     )
-    rows = go.Scattergl(
-        x=table.X[:, 0],
-        y=table.X[:, 1],
-        mode="markers",
-        marker={"size": 3, "color": "#57606a", "opacity": 0.35},
-        hoverinfo="skip",
-        showlegend=False,
+    answers = [
+        Answer(RELEASED, f"{synopsis.n_leaves:,} cells with a noisy count each",
+               [("", f"about {max(synopsis.total, 0):,.0f} of {rows} invented patients; two columns, age and cost")]),
+        Answer(PROMISED, f"ε = {level} to {promise.unit}", [("", text) for text in words.for_lawyers(promise)[:1]]),
+        Answer(WORRYING, "Seeded" if promise.seeded else "Nothing: the rows are invented", worries),
+    ]  # fmt: skip
+    seen = (
+        f"Left, every dot is a patient. Right, darker cells hold more of them, by the noisy counts alone. Rings are the "
+        f"{len(plain)} centres that plain k-means finds in the raw rows, crosses those found in the release: where both "
+        "lie together, nothing was lost. The squared error of the crosses is "
+        f"{ratio:.3f} times that of the rings."
     )
-    figure.add_trace(rows, row=1, col=1)
-    figure.add_trace(synopsis.plot().data[0], row=1, col=2)  # the density of the leaves
-    marks = [
-        (plain, "plain k-means on the raw rows", "circle-open", PLAIN),
-        (private, "k-means on the release", "x-thin", PRIVATE),
-    ]
-    for column in (1, 2):
-        for points, name, symbol, colour in marks:
-            figure.add_trace(_centers(points, name, symbol, colour, column), row=1, col=column)
-        figure.update_xaxes(title="age (years)", range=[low[0], high[0]], row=1, col=column)
-        figure.update_yaxes(title="cost (1000 euro a year)", range=[low[1], high[1]], row=1, col=column)
-    figure.update_layout(
-        title=f"{len(table):,} invented patients, before and after (ε = {synopsis.guarantee.epsilon:g})",
-        template="plotly_white",
-        width=1180,
-        height=600,
-        legend={"orientation": "h", "y": -0.16, "x": 0.5, "xanchor": "center"},
-    )
-    write_whole(path, figure.to_html(include_plotlyjs=True, full_html=True))
-
-
-def _centers(points: FloatArray, name: str, symbol: str, colour: str, column: int) -> go.Scatter:
-    return go.Scatter(
-        x=points[:, 0],
-        y=points[:, 1],
-        mode="markers",
-        name=name,
-        legendgroup=name,
-        showlegend=column == 1,
-        marker={"symbol": symbol, "size": 13, "color": colour, "line": {"width": 3, "color": colour}},
-    )
+    title = f"{rows} invented patients, before and after (ε = {level})"
+    return render("demo.html", title, "Demonstration", answers, drawn=drawn, seen=seen)

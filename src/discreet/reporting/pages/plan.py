@@ -1,18 +1,24 @@
-"""The outlook as one page: the table, and a picture of every error over ε."""
+"""The outlook as one page: what to expect of every method, and how its error falls with ε."""
 
 from __future__ import annotations
 
-from html import escape
+from typing import Any
 
 from discreet.planning import Outlook
 from discreet.reporting.pages import svg
-from discreet.reporting.pages.report import _POLICY, _STYLE, _table
+from discreet.reporting.pages.frame import Answer, render
+from discreet.reporting.words import number, share
 
 #: What the errors of a question are shares of.
 UNITS = {
     "counts": "share of all rows",
     "places": "declared widths",
     "clusters": "excess of the squared error",
+}
+_QUESTIONS = {
+    "counts": "How many hold a value, or fall into a box",
+    "places": "Where a row lies",
+    "clusters": "Where the clusters are",
 }
 
 
@@ -26,47 +32,45 @@ def page(found: Outlook) -> str:
     >>> text.count("<svg"), "<script" in text
     (6, False)
     """
-    title = f"What to expect of {found.n:,} rows and {found.d} columns"
-    asked = f"ε = {found.epsilon:g}, {found.clusters} clusters, k = {found.k}, {found.values:,} values, radius "
-    head = ["question", "method", "promise", "what is released", "error", "the error is"]
-    target = found.target_error
-    if target is not None:
-        head.append(f"ε for an error of {target:g}")
-    rows = [
-        [
-            row.question,
-            row.method,
-            row.model,
-            row.release,
-            f"{'' if row.sense == 'about' else row.sense + ' '}{percent(row.error)}",
-            f"{row.reading} ({UNITS[row.question]})",
-            *([] if target is None else [needed(row.needed_epsilon)]),
-        ]
-        for row in found.rows
+    best = [min((r for r in found.rows if r.question == q), key=lambda r: r.error) for q in UNITS]
+    answers = [
+        Answer("What was asked?", f"{found.n:,} rows, {found.d} columns, ε = {found.epsilon:g}",
+               [("", f"{found.clusters} clusters, k = {found.k}, {found.values:,} values, radius {found.radius:g}"),
+                ("soft", "No data were looked at: everything follows from these numbers.")]),
+        Answer("What is to be expected?", "The smallest error of each question",
+               [("", f"{row.question}: {row.method}, {_error(row)} ({UNITS[row.question]})") for row in best]),
+        Answer("What should worry me?", "Errors are not all alike",
+               [("", "Errors of different questions cannot be compared, nor can promises of different models."),
+                ("soft", "Not known: how your data lie. Bounds say so: at most, at least.")]),
+    ]  # fmt: skip
+    questions = [
+        (f"{_QUESTIONS[q]} ({UNITS[q]})", [_card(row, found) for row in found.rows if row.question == q]) for q in UNITS
     ]
-    pictures = "".join(
-        f"<figure>{svg.bars([f'{e:g}' for e in found.budgets], row.curve, title=row.method, axis='error')}"
-        f"<figcaption>{escape(row.method)}: error over ε, {escape(UNITS[row.question])}</figcaption></figure>"
-        for row in found.rows
-        if row.model != "syntactic"
-    )
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        f'<link rel="icon" href="data:,"><title>{escape(title)}</title><style>{_STYLE}</style></head>'
-        f"<body><main><h1>{escape(title)}</h1><p class='soft'>{escape(asked)}{found.radius:g}. No data were looked at; "
-        "errors of different questions cannot be compared.</p>"
-        f"<div class='scroll'>{_table(head, rows, 'Methods', (4,))}</div>"
-        f"<h2>The errors over ε</h2><div class='pictures'>{pictures}</div></main></body></html>\n"
-    )
+    title = f"What to expect of {found.n:,} rows and {found.d} columns"
+    return render("plan.html", title, "Plan", answers, questions=questions)
 
 
-def percent(share: float) -> str:
+def _card(row: Any, found: Outlook) -> dict[str, Any]:
+    picture, target = None, found.target_error
+    if row.model != "syntactic":  # whose error is the same at any ε
+        picture = svg.curve(
+            found.budgets, row.curve, title=row.method, x="ε", y=f"error, {UNITS[row.question]}", log=True,
+            form=percent, dot=(found.epsilon, row.error, f"{percent(row.error)} at ε = {found.epsilon:g}"),
+            level=None if target is None else (target, f"wanted: {percent(target)}"),
+        )  # fmt: skip
+    wanted = "" if target is None else f"ε for an error of {percent(target)}: {needed(row.needed_epsilon)}"
+    return {"row": row, "error": _error(row), "picture": picture, "wanted": wanted}
+
+
+def _error(row: Any) -> str:
+    return f"{'' if row.sense == 'about' else row.sense + ' '}{percent(row.error)}"
+
+
+def percent(value: float) -> str:
     """Write a share for people."""
-    return f"{share:.3g}" if share >= 1 else f"{100 * share:.3g} %"
+    return number(value, 3) if value >= 1 else share(value)
 
 
 def needed(epsilon: float | None) -> str:
     """Write a needed budget for people."""
-    return "none" if epsilon is None else f"{epsilon:.3g}"
+    return "none" if epsilon is None else number(epsilon, 3)

@@ -1,0 +1,51 @@
+"""The frame of every page: one template, one style sheet, three answers on the first screen.
+
+Jinja2 escapes whatever a page shows; only our own pictures, which escape their texts themselves, go in as they are.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from discreet._version import __version__
+from discreet.reporting import words
+
+RELEASED, PROMISED, WORRYING = "What was released?", "What is promised, and to whom?", "What should worry me?"
+
+
+class Answer(NamedTuple):
+    """One of the three answers of the first screen: a headline, and lines of a tone ("", good, warn, bad or soft)."""
+
+    question: str
+    headline: str
+    lines: list[tuple[str, str]]
+
+
+@lru_cache(maxsize=1)
+def _templates() -> Environment:
+    made = Environment(
+        loader=PackageLoader("discreet.reporting.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(number=words.number, share=words.share, plain=words.plain, flat=words.flat)
+    return made
+
+
+def render(template: str, title: str, kind: str, answers: list[Answer], **content: Any) -> str:
+    """Return a page: no script, no outside file, light and dark, narrow and wide, made to be printed.
+
+    Examples
+    --------
+    >>> page = render("frame.html", "<b>", "a test", [Answer("What?", "this", [("bad", "1 < 2")])])
+    >>> "&lt;b&gt;" in page, "1 &lt; 2" in page, "<script" in page
+    (True, True, False)
+    """
+    return _templates().get_template(template).render(
+        title=title, kind=kind, answers=answers, version=__version__, **content
+    )  # fmt: skip

@@ -1,0 +1,149 @@
+"""Pictures of two columns: boxes coloured by density, points, and marks over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from discreet.reporting.pages.ink import (
+    RIGHT,
+    TOP,
+    Axis,
+    cut_text,
+    gutter,
+    hatched,
+    linear,
+    picture,
+    rect,
+    scale,
+    under_axis,
+    with_times,
+)
+from discreet.reporting.words import number
+
+_SIDE = 290
+#: More boxes than this are drawn on a raster of their own.
+_MOST_BOXES = 1500
+_SHADES = 12
+
+
+def boxes(
+    lower: Any,
+    upper: Any,
+    density: Any,
+    *,
+    title: str,
+    x: str,
+    y: str,
+    low: Any,
+    high: Any,
+    ends: Sequence[Sequence[str] | None] = (None, None),
+    gaps: bool = False,
+    marks: Sequence[tuple[Any, str]] = (),
+) -> Markup:
+    """Draw boxes of the plane, coloured by density; below zero, which only noise makes, in another colour.
+
+    ``ends`` are words at the ends of an axis that has no numbers. ``gaps`` says that boxes do not cover the plane: the
+    rest is hatched. ``marks`` are points with the shape to draw them in, "ring" or "cross".
+
+    Examples
+    --------
+    >>> picture = boxes([[0, 0]], [[1, 1]], [2.0], title="one", x="a", y="b", low=[0, 0], high=[1, 1])
+    >>> picture.count('class="people"')
+    1
+    """
+    lower, upper = np.asarray(lower, np.float64), np.asarray(upper, np.float64)
+    d = np.nan_to_num(np.asarray(density, np.float64))
+    low, high = np.asarray(low, np.float64), np.asarray(high, np.float64)
+    kept = ~np.isnan(lower).any(axis=1)
+    lower, upper, d = lower[kept], upper[kept], d[kept]
+    if len(d) > _MOST_BOXES:
+        lower, upper, d = _raster(lower, upper, d, low, high)
+    most = float(np.quantile(d, 0.98)) if len(d) else 1.0
+    most = most if most > 0 else float(np.abs(d).max(initial=1.0)) or 1.0
+    plane = _Plane(low, high, ends)
+    start, size = plane.at(np.column_stack([lower[:, 0], upper[:, 1]])), plane.stretch * (upper - lower)
+    shade = np.where(d < 0, -1, 1) * np.ceil(_SHADES * np.minimum(np.abs(d) / most, 1.0) - 1e-9).astype(int)
+    # One path for every shade: a box then costs some 25 characters.
+    drawn = [f"M{a:.1f} {b:.1f}h{w + 0.2:.1f}v{h + 0.2:.1f}h-{w + 0.2:.1f}z"
+             for (a, b), (w, h) in zip(start.tolist(), size.tolist(), strict=True)]  # fmt: skip
+    parts = []
+    if gaps:
+        parts = [hatched(plane.left, TOP, _SIDE, _SIDE, "not listed"), f'<path class="paper" d="{"".join(drawn)}"/>']
+    for level in np.unique(shade[np.abs(d) >= 0.01 * most]).tolist():
+        path = "".join(drawn[i] for i in np.flatnonzero(shade == level))
+        kind = "people" if level > 0 else "below"
+        parts.append(f'<path class="{kind}" fill-opacity="{abs(level) / _SHADES:.2f}" d="{path}"/>')
+    key = [rect("people", plane.left + _SIDE - 132 + 11 * i, 5, 11, 8, "", (i + 1) / 5) for i in range(5)]
+    key.append(f'<text class="tick end" x="{plane.left + _SIDE - 138}" y="13">rows per unit area</text>')
+    key.append(f'<text class="tick" x="{plane.left + _SIDE - 72}" y="13">{number(most, 2)} or more</text>')
+    return plane.draw(title, [*parts, *key], x, y, marks)
+
+
+def cloud(points: Any, *, title: str, x: str, y: str, low: Any, high: Any, marks: Sequence[tuple[Any, str]]) -> Markup:
+    """Draw points of the plane, each place once.
+
+    Examples
+    --------
+    >>> picture = cloud([[0.5, 0.5], [0.5, 0.5]], title="t", x="a", y="b", low=[0, 0], high=[1, 1], marks=[])
+    >>> picture.count("h0")
+    1
+    """
+    plane = _Plane(np.asarray(low, np.float64), np.asarray(high, np.float64), (None, None))
+    places = np.unique(np.round(plane.at(np.asarray(points, np.float64))).astype(int), axis=0)
+    path = "".join(f"M{a} {b}h0" for a, b in places.tolist())
+    return plane.draw(title, [f'<path class="points" d="{path}"/>'], x, y, marks)
+
+
+class _Plane:
+    """A square with two axes."""
+
+    def __init__(self, low: Any, high: Any, ends: Sequence[Sequence[str] | None]) -> None:
+        self.low, self.stretch = low, _SIDE / np.where(high > low, high - low, 1.0)
+        self.axes = [Axis([(float(a), str(e[0])), (float(b), str(e[1]))], "") if e else linear(a, b, 5)
+                     for a, b, e in zip(low, high, ends, strict=True)]  # fmt: skip
+        self.left = max(gutter(Axis([(v, text[:9]) for v, text in self.axes[1].marks], "")), 30)
+
+    def at(self, points: Any) -> Any:
+        """Return where points lie in the picture."""
+        return np.array([self.left, TOP + _SIDE]) + np.array([1, -1]) * (points - self.low) * self.stretch
+
+    def draw(self, title: str, parts: list[str], x: str, y: str, marks: Sequence[tuple[Any, str]]) -> Markup:
+        base, across = TOP + _SIDE, self.axes[0].marks
+        parts = [*parts, f'<path class="axis" d="M{self.left} {TOP}V{base}H{self.left + _SIDE}"/>']
+        for points, shape in marks:
+            path = "".join(_SHAPES[shape].format(a, b) for a, b in self.at(np.asarray(points, np.float64)).tolist())
+            parts += [f'<path class="{shape} {layer}" d="{path}"/>' for layer in ("under", "over")]
+        right = scale(self.low[0], self.low[0] + _SIDE / self.stretch[0], self.left, self.left + _SIDE)
+        parts += under_axis(across, right, base + 16, self.left + _SIDE + RIGHT, 16)
+        for value, text in self.axes[1].marks:
+            height = base - (value - self.low[1]) * self.stretch[1]
+            parts.append(f'<text class="tick end" x="{self.left - 5}" y="{height + 4:.1f}">{cut_text(text, 9)}</text>')
+        parts.append(f'<text class="label" x="{self.left + _SIDE / 2}" y="{base + 32}">'
+                     f"{escape(with_times(x, self.axes[0].times))}</text>")  # fmt: skip
+        parts.append(f'<text class="label" transform="translate(10 {TOP + _SIDE / 2}) rotate(-90)">'
+                     f"{escape(with_times(y, self.axes[1].times))}</text>")  # fmt: skip
+        return picture(title, parts, self.left + _SIDE + RIGHT, base + 38)
+
+
+_SHAPES = {
+    "ring": "M{0:.1f} {1:.1f}m-6 0a6 6 0 1 0 12 0a6 6 0 1 0 -12 0",
+    "cross": "M{0:.1f} {1:.1f}m-5 -5l10 10m0 -10l-10 10",
+}
+
+
+def _raster(lower: Any, upper: Any, d: Any, low: Any, high: Any) -> tuple[Any, Any, Any]:
+    """Gather many boxes on 48 by 48 squares by the middle of each box: a picture, not a query."""
+    n = 48
+    unit = (high - low) / n
+    cell = np.clip(((lower + upper) / 2 - low) / unit, 0, n - 1).astype(int)
+    area = np.prod(upper - lower, axis=1)
+    mass = np.zeros((n, n))
+    np.add.at(mass, (cell[:, 0], cell[:, 1]), d * area)
+    i, j = np.nonzero(mass)
+    corner = low + np.column_stack([i, j]) * unit
+    return corner, corner + unit, mass[i, j] / float(np.prod(unit))
