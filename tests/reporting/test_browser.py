@@ -1,4 +1,4 @@
-"""The evidence report in a real browser: both themes, phone width, nothing logged, nothing fetched."""
+"""Every kind of page in a real browser: both themes, phone width, nothing logged, nothing fetched."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ import shutil
 import pytest
 
 import discreet as dc
+from discreet import demo
+from discreet.planning import outlook
 from discreet.reporting import write_report
+from discreet.reporting.pages import plan
+from discreet.reporting.pages.audit import mechanism_page
 
 pytestmark = pytest.mark.slow
 
@@ -25,6 +29,13 @@ def pages(tmp_path_factory):
     for name in ("s.parquet", "safe.csv"):
         write_report(folder / name, folder / f"{name}.html")
         made.append(folder / f"{name}.html")
+    demo.run(folder / "demo")
+    made.append(folder / "demo" / "picture.html")
+    (folder / "plan.html").write_text(plan.page(outlook(5000, 3, target_error=0.01)))
+    found = dc.evaluation.audited_mechanism("noise.discrete_laplace").audit(4000, 0.99, random_state=1)
+    facts = {"mechanism": "m", "claimed": 1.0, "passed": True, "results": [("pair", r) for r in found]}
+    (folder / "audit.html").write_text(mechanism_page(facts))
+    made += [folder / "plan.html", folder / "audit.html"]
     return made
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
+import html
 import json
 import math
 import re
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -14,10 +17,13 @@ import pytest
 from typer.testing import CliRunner
 
 import discreet as dc
+from discreet import demo
 from discreet.cli.app import app
-from discreet.errors import DataSourceError, FormatError
-from discreet.reporting import report_facts, write_report
-from discreet.reporting.pages import svg
+from discreet.errors import DataSourceError, FormatError, InvalidType
+from discreet.planning import outlook
+from discreet.reporting import report_facts, words, write_report
+from discreet.reporting.pages import ink, plan, plane, svg
+from discreet.reporting.pages.audit import artifact_page, mechanism_page
 
 RAW = "Zanzibar-Xylophone"
 
@@ -103,13 +109,13 @@ def test_a_changed_table_is_called_out(folder, tmp_path):
 
 def test_a_seeded_release_and_one_without_privacy_are_called_out(tmp_path):
     X = np.full((40, 2), 0.5)
-    for name, settings, words in (
+    for name, settings, said in (
         ("seeded", {"epsilon": 1.0, "random_state": 1}, "must not be published"),
         ("bare", {"epsilon": math.inf}, "no privacy"),
     ):
         dc.GridSynopsis(domain=(0, 1), rule=4, **settings).fit(X).synopsis_.save(tmp_path / f"{name}.parquet")
         write_report(tmp_path / f"{name}.parquet", tmp_path / "r.html")
-        assert words in (tmp_path / "r.html").read_text()
+        assert said in (tmp_path / "r.html").read_text()
 
 
 def test_the_comparison_must_be_asked_for_and_is_marked(folder, tmp_path):
@@ -155,16 +161,112 @@ def test_pictures_of_odd_numbers():
     for values in ([], [0.0], [-3.0, 5.0], [1e9, float("nan")], [1e-9, 2e-9]):
         ET.fromstring(svg.bars([str(i) for i in range(len(values))], values, title="t", axis="a"))
     many = np.random.default_rng(0).uniform(size=(4000, 2))
-    picture = svg.boxes(many, many + 0.01, np.ones(4000), title="t", x="a", y="b", low=[0, 0], high=[1, 1])
-    assert picture.count("<rect") <= 48 * 48
+    picture = plane.boxes(many, many + 0.01, np.ones(4000), title="t", x="a", y="b", low=[0, 0], high=[1, 1])
+    assert picture.count("z") <= 48 * 48 + 100  # one "z" closes a box; the others are letters of words
+
+
+def test_marks_of_axes_are_round_few_and_plain():
+    for low, high in ((0, 16670), (-0.0004, 0.0), (0, 3), (-5, 1e9), (1e-9, 2e-9), (7, 7), (-120.5, 90), (0, 1e15)):
+        for most in (3, 5, 6):
+            marks = ink.linear(low, high, most).marks
+            assert len(marks) <= most
+            for value, text in marks:
+                assert "e" not in text
+                assert float(text.replace("−", "-").replace(",", "")) == 0 or not re.fullmatch(r"[-−]0\.?0*", text)
+                assert low - 1e-9 * abs(low) <= value <= high + 1e-9 * abs(high)
+            assert len({text for _, text in marks}) == len(marks)
+    for value in (16670.0, -0.0, 1e-7, 3e20, float("inf"), float("nan")):
+        assert not re.search(r"e[+-]|^-0$|nan|inf", words.number(value))
+
+
+def test_words_under_an_axis_do_not_overlap():
+    names = [f"a rather long name {i}" for i in range(30)]
+    places = re.findall(r'class="tick mid" x="([\d.]+)"', svg.bars(names, range(30), title="t", axis="a"))
+    assert 1 <= len(places) <= 6
+    assert all(float(b) - float(a) >= 12 * 6 for a, b in pairwise(places))
+    assert svg.ranked(names, range(30), title="t", axis="a").count('class="bar"') == 12
+
+
+def test_a_fine_grid_is_drawn_without_seams():
+    """60 by 60 equal cells on 48 by 48 squares: all squares are equally dense."""
+    i, j = (axis.ravel() for axis in np.meshgrid(np.arange(60.0), np.arange(60.0)))
+    corner = np.column_stack([i, j])
+    drawn = plane.boxes(corner, corner + 1, np.ones(3600), title="t", x="a", y="b", low=[0, 0], high=[60, 60])
+    shades = set(re.findall(r'<path class="people" fill-opacity="([\d.]+)"', drawn))
+    assert shades == {"1.00"}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_page_is_light_and_shows_no_data_of_programs(folder, name, tmp_path):
+    write_report(folder / name, tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert len(page.encode()) < 300_000
+    text = html.unescape(re.sub(r"<style.*?</style>|<[^>]+>", " ", page, flags=re.S))
+    assert not re.search(r"\{'|\bNone\b|\bTrue\b|\bFalse\b|\d+e[+-]\d+|(?<![\w.])-0(?![\w.,])", text)
+    for question in ("What was released?", "What is promised, and to whom?", "What should worry me?"):
+        assert page.index(question) < page.index("<h2>What is promised</h2>")
+
+
+def test_what_is_not_stated_has_room_to_be_written(folder, tmp_path):
+    write_report(folder / "s.parquet", tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text()
+    assert page.count('<dd class="blank">not stated</dd>') == 4
+    said = {"title": "Ward <3>", "owner": "A & B", "purpose": "plan", "date": datetime.date(2026, 1, 31)}
+    facts = write_report(folder / "s.parquet", tmp_path / "r.html", **said)
+    page = (tmp_path / "r.html").read_text()
+    assert facts["about"]["date"] == "2026-01-31"
+    assert "<h1>Ward &lt;3&gt;</h1>" in page
+    assert "A &amp; B" in page
+    assert "not stated" not in page
+    with pytest.raises(InvalidType, match="owner must be text"):
+        write_report(folder / "s.parquet", tmp_path / "r.html", owner=3)
+
+
+EVIL = "\"><script>alert(1)</script><svg onload=x>&'"
+
+
+def test_texts_from_data_cannot_break_out_of_pages_and_pictures():
+    pictures = [
+        svg.bars([EVIL], [1.0], [0.1], title=EVIL, axis=EVIL),
+        svg.bars([EVIL], [1.0], title=EVIL, axis=EVIL, edges=[0, 1], marks=[EVIL, EVIL]),
+        svg.ranked([EVIL], [1.0], [0.5], [1.5], title=EVIL, axis=EVIL, assumed=[0.5]),
+        svg.curve([1, 2], [1, 2], title=EVIL, x=EVIL, y=EVIL, upright=[(1, EVIL, "claim")], dot=(1, 1, EVIL)),
+        svg.unknown(EVIL, title=EVIL, ends=(EVIL, EVIL)),
+        plane.boxes(
+            [[0, 0]], [[1, 1]], [1], title=EVIL, x=EVIL, y=EVIL, low=[0, 0], high=[1, 1], ends=[(EVIL,) * 2] * 2
+        ),
+        plane.cloud([[0, 0]], title=EVIL, x=EVIL, y=EVIL, low=[0, 0], high=[1, 1], marks=[]),
+    ]
+    for picture in pictures:
+        assert "<script" not in picture
+        assert [e.tag for e in ET.fromstring(picture).iter() if e.tag in ("script", "svg")] == ["svg"]
+        assert not any("onload" in e.attrib for e in ET.fromstring(picture).iter())
+    facts = {"file": EVIL, "kind": EVIL, "passed": False, "seeded": True, "epsilon": EVIL, "digest": EVIL,
+             "checks": [{"check": EVIL, "holds": False, "detail": EVIL}]}  # fmt: skip
+    assert "<script" not in artifact_page(facts)
+    assert "onload=x" not in html.unescape(re.sub(r"&lt;svg onload=x&gt;", "", artifact_page(facts)))
+
+
+def test_the_pages_of_plan_audit_and_demo_are_light(tmp_path):
+    demo.run(tmp_path, seed=1)
+    shown = {"demo": (tmp_path / "picture.html").read_text(), "plan": plan.page(outlook(5000, 3, target_error=0.01))}
+    found = dc.evaluation.audited_mechanism("noise.discrete_laplace").audit(400, 0.99, random_state=1)
+    facts = {"mechanism": "m", "claimed": 1.0, "passed": True, "results": [("pair", r) for r in found]}
+    shown["audit"] = mechanism_page(facts)
+    for name, page in shown.items():
+        assert len(page.encode()) < 300_000, name
+        assert page.count("<svg") >= 2
+        assert "<script" not in page
+        assert "prefers-color-scheme: dark" in page
+        assert not re.search(r"url\(|@import|https?://", page)
+        for picture in re.findall(r"<svg.*?</svg>", page, re.S):
+            ET.fromstring(picture)
 
 
 def test_the_page_of_a_zcdp_promise_states_delta():
     ledger = dc.Ledger(rho=0.5, delta=1e-6)
     ledger.spend("counts", 0.5)
     promise = dc.Guarantee.from_ledger(ledger, model="central")
-    from discreet.reporting import words
-
     text = " ".join(words.for_lawyers(promise) + words.for_experts(promise))
     assert "1e-06" in text
     assert "zCDP" in text

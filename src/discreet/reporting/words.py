@@ -18,7 +18,7 @@ def number(value: float | None, digits: int = 4) -> str:
     Examples
     --------
     >>> number(16670.4), number(-0.0), number(1e-6), number(0.12345), number(1.5e18)
-    ('16,670', '0', '10⁻⁶', '0.1234', '1.5 × 10¹⁸')
+    ('16,670', '0', '10⁻⁶', '0.1235', '1.5 × 10¹⁸')
     """
     if value is None or math.isnan(value):
         return "not known"

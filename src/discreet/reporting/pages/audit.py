@@ -42,7 +42,8 @@ def mechanism_page(facts: dict[str, Any]) -> str:
     ]  # fmt: skip
     pictures = [(_power(name, r), _seen(name, r)) for name, r in results]
     if exact is not None:
-        said = f"The law itself, first pair: the smallest δ at every ε. It reaches 0 at ε = {number(exact.epsilon_at(0.0))}."
+        end = number(exact.epsilon_at(0.0))
+        said = f"The law itself, first pair: the smallest δ at every ε. It reaches 0 at ε = {end}."
         pictures.append((svg.curve(*exact.curve(), title="the promise, exactly", x="ε", y="δ"), said))
     return render("audit.html", f"Audit of {facts['mechanism']}", "Audit", answers, rows=rows, checks=[], said=[],
                   drawn=pictures)  # fmt: skip

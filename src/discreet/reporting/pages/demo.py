@@ -35,9 +35,9 @@ def page(synopsis: Synopsis, private: FloatArray, plain: FloatArray, table: Data
         Answer(WORRYING, "Seeded" if promise.seeded else "Nothing: the rows are invented", worries),
     ]  # fmt: skip
     seen = (
-        f"Left, every dot is a patient. Right, darker cells hold more of them, by the noisy counts alone. Rings are the "
-        f"{len(plain)} centres that plain k-means finds in the raw rows, crosses those found in the release: where both "
-        "lie together, nothing was lost. The squared error of the crosses is "
+        "Left, every dot is a patient. Right, darker cells hold more of them, by the noisy counts alone. Rings are "
+        f"the {len(plain)} centres that plain k-means finds in the raw rows, crosses those found in the release: "
+        "where both lie together, nothing was lost. The squared error of the crosses is "
         f"{ratio:.3f} times that of the rings."
     )
     title = f"{rows} invented patients, before and after (ε = {level})"

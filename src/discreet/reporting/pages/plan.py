@@ -55,7 +55,7 @@ def _card(row: Any, found: Outlook) -> dict[str, Any]:
     if row.model != "syntactic":  # whose error is the same at any ε
         picture = svg.curve(
             found.budgets, row.curve, title=row.method, x="ε", y=f"error, {UNITS[row.question]}", log=True,
-            form=percent, dot=(found.epsilon, row.error, f"{percent(row.error)} at ε = {found.epsilon:g}"),
+            form=share, dot=(found.epsilon, row.error, f"{percent(row.error)} at ε = {found.epsilon:g}"),
             level=None if target is None else (target, f"wanted: {percent(target)}"),
         )  # fmt: skip
     wanted = "" if target is None else f"ε for an error of {percent(target)}: {needed(row.needed_epsilon)}"

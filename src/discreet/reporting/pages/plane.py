@@ -27,7 +27,7 @@ from discreet.reporting.words import number
 
 _SIDE = 290
 #: More boxes than this are drawn on a raster of their own.
-_MOST_BOXES = 1500
+_MOST_BOXES, _RASTER = 3000, 48
 _SHADES = 12
 
 
@@ -53,7 +53,7 @@ def boxes(
     Examples
     --------
     >>> picture = boxes([[0, 0]], [[1, 1]], [2.0], title="one", x="a", y="b", low=[0, 0], high=[1, 1])
-    >>> picture.count('class="people"')
+    >>> picture.count('<path class="people"')
     1
     """
     lower, upper = np.asarray(lower, np.float64), np.asarray(upper, np.float64)
@@ -106,7 +106,7 @@ class _Plane:
         self.low, self.stretch = low, _SIDE / np.where(high > low, high - low, 1.0)
         self.axes = [Axis([(float(a), str(e[0])), (float(b), str(e[1]))], "") if e else linear(a, b, 5)
                      for a, b, e in zip(low, high, ends, strict=True)]  # fmt: skip
-        self.left = max(gutter(Axis([(v, text[:9]) for v, text in self.axes[1].marks], "")), 30)
+        self.left = max(gutter(Axis([(v, text[:9]) for v, text in self.axes[1].marks], "")), 30) + 12
 
     def at(self, points: Any) -> Any:
         """Return where points lie in the picture."""
@@ -137,13 +137,17 @@ _SHAPES = {
 
 
 def _raster(lower: Any, upper: Any, d: Any, low: Any, high: Any) -> tuple[Any, Any, Any]:
-    """Gather many boxes on 48 by 48 squares by the middle of each box: a picture, not a query."""
-    n = 48
-    unit = (high - low) / n
-    cell = np.clip(((lower + upper) / 2 - low) / unit, 0, n - 1).astype(int)
-    area = np.prod(upper - lower, axis=1)
-    mass = np.zeros((n, n))
-    np.add.at(mass, (cell[:, 0], cell[:, 1]), d * area)
+    """Spread many boxes over 48 by 48 squares, each by how much of it lies in them, so that no seams show."""
+    edges = [np.linspace(low[j], high[j], _RASTER + 1) for j in (0, 1)]
+    mass = np.zeros((_RASTER, _RASTER))
+    for start in range(0, len(d), 1 << 16):  # in portions: a release may have millions of boxes
+        part = slice(start, start + (1 << 16))
+        over = [
+            np.clip(np.minimum(upper[part, j, None], e[1:]) - np.maximum(lower[part, j, None], e[:-1]), 0, None)
+            for j, e in enumerate(edges)
+        ]
+        mass += (over[0] * d[part, None]).T @ over[1]
     i, j = np.nonzero(mass)
-    corner = low + np.column_stack([i, j]) * unit
+    corner = np.column_stack([edges[0][i], edges[1][j]])
+    unit = (high - low) / _RASTER
     return corner, corner + unit, mass[i, j] / float(np.prod(unit))

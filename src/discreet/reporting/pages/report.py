@@ -57,7 +57,9 @@ def report_page(facts: dict[str, Any]) -> str:
         not_known=_not_known(release),
         charts=_charts(release),
         reasons=_reasons(left_out),
-        risks=[(heading, rows) for heading, rows in risks if rows],
+        risks=[
+            (heading, [(m, "∞" if v == "inf" else v, said) for m, v, said in rows]) for heading, rows in risks if rows
+        ],
         first_rows=[list(first[0]), [list(row.values()) for row in first]] if first else None,
         comparison=_comparison(facts.get("comparison")),
         attached=[(heading, note, [_result(r) for r in found]) for heading, note, found in attached if found],
@@ -144,7 +146,7 @@ def _worrying(facts: dict[str, Any]) -> Answer:
     if facts["release"].get("uncut"):
         lines.append(("soft", f"Not known: how {len(facts['release']['uncut']):,} of the columns are distributed."))
     if not facts["attacks"] and not facts["audits"]:
-        lines.append(("soft", "Not known from this page: how far an attack gets. None was attached, and no audit."))
+        lines.append(("soft", "Not known from this page: how far an attack gets. No attack and no audit was attached."))
     return Answer(WORRYING, headline, lines)
 
 

@@ -191,6 +191,7 @@ def curve(
         (low, high), (near, far) = (padded(np.log10(np.maximum(w, 1e-300))) for w in (along, across))
     else:
         low, high, near, far = min(*along, 0.0), max(along), min(across), max(across)
+        near -= 0.06 * (far - near) if upright else 0.0  # a line at the very edge would pass for the axis
         ticks, under = linear(low, high, 5), linear(near, far, 5)
     left = gutter(ticks)
     mapped = [scale(low, high, HEIGHT - BOTTOM, TOP), scale(near, far, left, WIDTH - RIGHT)]
@@ -201,17 +202,17 @@ def curve(
     up, right = at(0), at(1)
     line = "L".join(f"{right(p):.1f} {up(q):.1f}" for p, q in zip(a, b, strict=True))
     parts = [*levels(ticks, up, left), base_line(left, HEIGHT - BOTTOM), f'<path class="curve" d="M{line}"/>']
-    for i, (place, words, kind) in enumerate(upright):
-        where, side = right(place), "end" if right(place) > (left + WIDTH) / 2 else ""
-        parts.append(f'<path class="{escape(kind)}" d="M{where:.1f} {TOP}V{HEIGHT - BOTTOM}"/>')
-        nudge = -5 if side else 5
-        parts.append(halo(words, where + nudge, TOP + 14 + 15 * i, side))
+    for place, _, kind in upright:
+        parts.append(f'<path class="{escape(kind)}" d="M{right(place):.1f} {TOP}V{HEIGHT - BOTTOM}"/>')
+    for i, (place, words, _) in enumerate(upright):
+        side = "end" if right(place) > (left + WIDTH) / 2 else ""
+        parts.append(halo(words, right(place) + (-5 if side else 5), TOP + 14 + 15 * i, side))
     if level is not None:
         parts.append(f'<path class="claim" d="M{left} {up(level[0]):.1f}H{WIDTH - RIGHT}"/>')
         parts.append(halo(level[1], WIDTH - RIGHT, up(level[0]) - 5, "end"))
     if dot is not None:
         where, height, words = right(dot[0]), up(dot[1]), dot[2]
-        side = "end" if where > (left + WIDTH) / 2 else ""
+        side = "end" if where + 8 + LETTER * len(words) > WIDTH else ""
         parts.append(f'<circle class="dot" cx="{where:.1f}" cy="{height:.1f}" r="4"/>')
         parts.append(halo(words, where + (-8 if side else 8), max(height - 7, TOP + 10), side))
     marks = [*under_axis(under.marks, right), f'<text class="label" x="{(left + WIDTH) / 2}" y="{HEIGHT + 12}">'
