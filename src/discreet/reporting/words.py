@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
@@ -33,6 +34,17 @@ def number(value: float | None, digits: int = 4) -> str:
         short = f"{float(mantissa):g}"
         return sign + (power if short == "1" else f"{short} × {power}")
     return sign + (f"{size:,.0f}" if size >= 1000 else f"{size:.{digits}g}".replace("e+03", "000"))
+
+
+def prose(text: str) -> str:
+    """Write the numbers of a sentence for people.
+
+    Examples
+    --------
+    >>> prose("a lattice of step 3.81e-06")
+    'a lattice of step 3.81 × 10⁻⁶'
+    """
+    return re.sub(r"(?<![\w.])\d+(\.\d+)?e[+-]\d+", lambda found: number(float(found[0])), text)
 
 
 def share(value: float) -> str:

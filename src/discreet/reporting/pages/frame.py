@@ -33,7 +33,7 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(number=words.number, share=words.share, plain=words.plain, flat=words.flat)
+    made.filters.update(prose=words.prose, flat=words.flat)
     return made
 
 

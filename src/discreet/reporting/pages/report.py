@@ -10,7 +10,7 @@ from discreet.core.guarantee import kept_text
 from discreet.reporting import views
 from discreet.reporting.pages import plane, svg
 from discreet.reporting.pages.frame import PROMISED, RELEASED, WORRYING, Answer, render
-from discreet.reporting.words import flat, number, share
+from discreet.reporting.words import flat, number, prose, share
 
 #: Charts of columns on one page; the others are named.
 _MOST_CHARTS = 12
@@ -93,7 +93,7 @@ def _released(facts: dict[str, Any]) -> Answer:
 
 def _promised(facts: dict[str, Any]) -> Answer:
     promise, kept = facts["promise"], facts["parameters"].get("kept")
-    plain = [("", text) for text in promise["plain"][:2]]
+    plain = [("", prose(text)) for text in promise["plain"][:2]]
     if promise["epsilon"] is None:
         k = facts["parameters"].get("reached", {}).get("k")
         headline = "No differential privacy" if k is None else f"Everyone hides among {int(k):,}"
