@@ -39,8 +39,8 @@ def report_page(facts: dict[str, Any]) -> str:
     marginals = release.get("marginals", [])
     left_out = [*release.get("left_out", []), *_beyond(marginals)]
     first = release.get("first_rows") or []
-    risks = [("Risk, measured on the released table", release.get("risk_rows"))]
-    risks.append(("The same, if the columns that were passed on are known too", release.get("risk_with_kept_rows")))
+    risks = [("Risk, measured on the released table", release.get("risk"))]
+    risks.append(("The same, if the columns that were passed on are known too", release.get("risk_with_kept")))
     attached = [
         ("Attacks", "How far an attacker gets, beside people who are not in the release.", facts["attacks"]),
         ("Audits", "A pass is no proof: it says what these runs would have caught.", facts["audits"]),
@@ -57,9 +57,7 @@ def report_page(facts: dict[str, Any]) -> str:
         not_known=_not_known(release),
         charts=_charts(release),
         reasons=_reasons(left_out),
-        risks=[
-            (heading, [(m, "∞" if v == "inf" else v, said) for m, v, said in rows]) for heading, rows in risks if rows
-        ],
+        risks=[(heading, found.get("notes", ()), _risk(found)) for heading, found in risks if found],
         first_rows=[list(first[0]), [list(row.values()) for row in first]] if first else None,
         comparison=_comparison(facts.get("comparison")),
         attached=[(heading, note, [_result(r) for r in found]) for heading, note, found in attached if found],
@@ -240,6 +238,50 @@ def _reasons(columns: Sequence[dict[str, str]]) -> dict[str, list[str]]:
     for left in columns:
         found.setdefault(left["reason"], []).append(left["column"])
     return found
+
+
+#: What the measures of a sensitive column say: how they are written, and in words.
+_MEASURES = {
+    "distinct_l": (number, "fewest different values in a group (distinct l)"),
+    "entropy_l": (number, "fewest equally likely values a group amounts to (entropy l)"),
+    "recursive_c": (number, "the commonest value against the rarer ones, worst group (recursive c)"),
+    "t_equal": (number, "farthest that a group lies from the whole table, values unordered (t)"),
+    "t_ordered": (number, "the same, by the order of the values (t)"),
+    "alpha": (share, "largest share of one value in a group"),
+    "beta": (number, "largest relative gain of belief in a value"),
+    "enhanced_beta": (number, "the same, capped for rare values"),
+    "delta": (number, "largest change of belief, as a logarithm; ∞ if a group lacks a value"),
+    "homogeneous": (share, "rows whose value the group gives away"),
+}
+
+
+def _risk(risk: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Return measure, value and meaning. Where k counts persons, so do the figures, as far as they are known."""
+    persons, found = risk.get("persons"), risk["prosecutor"]
+    who = "persons" if persons else "rows"
+    rows = [
+        (
+            f"smallest group, k{' (persons)' if persons else ''}",
+            number(risk["k"]),
+            f"everyone hides among this many {who}",
+        ),
+        ("groups", number(risk["classes"]), "rows of one group look alike"),
+        ("risk of being found, at most", share(found["max"]), "chance of a prosecutor to pick right, worst group"),
+    ]
+    if persons and persons["largest_share"] is not None:
+        told = "who has many rows of a group is found there the easiest"
+        rows.append(("largest share of one person's rows in a group", share(persons["largest_share"]), told))
+    if not persons or persons["recounted"]:
+        rows.append(("risk of being found, on average", share(found["mean"]), "the same, mean over all"))
+        rows.append(("marketer", share(risk["marketer"]), "rows right if all are matched"))
+    rows.append(("alone in their group", share(risk["unique"]), "rows that nobody else's resemble"))
+    for name, measured in risk.get("sensitive", {}).items():
+        rows += [
+            (f"{name}: {key.replace('_', ' ')}", write(float(measured[key])), told)
+            for key, (write, told) in _MEASURES.items()
+            if measured.get(key) is not None
+        ]
+    return rows
 
 
 def _comparison(found: dict[str, Any] | None) -> dict[str, Any] | None:
