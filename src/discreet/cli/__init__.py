@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 __all__ = ["main"]
 
 
@@ -9,8 +11,8 @@ def __dir__() -> list[str]:
     return __all__
 
 
-def main() -> None:
+def main(args: Sequence[str] | None = None) -> None:
     """Run the command line; the entry point of ``discreet``."""
     from discreet.cli.app import main as run
 
-    run()
+    run(args)

@@ -24,9 +24,9 @@ from discreet.anonymity.growth.grid import NO_BIN, Grid, make_grid
 from discreet.anonymity.risk.persons import person_codes
 from discreet.core.arrays import IntArray
 from discreet.core.checks import nearest
+from discreet.core.columns import NAMING
 from discreet.core.dates import day_number
 from discreet.core.domain import Categorical, Date, Domain, Numeric, category_text
-from discreet.core.people import NAMING
 from discreet.engines.tables.columns import read_columns
 from discreet.engines.tables.same import same_key
 from discreet.errors import InvalidArgument, InvalidType, SchemaError

@@ -13,8 +13,8 @@ import numpy as np
 
 from discreet.clustering.kmeans import mass_by, nearest
 from discreet.core.arrays import FloatArray
+from discreet.core.columns import NAMING
 from discreet.core.domain import Categorical, Domain
-from discreet.core.people import NAMING
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses import Synopsis
 from discreet.synopses.artifact.query import axis_share
