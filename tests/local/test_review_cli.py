@@ -18,7 +18,7 @@ def call(*words: object) -> Any:
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     assert result.exit_code == 0, result.output
-    return result.output
+    return result.stdout
 
 
 def counted(folder: Path, data: str, *settings: object) -> Path:

@@ -122,11 +122,13 @@ def test_help_costs_less_than_half_a_second_of_work() -> None:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     table = dc.datasets.patients(n=2000).to_arrow()
+    table = table.append_column("patient", [list(range(len(table)))])
     pa_csv.write_csv(table.slice(0, 1000), tmp_path / "people.csv")
     pa_csv.write_csv(table.slice(1000), tmp_path / "others.csv")
     (tmp_path / "schema.toml").write_text(
         '[columns.age]\nbounds = [0, 120]\nrole = "quasi-identifier"\n'
         '[columns.cost]\nbounds = [0, 100]\nrole = "sensitive"\n'
+        '[columns.patient]\nrole = "identifier"\n'
     )
     (tmp_path / "words.txt").write_text("cat\ndog\ncat\n" * 100)
     (tmp_path / "labels.txt").write_text("cat\ndog\n")
