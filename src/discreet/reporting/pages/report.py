@@ -10,7 +10,7 @@ from discreet.core.guarantee import kept_text
 from discreet.reporting import views
 from discreet.reporting.pages import plane, svg
 from discreet.reporting.pages.frame import PROMISED, RELEASED, WORRYING, Answer, render
-from discreet.reporting.words import flat, number, prose, share
+from discreet.reporting.words import flat, number, plain, prose, share
 
 #: Charts of columns on one page; the others are named.
 _MOST_CHARTS = 12
@@ -72,7 +72,7 @@ def _released(facts: dict[str, Any]) -> Answer:
     if "leaves" in release:
         headline = f"A synopsis: {release['leaves']:,} boxes with a noisy count each"
         rows, error = release["rows"], _WIDE * release["rows_std_error"]
-        span = f"{number(max(rows - error, 0.0))} to {number(rows + error)}"
+        span = f"{max(rows - error, 0.0):,.0f} to {rows + error:,.0f}"
         lines.append(("", f"about {rows:,.0f} rows (95 % interval {span})"))
     elif "reports" in release:
         headline = f"Counts of {release['reports']:,} randomised reports"
@@ -91,18 +91,18 @@ def _released(facts: dict[str, Any]) -> Answer:
 
 def _promised(facts: dict[str, Any]) -> Answer:
     promise, kept = facts["promise"], facts["parameters"].get("kept")
-    plain = [("", prose(text)) for text in promise["plain"][:2]]
+    told = [("", prose(text)) for text in promise["plain"][:2]]
     if promise["epsilon"] is None:
         k = facts["parameters"].get("reached", {}).get("k")
         headline = "No differential privacy" if k is None else f"Everyone hides among {int(k):,}"
         if kept and k is not None:
             headline += " in the generalised columns"
             if "k" in kept:
-                plain.insert(0, ("warn", f"with the kept columns known, among {int(kept['k']):,}"))
-        return Answer(PROMISED, headline, plain)
+                told.insert(0, ("warn", f"with the kept columns known, among {int(kept['k']):,}"))
+        return Answer(PROMISED, headline, told)
     slack = f", δ = {number(promise['delta'], 2)}" if promise["delta"] else ""
     return Answer(
-        PROMISED, f"ε = {number(promise['epsilon'])}{slack} to {promise['unit']}, {promise['model']} model", plain
+        PROMISED, f"ε = {number(promise['epsilon'])}{slack} to {promise['unit']}, {promise['model']} model", told
     )
 
 
@@ -177,7 +177,7 @@ def _not_known(release: dict[str, Any]) -> list[str]:
             text += f" Up to about {elsewhere['noise_alone']:,.0f} of the boxes may be noise alone."
         parts.append(text)
     if release.get("uncut"):
-        names = ", ".join(release["uncut"])
+        names = plain(release["uncut"])
         parts.append(f"These columns were never divided, so nothing is known of how they are distributed: {names}.")
     return parts
 
