@@ -26,16 +26,16 @@ def page(synopsis: Synopsis, private: FloatArray, plain: FloatArray, table: Data
     level, rows = words.number(promise.epsilon), f"{len(table):,}"
     worries = [("bad", "The noise was seeded: this release must not be published.")] if promise.seeded else []
     worries.append(
-        ("", "The left picture and the comparison look at the raw rows: possible here because they are invented.")
+        ("", "The first picture and the comparison look at the raw rows: possible here because they are invented.")
     )
     answers = [
         Answer(RELEASED, f"{synopsis.n_leaves:,} cells with a noisy count each",
-               [("", f"about {max(synopsis.total, 0):,.0f} of {rows} invented patients; two columns, age and cost")]),
+               [("", f"about {max(synopsis.total, 0):,.0f} rows, by the noisy counts; two columns, age and cost")]),
         Answer(PROMISED, f"ε = {level} to {promise.unit}", [("", text) for text in words.for_lawyers(promise)[:1]]),
         Answer(WORRYING, "Seeded" if promise.seeded else "Nothing: the rows are invented", worries),
     ]  # fmt: skip
     seen = (
-        "Left, every dot is a patient. Right, darker cells hold more of them, by the noisy counts alone. Rings are "
+        "First, every dot is a patient. Then, cells of stronger colour hold more, by the noisy counts. Rings are "
         f"the {len(plain)} centres that plain k-means finds in the raw rows, crosses those found in the release: "
         "where both lie together, nothing was lost. The squared error of the crosses is "
         f"{ratio:.3f} times that of the rings."
