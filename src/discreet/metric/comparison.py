@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet.core import checks
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.metric.perturber import Perturber, checked_domain, numeric_names
+from discreet.metric.perturber import Perturber, checked_domain, numeric_mechanism, numeric_names
 from discreet.metric.points.column_laplace import ColumnLaplace
 from discreet.metric.points.columns import Duchi, Hybrid, Piecewise
 from discreet.metric.points.nd_laplace import NDLaplace
@@ -64,7 +64,8 @@ def equal_privacy(mechanism: str, epsilon: Any, domain: Any, **settings: Any) ->
     name = checks.choice("mechanism", mechanism, names)
     box = _box(domain)
     if isinstance(epsilon, NDLaplace):
-        level = epsilon._numbers(box).spending.parameters["epsilon_at_diameter"]
+        numbers = numeric_mechanism(epsilon, checked_domain(NDLaplace(domain=domain)))
+        level = numbers.spending.parameters["epsilon_at_diameter"]
         total = math.inf if level == "inf" else float(level)
     else:
         checks.budget("epsilon", epsilon)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,7 +62,7 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     A subclass stores its arguments, among them ``domain``, ``category_epsilon`` and ``random_state``, and has:
 
-    - ``_numbers(box)``: the mechanism for numeric columns in that box, as an object with ``spending`` and
+    - ``_numbers(box, dates)``: the mechanism for numeric columns in that box, as an object with ``spending`` and
       ``perturb(rows, stream)`` (rows in the columns' own units, NaN where missing; the same shape comes back).
     """
 
@@ -74,7 +74,7 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     random_state: Any
 
     @abstractmethod
-    def _numbers(self, box: Box) -> Any:
+    def _numbers(self, box: Box, dates: Sequence[bool] = ()) -> Any:
         """Return the mechanism for the numeric columns."""
 
     def fit(self, X: Any = None, y: Any = None) -> Perturber:
@@ -247,7 +247,7 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _mechanisms(self, domain: Domain) -> tuple[Any, dict[str, Exact]]:
         numeric = numeric_names(domain)
         categorical = [c.name for c in domain if isinstance(c, Categorical)]
-        numbers = self._numbers(domain.select(numeric).bounds) if numeric else None
+        numbers = numeric_mechanism(self, domain) if numeric else None
         if not categorical:
             return numbers, {}
         given = self.category_epsilon
@@ -330,10 +330,10 @@ def numeric_names(domain: Domain) -> list[str]:
     return [c.name for c in domain if isinstance(c, Numeric)]
 
 
-def numeric_box(perturber: Perturber) -> Box:
-    """Return the bounds of the numeric columns, where the domain was declared whole."""
-    domain = checked_domain(perturber)
-    return domain.select(numeric_names(domain)).bounds
+def numeric_mechanism(perturber: Perturber, domain: Domain) -> Any:
+    """Return the mechanism for the numeric columns of a domain, which is told which of them hold dates."""
+    numeric = domain.select(numeric_names(domain))
+    return perturber._numbers(numeric.bounds, [isinstance(c, Date) for c in numeric])
 
 
 def _respond(codes: FloatArray, column: Categorical, budget: Exact, stream: noise.Generator) -> Any:

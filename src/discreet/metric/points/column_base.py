@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
@@ -17,7 +17,7 @@ from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.checks import Exact
 from discreet.core.domain import Box
 from discreet.errors import InvalidArgument
-from discreet.metric.perturber import Perturber, Spending, numeric_box
+from discreet.metric.perturber import Perturber, Spending, checked_domain, numeric_mechanism
 from discreet.noise.reports.means import numbers_sent, places_of
 from discreet.noise.reports.subsets import subsets
 from discreet.noise.stream.thresholds import Chance
@@ -91,9 +91,10 @@ class Columnwise(Perturber):
         return self._reports().law
 
     def _reports(self) -> ColumnReports:
-        return self._numbers(numeric_box(self))
+        found: ColumnReports = numeric_mechanism(self, checked_domain(self))
+        return found
 
-    def _numbers(self, box: Box) -> ColumnReports:
+    def _numbers(self, box: Box, dates: Sequence[bool] = ()) -> ColumnReports:
         epsilon = local_epsilon(self.epsilon)
         attributes = checks.choice("attributes", self.attributes, ("all", "sample"))
         self._law(Fraction(1))  # the other arguments, also where no noise is asked for

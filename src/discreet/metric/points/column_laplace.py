@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,9 +16,17 @@ from discreet.core.arrays import FloatArray
 from discreet.core.checks import Exact
 from discreet.core.domain import Box
 from discreet.errors import InvalidArgument
-from discreet.metric.perturber import Perturber, Spending, numeric_box
+from discreet.metric.perturber import Perturber, Spending, checked_domain, numeric_mechanism
 from discreet.metric.points.column_base import local_epsilon
-from discreet.metric.points.lattice import OTHER_DISTANCES, lattice_assumption, rounding_of, to_places, to_rows
+from discreet.metric.points.lattice import (
+    OTHER_DISTANCES,
+    how_read,
+    lattice_assumption,
+    reading_of,
+    rounding_of,
+    to_places,
+    to_rows,
+)
 from discreet.metric.points.scaling import Scaling, declared_scaling
 from discreet.noise.integer.laplace import LARGEST_SCALE
 
@@ -64,9 +73,10 @@ class ColumnLaplace(Perturber):
     Neighbours: two values of one row. A row is clamped to the box and rounded to a public lattice. Exact discrete
     Laplace noise of one scale b, in steps, tells two lattice points that are D steps apart, summed over the columns, by
     at most e^(D/b). Without a radius D is at most the sum L of the columns' widths in steps and b = L/ε: any two rows
-    are within e^ε. With one, b = (radius + c)/(ε step), where c, a little more than d steps, is how far apart rounding
-    can move two rows (`discreet.metric.points.lattice`): rows at distance r are within e^(ε (r + c)/(radius + c)),
-    which is ε at distance radius and at most in proportion beyond it. Cost: ε per row, and the categories' own.
+    are within e^ε. With one, b = (radius + c)/(ε step), where c, a little more than d steps and a day for every date
+    column, is how far apart reading and rounding can move two rows (`discreet.metric.points.lattice`): rows at distance
+    r are within e^(ε (r + c)/(radius + c)), which is ε at distance radius and at most in proportion beyond it. Cost: ε
+    per row, and the categories' own.
 
     Examples
     --------
@@ -105,32 +115,34 @@ class ColumnLaplace(Perturber):
     @property
     def rate(self) -> float:
         """Promised ε per unit of distance; the domain must be declared with its columns."""
-        return self._numbers(numeric_box(self)).rate
+        return float(numeric_mechanism(self, checked_domain(self)).rate)
 
-    def _numbers(self, box: Box) -> ColumnNoise:
+    def _numbers(self, box: Box, dates: Sequence[bool] = ()) -> ColumnNoise:
         scaling = declared_scaling(self.scaling, box)
         if scaling.kind == "matrix":
             raise InvalidArgument("scaling", "a matrix", "'box', 'none' or a list of units", 'scaling="box"')
         widths = np.diag(scaling.matrix) * box.widths
         span = float(widths.sum())
+        reading = reading_of(scaling, dates, summed=True)
         if self.radius is None:
             level, radius = local_epsilon(self.epsilon), None
             expected_scale = Fraction(span) / level if level != math.inf else Fraction(0)
         else:
             level, radius = checks.budget("epsilon", self.epsilon), checks.positive("radius", self.radius)
-            expected_scale = radius / level if level != math.inf else Fraction(0)
+            expected_scale = (radius + Fraction(reading)) / level if level != math.inf else Fraction(0)
             if expected_scale > _LARGEST:
                 raise InvalidArgument("epsilon", self.epsilon, "of a size that compares with radius", "epsilon=1.0")
-        step = self._step(float(widths.min()), span, float(expected_scale), radius, len(widths))
+        hidden = None if radius is None else radius + Fraction(reading)
+        step = self._step(float(widths.min()), span, float(expected_scale), hidden, len(widths))
         tops = to_places(box.upper[None], scaling, float(step))
         if (tops == 0).any():
             raise InvalidArgument("step", self.step, "smaller than every column's width", "step=0.001")
-        rounding = rounding_of(step, len(widths), span, summed=True)
+        rounding = rounding_of(step, len(widths), span, reading, summed=True)
         if level == math.inf:
             scale = Fraction(0)
         else:
             scale = (Fraction(int(tops.sum())) if radius is None else (radius + rounding) / step) / Fraction(level)
-        return ColumnNoise(level, radius, scaling, step, scale, span, rounding)
+        return ColumnNoise(level, radius, scaling, step, scale, span, rounding, how_read(reading, step, dates))
 
     def _step(self, narrowest: float, span: float, scale: float, radius: Fraction | None, columns: int) -> Fraction:
         if self.step is not None:
@@ -163,6 +175,7 @@ class ColumnNoise:
     scale: Fraction
     span: float
     rounding: Fraction
+    read: str = ""
 
     @property
     def rate(self) -> float:
@@ -200,7 +213,7 @@ class ColumnNoise:
             amount=self.level,
             neighbours=f"rows at {distance}, summed over the columns in the declared units ({OTHER_DISTANCES})",
             parameters=parameters,
-            assumptions=(lattice_assumption(f"{float(self.step):.3g}", rounding, radius, self.level),),
+            assumptions=(lattice_assumption(f"{float(self.step):.3g}", rounding, radius, self.level, read=self.read),),
         )
 
     def perturb(self, rows: FloatArray, stream: noise.Generator) -> FloatArray:

@@ -10,6 +10,19 @@ r with places at distance p:
 - Euclidean: p <= r + step √n + (n + 9) 2^-52 diameter, since a vector with entries up to a has length up to a √n;
 - summed: p <= r + step n + (n + 9) 2^-52 diameter, the diameter being the sum of the widths.
 
+*Reading* comes before that, and r is the distance between the values as the record holds them (`reading_of`):
+
+- A number becomes a double. Readers are off by at most one spacing of doubles at the larger bound, M = max(|low|,
+  |high|): whole numbers and text by half of one, decimal types by one. What lies beyond a bound is clamped after, and
+  reading keeps the order, so it ends on the same bound. Two values: at most two spacings further apart. Beside small
+  bounds that is nothing; at 1.7·10^18 (times in nanoseconds) a spacing is 256.
+- A date becomes its day: |⌊a⌋ - ⌊b⌋| < |a - b| + 1. Two times, two seconds apart around midnight, are a day apart once
+  they are read. So a date column moves two records apart by one day more.
+
+With e_j for column j, in its own unit, these add ‖ |S| e ‖ to c, or the sum of |S| e: nothing that was read is then
+told apart by more than is promised of the records themselves. For whole days it is more noise than needed, by a day
+beside the radius; a promise that held only for whole days would break for who keeps times in the column.
+
 What is added to r is c, the *rounding*. Noise of rate ε/(radius + c) for each unit between places makes the promise
 true at the radius: at any distance r the level is at most ε (r + c)/(radius + c).
 """
@@ -17,6 +30,7 @@ true at the radius: at any distance r the level is at most ε (r + c)/(radius + 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -34,7 +48,9 @@ WITHIN_BOUNDS = "values lie within the declared bounds; one beyond them counts a
 OTHER_DISTANCES = "at most in proportion beyond it, below it as said of the lattice"
 
 
-def rounding_of(step: Fraction, dimension: int, diameter: float, *, summed: bool = False) -> Fraction:
+def rounding_of(
+    step: Fraction, dimension: int, diameter: float, reading: float = 0.0, *, summed: bool = False
+) -> Fraction:
     """Return c: by how much more than two rows their lattice places can lie apart. See the head of this module.
 
     Examples
@@ -43,7 +59,37 @@ def rounding_of(step: Fraction, dimension: int, diameter: float, *, summed: bool
     (0.2500019073486328, 0.5000019073486328)
     """
     axes = Fraction(dimension) if summed else Fraction(math.isqrt(dimension << 80) + 1, 1 << 40)
-    return short(step * axes + Fraction(diameter) * Fraction(dimension + 9, 1 << 52), step)
+    apart = Fraction(reading) * (1 + Fraction(1, 1 << 40))  # a norm in doubles, rounded up
+    return short(step * axes + Fraction(diameter) * Fraction(dimension + 9, 1 << 52) + apart, step)
+
+
+def reading_of(scaling: Scaling, dates: Sequence[bool] = (), *, summed: bool = False) -> float:
+    """Return by how much more than two records apart what is read of them can lie, in the metric.
+
+    ``dates`` says which columns hold dates. See the head of this module.
+
+    Examples
+    --------
+    >>> from discreet.metric.points.scaling import declared_scaling
+    >>> from discreet.core.domain import Box
+    >>> days = declared_scaling("none", Box([0], [366]))
+    >>> reading_of(days) < 1e-12, round(reading_of(days, [True]), 6)
+    (True, 1.0)
+    >>> reading_of(declared_scaling("none", Box([1.7e18], [1.8e18])))
+    512.0
+    """
+    apart = 2 * np.spacing(np.maximum(np.abs(scaling.box.lower), np.abs(scaling.box.upper)))
+    if len(dates):
+        apart = apart + np.asarray(dates, np.float64)
+    scaled = np.abs(scaling.matrix) @ apart
+    return float(scaled.sum() if summed else np.linalg.norm(scaled))
+
+
+def how_read(reading: float, step: Fraction, dates: Sequence[bool]) -> str:
+    """Say how values are read, where that moves them by more than the lattice does; empty where it does not."""
+    if any(dates):
+        return "read (of dates the day, whatever the time) and "
+    return "read as doubles and " if reading > step else ""
 
 
 def short(distance: Fraction, step: Fraction) -> Fraction:
@@ -51,9 +97,9 @@ def short(distance: Fraction, step: Fraction) -> Fraction:
     return step * Fraction(math.floor(distance / step * 65536) + 1, 65536)
 
 
-def lattice_assumption(step: str, rounding: float, radius: float, level: Any, unit: str = "") -> str:
-    """Say what rounding to a lattice means for the promise at a distance other than the radius."""
-    size = f"values are rounded to a lattice of step {step}"
+def lattice_assumption(step: str, rounding: float, radius: float, level: Any, unit: str = "", *, read: str = "") -> str:
+    """Say what reading and rounding to a lattice mean for the promise at a distance other than the radius."""
+    size = f"values are {read}rounded to a lattice of step {step}"
     if level == math.inf:
         return size
     apart, near = _up(rounding), f"{radius:g}"

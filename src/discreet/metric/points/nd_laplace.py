@@ -8,6 +8,7 @@ follows (`remap`) sees the noisy point only.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -20,11 +21,13 @@ from discreet.core.arrays import FloatArray
 from discreet.core.checks import Exact
 from discreet.core.domain import Box
 from discreet.errors import InvalidArgument
-from discreet.metric.perturber import Perturber, Spending, numeric_box, numeric_names
+from discreet.metric.perturber import Perturber, Spending, checked_domain, numeric_mechanism, numeric_names
 from discreet.metric.points.lattice import (
     OTHER_DISTANCES,
     WITHIN_BOUNDS,
+    how_read,
     lattice_assumption,
+    reading_of,
     rounding_of,
     to_places,
     to_rows,
@@ -97,12 +100,12 @@ class NDLaplace(Perturber):
     Neighbours: two values of one row, at distance D. A point is clamped to the box and rounded to a public lattice, a
     function of that point alone. Isotropic Laplace noise, rounded to the lattice, is added: two lattice points at
     distance p give every result with chances within e^(p · noise rate) of each other
-    (`discreet.noise.vector.isotropic`). Rounding moves two points apart by at most c, a little more than step·√n
-    (`discreet.metric.points.lattice`), and the noise rate is epsilon/(radius + c). Clamping moves no two points
-    apart, except where a matrix turns the box: D is then the distance of the clamped points. Cost: epsilon (D +
-    c)/(radius + c), which is epsilon at distance ``radius`` and at most in proportion beyond it; each category its
-    own ε. With "resample", P(z|x) is divided by the chance A(x) to end in the box, and A(x) <= e^(p · noise rate)
-    A(x'): the rate is at most doubled, and in one dimension it is.
+    (`discreet.noise.vector.isotropic`). Reading and rounding move two points apart by at most c, a little more than
+    step·√n and a day for every date column (`discreet.metric.points.lattice`), and the noise rate is epsilon/(radius +
+    c). Clamping moves no two points apart, except where a matrix turns the box: D is then the distance of the clamped
+    points. Cost: epsilon (D + c)/(radius + c), which is epsilon at distance ``radius`` and at most in proportion beyond
+    it; each category its own ε. With "resample", P(z|x) is divided by the chance A(x) to end in the box, and A(x) <=
+    e^(p · noise rate) A(x'): the rate is at most doubled, and in one dimension it is.
 
     Examples
     --------
@@ -150,8 +153,8 @@ class NDLaplace(Perturber):
     @property
     def law(self) -> IsotropicLaw:
         """The law of the noise, in the declared metric; the domain must be declared with its columns."""
-        box = numeric_box(self)
-        return IsotropicLaw(len(box.lower), float(self._numbers(box).rate))
+        numbers: PointNoise = numeric_mechanism(self, checked_domain(self))
+        return IsotropicLaw(numbers.scaling.dimension, float(numbers.rate))
 
     def scale(self, X: Any) -> FloatArray:
         """Return the numeric columns of any table in the space in which distances are measured.
@@ -194,21 +197,26 @@ class NDLaplace(Perturber):
             raise InvalidArgument("radius", self.radius, "of a size that compares with epsilon", "radius=0.1")
         return rate
 
-    def _numbers(self, box: Box) -> PointNoise:
+    def _numbers(self, box: Box, dates: Sequence[bool] = ()) -> PointNoise:
         rate = self._rate()
         scaling = declared_scaling(self.scaling, box)
         method = checks.choice("remap", self.remap, REMAPS)
         loss = checks.choice("loss", self.loss, ("squared", "euclidean"))
         if method == "resample" and scaling.kind == "matrix":
             raise InvalidArgument("remap", "resample", "another one: a matrix turns the box", 'remap="clip"')
-        step = _step(self.step, scaling, rate, float(self.radius))
-        rounding = rounding_of(step, scaling.dimension, scaling.diameter)
+        reading = reading_of(scaling, dates)
         level = checks.budget("epsilon", self.epsilon)
+        if level != math.inf:
+            rate = Fraction(level) / (checks.positive("radius", self.radius) + Fraction(reading))
+        step = _step(self.step, scaling, rate, float(self.radius) + reading)
+        rounding = rounding_of(step, scaling.dimension, scaling.diameter, reading)
         if level != math.inf:
             rate = Fraction(level) / (checks.positive("radius", self.radius) + rounding)
         prior = read_prior(self.prior, box) if method == "bayes" else None
         grid = _grid(self.grid, box) if method == "grid" else None
-        return PointNoise(level, float(self.radius), rate, rounding, scaling, step, method, grid, prior, loss)
+        read = how_read(reading, step, dates)
+        radius = float(self.radius)
+        return PointNoise(level, radius, rate, rounding, scaling, step, method, grid, prior, loss, reading, read)
 
 
 @dataclass(frozen=True)
@@ -228,6 +236,8 @@ class PointNoise:
     grid: int | FloatArray | None
     prior: PlacePrior | None
     loss: str
+    reading: float = 0.0
+    read: str = ""
 
     @property
     def spending(self) -> Spending:
@@ -247,7 +257,7 @@ class PointNoise:
             "epsilon_at_diameter": rate * times * (diameter + rounding) if rate < math.inf else "inf",
             "remap": self.remap,
         }
-        assumptions = [lattice_assumption(f"{float(self.step):.3g}", rounding, self.radius, self.level)]
+        assumptions = [lattice_assumption(f"{float(self.step):.3g}", rounding, self.radius, self.level, read=self.read)]
         if self.scaling.kind == "matrix":
             assumptions.append(WITHIN_BOUNDS)
         if self.prior is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,7 +16,7 @@ from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.checks import Exact
 from discreet.core.domain import Box
 from discreet.errors import InvalidArgument
-from discreet.metric.perturber import Perturber, Spending, numeric_box
+from discreet.metric.perturber import Perturber, Spending, checked_domain, numeric_mechanism
 from discreet.metric.points.column_base import SMALLEST_EPSILON, clamped, local_epsilon
 from discreet.noise.vector.caps import CapLaw, cap_law, unit
 
@@ -92,9 +93,10 @@ class PrivUnit(Perturber):
     @property
     def law(self) -> CapLaw:
         """The law of a direction's report; the domain must be declared with its columns."""
-        return self._numbers(numeric_box(self)).law
+        reports: DirectionReports = numeric_mechanism(self, checked_domain(self))
+        return reports.law
 
-    def _numbers(self, box: Box) -> DirectionReports:
+    def _numbers(self, box: Box, dates: Sequence[bool] = ()) -> DirectionReports:
         epsilon = local_epsilon(self.epsilon)
         inputs = checks.choice("inputs", self.inputs, ("points", "directions"))
         if epsilon < 10 * SMALLEST_EPSILON:

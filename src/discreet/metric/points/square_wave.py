@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -81,6 +82,6 @@ class SquareWave(Columnwise):
             raise InvalidType("debias", self.debias, "True or False", "debias=False")
         return SquareWaveLaw(epsilon, checks.whole("buckets", self.buckets, low=2, high=2**20), self.debias)
 
-    def _numbers(self, box: Box) -> ColumnReports:
-        reports = super()._numbers(box)
+    def _numbers(self, box: Box, dates: Sequence[bool] = ()) -> ColumnReports:
+        reports = super()._numbers(box, dates)
         return ColumnReports(reports.epsilon, box, reports.attributes, reports.make, self.debias)

@@ -12,7 +12,7 @@ import numpy as np
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
 from discreet.errors import InvalidArgument, MissingExtra
-from discreet.metric.perturber import checked_domain, numeric_names
+from discreet.metric.perturber import checked_domain, numeric_mechanism, numeric_names
 from discreet.noise import generator
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def draw(mechanism: NDLaplace, point: Any, reports: int, delta: float) -> Any:
     numeric = domain.select(numeric_names(domain))
     if len(numeric) < 2:
         raise InvalidArgument("domain", numeric.names, "at least two numeric columns to draw", "domain with two")
-    noise = mechanism._numbers(numeric.bounds)
+    noise = numeric_mechanism(mechanism, domain)
     place = numeric.bounds.center if point is None else np.asarray(point, np.float64)
     if place.shape != (len(numeric),) or not np.isfinite(place).all():
         raise InvalidArgument("point", point, f"{len(numeric)} finite coordinates", f"point={place.tolist()}")

@@ -8,6 +8,7 @@ every two places.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -216,7 +217,7 @@ class SphericalLaplace(Perturber):
             )
         return found[0]
 
-    def _numbers(self, box: Box) -> PlaceNoise:
+    def _numbers(self, box: Box, dates: Sequence[bool] = ()) -> PlaceNoise:
         rate, quarter, rounding = self._noise()
         method = checks.choice("remap", self.remap, REMAPS)
         prior = read_prior(self.prior, box) if method == "bayes" else None

@@ -15,10 +15,11 @@ e^budget. After the end the last place is repeated without looking.
 The test. d is the distance between the true place and the last report; it changes by at most D if the true place moves
 by D. It is counted in whole steps of g: the count changes by at most D/g + 1, and by D/g + 2 with room for the rounding
 of doubles (counts beyond the threshold by 2^20 steps are cut off there, so the rounding stays far below a step).
-Discrete Laplace noise of scale (radius/g + 2)/test_epsilon is added, exactly. The answer costs test_epsilon·(D + 2g)/
-(radius + 2g): test_epsilon at distance ``radius``, at most in proportion beyond it. A fresh place costs
-epsilon·(D + c)/(radius + c), where c is the rounding of its lattice. So below the radius a transcript costs at most
-budget·(D + c')/(radius + c'), where c' is the larger of c and 2g.
+Reading a record can move two places apart by e more (a day for a date column: `discreet.metric.points.lattice`).
+Discrete Laplace noise of scale ((radius + e)/g + 2)/test_epsilon is added, exactly. The answer costs
+test_epsilon·(D + e + 2g)/(radius + e + 2g): test_epsilon at distance ``radius``, at most in proportion beyond it. A
+fresh place costs epsilon·(D + c)/(radius + c), where c is the rounding of its lattice, reading included. So below the
+radius a transcript costs at most budget·(D + c')/(radius + c'), where c' is the larger of c and e + 2g.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from discreet.core.guarantee import Guarantee, Ledger
 from discreet.core.people import persons
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.metric.perturber import IN_ORDER, ORDERS, PUBLIC_DOMAIN, numeric_names
-from discreet.metric.points.lattice import lattice_assumption
+from discreet.metric.points.lattice import lattice_assumption, short
 from discreet.metric.points.nd_laplace import NDLaplace, PointNoise
 from discreet.metric.rows import like, read_rows, rows_of
 from discreet.metric.sphere.spherical import PlaceNoise, SphericalLaplace
@@ -249,7 +250,7 @@ class Trajectory:
         facts = dict(spending.parameters)
         # What one place tells is not what all of them tell: the farther, the more, in proportion beyond the radius.
         facts["point_rate"] = facts.pop("rate")
-        facts["rounding"] = max(facts["rounding"], float(2 * self._step))
+        facts["rounding"] = max(facts["rounding"], float(2 * self._step + _reading(numbers, self._step)))
         facts["epsilon_at_diameter"] = float(self.budget) * max(facts["diameter"] / float(self._radius), 1.0)
         unit, degrees = (" m", " degrees") if isinstance(numbers, PlaceNoise) else ("", "")
         spent = Ledger(self.budget)
@@ -279,6 +280,7 @@ class Trajectory:
                     float(self._radius),
                     self.budget,
                     unit,
+                    read="" if isinstance(numbers, PlaceNoise) else numbers.read,
                 ),
                 *(line for line in spending.assumptions if "rounded to a lattice" not in line),
                 *([IN_ORDER] if order == "input" else []),
@@ -294,7 +296,7 @@ class _Run:
         self._numbers = numbers
         self._step = float(plan._step)
         self._threshold = int(plan.threshold // plan._step)
-        self._scale = (plan._radius / plan._step + 2) / plan.test_epsilon
+        self._scale = ((plan._radius + _reading(numbers, plan._step)) / plan._step + 2) / plan.test_epsilon
         common = math.lcm(point.denominator, plan.test_epsilon.denominator)
         self._test, self._point = int(plan.test_epsilon * common), int(point * common)
         self._budget = math.floor(plan.budget * common)
@@ -335,6 +337,12 @@ class _Run:
             distances = np.linalg.norm(scaling.forward(rows) - scaling.apply(last), axis=1)
         most = self._threshold + _FAR
         return np.floor(np.minimum(distances / self._step, most)).astype(np.int64)
+
+
+def _reading(numbers: PointNoise | PlaceNoise, step: Fraction) -> Fraction:
+    """Return e, by how much reading can move two places apart; none below half a step, for which the test has room."""
+    e = Fraction(0) if isinstance(numbers, PlaceNoise) else Fraction(numbers.reading)
+    return Fraction(0) if 2 * e <= step else short(e, step)
 
 
 def _box(numbers: PointNoise | PlaceNoise) -> Any:
