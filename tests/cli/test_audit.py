@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli.app import app
-from discreet.jobs import audit as jobs
+from discreet.jobs.work import audit as jobs
 
 
 def run(*arguments: object) -> Result:

@@ -432,7 +432,7 @@ JOBS = [
     ),
     ("synopsis", "epsilon = 1", 'epsilon = 1\nmethod = "tree"\nmax_depth = 99', "max_depth must be a whole number"),
     ("synopsis", "epsilon = 1", "epsilon = 1\nn_clusters = 0", "n_clusters must be a whole number"),
-    ("synopsis", "epsilon = 1", "epsilon = 1\nrows = -3", "n_rows must be a public number"),
+    ("synopsis", "epsilon = 1", "epsilon = 1\nrows = -3", "rows must be a public number"),
     ("synopsis", "epsilon = 1", "epsilon = 1\nseed = -3", "must be a whole number"),
     ("synopsis", "epsilon = 1", "epsilon = 1\nseed = 1.5", "[parameters] seed must be a whole number"),
     ("synopsis", 'kind = "synopsis"', "", "[job] kind must be given"),
@@ -571,7 +571,7 @@ def test_a_full_disk_and_lack_of_memory_are_told_plainly(
 ) -> None:
     for error, words in ((OSError(28, "No space left on device"), "No space left"), (MemoryError(), "memory")):
 
-        def fail(*args: object, wrong: BaseException = error) -> None:
+        def fail(*args: object, wrong: BaseException = error, **more: object) -> None:
             raise wrong
 
         monkeypatch.setattr(app, "_command", lambda wrong=fail: wrong)

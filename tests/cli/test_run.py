@@ -13,8 +13,9 @@ import pytest
 import discreet as dc
 from discreet.cli import app
 from discreet.errors import DiscreetError, FormatError
+from discreet.jobs.declare import example as example_of
 from discreet.jobs.job import JobResult
-from discreet.jobs.keys import KINDS, OUTPUTS, PARAMETERS, example
+from discreet.jobs.kinds import KINDS as DECLARED
 
 #: The outputs that an example asks for.
 WRITTEN = {
@@ -24,6 +25,13 @@ WRITTEN = {
     "perturb": ["release", "promise", "report"],
     "sketch": ["release", "counts", "estimates", "report"],
 }
+
+
+KINDS = tuple(WRITTEN)
+
+
+def example(kind: str) -> str:
+    return example_of(DECLARED[kind])
 
 
 @pytest.fixture
@@ -150,7 +158,7 @@ def test_an_anonymous_table_with_every_kind_of_setting(folder: Path) -> None:
         dataclasses.replace(job, parameters={"k": 5, "l": 4}).check()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", DECLARED)
 def test_a_job_survives_its_file(kind: str) -> None:
     first = dc.Job.from_toml(example(kind))
     assert dc.Job.from_toml(first.to_toml()) == first
@@ -174,11 +182,10 @@ def test_odd_names_and_dates_survive_the_file(tmp_path: Path) -> None:
 
 
 def test_every_key_of_the_tables_is_in_its_example_once() -> None:
-    for kind in KINDS:
-        names = [
-            line.lstrip("# ").split(" = ")[0] for line in example(kind).split("[parameters]")[1].splitlines() if line
-        ]
-        assert sorted(n for n in names if n != "[outputs]") == sorted([*PARAMETERS[kind], *OUTPUTS[kind]])
+    for name, kind in DECLARED.items():
+        lines = (example(name) + "[parameters]").split("[parameters]")[1].splitlines()
+        names = [line.lstrip("# ").split(" = ")[0] for line in lines if line]
+        assert sorted(n for n in names if n != "[outputs]") == sorted(o.name for o in (*kind.parameters, *kind.outputs))
 
 
 def test_a_job_is_frozen_and_its_result_is_plain_data(folder: Path) -> None:

@@ -102,7 +102,7 @@ def test_a_later_release_is_checked_against_the_house_files(folder: Path) -> Non
     assert not (folder / "third.csv").exists()
     both = [*before, "--previous", folder / "february.house"]
     assert anonymize(folder, "--k", 10, *both, output="third.csv").exit_code == 0
-    with pytest.raises(dc.errors.InvalidArgument, match="--house must be a file of its own"):
+    with pytest.raises(dc.errors.InvalidArgument, match="--house must be another file than --previous"):
         anonymize(folder, "--k", 10, *before, "--house", folder / "january.house", output="fourth.csv")
     parameters = {"k": 10, "previous": ["january.house", "february.house"]}
     outputs = {"release": "job.csv", "house": "march.house"}
@@ -139,8 +139,8 @@ def test_mondrian_too(folder: Path) -> None:
         (["--k", 5, "--method", "microaggregation", "--form", "center"], "--form must be left out"),
         (["--k", 5, "--method", "generalization", "--level", "age"], "COLUMN=VALUE"),
         (["--k", 5, "--method", "generalization", "--level", "age=x"], "COLUMN=VALUE"),
-        (["--k", 5, "--method", "generalization", "--level", "age=1", "--level", "age=2"], "once a column"),
-        (["--k", 5, "--method", "generalization", "--level", "zip=1"], "levels must be given for quasi-identifiers"),
+        (["--k", 5, "--method", "generalization", "--level", "age=1", "--level", "age=2"], "once per column"),
+        (["--k", 5, "--method", "generalization", "--level", "zip=1"], "level must be given for quasi-identifiers"),
         (["--k", 5, "--hierarchy", "job=nowhere.csv"], "nowhere.csv"),
         (["--k", 5, "--grid", "age=many"], "grid of column 'age'"),
         (["--k", 5, "--target", "nobody"], "target must be"),

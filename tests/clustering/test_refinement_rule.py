@@ -11,11 +11,10 @@ import pytest
 
 import discreet as dc
 from discreet.cli.app import main
-from discreet.cli.common import CHOICES
 from discreet.clustering import cluster_synopsis
 from discreet.clustering.central import auto, of_synopsis
 from discreet.evaluation import nicv
-from discreet.jobs import keys
+from discreet.jobs.kinds import KINDS
 
 
 def refined(found: Any) -> list[str]:
@@ -86,7 +85,7 @@ def test_none_by_name_is_none() -> None:
 
 
 def test_the_command_line_and_job_files_take_the_same_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert set(keys.REFINE) == set(CHOICES["refine"]) == set(of_synopsis.NAMES)
+    assert set(KINDS["cluster"].option("refine").choices) == set(of_synopsis.NAMES)
 
     def shell(*args: object) -> int:
         with pytest.raises(SystemExit) as left:

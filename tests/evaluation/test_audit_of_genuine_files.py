@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dc
 from discreet.cli.app import main
-from discreet.jobs.audit import examine
+from discreet.jobs.work.audit import examine
 from discreet.synopses import refine
 
 ROWS = 80

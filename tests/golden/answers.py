@@ -15,7 +15,7 @@ import pyarrow.csv as pa_csv
 
 import discreet as dc
 from discreet.core.output import promise_place
-from discreet.jobs.audit import examine
+from discreet.jobs.work.audit import examine
 
 HERE = Path(__file__).parent
 COLOURS = ["red", "green", "blue", "pink", "grey"]

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli import app
-from discreet.cli.common import CHOICES
+from discreet.jobs.kinds import KINDS
 
 PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
 TOP: Any = typer.main.get_command(app.app)
@@ -28,24 +28,8 @@ VERBS = {
         [((name,), verb)] if not hasattr(verb, "commands") else [((name, n), c) for n, c in verb.commands.items()]
     )
 }
-#: The option after which each list of names stands.
-COMPLETED = {
-    "synopsis": ("synopsis", "method"),
-    "rule": ("synopsis", "rule"),
-    "refine": ("cluster", "refine"),
-    "partitioner": ("synopsis", "partitioner"),
-    "anonymize": ("anonymize", "method"),
-    "form": ("anonymize", "form"),
-    "perturb": ("perturb", "method"),
-    "order": ("perturb", "order"),
-    "remap": ("perturb", "remap"),
-    "attack": ("attack", "method"),
-    "kind": ("attack", "kind"),
-    "missing": ("risk", "missing"),
-    "consistency": ("sketch estimate", "consistency"),
-    "unit": ("synopsis", "unit"),
-    "job": ("run", "example"),
-}
+#: Every option with a fixed set of values, and that set, by kind and name.
+COMPLETED = {f"{kind.words} {o.flag}": (kind.words, o) for kind in KINDS.values() for o in kind.options() if o.choices}
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -68,38 +52,43 @@ def test_seeds_say_that_the_result_is_not_for_publication() -> None:
                 assert re.search("must not be|never for|repeat an audit", parameter.help), verb
 
 
-@pytest.mark.parametrize("name", CHOICES)
+@pytest.mark.parametrize("name", COMPLETED)
 def test_the_shell_completes_the_names_that_the_jobs_know(name: str) -> None:
     verb, option = COMPLETED[name]
-    words = [*verb.split(), f"--{option}", ""]
+    words = [*verb.split(), option.flag, ""]
     env = {
         "_DISCREET_COMPLETE": "complete_bash",
         "COMP_WORDS": " ".join(["discreet", *words]),
         "COMP_CWORD": str(len(words)),
     }
     done = CliRunner().invoke(app.app, [], prog_name="discreet", env=env)
-    assert done.output.split() == list(CHOICES[name])
+    assert done.output.split() == list(option.choices)
 
 
 def test_the_names_to_complete_are_those_that_are_taken() -> None:
+    from discreet.anonymity.methods.density_tree import CRITERIA
     from discreet.anonymity.risk.report import MISSING
     from discreet.core.unit import UNITS
-    from discreet.jobs import attack, perturb, tables
-    from discreet.jobs.keys import KINDS
+    from discreet.jobs.work import perturb, tables
     from discreet.metric.perturber import ORDERS
+    from discreet.metric.points.nd_laplace import REMAPS
+    from discreet.synopses.tree.budgets import BUDGETS
 
-    assert CHOICES["job"] == KINDS
-    assert CHOICES["unit"] == UNITS
-    assert CHOICES["order"] == ORDERS
-    assert CHOICES["anonymize"] == tuple(tables._OPTIONS)
-    assert set(CHOICES["perturb"]) == set(perturb._METHODS) - {"sphere"}
-    assert CHOICES["attack"] == attack.METHODS
-    assert CHOICES["kind"] == attack.KINDS
-    assert tuple(CHOICES["missing"]) == tuple(MISSING)
+    def choices(kind: str, name: str) -> tuple[str, ...]:
+        return KINDS[kind].option(name).choices
+
+    assert choices("synopsis", "unit") == UNITS
+    assert choices("synopsis", "budget") == BUDGETS
+    assert choices("perturb", "order") == choices("anonymize", "order") == ORDERS
+    assert choices("perturb", "remap") == REMAPS
+    assert set(choices("perturb", "method")) == set(perturb._METHODS)
+    assert choices("anonymize", "method") == tuple(tables._METHODS)
+    assert choices("anonymize", "criterion") == CRITERIA
+    assert choices("risk", "missing") == tuple(MISSING)
     X = [[0.5, 0.5]] * 20
-    for rule in CHOICES["rule"]:
+    for rule in choices("synopsis", "rule"):
         dc.GridSynopsis(1.0, (0, 1), rule=rule).fit(X)
-    for partitioner in CHOICES["partitioner"]:
+    for partitioner in choices("synopsis", "partitioner"):
         dc.TreeSynopsis(1.0, (0, 1), partitioner=partitioner, max_depth=2).fit(X)
 
 

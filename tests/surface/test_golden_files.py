@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import discreet as dc
-from discreet.jobs.audit import examine
+from discreet.jobs.work.audit import examine
 from golden.answers import files
 
 GOLDEN = Path(__file__).parents[1] / "golden"

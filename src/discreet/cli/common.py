@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any
 
@@ -11,48 +11,11 @@ from rich.console import Console
 from rich.markup import escape
 
 console = Console()
+#: The flag that every verb has.
+Json = Annotated[bool, typer.Option("--json", help="Print the figures as JSON instead.")]
 
 _CODES = "Exit codes: 0 done, 2 bad usage or input."
 _CODES_CHECKED = "Exit codes: 0 done, 1 {failed}, 2 bad usage or input."
-
-#: What may stand after an option, for the shell. The jobs check for themselves; a test holds the two together.
-CHOICES = {
-    "synopsis": ("grid", "tree"),
-    "rule": ("rugnik", "eugkm", "adaptive"),
-    "refine": ("auto", "consistent", "project", "threshold", "mixture", "none"),
-    "partitioner": ("binary", "median", "quantile", "uniform", "privtree", "density"),
-    "anonymize": ("density-tree", "mondrian", "microaggregation", "generalization"),
-    "form": ("interval", "center", "sample"),
-    "perturb": ("nd-laplace", "column-laplace", "piecewise", "hybrid", "duchi", "square-wave", "priv-unit"),
-    "order": ("shuffled", "input"),
-    "remap": ("none", "clip", "grid", "bayes", "resample"),
-    "attack": ("membership", "reconstruction", "attribute"),
-    "kind": ("points", "synopsis", "centers"),
-    "missing": ("own", "wildcard", "drop"),
-    "consistency": ("simplex", "base-cut", "norm-cut", "likelihood"),
-    "unit": ("row",),
-    "job": ("synopsis", "cluster", "anonymize", "perturb", "sketch"),
-}
-
-
-def complete(name: str) -> Callable[[str], list[str]]:
-    """Return the completion of an option."""
-
-    def matches(incomplete: str) -> list[str]:
-        return [choice for choice in CHOICES[name] if choice.startswith(incomplete)]
-
-    return matches
-
-
-#: Options that every verb with such an option spells the same way.
-Json = Annotated[bool, typer.Option("--json", help="Print the figures as JSON instead.")]
-Unit = Annotated[
-    str | None,
-    typer.Option(
-        help="row: one row is what is hidden; needed where the schema names a person.", autocompletion=complete("unit")
-    ),
-]
-Seed = Annotated[int | None, typer.Option(help="Repeat a run. Its result must not be published.")]
 
 
 def epilog(*examples: str, failed: str = "") -> str:
@@ -106,3 +69,28 @@ def show_files(*paths: Any) -> None:
     for path in paths:
         if path is not None:
             console.print(f"[bold]The file.[/] [cyan]{escape(str(path))}[/]", soft_wrap=True)
+
+
+def preview(table: Any, most: int = 12) -> None:
+    """Show the first rows of a released table."""
+    from rich.table import Table
+
+    shown = Table(title="The first rows", title_justify="left")
+    for name in table.column_names[:most]:
+        shown.add_column(escape(name))
+    for row in table.select(table.column_names[:most]).slice(0, 6).to_pylist():
+        texts = ("" if v is None else f"{v:.6g}" if isinstance(v, float) else str(v) for v in row.values())
+        shown.add_row(*map(escape, texts))
+    console.print(shown)
+
+
+def measures(title: str, rows: Any) -> None:
+    """Show a table of measures, values and meanings."""
+    from rich.table import Table
+
+    table = Table(title=escape(title), title_justify="left")
+    for name in ("measure", "value", "meaning"):
+        table.add_column(name, justify="right" if name == "value" else "left")
+    for row in rows:
+        table.add_row(*map(escape, row))
+    console.print(table)

@@ -3,72 +3,100 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 
-from discreet.cli.common import complete, console, epilog, show_promise, warn, warn_if_seeded, working
+from discreet.cli import look
+from discreet.cli.common import console, epilog, show_promise, warn, warn_if_seeded, working
+from discreet.cli.verbs import completion
+from discreet.errors import InvalidArgument
+from discreet.jobs.declare import example as written
+from discreet.jobs.declare import json_schema
+from discreet.jobs.kinds import KINDS
+
+_KINDS = {"metavar": "KIND", "autocompletion": completion(tuple(KINDS))}
+#: Kinds whose result is shown by files and promise; of the others there is more to say.
+_RELEASES = ("synopsis", "cluster", "anonymize", "perturb", "sketch")
 
 
-def run(
-    job: Annotated[Path | None, typer.Argument(help="The job file (TOML); --example prints one.")] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Validate everything, on an invented table; the data are not opened.")
-    ] = False,
-    example: Annotated[
-        str | None,
-        typer.Option(
-            help="Print a commented job file: synopsis, cluster, anonymize, perturb or sketch.",
-            autocompletion=complete("job"),
-        ),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print files, figures and promise as JSON instead.")] = False,
-) -> None:
-    """Do a whole job from one file: data, declared columns, method, parameters and outputs.
+def register(app: typer.Typer, shown: Mapping[str, Any]) -> None:
+    """Add the verb to the command line; ``shown`` says what shows the result of each kind."""
 
-    Relative paths in it start at its folder. A key that is not known is refused, with the nearest one that is.
-    """
-    from discreet.errors import InvalidArgument
+    def run(
+        job: Annotated[Path | None, typer.Argument(help="The job file (TOML); --example prints one.")] = None,
+        check: Annotated[
+            bool, typer.Option("--check", help="Validate all that is known without the data, which are not opened.")
+        ] = False,
+        example: Annotated[
+            str | None, typer.Option(help=f"Print a commented job file: {', '.join(KINDS)}.", **_KINDS)
+        ] = None,
+        schema: Annotated[str | None, typer.Option(help="Print the JSON schema of such a file.", **_KINDS)] = None,
+        as_json: Annotated[bool, typer.Option("--json", help="Print files, figures and promise as JSON.")] = False,
+    ) -> None:
+        """Do a whole job from one file: data, declared columns, method, parameters and outputs.
 
-    if (job is None) == (example is None) or (example is not None and check):
-        given = "both" if job is not None else "--check" if example is not None else None
-        raise InvalidArgument("JOB", given, "a job file, or --example KIND alone", "discreet run job.toml")
-    if example is not None:
-        from discreet.jobs.keys import example as written
-
-        text = written(example)
-        typer.echo(json.dumps({"kind": example, "toml": text}) if as_json else text, nl=as_json)
-        return
-    with working("Checking the job ..." if check else "Doing the job ..."):
-        from discreet.jobs.job import Job
-
-        chosen = Job.from_toml(str(job))
-        if check:
-            chosen.check()
-            found = chosen.place(chosen.data).exists()
-        else:
-            result = chosen.run()
-    if check:
-        if as_json:
-            typer.echo(json.dumps({"kind": chosen.kind, "valid": True, "data_there": found}))
+        Relative paths in it start at its folder. A key that is not known is refused, with the nearest one that is.
+        """
+        asked = [value for value in (job, example, schema) if value is not None]
+        if len(asked) != 1 or (check and job is None):
+            given = "both" if len(asked) > 1 else "--check" if asked else None
+            raise InvalidArgument("JOB", given, "a job file, or --example KIND alone", "discreet run job.toml")
+        if job is None:
+            _print_declared(example, schema, as_json)
             return
-        console.print(f"[green]Valid:[/] a {chosen.kind} job with {len(chosen.outputs)} output(s).")
-        if not found:
-            console.print(f"[yellow]Note:[/] {escape(chosen.data)} is not there, or is a pattern of files.")
-    elif as_json:
-        typer.echo(json.dumps(result.to_dict(), default=str))
-        warn(result.figures.get("warnings", ()))
-    else:
-        show_promise(result.guarantee)
-        console.print("[bold]The files.[/]")
-        for name, path in result.files.items():
-            console.print(f"  {name:<10} [cyan]{escape(str(path))}[/]", soft_wrap=True)
-        warn_if_seeded(result.guarantee.seeded)
-        warn(result.figures.get("warnings", ()))
+        look.look_into(job.expanduser(), data=not check)
+        with working("Checking the job ..." if check else "Doing the job ..."):
+            from discreet.jobs.job import Job
+
+            chosen = Job.from_toml(str(job))
+            if check:
+                chosen.check()
+            else:
+                result = chosen.run()
+        if check:
+            _tell_valid(chosen, as_json)
+        elif as_json:
+            typer.echo(json.dumps(result.to_dict(), default=str))
+            warn(result.figures.get("warnings", ()))
+        elif chosen.kind not in _RELEASES:
+            shown[chosen.kind](result, False)
+        else:
+            show_promise(result.guarantee)
+            console.print("[bold]The files.[/]")
+            for name, path in result.files.items():
+                console.print(f"  {name:<10} [cyan]{escape(str(path))}[/]", soft_wrap=True)
+            warn_if_seeded(result.guarantee is not None and result.guarantee.seeded)
+            warn(result.figures.get("warnings", ()))
+        if not check and result.failed:
+            raise typer.Exit(1)
+
+    examples = ("run --example synopsis > job.toml", "run job.toml --check", "run job.toml", "run --schema synopsis")
+    app.command(epilog=epilog(*examples, failed="a requirement of the job is not met"))(run)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command(epilog=epilog("run --example synopsis > job.toml", "run job.toml --check", "run job.toml"))(run)
+def _print_declared(example: str | None, schema: str | None, as_json: bool) -> None:
+    name, option = (example, "--example") if schema is None else (schema, "--schema")
+    if name not in KINDS:
+        from difflib import get_close_matches
+
+        near = (get_close_matches(str(name), KINDS, 1, 0.4) or ["synopsis"])[0]
+        raise InvalidArgument(option, name, f"one of {', '.join(KINDS)}", f"{option} {near}")
+    if option == "--schema":
+        typer.echo(json.dumps(json_schema(KINDS[name]), indent=2, ensure_ascii=False))
+        return
+    text = written(KINDS[name])
+    typer.echo(json.dumps({"kind": name, "toml": text}) if as_json else text, nl=as_json)
+
+
+def _tell_valid(job: Any, as_json: bool) -> None:
+    found = job.data is None or isinstance(job.data, list) or job.place(job.data).exists()
+    if as_json:
+        typer.echo(json.dumps({"kind": job.kind, "valid": True, "data_there": found}))
+        return
+    console.print(f"[green]Valid:[/] a {job.kind} job with {len(job.outputs)} output(s).")
+    if not found:
+        console.print(f"[yellow]Note:[/] {escape(job.data)} is not there, or is a pattern of files.")

@@ -1,91 +1,63 @@
-"""What the verb `attack` does, without the talking: files in, the result of an attack out."""
+"""The job `attack`: what somebody with the release could find out about people in it."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from discreet import evaluation, metric, noise
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
-from discreet.core.domain import Categorical, Domain
-from discreet.core.people import released_columns
-from discreet.errors import InvalidArgument
-from discreet.metric.rows import read_rows
-from discreet.synopses import Synopsis
-
-METHODS = ("membership", "reconstruction", "attribute")
-KINDS = ("points", "synopsis", "centers")
+from discreet.jobs.common import EPSILON, SEED
+from discreet.jobs.declare import Kind, Speech, option
 
 
-def attack(
-    released: Path,
-    against: str,
-    control: str,
-    schema: Path | None,
-    method: str,
-    kind: str,
-    settings: dict[str, Any],
-    seed: int | None,
-) -> evaluation.ScoredAttack:
-    """Read the files and run one attack. Settings that are None are left to it."""
-    method = checks.choice("--method", method, METHODS)
-    kind = checks.choice("--kind", kind, KINDS)
-    given = {name: value for name, value in settings.items() if value is not None}
-    if method == "reconstruction" and kind != "points":
-        raise InvalidArgument("--kind", kind, "points with --method reconstruction", "--kind points")
-    if method == "attribute" and kind == "centers":
-        raise InvalidArgument("--kind", kind, "points or synopsis with --method attribute", "--kind points")
-    column = given.get("column")
-    if method == "attribute" and column is None:
-        raise InvalidArgument("--column", None, "the column to guess with --method attribute", "--column age")
-    artifact, domain, law = _released(released, schema, kind, given)
-    people, others = (_rows(name, path, domain) for name, path in (("--against", against), ("--control", control)))
-    stream = noise.generator(seed)
-    if "reference" in given:
-        public = _rows("--reference", given["reference"], domain)
-    else:
-        # What the attacker knows of such people must come from somewhere: one half of the control, the other is judged.
-        order = np.argsort(noise.below(2**62, size=len(others), rng=stream), kind="stable")
-        others, public = others[order[: len(others) // 2]], others[order[len(others) // 2 :]]
-    more: dict[str, Any] = {"metric": law, "reference": public, "random_state": stream}
-    if method == "membership":
-        return evaluation.membership_attack(artifact, people, others, kind=kind, **more)
-    if "within" in given:
-        more["within"] = given["within"]
-    if method == "reconstruction":
-        return evaluation.reconstruction_attack(artifact, people, estimate=given.get("estimate", "mean"), **more)
-    place = domain.position(str(column))
-    linked = bool(given.get("linked", True))
-    return evaluation.attribute_attack(artifact, people, others, column=place, linked=linked, **more)
+def _together(job: Any) -> None:
+    given = job.parameters
+    method, kind = given.get("method", "membership"), given.get("kind", "points")
+    allowed = {"reconstruction": ("points",), "attribute": ("points", "synopsis")}.get(method, (kind,))
+    if kind not in allowed:
 
+        def ways(say: Speech) -> str:
+            return f"{' or '.join(allowed)} with {say('method', method)}"
 
-def _released(path: Path, schema: Path | None, kind: str, given: dict[str, Any]) -> tuple[Any, Domain, Any]:
-    """Read what was released, its columns, and the mechanism whose noise is on it."""
-    if kind == "synopsis":
-        made = Synopsis.load(path)
-        return made, made.domain, None
-    if schema is None:
-        raise InvalidArgument("--schema", None, f"given with --kind {kind}", "--schema schema.toml")
-    declared = released_columns(Domain.from_toml(schema))  # identifiers are never released, so never attacked
-    numeric = [c.name for c in declared if not isinstance(c, Categorical)]
-    if not numeric:
-        raise InvalidArgument("--schema", str(schema), "a schema with at least one numeric column")
-    domain = declared.select(numeric)
-    if kind == "centers":
-        return _rows("released", path, domain), domain, None
-    for name in ("epsilon", "radius"):
+        raise KIND.wrong("kind", kind, ways, ("kind", allowed[0]))
+    if method == "attribute" and "column" not in given:
+        raise KIND.wrong("column", None, lambda say: f"the column to guess with {say('method', method)}")
+    if kind != "synopsis" and job.schema is None:
+        raise KIND.wrong("schema", None, lambda say: f"given with {say('kind', kind)}")
+    for name in ("epsilon", "radius") if kind == "points" else ():
         if name not in given:
-            raise InvalidArgument(f"--{name}", None, "given with --kind points: noise is known by it", f"--{name} 1")
-    law = metric.NDLaplace(epsilon=given["epsilon"], radius=given["radius"], domain=domain)
-    return _rows("released", path, domain), domain, law
+            raise KIND.wrong(name, None, lambda say: f"given with {say('kind', kind)}: noise is known by it")
 
 
-def _rows(name: str, path: Any, domain: Domain) -> FloatArray:
-    """Read a file's rows as coordinates. This is evaluation, of a release by its maker: gaps may be refused."""
-    found = read_rows(str(path), domain)[0]
-    if np.isnan(found).any():
-        raise InvalidArgument(name, "a table with gaps", "a table without missing values", "leaving those rows out")
-    return found
+KIND = Kind(
+    name="attack",
+    summary="find out what an outsider could",
+    help="Attack a release as an outsider would, beside a control group. The result is not for publication.",
+    data=option("data", "table", "what was released: noisy points, centres, or a synopsis", "noisy.csv", required=True,
+        section="data"),
+    schema="optional",
+    parameters=(
+        option("against", "table", "the records behind it: CSV or Parquet", "people.csv", required=True),
+        option("control", "table", "records of such people that are not in it", "others.csv", required=True),
+        replace(EPSILON, help="points: the level at distance radius", required=False, shown=True),
+        option("radius", "number", "points: that distance, in shares of the declared widths", 0.1, above=0, shown=True),
+        option("method", "text", "what is to be found out", "membership", default="membership", arguments=(),
+            choices=("membership", "reconstruction", "attribute")),
+        option("kind", "text", "what was released", "points", default="points",
+            choices=("points", "synopsis", "centers")),
+        option("reference", "table", "public records of such people; else half of the control is taken", "public.csv"),
+        option("column", "text", "the column to guess, all others being known", "age", methods=("attribute",)),
+        option("linked", "flag", "whether it is known whose point is whose", True, default=True, off="unlinked",
+            methods=("attribute",)),
+        option("estimate", "text", "what is guessed", "mean", default="mean", choices=("mean", "median", "mode"),
+            methods=("reconstruction",)),
+        option("within", "number", "a guess this near counts; for points in shares of the widths", 0.1, above=0,
+            methods=("reconstruction", "attribute")),
+        option("confidence", "number", "of the intervals", 0.95, default=0.95, above=0, below=1),
+        replace(SEED, help="repeat a run; an attack is never for publication"),
+    ),
+    together=_together,
+    examples=(
+        "attack noisy.csv --against data.csv --control others.csv --schema schema.toml --epsilon 2 --radius 0.1",
+        "attack s.parquet --kind synopsis --against data.csv --control others.csv",
+    ),
+)  # fmt: skip

@@ -1,361 +1,51 @@
-"""What the verb `audit` does, without the talking: a released file checked against its promise, a mechanism run."""
+"""The job `audit`: check a released file against its promise, or run a mechanism against its claim."""
 
 from __future__ import annotations
 
-import io
-import json
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
-
-from discreet.core import dates
-from discreet.core.domain import Categorical, Domain, category_text
-from discreet.core.guarantee import Guarantee
-from discreet.core.output import promise_place
-from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument
-from discreet.evaluation.audits.recount import recount
-from discreet.evaluation.registry.mechanisms import (
-    AuditedMechanism,
-    audited_mechanism,
-    audited_mechanisms,
-    audited_tables,
-)
-from discreet.local import Counts, Reports
-from discreet.local.wire.binary import MAGIC as LOCAL_MAGIC
-from discreet.local.wire.binary import REPORTS, messages
-from discreet.synopses import Synopsis
-
-_PROMISE_ENDING = ".guarantee.json"
-_PARQUET_MAGIC = b"PAR1"
-#: Remaps after which every number lies within the declared bounds.
-_BOUNDED = ("clip", "resample", "grid")
+from discreet.jobs.common import SEED
+from discreet.jobs.declare import Kind, option, output
 
 
-@dataclass(frozen=True)
-class Check:
-    """One thing that was looked at. ``holds`` is None where it could not be, or is for the reader to judge."""
+def _together(job: Any) -> None:
+    named = "mechanism" in job.parameters
+    if (job.data is not None) == named:
+        value = job.data if named else None
 
-    name: str
-    holds: bool | None
-    detail: str
+        def one(say: Any) -> str:
+            return f"a file, or {say('mechanism', 'NAME')}, and one of them only"
 
-
-@dataclass
-class Examined:
-    """What was found out about a file."""
-
-    file: str
-    kind: str = "unknown"
-    checks: list[Check] = field(default_factory=list)
-    guarantee: Guarantee | None = None
-
-    @property
-    def passed(self) -> bool:
-        """Whether nothing was found that does not hold."""
-        return bool(self.checks) and all(c.holds is not False for c in self.checks)
-
-    @property
-    def seeded(self) -> bool:
-        """Whether the noise can be repeated."""
-        return self.guarantee is not None and self.guarantee.seeded
-
-    def add(self, name: str, holds: bool | None, detail: str) -> None:
-        """Note one check."""
-        self.checks.append(Check(name, holds, detail))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain data."""
-        promise = self.guarantee
-        return {
-            "file": self.file,
-            "kind": self.kind,
-            "passed": self.passed,
-            "seeded": self.seeded,
-            "epsilon": None if promise is None else promise.to_dict()["epsilon"],
-            "delta": None if promise is None else promise.delta,
-            "digest": None if promise is None else promise.digest,
-            "checks": [{"check": c.name, "holds": c.holds, "detail": c.detail} for c in self.checks],
-        }
+        raise KIND.wrong("data", value, one, ("data", "s.parquet"))
+    for name in ("epsilon", "delta"):
+        if name in job.parameters and ":" not in job.parameters.get("mechanism", ""):
+            expected = "left out: the claim of a listed mechanism is known"
+            raise KIND.wrong(name, job.parameters[name], expected, ("mechanism", "module:function"))
 
 
-def examine(path: Path) -> Examined:
-    """Check a released file: what it is, whether it was changed, and whether its promise adds up."""
-    target = path.expanduser()
-    if not target.is_file():
-        raise DataSourceError(f"artifact: no file {str(path)!r}; name what was released")
-    found = Examined(target.name)
-    try:
-        _examine(target, target.read_bytes(), found)
-    except (DiscreetError, UnicodeDecodeError, pa.ArrowException) as error:
-        found.add("file", False, str(error).splitlines()[0])
-    except OSError as error:  # Arrow's word for a damaged Parquet file
-        found.add("file", False, f"{target.name} cannot be read: {str(error).splitlines()[0]}")
-    return found
-
-
-def _examine(path: Path, data: bytes, found: Examined) -> None:
-    described = path.with_name(path.name.removesuffix(_PROMISE_ENDING))
-    if path.name.endswith(_PROMISE_ENDING) and described.is_file():
-        _table(described, described.read_bytes(), data, found)
-    elif promise_place(path).is_file():
-        _table(path, data, promise_place(path).read_bytes(), found)
-    elif data.startswith(LOCAL_MAGIC):
-        _local(data, found)
-    elif data.startswith(_PARQUET_MAGIC) or data.endswith(_PARQUET_MAGIC):
-        _synopsis(path, found)
-    elif data.lstrip()[:1] == b"{":
-        found.kind = "guarantee"
-        _promise(data, found)
-        found.add("seal", None, "what it was sealed over is not beside it, so the seal was not checked")
-    else:
-        raise FormatError(
-            f"{path.name} is no synopsis, no reports or counts, no guarantee, and there is no "
-            f"{promise_place(path).name} beside it"
-        )
-
-
-def _synopsis(path: Path, found: Examined) -> None:
-    found.kind = "synopsis"
-    made = Synopsis.load(path)  # refuses what was changed, what does not add up, and boxes outside of the domain
-    found.guarantee = made.guarantee
-    found.add("checksum", True, "the file is, byte for byte, the one that was written")
-    found.add("seal", True, f"promise and content are those that were sealed: {made.digest}")
-    _ledger(made.guarantee, found)
-    inside = (made.lower >= made.domain.low) & (made.upper <= made.domain.high)
-    # A leaf of missing values has no place on the axis, and NaN for both of its ends.
-    own = np.array([c.missing == "own" for c in made.domain])
-    missing = np.isnan(made.lower) & np.isnan(made.upper) & own
-    found.add(
-        "domain",
-        bool((inside | missing).all()),
-        f"{made.n_leaves:,} boxes within the bounds of {', '.join(made.domain.names)}",
-    )
-    for text in made.warnings:
-        found.add("content", None, text)
-    finite = np.isfinite(made.weights).all() and (made.variances >= 0).all()
-    found.add("weights", bool(finite), "all weights and variances are numbers")
-
-
-def _ledger(promise: Guarantee, found: Examined) -> None:
-    """State what the ledger adds up to. It was added up when it was read; a sum that differs was refused there."""
-    steps = sum(1 for top in promise.ledger for _ in top.walk())
-    if promise.model == "syntactic":
-        found.add("ledger", None, "a syntactic promise spends nothing")
-    else:
-        found.add("ledger", True, f"{steps} steps add up to the stated {promise.spent.exact} ({promise.accounting})")
-    said = "SEEDED: the noise can be repeated; it must not be published" if promise.seeded else "not seeded"
-    found.add("seed", None if promise.seeded else True, said)
-
-
-def _promise(data: bytes, found: Examined) -> Guarantee:
-    """Read a promise strictly: also its layout must be the one that is written."""
-    text = data.decode("utf-8")
-    promise = Guarantee.from_json(text)
-    found.guarantee = promise
-    forms = {promise.to_json(indent=indent) for indent in (None, 2)}
-    if text.removesuffix("\n") not in forms:
-        raise FormatError("the promise was changed after it was written: it is not in the form that is written")
-    _ledger(promise, found)
-    return promise
-
-
-def _table(path: Path, data: bytes, promise_data: bytes, found: Examined) -> None:
-    found.kind = "table"
-    promise = _promise(promise_data, found)
-    found.kind = "anonymous table" if promise.model == "syntactic" else "perturbed table"
-    if promise.digest is None:
-        found.add("seal", False, "the promise is not sealed, so nothing ties it to this table")
-    else:
-        whole = promise.verify(data)
-        said = f"the table is the one that was sealed: {promise.digest}"
-        found.add("seal", whole, said if whole else "table or promise was changed after they were written")
-    table = _read(path, data, promise.domain)
-    if not table.num_rows:
-        found.add("content", None, "the table has no rows: nothing was released")
-    if promise.domain is not None:
-        _columns(table, promise, promise.domain, found)
-    if promise.model == "syntactic":
-        try:
-            counted = recount(table, promise)
-        except (TypeError, ValueError, KeyError, AttributeError, IndexError, ArithmeticError) as error:
-            raise FormatError(f"the promise states rules that cannot be read ({type(error).__name__})") from None
-        shown = ", ".join(f"{k} {_short(v)}" for k, v in counted.found.items())
-        for text in counted.failures:
-            found.add("recount", False, text)
-        if not counted.failures:
-            found.add("recount", True if "k" in counted.found else None, f"counted again: {shown}")
-        for text in counted.notes:
-            found.add("recount", None, text)
-
-
-def _read(path: Path, data: bytes, domain: Domain | None) -> pa.Table:
-    if path.suffix.lower() in (".parquet", ".pq"):
-        return pq.read_table(io.BytesIO(data))
-    # Categories are texts: read as numbers, 01234 would be another one than was declared.
-    texts = {c.name: pa.string() for c in domain or () if isinstance(c, Categorical)}
-    options = pa_csv.ConvertOptions(
-        column_types=texts, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
-    )
-    return pa_csv.read_csv(io.BytesIO(data), convert_options=options)
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{k}: {_short(v)}" for k, v in value.items()) + "}"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _columns(table: pa.Table, promise: Guarantee, domain: Domain, found: Examined) -> None:
-    """Check that nothing is handed out that was not declared, and that bounded numbers are within their bounds."""
-    odd = [n for n in table.column_names if not any(n == c.name or n.startswith(f"{c.name}_") for c in domain)]
-    wrong = [f"column {n!r} is not declared" for n in odd]
-    for column in domain:
-        if column.name not in table.column_names:
-            continue
-        if column.role in ("identifier", "person") and promise.parameters.get("identifiers") != "hash":
-            wrong.append(f"column {column.name!r} names people")
-        values = table[column.name].to_pylist()
-        if promise.model != "syntactic" and isinstance(column, Categorical):
-            known = {category_text(c) for c in column.categories}
-            wrong += [f"column {column.name!r} holds a value that is not declared"] * any(
-                v is not None and category_text(v) not in known for v in values
-            )
-        elif promise.model != "syntactic" and promise.parameters.get("remap") in _BOUNDED:
-            numbers = [v for v in map(_number, values) if v is not None]
-            if any(not column.low <= v <= column.high for v in numbers):
-                wrong.append(f"column {column.name!r} leaves its bounds")
-    for text in wrong:
-        found.add("domain", False, text)
-    odd_values = _odd_values(table, promise, domain) if promise.model == "syntactic" else []
-    for text in odd_values:
-        found.add("domain", None, text)
-    free = promise.model == "metric" and promise.parameters.get("remap") not in _BOUNDED
-    said = "; perturbed numbers may leave their bounds by design" if free else ""
-    if not wrong:
-        found.add("domain", True, f"{table.num_rows:,} rows; all {table.num_columns} columns are declared{said}")
-
-
-def _odd_values(table: pa.Table, promise: Guarantee, domain: Domain) -> list[str]:
-    """Say which numbers that were passed on as they are lie outside of their bounds, or are not numbers."""
-    passed = {
-        *promise.parameters.get("kept", {}).get("columns", ()),
-        *(c.name for c in domain if c.role == "sensitive"),
-    }
-    texts = []
-    for column in domain:
-        if column.name not in passed or column.name not in table.column_names or isinstance(column, Categorical):
-            continue
-        values = [v for v in table[column.name].to_pylist() if v not in (None, "")]
-        numbers = [_read_number(v) for v in values]
-        unread = sum(v is None for v in numbers)
-        outside = sum(v is not None and not column.low <= v <= column.high for v in numbers)
-        if unread or outside:
-            texts.append(
-                f"column {column.name!r} was passed on as it is: {outside:,} of its values are outside of the declared "
-                f"bounds and {unread:,} cannot be read as declared"
-            )
-    return texts
-
-
-def _read_number(value: Any) -> float | None:
-    """Return a number as `_number` does, also where it was kept as text."""
-    if isinstance(value, str):
-        try:
-            return float(value)
-        except ValueError:
-            return dates.day_number(value)
-    return _number(value)
-
-
-def _number(value: Any) -> float | None:
-    """Return a number, or a date as one; None for what is neither, such as an interval."""
-    return float(value) if isinstance(value, (int, float)) else dates.day_number(value)
-
-
-def _local(data: bytes, found: Examined) -> None:
-    """Check reports and states; a file may hold several messages."""
-    total, seeded, promises = 0, False, []
-    for message in messages(io.BytesIO(data)):
-        state = message[5:6] != bytes([REPORTS])
-        thing: Any = Counts.from_bytes(message) if state else Reports.from_bytes(message)
-        found.kind = "counts of local reports" if state else "local reports"
-        total += thing.n if state else len(thing)
-        seeded |= thing.seeded
-        promises.append(thing.mechanism)
-    found.add("checksum", True, f"{len(promises)} message(s) whole, {total:,} reports")
-    if any(p != promises[0] for p in promises):
-        found.add("mechanism", False, "the messages were made with different parameters")
-    found.guarantee = replace(promises[0].guarantee, seeded=seeded)
-    counted = "counters that so many reports can have left" if "counts" in found.kind else "reports of its layout"
-    found.add("mechanism", True, f"{type(promises[0]).__name__}: {counted}")
-    _ledger(found.guarantee, found)
-
-
-# ---- mechanisms
-
-
-def names() -> list[tuple[str, str, str]]:
-    """Return every audited name with its claim and what it is run on."""
-    rows = []
-    for name, entry in audited_mechanisms().items():
-        delta = f", δ = {entry.delta:g}" if entry.delta else ""
-        rows.append((name, f"ε = {entry.epsilon:.4g}{delta}", "; ".join(p.name for p in entry.pairs)))
-    for name, table in audited_tables().items():
-        rows.append((name, "k, l, t as required", "; ".join(table.tables)))
-    return rows
-
-
-def run(
-    name: str, trials: int, confidence: float, seconds: float | None, seed: int | None, progress: bool | None
-) -> dict[str, Any]:
-    """Audit a listed mechanism on all its neighbours; the results themselves are under ``results``."""
-    tables = audited_tables()
-    if name in tables:
-        failures = tables[name].check()
-        return {"mechanism": name, "passed": not failures, "failures": failures, "results": []}
-    entry = audited_mechanism(name)
-    begun = entry.audit(trials, confidence, time_budget=seconds, workers=None, progress=progress, random_state=seed)
-    exact = entry.exact()
-    passed = all(bool(r.passed) for r in begun) and (exact is None or bool(exact.passed))
-    return {
-        "mechanism": name,
-        "claimed": entry.epsilon,
-        "delta": entry.delta,
-        "passed": passed,
-        "exact": None if exact is None else exact.to_dict(),
-        "results": list(zip(_pair_names(entry), begun, strict=True)),
-        "exact_result": exact,
-    }
-
-
-def _pair_names(entry: AuditedMechanism) -> Iterator[str]:
-    return (pair.name for pair in entry.pairs)
-
-
-def plain(facts: dict[str, Any]) -> dict[str, Any]:
-    """Return what `run` found as data that JSON can hold."""
-    shown = {k: v for k, v in facts.items() if k not in ("results", "exact_result")}
-    shown["pairs"] = [{"pair": name, **json.loads(found.to_json())} for name, found in facts["results"]]
-    if shown["pairs"]:
-        worst = max(shown["pairs"], key=lambda pair: pair["epsilon_lower"])
-        shown["epsilon_lower"], shown["worst_pair"] = worst["epsilon_lower"], worst["pair"]
-    return shown
-
-
-def check_request(artifact: Path | None, mechanism: str | None, listed: bool, trials: int) -> None:
-    """Refuse a request for nothing, or for two things at once."""
-    if (artifact is not None) + (mechanism is not None) + listed != 1:
-        raise InvalidArgument(
-            "artifact",
-            artifact,
-            "a file, or --mechanism NAME, or --list, and one of them only",
-            "discreet audit --list",
-        )
-    if trials < 100:
-        raise InvalidArgument("--trials", trials, "at least 100", "--trials 100000")
+KIND = Kind(
+    name="audit",
+    summary="check what was released, or what a mechanism claims",
+    help="Check what was released, or what a mechanism claims. Exit code 1 if something does not hold.",
+    data=option(
+        "data", "file", "a synopsis, reports or counts, a guarantee, or a table with its .guarantee.json", "s.parquet",
+        section="data", shown=True,
+    ),
+    parameters=(
+        option("mechanism", "text", "a listed mechanism, or module:function for one of your own",
+            "noise.discrete_laplace"),
+        option("epsilon", "budget", "the claim of your own mechanism, if the function does not have it", 1.0),
+        option("delta", "number", "likewise", 1e-6, default=0, low=0, below=1, expected="a number from 0 to below 1"),
+        option("trials", "whole", "mechanism: runs on each of two neighbouring inputs", 100000, default=100000,
+            low=100),
+        option("confidence", "number", "mechanism: of every bound", 0.99, default=0.99, above=0, below=1),
+        option("seconds", "number", "mechanism: time for each pair of inputs; fewer runs", 60, above=0,
+            arguments=("time_budget",)),
+        option("seed", "whole", "mechanism: repeat an audit", 1, low=0, arguments=SEED.arguments),
+    ),
+    outputs=(output("html", "one page, with the curves; it needs nothing else", "audit.html"),),
+    together=_together,
+    examples=("audit s.parquet", "audit --mechanism noise.discrete_laplace --trials 100000",
+        "audit --mechanism my_module:my_function --epsilon 1"),
+    failed="the file was changed, or the claim is refuted",
+)  # fmt: skip

@@ -10,16 +10,23 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from discreet.core.domain import Domain
-from discreet.core.guarantee import Guarantee
 from discreet.core.output import check_place, promise_place, write_whole
 from discreet.core.schema_file import dump_schema
 from discreet.errors import DataSourceError, FormatError, InvalidArgument, InvalidType
-from discreet.jobs import keys
-from discreet.jobs.keys import KINDS, OUTPUTS, PARAMETERS, SECTIONS, listed
+from discreet.jobs.declare import FILE, SCHEMA, Kind, Speech, check, known, toml
+from discreet.jobs.kinds import KINDS
+
+if TYPE_CHECKING:
+    from discreet.core.guarantee import Guarantee
+
+_SECTIONS = ("job", "data", "schema", "parameters", "outputs")
+#: Where the work of a kind is done; by default in the module of its own name.
+_WORK = {"cluster": "synopsis", "anonymize": "tables", "risk": "tables", "aggregate": "sketch", "merge": "sketch",
+    "estimate": "sketch", "sketch-plan": "sketch"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -28,12 +35,14 @@ class Job:
 
     Parameters
     ----------
-    kind : {"synopsis", "cluster", "anonymize", "perturb", "sketch"}
-        The job.
-    data : str or path
-        The table: CSV or Parquet, a folder or a pattern of them. For "cluster" without ``schema`` a saved synopsis.
+    kind : str
+        The kind of job, such as "synopsis", "cluster", "anonymize", "perturb" or "sketch".
+    data : str, path, list of them or None
+        What it works on: mostly a table, CSV or Parquet, a folder or a pattern of them. For "cluster" without
+        ``schema`` a saved synopsis. None for kinds that need none, such as "plan".
     schema : Domain, mapping, path or None
-        The declared columns, or the file that declares them. None for "sketch", and for clusters of a saved synopsis.
+        The declared columns, or the file that declares them. None for kinds
+        that take none, and for clusters of a saved synopsis.
     parameters : mapping
         As on the command line, with ``_`` for ``-``. Unknown names are refused.
     outputs : mapping
@@ -56,81 +65,91 @@ class Job:
     """
 
     kind: str
-    data: str
+    data: Any = None
     schema: Any = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     outputs: Mapping[str, str] = field(default_factory=dict)
     folder: Path = field(default=Path(), compare=False)
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            keys.check_values("job", {"kind": self.kind}, _KIND)
-        if not isinstance(self.data, (str, os.PathLike)) or not str(self.data):
-            raise InvalidType("[data] path", self.data, "a path", 'path = "people.csv"')
+        _check_kind(self.kind)
+        kind = self.declared
         for name, value in (("parameters", self.parameters), ("outputs", self.outputs)):
             if not isinstance(value, Mapping):
                 raise InvalidType(name, value, "a mapping from names to values", f"{name}={{}}")
-        outputs = {k: os.fspath(v) if isinstance(v, os.PathLike) else v for k, v in self.outputs.items()}
-        keys.check_values("parameters", self.parameters, PARAMETERS[self.kind])
-        keys.check_values("outputs", outputs, OUTPUTS[self.kind])
-        schema = self.schema
-        if isinstance(schema, Mapping):
-            schema = Domain(schema)
-        elif isinstance(schema, os.PathLike):
-            schema = os.fspath(schema)
-        elif schema is not None and not isinstance(schema, (str, Domain)):
-            raise InvalidType("schema", type(schema).__name__, "a Domain, a mapping or a path", 'schema="schema.toml"')
+        data = self.data
+        if data is not None and kind.data is None:
+            raise FormatError(f"[data] is not for a {self.kind} job; leave it out")
+        if kind.data is not None and (data is not None or kind.data.required):
+            if data is None:
+                raise kind.wrong("data", None, f"given: {kind.data.help}")
+            data = check(kind, kind.data, data)
         clean = {
-            "data": os.fspath(self.data),
-            "schema": schema,
-            "parameters": dict(self.parameters),
-            "outputs": outputs,
+            "data": data,
+            "schema": self._clean_schema(),
+            "parameters": kind.check("parameters", self.parameters, kind.parameters),
+            "outputs": kind.check("outputs", self.outputs, kind.outputs),
             "folder": Path(self.folder),
         }
         for name, cleaned in clean.items():
             object.__setattr__(self, name, cleaned)
-        self._check_together()
+        if kind.together is not None:
+            kind.together(self)
+        self._check_places()
 
-    def _check_together(self) -> None:
-        """Refuse what does not go together, whatever the data are."""
-        on_synopsis = self.kind == "cluster" and self.schema is None
-        if self.kind == "sketch" and self.schema is not None:
-            fix = "leaving [schema] out; values are declared by [parameters] domain"
-            raise InvalidArgument("[schema]", "a schema", "left out of a sketch", fix)
-        if self.schema is None and self.kind not in ("sketch", "cluster"):
-            raise InvalidArgument("[schema]", None, "given: the declared columns", '[schema] path = "schema.toml"')
-        if on_synopsis:
-            for name in ("epsilon", "method", "rows", "unit", "seed"):
-                if name in self.parameters:
-                    fix = f"adding [schema], or leaving {name} out if the data are a saved synopsis"
-                    raise InvalidArgument(f"[parameters] {name}", self.parameters[name], "used with a schema", fix)
-            if "release" in self.outputs:
-                expected, fix = "left out: the synopsis is there already", "leaving release out"
-                raise InvalidArgument("[outputs] release", self.outputs["release"], expected, fix)
-        elif self.kind == "cluster" and "epsilon" not in self.parameters:
-            raise InvalidArgument("[parameters] epsilon", None, "given with a schema", "epsilon = 1.0")
-        if "centers" in self.outputs and "n_clusters" not in self.parameters:
-            raise InvalidArgument("[parameters] n_clusters", None, "given for the output 'centers'", "n_clusters = 8")
-        needs = {"cluster": {"report": "release"}, "sketch": {"report": "counts", "estimates": "counts"}}
-        for name, other in {} if on_synopsis else needs.get(self.kind, {}).items():
-            if name in self.outputs and other not in self.outputs:
-                fix = f"{other} = {OUTPUTS[self.kind][other].example!r}"
-                raise InvalidArgument(f"[outputs] {other}", None, f"given: {name!r} is made from it", fix)
-        taken = {os.path.realpath(self.place(self.data)): "[data] path"}
-        if isinstance(self.schema, str):
-            taken[os.path.realpath(self.place(self.schema))] = "[schema] path"
-        for path in listed(self.parameters.get("previous")) if self.kind == "anonymize" else []:
-            taken[os.path.realpath(self.place(str(path)))] = "[parameters] previous"
+    @property
+    def declared(self) -> Kind:
+        """What a job of this kind takes."""
+        return KINDS[self.kind]
+
+    def _clean_schema(self) -> Any:
+        kind, schema = self.declared, self.schema
+        if schema is not None and not kind.schema:
+            fix = "leaving [schema] out" + "; values are declared by [parameters] domain" * (self.kind == "sketch")
+            raise kind.wrong("schema", "a schema", f"left out of a {self.kind}", fix)
+        if schema is None:
+            if kind.schema == "needed":
+                raise kind.wrong("schema", None, "given: the declared columns")
+            return None
+        if isinstance(schema, (str, os.PathLike)):
+            return os.fspath(schema)
+        from discreet.core.domain import Domain
+
+        if isinstance(schema, Mapping):
+            schema = Domain(schema)
+        if not isinstance(schema, Domain):
+            raise InvalidType("schema", type(schema).__name__, "a Domain, a mapping or a path", 'schema="schema.toml"')
+        return schema
+
+    def _check_places(self) -> None:
+        """Refuse outputs that would overwrite what is read, or each other."""
+        kind = self.declared
+        taken: dict[str, str] = {}
+        for each, value in self._given():
+            if each.reads and value is not None:
+                values = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
+                taken.update({os.path.realpath(self.place(v)): each.name for v in values if isinstance(v, str)})
         for name, value in self.outputs.items():
             places = [self.place(value)]
             if name == "release" and self.kind in ("anonymize", "perturb"):
                 places.append(promise_place(places[0]))  # a table's promise lies beside it
             for place in places:
-                real = os.path.realpath(place)
-                if real in taken:
-                    expected = f"another file than {taken[real]}"
-                    raise InvalidArgument(f"[outputs] {name}", value, expected, f"{name} = 'other-{place.name}'")
-                taken[real] = f"[outputs] {name}"
+                other = taken.get(os.path.realpath(place))
+                if other is not None:
+                    raise kind.wrong(
+                        name,
+                        value,
+                        lambda say, other=other: f"another file than {_path(say, other)}",  # type: ignore[misc]
+                        (name, f"other-{place.name}"),
+                    )
+                taken[os.path.realpath(place)] = name
+
+    def _given(self) -> list[tuple[Any, Any]]:
+        """Return every option of the job with its value."""
+        kind = self.declared
+        found = [] if kind.data is None else [(kind.data, self.data)]
+        found.append((SCHEMA, self.schema if isinstance(self.schema, str) else None))
+        return found + [(o, self.parameters.get(o.name)) for o in kind.parameters]
 
     @classmethod
     def from_toml(cls, source: str | Path) -> Job:
@@ -169,15 +188,18 @@ class Job:
         except tomllib.TOMLDecodeError as error:
             fix = "'discreet run --example synopsis' prints a job that is"
             raise FormatError(f"{where} is not valid TOML: {error}; {fix}") from None
-        keys.known(where, table, SECTIONS)
-        for name in SECTIONS:
+        known(where, table, _SECTIONS)
+        for name in _SECTIONS:
             if not isinstance(table.get(name, {}), dict):
                 raise InvalidType(f"[{name}]", table[name], "a section of the file", f"[{name}]")
-        keys.check_values("job", table.get("job", {}), _KIND)
-        keys.check_values("data", table.get("data", {}), _DATA)
+        named = table.get("job", {})
+        known("[job]", named, ["kind"])
+        _check_kind(named.get("kind"))
+        given = table.get("data", {})
+        known("[data]", given, ["path"])
         return cls(
-            kind=table["job"]["kind"],
-            data=table["data"]["path"],
+            kind=named["kind"],
+            data=given.get("path"),
             schema=_read_schema(table.get("schema")),
             parameters=table.get("parameters", {}),
             outputs=table.get("outputs", {}),
@@ -208,15 +230,18 @@ class Job:
         [outputs]
         release = "safe.csv"
         """
-        parts = [keys.section("job", {"kind": self.kind}), keys.section("data", {"path": self.data})]
-        if isinstance(self.schema, Domain):
-            if self.schema.unit is not None:
-                parts.append(keys.section("schema", {"unit": self.schema.unit}))
-            parts.append(dump_schema(self.schema.to_dict(), "schema.columns"))
+        parts = [_section("job", {"kind": self.kind})]
+        if self.data is not None:
+            parts.append(_section("data", {"path": self.data}))
+        if isinstance(self.schema, str):
+            parts.append(_section("schema", {"path": self.schema}))
         elif self.schema is not None:
-            parts.append(keys.section("schema", {"path": self.schema}))
-        parts.append(keys.section("parameters", self.parameters))
-        parts.append(keys.section("outputs", self.outputs))
+            if self.schema.unit is not None:
+                parts.append(_section("schema", {"unit": self.schema.unit}))
+            parts.append(dump_schema(self.schema.to_dict(), "schema.columns"))
+        parts.append(_section("parameters", self.parameters))
+        if self.declared.outputs:
+            parts.append(_section("outputs", self.outputs))
         text = "\n\n".join(parts)
         if path is not None:
             check_place(path)
@@ -226,6 +251,18 @@ class Job:
     def place(self, path: str) -> Path:
         """Return a path of the job as it is to be opened: relative ones start at its folder."""
         return self.folder / Path(path).expanduser()
+
+    def places(self) -> dict[str, Path]:
+        """Return where the outputs go."""
+        return {name: self.place(path) for name, path in self.outputs.items()}
+
+    def read_domain(self) -> Any:
+        """Return the declared columns, with the unit that the job states."""
+        from discreet.core.domain import Domain
+
+        declared = Domain.from_toml(self.place(self.schema)) if isinstance(self.schema, str) else self.schema
+        unit = self.parameters.get("unit")
+        return declared if unit is None else declared.with_unit(unit)
 
     @property
     def artifact(self) -> Path:
@@ -238,33 +275,24 @@ class Job:
     def run(self) -> JobResult:
         """Do the job and write its outputs, each whole or not at all.
 
-        Places are checked before any data are read. With several outputs the job is rehearsed first (`check`), so that
-        a mistake in a parameter of the last one does not leave the first ones behind.
+        Places and everything that is known without the data are checked before any are read; they are read once, and
+        nothing is written before everything is made.
         """
-        from discreet.jobs.runs import run
-
-        if len(self.outputs) > 1:
-            self.check()
-        else:
-            self.check_outputs()
-        return JobResult(
-            self, *run(self, str(self.place(self.data)), {n: self.place(p) for n, p in self.outputs.items()})
-        )
+        done: JobResult = self._do(lambda work: work.run(self))
+        return done
 
     def check(self) -> None:
-        """Validate everything without opening the data: the same job is done on an invented table, and thrown away.
+        """Validate all that can be known without opening the data; the schema and other public files are read."""
+        self._do(lambda work: work.check(self))
 
-        The schema and other public files that the job names are read.
-        """
-        from discreet.jobs.runs import rehearse
-
-        self.check_outputs()
-        rehearse(self)
-
-    def check_outputs(self) -> None:
-        """Refuse outputs that cannot be written."""
+    def _do(self, act: Any) -> Any:
         for path in self.outputs.values():
             check_place(self.place(path))
+        work = import_module(f"discreet.jobs.work.{_WORK.get(self.kind, self.kind)}")
+        try:
+            return act(work)
+        except InvalidArgument as error:
+            raise self.declared.translated(error) from None
 
 
 @dataclass(frozen=True)
@@ -275,14 +303,18 @@ class JobResult:
     ----------
     job : Job
         The job.
-    guarantee : Guarantee
-        What is promised.
+    guarantee : Guarantee or None
+        What is promised, if something was released.
     files : dict
         From the name of an output to the file.
     figures : dict
         Plain facts: those that the verb of this kind prints with ``--json``.
     artifact : object
-        What was released: a Synopsis, a table, or the estimates of a sketch.
+        What was released or found: a Synopsis, a table, the estimates of a sketch, a risk report.
+    more : object
+        What only the verb shows.
+    failed : bool
+        Whether a requirement was not met: exit code 1 of the command line.
 
     Examples
     --------
@@ -297,10 +329,12 @@ class JobResult:
     """
 
     job: Job
-    guarantee: Guarantee
+    guarantee: Guarantee | None
     files: Mapping[str, Path]
     figures: Mapping[str, Any]
     artifact: Any = field(default=None, repr=False, compare=False)
+    more: Any = field(default=None, repr=False, compare=False)
+    failed: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data."""
@@ -308,19 +342,38 @@ class JobResult:
             "kind": self.job.kind,
             "files": {name: str(path) for name, path in self.files.items()},
             "figures": dict(self.figures),
-            "guarantee": self.guarantee.to_dict(),
-            "seeded": self.guarantee.seeded,
+            "guarantee": None if self.guarantee is None else self.guarantee.to_dict(),
+            "seeded": self.guarantee is not None and self.guarantee.seeded,
         }
 
 
-_KIND = {"kind": keys.Key(("text",), "what is to be done", "synopsis", True, KINDS)}
-_DATA = {"path": keys.Key(("path",), "the table", "people.csv", True)}
+def _path(say: Speech, name: str) -> str:
+    return f"{say(name)} path" if name == "schema" and say.door is FILE else say(name)
+
+
+def _check_kind(kind: Any) -> None:
+    """Refuse a kind of job that there is not."""
+    if kind in KINDS if isinstance(kind, str) else False:
+        return
+    from difflib import get_close_matches
+
+    listed = ", ".join(map(repr, KINDS))
+    near = (get_close_matches(str(kind), KINDS, 1, 0.5) or ["synopsis"])[0]
+    expected = (
+        "given: what is to be done" if kind is None else f"one of {listed}" if isinstance(kind, str) else "a text"
+    )
+    raise InvalidArgument("[job] kind", kind, expected, f'kind = "{near}"')
+
+
+def _section(name: str, values: Mapping[str, Any]) -> str:
+    """Write a section of a job file."""
+    return "\n".join([f"[{name}]", *(f"{key} = {toml(value)}" for key, value in values.items())])
 
 
 def _read_schema(given: Any) -> Any:
     if given is None:
         return None
-    keys.known("[schema]", given, ("path", "columns", "unit"))
+    known("[schema]", given, ("path", "columns", "unit"))
     if ("path" in given) == ("columns" in given) or ("path" in given and "unit" in given):
         fix = 'path = "schema.toml" or [schema.columns.NAME] tables'
         raise InvalidArgument("[schema]", sorted(given), "either a path or columns, and a unit with columns only", fix)
@@ -330,8 +383,12 @@ def _read_schema(given: Any) -> Any:
         return given["path"]
     if not isinstance(given["columns"], dict):
         return _no_columns(given["columns"])
-    return Domain(given["columns"], unit=given["unit"]) if "unit" in given else given["columns"]
+    if "unit" not in given:
+        return given["columns"]
+    from discreet.core.domain import Domain
+
+    return Domain(given["columns"], unit=given["unit"])
 
 
 def _no_columns(value: Any) -> Any:
-    raise InvalidType("[schema] columns", value, "one table [schema.columns.NAME] a column", "[schema.columns.age]")
+    raise InvalidType("[schema] columns", value, "one table [schema.columns.NAME] per column", "[schema.columns.age]")

@@ -1,0 +1,70 @@
+"""What `synopsis` and `cluster` show: promise and ledger, boxes and centres."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import typer
+from rich.markup import escape
+
+from discreet.cli.common import console, show_files, show_promise, warn, warn_if_seeded
+
+
+def show(result: Any, as_json: bool) -> None:
+    """Show a synopsis."""
+    from discreet.jobs.work.synopsis import ledger_rows, summary
+
+    made = result.artifact
+    if as_json:
+        typer.echo(json.dumps(result.figures))
+        warn(made.warnings)
+        return
+    show_ledger(made.guarantee, ledger_rows(made.guarantee))
+    console.print(f"[bold]The synopsis.[/] {escape(summary(made))}")
+    if made.uncut:
+        console.print(f"Never cut, so nothing is known of their distribution: {escape(', '.join(made.uncut))}.")
+    console.print(f"[bold]The file.[/] [cyan]{escape(str(result.files['release']))}[/], sealed {made.digest}")
+    show_files(*(file for name, file in result.files.items() if name != "release"))
+    warn_if_seeded(made.guarantee.seeded)
+    warn(made.warnings)
+
+
+def show_clusters(result: Any, as_json: bool) -> None:
+    """Show the centres."""
+    from rich.table import Table
+
+    from discreet.jobs.work.synopsis import unlisted_rows, weighed
+
+    made, (found, table) = result.artifact, result.more
+    if as_json:
+        typer.echo(json.dumps(result.figures))
+        warn(made.warnings)
+        return
+    shown = Table(title=weighed(made, found), title_justify="left")
+    for name in table.column_names:
+        shown.add_column(escape(name), justify="right")
+    for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
+        shown.add_row(*(f"{value:,.6g}" if isinstance(value, float) else escape(value) for value in row))
+    console.print(shown)
+    if found.note:
+        console.print(f"[yellow]Note:[/] {escape(found.note)}.")
+    if told := unlisted_rows(made):
+        console.print(f"The release has about {made.total:,.0f} rows. {escape(told)}")
+    show_files(*result.files.values())
+    warn_if_seeded(made.guarantee.seeded)
+    warn(made.warnings)
+
+
+def show_ledger(guarantee: Any, rows: list[tuple[str, str, str]]) -> None:
+    """Show what is promised and what was spent for it."""
+    from rich.table import Table
+
+    show_promise(guarantee)
+    table = Table(title="The ledger", title_justify="left")
+    table.add_column("step")
+    table.add_column("composition")
+    table.add_column("epsilon", justify="right")
+    for row in rows:
+        table.add_row(*map(escape, row), style="bold" if not row[1] else None)
+    console.print(table)

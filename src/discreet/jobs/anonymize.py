@@ -1,0 +1,94 @@
+"""The job `anonymize`: release a table in which everyone hides among k rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from discreet.jobs.common import ORDER, PROMISE, REPORT, TABLE, release
+from discreet.jobs.declare import Kind, Speech, option, output
+
+_CELLS = ("density-tree", "mondrian", "generalization")
+_TREES = ("density-tree", "mondrian")
+
+
+def _together(job: Any) -> None:
+    given = job.parameters
+    form, means = given.get("form"), given.get("method") == "microaggregation"
+    for name in ("form", "bounds") if means else ():
+        if given.get(name):
+            expected = "left out: microaggregation publishes means"
+            raise KIND.wrong(name, given[name], expected, ("method", "density-tree"))
+    if given.get("bounds") and form == "sample":
+
+        def ways(say: Speech) -> str:
+            return f"used with {say('form', 'interval')} or center"
+
+        raise KIND.wrong("bounds", True, ways, ("form", "interval"))
+    for name, value in (("house", job.outputs.get("house")), ("previous", given.get("previous"))):
+        if value is not None and means:
+            expected = "used with a method that publishes cells"
+            raise KIND.wrong(name, value, expected, ("method", "density-tree"))
+
+
+KIND = Kind(
+    name="anonymize",
+    summary="release a table in which everyone hides among k rows",
+    help="Release a table in which every row looks like k - 1 others. Rows are shuffled; identifiers are dropped.",
+    data=TABLE,
+    schema="needed",
+    parameters=(
+        option("k", "whole", "everyone hides among at least this many rows", 10, required=True, low=2),
+        option(
+            "method", "text", "how the groups are found", "density-tree", default="density-tree", arguments=(),
+            choices=("density-tree", "mondrian", "microaggregation", "generalization"), shown=True,
+        ),
+        option("l", "number", "every group has this many different sensitive values", 2, low=0, methods=_CELLS,
+            arguments=("l_diversity",)),
+        option("l_kind", "text", "how they are counted", "distinct", default="distinct", methods=_CELLS,
+            choices=("distinct", "entropy", "recursive")),
+        option("c", "number", "recursive diversity: the largest frequency is below c times the tail", 3.0, default=3.0,
+            above=0, methods=_CELLS),
+        option("t", "number", "every group's sensitive values are this close to those of the table", 0.3, low=0, high=1,
+            expected="a distance from 0 to 1", methods=_CELLS, arguments=("t_closeness",)),
+        option("sensitive", "names", "sensitive columns; overrides the roles", ["cost"]),
+        option("criterion", "text", "what makes a good cut", "spread", default="spread", methods=("density-tree",),
+            choices=("spread", "factor", "width", "cell", "tight", "mondrian", "mixture")),
+        option("mode", "text", "strict or relaxed cuts", "strict", default="strict", choices=("strict", "relaxed"),
+            methods=("mondrian",)),
+        option("level", "whole pairs", "COLUMN=LEVEL; without any, levels are chosen on the rows", {"age": 1}, low=0,
+            expected="COLUMN=VALUE, once per column, the values whole numbers", methods=("generalization",),
+            arguments=("levels",)),
+        option("hierarchy", "file pairs", "COLUMN=FILE: a category per row, then ever larger groups it belongs to",
+            {"town": "towns.csv"}, arguments=("hierarchies",)),
+        option("grid", "pairs", "COLUMN=STEPS of the public grid; for dates also day, month, year", {"age": 12}, low=1,
+            expected="a whole number from 1 for every column, or day, month, year of dates"),
+        option("target", "text", "a label to pass on; overrides the role", "label"),
+        option("person", "text", "whose row it is: then k counts persons", "patient", methods=_CELLS),
+        option("suppress", "number", "share of rows that may be left out for smaller groups", 0.01, low=0, high=1,
+            methods=_CELLS),
+        option("blind", "flag", "cut without looking at sensitive columns; refused if l or t then fail", True,
+            methods=_TREES),
+        option("keep", "list", "a column without a role to pass on as it is", ["year"]),
+        option("form", "text", "what is written of a group", "interval", default="interval",
+            choices=("interval", "center", "sample"), arguments=("output",)),
+        option("bounds", "flag", "write lower and upper columns instead of intervals", True, arguments=()),
+        replace(ORDER, arguments=("order",)),
+        option("hash_key", "file", "file with a secret: identifiers are hashed with it instead of dropped",
+            "secret.txt",            arguments=()),
+        option("previous", "files", "house file of an earlier release about these people; give all of them",
+            ["january.house"]),
+    ),
+    outputs=(
+        release("the table: what may be published; CSV or Parquet"),
+        output("house", "who was published where: for later releases, never to be handed out", "february.house"),
+        REPORT,
+        PROMISE,
+    ),
+    together=_together,
+    examples=(
+        "anonymize people.csv --schema schema.toml --k 10 -o safe.csv",
+        "anonymize people.csv --schema schema.toml --k 10 --l 3 --method mondrian -o safe.parquet",
+        "anonymize people.csv --schema schema.toml --k 10 --previous january.house --house february.house -o safe.csv",
+    ),
+)  # fmt: skip

@@ -1,0 +1,67 @@
+"""The job `cluster`: private cluster centres, of a table or of a saved synopsis."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from discreet.jobs.common import EPSILON, PROMISE, REFINE, REPORT, ROWS, SEED, SIZE_SHARE, TABLE, UNIT, release
+from discreet.jobs.declare import Kind, Speech, option, output
+
+
+def _together(job: Any) -> None:
+    if job.schema is not None:
+        if "epsilon" not in job.parameters:
+            raise KIND.wrong("epsilon", None, "given with a schema")
+        if "centers" not in job.outputs:
+            raise KIND.wrong("centers", None, "given: the cluster centres")
+        if "report" in job.outputs and "release" not in job.outputs:
+            raise KIND.wrong("release", None, "given: 'report' is made from it")
+        return
+    for name in ("epsilon", "method", "rows", "size_share", "unit", "seed"):
+        if name in job.parameters:
+
+            def fix(say: Speech, name: str = name) -> str:
+                return f"{say('schema', 'schema.toml')}, or leaving {say(name)} out if the data are a saved synopsis"
+
+            raise KIND.wrong(name, job.parameters[name], "used with a schema", fix)
+    if "release" in job.outputs:
+        expected = "left out: the synopsis is there already"
+        raise KIND.wrong("release", job.outputs["release"], expected, "leaving release out")
+
+
+KIND = Kind(
+    name="cluster",
+    summary="find private cluster centres",
+    help="Find cluster centres: in a saved synopsis, at no cost, or in a table with a schema and a budget.",
+    data=replace(TABLE, help="a synopsis, as 'discreet synopsis' writes it; or a table, with a schema"),
+    schema="optional",
+    parameters=(
+        option("n_clusters", "whole", "number of centres", 8, required=True, low=1, short="-k"),
+        replace(EPSILON, required=False, shown=True, help="privacy budget, of a table; a synopsis spent its own"),
+        option(
+            "method", "text", "the synopsis under the clusters of a table", "auto", default="auto",
+            choices=("auto", "grid", "tree"), arguments=("synopsis",),
+        ),
+        REFINE,
+        option("columns", "names", "columns to cluster on; by default all but categories", ["age", "cost"]),
+        option("n_init", "whole", "starts of k-means; the best is kept", 10, default=10, low=1),
+        option("scale", "text", "domain: declared widths count as equal", "none", default="none",
+            choices=("none", "domain")),
+        ROWS,
+        SIZE_SHARE,
+        UNIT,
+        SEED,
+    ),
+    outputs=(
+        release("the cluster centres, as CSV", "centers.csv", "centers", required=False, shown=True),
+        output("release", "the synopsis they were found in, of a table", "synopsis.parquet", shown=True),
+        REPORT,
+        PROMISE,
+    ),
+    together=_together,
+    examples=(
+        "cluster s.parquet -k 15 -o centers.csv",
+        "cluster people.csv --schema schema.toml --epsilon 1 -k 15 -o centers.csv --release s.parquet",
+    ),
+)  # fmt: skip

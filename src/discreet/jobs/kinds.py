@@ -1,0 +1,16 @@
+"""All kinds of job, by name."""
+
+from __future__ import annotations
+
+from discreet.jobs import anonymize, attack, audit, cluster, perturb, plan, report, risk, sketch, synopsis
+from discreet.jobs.declare import Kind
+
+#: Kinds that release something, then those that look at releases or plan them.
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        synopsis.KIND, cluster.KIND, anonymize.KIND, perturb.KIND, sketch.KIND,
+        sketch.AGGREGATE, sketch.MERGE, sketch.ESTIMATE, sketch.PLAN,
+        risk.KIND, attack.KIND, audit.KIND, report.KIND, plan.KIND,
+    )
+}  # fmt: skip

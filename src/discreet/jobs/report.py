@@ -1,0 +1,34 @@
+"""The job `report`: one page of evidence for any release."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from discreet.jobs.common import release
+from discreet.jobs.declare import Kind, option
+
+KIND = Kind(
+    name="report",
+    summary="one page of evidence for a release",
+    help="Write one self-contained page: what was released, what was promised, the ledger, assumptions, evidence.",
+    data=option("data", "file",
+        "a synopsis, counts of reports, a table with its .guarantee.json beside it, or a job file",
+        "s.parquet", required=True, section="data"),
+    parameters=(
+        option("against", "table", "the raw table: adds a comparison, which is NOT private", "people.csv"),
+        option("attack", "files", "a result of 'discreet attack --json' to show", ["attack.json"],
+            arguments=("attacks",)),
+        option("audit", "files", "a result of 'discreet audit --json' to show", ["audit.json"], arguments=("audits",)),
+        option("candidates", ("names", "file"), "of counts: values whose frequencies to show", ["red"]),
+        option("title", "text", "what the page is called", "Patients 2026"),
+        option("owner", "text", "who answers for the release", "Data office"),
+        option("purpose", "text", "what it was released for", "Planning of beds"),
+        option("date", "text", "when", "2026-11-16"),
+    ),
+    outputs=(
+        replace(release("the page; report.html, or what the job says", "report.html", "report"), required=False,
+            default="report.html"),
+    ),
+    examples=("report s.parquet -o report.html", "report job.toml"),
+    failed="the seal is broken",
+)  # fmt: skip

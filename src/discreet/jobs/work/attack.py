@@ -1,0 +1,76 @@
+"""What the job `attack` does: files in, the result of an attack out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from discreet import evaluation, metric, noise
+from discreet.core.arrays import FloatArray
+from discreet.core.domain import Categorical, Domain
+from discreet.core.people import released_columns
+from discreet.jobs.job import Job, JobResult
+from discreet.metric.rows import read_rows
+from discreet.synopses import Synopsis
+
+
+def run(job: Job) -> JobResult:
+    """Read the files and run one attack."""
+    given = dict(job.parameters)
+    method, kind = given.get("method", "membership"), given.get("kind", "points")
+    artifact, domain, law = _released(job, kind)
+    people, others = (_rows(job, name, domain) for name in ("against", "control"))
+    stream = noise.generator(given.get("seed"))
+    if "reference" in given:
+        public = _rows(job, "reference", domain)
+    else:
+        # What the attacker knows of such people must come from somewhere: one half of the control, the other is judged.
+        order = np.argsort(noise.below(2**62, size=len(others), rng=stream), kind="stable")
+        others, public = others[order[: len(others) // 2]], others[order[len(others) // 2 :]]
+    more: dict[str, Any] = {"metric": law, "reference": public, "random_state": stream}
+    more |= {name: given[name] for name in ("within", "confidence") if name in given}
+    found: evaluation.ScoredAttack
+    if method == "membership":
+        found = evaluation.membership_attack(artifact, people, others, kind=kind, **more)
+    elif method == "reconstruction":
+        found = evaluation.reconstruction_attack(artifact, people, estimate=given.get("estimate", "mean"), **more)
+    else:
+        place, linked = domain.position(given["column"]), given.get("linked", True)
+        found = evaluation.attribute_attack(artifact, people, others, column=place, linked=linked, **more)
+    return JobResult(job, None, {}, found.to_dict(), found)
+
+
+def check(job: Job) -> None:
+    """Refuse what can be seen without the records: the schema."""
+    if job.schema is not None:
+        _numeric(job)
+
+
+def _numeric(job: Job) -> Domain:
+    declared = released_columns(job.read_domain())  # identifiers are never released, so never attacked
+    numeric = [c.name for c in declared if not isinstance(c, Categorical)]
+    if not numeric:
+        raise job.declared.wrong("schema", str(job.schema), "a schema with at least one numeric column", "")
+    return declared.select(numeric)
+
+
+def _released(job: Job, kind: str) -> tuple[Any, Domain, Any]:
+    """Read what was released, its columns, and the mechanism whose noise is on it."""
+    if kind == "synopsis":
+        made = Synopsis.load(job.place(job.data))
+        return made, made.domain, None
+    domain = _numeric(job)
+    given = job.parameters
+    noisy = kind == "points"
+    law = metric.NDLaplace(epsilon=given["epsilon"], radius=given["radius"], domain=domain) if noisy else None
+    return _rows(job, "data", domain), domain, law
+
+
+def _rows(job: Job, name: str, domain: Domain) -> FloatArray:
+    """Read a file's rows as coordinates. This is evaluation, of a release by its maker: gaps may be refused."""
+    found = read_rows(str(job.place(job.data if name == "data" else job.parameters[name])), domain)[0]
+    if np.isnan(found).any():
+        expected = "a table without missing values"
+        raise job.declared.wrong(name, "a table with gaps", expected, "leaving those rows out")
+    return found

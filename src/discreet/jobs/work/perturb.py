@@ -1,0 +1,126 @@
+"""What the job `perturb` does."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet import engines, metric
+from discreet.core import checks
+from discreet.core.domain import Domain
+from discreet.core.guarantee import Guarantee
+from discreet.core.output import promise_place
+from discreet.core.people import released_columns
+from discreet.engines.tables.columns import read_columns
+from discreet.engines.writer import PARQUET, WrittenTable, check_target
+from discreet.errors import FormatError, SchemaError
+from discreet.jobs.job import Job, JobResult
+from discreet.jobs.work.pages import finish
+from discreet.reporting.words import category_level, whole_level
+from discreet.synopses import Synopsis
+
+_METHODS: dict[str, Any] = {
+    "nd-laplace": metric.NDLaplace,
+    "sphere": metric.SphericalLaplace,
+    "column-laplace": metric.ColumnLaplace,
+    "piecewise": metric.Piecewise,
+    "hybrid": metric.Hybrid,
+    "duchi": metric.Duchi,
+    "square-wave": metric.SquareWave,
+    "priv-unit": metric.PrivUnit,
+}
+
+
+def run(job: Job) -> JobResult:
+    """Perturb a table and write it bit by bit, its promise beside it."""
+    target = job.places()["release"]
+    check_target(target, promised=True)
+    mechanism = _mechanism(job)
+    declared = job.schema.to_toml() if isinstance(job.schema, Domain) else job.place(job.schema)
+    table = engines.as_declared(str(job.place(job.data)), declared)
+    noisy: WrittenTable = mechanism.transform_file(table, target, order=job.parameters.get("order", "shuffled"))
+    assert noisy.guarantee is not None
+    files = {"release": target, "promise": promise_place(target)}
+    return finish(job, noisy.guarantee, files, figures(noisy, noisy.guarantee, target), noisy)
+
+
+def check(job: Job) -> None:
+    """Refuse what no table can be perturbed with."""
+    _mechanism(job)
+
+
+def _mechanism(job: Job) -> Any:
+    given = job.declared.arguments(job.parameters)
+    declared = job.read_domain()
+    domain = released_columns(declared)
+    if "prior" in given:
+        given["prior"] = _prior(job.place(given["prior"]), domain)
+    if not any(c.kind == "categorical" for c in domain):
+        given.pop("category_epsilon", None)
+    mechanism = _METHODS[job.parameters.get("method", "nd-laplace")](domain=declared, **given)
+    mechanism.fit()  # every argument is checked before the file is read
+    return mechanism
+
+
+def figures(noisy: WrittenTable, guarantee: Guarantee, output: Path) -> dict[str, Any]:
+    """Return what was released, as plain data."""
+    return {
+        "file": str(output),
+        "rows": noisy.n_rows,
+        "columns": list(noisy.names),
+        "warnings": warnings(noisy),
+        "guarantee": guarantee.to_dict(),
+    }
+
+
+def warnings(noisy: WrittenTable) -> list[str]:
+    """Say that nothing was released; the number of rows is public in this model."""
+    return [] if noisy.n_rows else ["the table has no rows, so nothing was released: look at the file"]
+
+
+def distances(guarantee: Guarantee) -> str:
+    """Say what ε means at the distances that matter."""
+    facts = guarantee.parameters
+    if guarantee.model != "metric" or "radius" not in facts or facts.get("rate") == "inf":
+        return ""
+    unit = " m" if facts["scaling"].get("kind") == "sphere" else ""
+    level, radius = facts["rate"] * facts["radius"], facts["radius"]
+    # Beyond that a double is infinite, and so is the factor for all purposes.
+    factor = f"a factor {math.exp(level):.3g}" if level < 700 else f"a factor of e to the power {level:.6g}"
+    said = (
+        f"Two points {radius:g}{unit} apart give any result with chances within {factor} of each other; the two "
+        f"farthest points of the box, {facts['diameter']:.4g}{unit} apart, are told apart by at most "
+        f"epsilon {facts['epsilon_at_diameter']:.4g}."
+    )
+    more, whole = category_level(guarantee), whole_level(guarantee)
+    if more and whole is not None:
+        said += (
+            f" That is about the numbers alone: rows that differ in all categories too are told apart by epsilon "
+            f"{more:.4g} more, so within a factor {math.exp(min(level + more, 700)):.3g} at that distance, and by at "
+            f"most epsilon {whole:.4g} in all."
+        )
+    return said
+
+
+def _prior(path: Path, domain: Domain) -> Any:
+    """Read public knowledge: a saved synopsis, or a table with the numeric columns and perhaps 'weight'."""
+    if path.suffix.lower() in PARQUET:
+        try:
+            return Synopsis.load(path)
+        except FormatError:
+            pass  # a plain table
+    names = [c.name for c in domain if c.kind == "numeric"]
+    source = engines.open(str(path))
+    absent = [name for name in names if name not in source.names]
+    if absent:
+        raise SchemaError(f"--prior: {str(path)!r} has no column {absent[0]!r}, which the schema declares")
+    weighted = "weight" in source.names and "weight" not in names
+    table = read_columns(source, [*names, "weight"] if weighted else names)
+    columns = [checks.as_floats(np.asarray(table[name].to_pylist(), dtype=object)) for name in table.column_names]
+    places = np.column_stack(columns[: len(names)])
+    weights = columns[-1] if weighted else np.ones(len(places))
+    kept = np.isfinite(places).all(axis=1) & np.isfinite(weights)
+    return places[kept], weights[kept]

@@ -1,0 +1,381 @@
+"""What the jobs of local privacy do: files in, files and plain figures out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import MISSING, fields, replace
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from discreet import local, noise
+from discreet.core.output import write_whole
+from discreet.engines.passes.texts import texts
+from discreet.errors import DataSourceError, FormatError
+from discreet.jobs.job import Job, JobResult
+from discreet.jobs.work.pages import finish
+from discreet.local import Counts, Reports
+from discreet.local.mechanism import Mechanism, mechanisms
+from discreet.local.wire.binary import messages
+
+#: Parameters of a mechanism that have options of their own.
+_OWN = ("epsilon", "domain", "key")
+
+
+def run(job: Job) -> JobResult:
+    """Do one of the jobs of local privacy."""
+    if job.kind in ("aggregate", "merge"):
+        return _count(job)
+    return {"sketch": _sketch, "estimate": _estimate, "sketch-plan": _plan}[job.kind](job)
+
+
+def check(job: Job) -> None:
+    """Refuse what is wrong whatever the values are."""
+    if job.kind == "sketch":
+        mechanism = build(job)
+        _memory(job, mechanism)
+        _asked(job)
+        if "estimates" in job.outputs:
+            estimate(job, mechanism.empty())
+    elif job.kind == "sketch-plan":
+        _plan(job)
+
+
+def build(job: Job) -> Mechanism:
+    """Make the mechanism of a job, whose name may be "auto" or a file with parameters inside."""
+    given, wrong = job.parameters, job.declared.wrong
+    name, values = given.get("mechanism", "auto"), given.get("domain")
+    labels: Any = given.get("domain_size")
+    if values is not None:
+        labels = read_lines(job.place(values)) if isinstance(values, str) else list(values)
+    if job.place(name).is_file():
+        return read_parameters(job.place(name))
+    if name == "auto":
+        size = labels if isinstance(labels, int) else len(labels)
+        return local.plan(given["epsilon"], size, given.get("reports", 100_000)).best.make(labels)
+    kinds = mechanisms()
+    if name not in kinds:
+        listed = ", ".join(sorted(kinds))
+        raise wrong("mechanism", name, f"'auto', a file, or one of {listed}")
+    kind = kinds[name]
+    wanted = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
+    settings: dict[str, Any] = {
+        k: v
+        for k, v in {"epsilon": given.get("epsilon"), "domain": labels, "key": given.get("key")}.items()
+        if v is not None
+    }
+    for setting, value in given.get("set", {}).items():
+        if setting not in wanted or setting in _OWN:
+            options = [n for n in wanted if n not in _OWN]
+            fix = (("set", {"width": 1024})) if "width" in options or not options else None
+            raise wrong("set", f"{setting}={value}", f"name=value with a name of {name}: {', '.join(options)}", fix)
+        settings[setting] = _setting(str(value), str(wanted[setting].type))
+    if "alphabet" in wanted and settings.get("bits") is None:
+        # What a file holds is not looked at, and digits are no rarer in files than letters.
+        settings.setdefault("alphabet", "alphanumeric")
+    for setting in settings:
+        if setting not in wanted:
+            option = "domain_size" if setting == "domain" and values is None else setting
+            expected = f"left out: {name} has no such parameter"
+            raise wrong(option, given.get(option), expected, lambda say: f"{say('mechanism', name)} without it")
+    absent = [
+        n for n, f in wanted.items() if n not in settings and f.default is MISSING and f.default_factory is MISSING
+    ]
+    if absent:
+        about = absent[0] if absent[0] in _OWN else "set"
+        fix = None if about != "set" else (("set", {absent[0]: 1}))
+        raise wrong(about, None, f"given for {name}" if about != "set" else f"given with {absent[0]} for {name}", fix)
+    return kind(**settings)
+
+
+def _sketch(job: Job) -> JobResult:
+    """Randomise, and count and estimate if that was asked for; written are the parts when all of them are made."""
+    check(job)
+    places, mechanism = job.places(), build(job)
+    figures = encode(job, mechanism, places["release"])
+    files, found = {"release": places["release"]}, None
+    if "counts" in places:
+        counts = count([places["release"]])
+        counts.save(places["counts"])
+        files["counts"] = places["counts"]
+        if "estimates" in places:
+            found = estimate(job, counts)
+            write_estimates(found, places["estimates"])
+            files["estimates"] = places["estimates"]
+            figures = {**figures, **estimate_figures(found, places["estimates"], mechanism)}
+    promised = replace(mechanism.guarantee, seeded=figures["seeded"])
+    return finish(job, promised, files, figures, found, more=mechanism, candidates=_asked(job))
+
+
+def _count(job: Job) -> JobResult:
+    target = job.places()["release"]
+    paths = [job.place(path) for path in job.data]
+    counts = count(paths) if job.kind == "aggregate" else merge(paths)
+    counts.save(target)
+    facts = promise(counts.mechanism, counts.seeded)
+    figures = {"file": str(target), "reports": counts.n, "rejected": counts.rejected, **facts}
+    return JobResult(
+        job, replace(counts.mechanism.guarantee, seeded=counts.seeded), {"release": target}, figures, counts
+    )
+
+
+def _estimate(job: Job) -> JobResult:
+    counts, places = Counts.load(job.place(job.data)), job.places()
+    found, target = estimate(job, counts), places.get("estimates")
+    if target is not None:
+        write_estimates(found, target)
+    if "plot" in places and hasattr(found, "plot"):
+        drawn = found.plot(job.parameters.get("top", 20)) if hasattr(found, "candidates") else found.plot()
+        write_whole(places["plot"], drawn.to_html())
+    figures = estimate_figures(found, target, counts.mechanism)
+    return JobResult(job, found.guarantee, places, figures, found, counts.mechanism)
+
+
+def _plan(job: Job) -> JobResult:
+    given = job.declared.arguments(job.parameters)
+    found = local.plan(**given)
+    return JobResult(job, None, {}, {"mechanisms": found.to_arrow().to_pylist()}, found)
+
+
+def _asked(job: Job) -> list[Any] | None:
+    """Return the values that are asked for; None where the mechanism knows them."""
+    values = job.parameters.get("candidates")
+    return read_lines(job.place(values)) if isinstance(values, str) else values
+
+
+def _setting(text: str, kind: str) -> Any:
+    """Read a parameter as what its field takes: text as it is, a list at its commas, else a number if it is one."""
+    if kind.startswith("str"):
+        return text
+    if kind.startswith("tuple"):
+        return tuple(_setting(part, "") for part in text.split(","))
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return {"true": True, "false": False, "none": None}.get(text.lower(), text)
+
+
+def read_lines(path: Path) -> list[str]:
+    """Read labels or candidates: one per line, or the first column of a table; blank lines are left out."""
+    found = [v for batch in texts(path) for v in batch[0].to_pylist() if v]
+    if not found:
+        raise DataSourceError(f"{str(path)!r} holds no values; write one per line")
+    return list(dict.fromkeys(found))
+
+
+def read_parameters(path: Path) -> Mechanism:
+    """Read the mechanism of a file of reports or counts."""
+    for reader in (Reports.from_bytes, Counts.from_bytes):
+        for message in _messages(path):
+            try:
+                return reader(message).mechanism
+            except FormatError:
+                break
+    raise FormatError(f"{str(path)!r} is no file of reports or counts")
+
+
+def encode(job: Job, mechanism: Mechanism, output: Path) -> dict[str, Any]:
+    """Randomise a column of a file, some rows at a time, each batch one message of the output."""
+    stream, n = noise.generator(job.parameters.get("seed")), 0
+    users = job.parameters.get("users")
+    wanted = [job.parameters[name] for name in ("column", "users") if name in job.parameters]
+    extra = _memory(job, mechanism)
+    temporary = output.with_name(f".{output.name}.part")
+    try:
+        with temporary.open("wb") as file:
+            for batch in texts(str(job.place(job.data)), wanted):
+                values = _values(mechanism, batch[0])
+                people = None if users is None else batch[1].to_pylist()
+                reports = mechanism.encode(values, users=people, rng=stream, **extra)
+                file.write(reports.to_bytes())
+                n += len(reports)
+            if not n:
+                file.write(mechanism.encode([], users=None if users is None else [], rng=stream, **extra).to_bytes())
+        temporary.replace(output)
+    finally:
+        temporary.unlink(missing_ok=True)
+    figures = {"file": str(output), "reports": n, "bits": mechanism.report_bits}
+    # The number of reports is public in this model.
+    warnings = [] if n else ["there are no values in the column, so there are no reports: look at the file"]
+    return {**figures, "warnings": warnings, **promise(mechanism, stream.seeded)}
+
+
+def _memory(job: Job, mechanism: Mechanism) -> dict[str, Any]:
+    """Return the memo of a mechanism that remembers, from the secret in a file."""
+    secret = job.parameters.get("secret")
+    if secret is None:
+        return {}
+    if "memo" not in signature(mechanism.encode).parameters:
+        expected = f"left out: {mechanism.NAME} remembers nothing"
+        raise job.declared.wrong("secret", secret, expected, lambda say: f"leaving {say('secret')} out")
+    try:
+        return {"memo": local.Memo(job.place(secret).read_bytes().strip())}
+    except OSError as error:
+        raise DataSourceError(f"secret: cannot read {secret!r} ({error.strerror}); check the path") from None
+
+
+def _values(mechanism: Mechanism, column: pa.Array) -> Any:
+    """Give a mechanism over numbered values its numbers; all others take text."""
+    if _numbered(mechanism):
+        from discreet.engines.tables.encode import numbers_of_text
+
+        numbers = numbers_of_text(column.cast(pa.large_binary()))
+        whole = np.isfinite(numbers) & (numbers == np.floor(numbers)) & (np.abs(numbers) < 2**53)
+        return np.where(whole, numbers, -1).astype(np.int64)
+    return column
+
+
+def _numbered(mechanism: Mechanism) -> bool:
+    """Tell whether the values of a mechanism are whole numbers: in a file they are text, which is another value."""
+    whole = isinstance(mechanism, local.PrefixExtension) and mechanism.bits is not None
+    return whole or any(isinstance(getattr(mechanism, name, None), int) for name in ("domain", "candidates"))
+
+
+def count(files: Sequence[Path]) -> Counts:
+    """Count the reports of files, one message at a time."""
+    counts: Counts | None = None
+    for file in files:
+        for message in _messages(file):
+            if counts is None:
+                counts = Reports.from_bytes(message).mechanism.empty()
+            counts.add(message)
+    if counts is None:
+        raise FormatError("the files hold no reports")
+    return counts
+
+
+def merge(files: Sequence[Path]) -> Counts:
+    """Add up the counts of files."""
+    total: Counts | None = None
+    for file in files:
+        for message in _messages(file):
+            counts = Counts.from_bytes(message)
+            total = counts if total is None else total + counts
+    if total is None:
+        raise FormatError("the files hold no counts")
+    return total
+
+
+def estimate(job: Job, counts: Counts) -> Any:
+    """Estimate candidates from counts, or discover them where the mechanism can; or a mean, or a distribution."""
+    mechanism, asked = counts.mechanism, _asked(job)
+    if asked is not None and _numbered(mechanism):
+        asked = [int(c) if str(c).lstrip("-").isdecimal() else c for c in asked]
+    if isinstance(mechanism, (local.SquareWave, local.MeanResponse, local.MeanVector)):
+        for name in ("candidates", "consistency"):
+            if name in job.parameters:
+                expected = f"left out: {mechanism.NAME} is over numbers"
+                raise job.declared.wrong(name, job.parameters[name], expected, f"leaving {name} out")
+        return mechanism.estimate(counts)
+    if asked is None and hasattr(mechanism, "discover"):
+        return mechanism.discover(counts).estimate
+    return mechanism.estimate(counts, asked, consistency=job.parameters.get("consistency"))
+
+
+def write_estimates(found: Any, output: Path) -> None:
+    """Write estimates as a table."""
+    if isinstance(found, local.MeanEstimate):
+        table = pa.table({name: np.atleast_1d(value) for name, value in _means(found).items()})
+    else:
+        table = found.to_arrow()
+    sink = pa.BufferOutputStream()
+    if output.suffix.lower() in (".parquet", ".pq"):
+        pq.write_table(table, sink)
+    else:
+        pa_csv.write_csv(table, sink)
+    write_whole(output, sink.getvalue().to_pybytes())
+
+
+def estimate_figures(found: Any, output: Path | None, mechanism: Mechanism | None = None) -> dict[str, Any]:
+    """Return estimates as plain data; a number that is not finite, which JSON cannot write, is None."""
+    promised = {"epsilon": found.guarantee.to_dict()["epsilon"], "seeded": found.guarantee.seeded}
+    file = None if output is None else str(output)
+    if isinstance(found, local.MeanEstimate):
+        figures = {name: _finite(np.asarray(value).tolist()) for name, value in _means(found).items()}
+        return {"reports": found.n, **figures, **promised, "file": file}
+    if isinstance(found, local.Distribution):
+        rows = found.to_arrow().to_pylist()
+        return {"reports": found.n, "mean": found.mean, "distribution": rows, **promised, "file": file}
+    low, high = found.interval(0.95)
+    columns = (found.count.tolist(), found.std_error.tolist(), low.tolist(), high.tolist())
+    names = ("candidate", "count", "std_error", "lower", "upper", "may_be_noise")
+    marks = found.may_be_noise().tolist()
+    rows = [
+        dict(zip(names, row, strict=True)) for row in zip(found.candidates, *map(_finite, columns), marks, strict=True)
+    ]
+    return {"reports": found.n, "estimates": rows, "caveats": caveats(found, mechanism), **promised, "file": file}
+
+
+def caveats(found: local.Estimate, mechanism: Mechanism | None) -> list[str]:
+    """Say in plain words what of some estimates may be noise, and what their values stand for."""
+    marks, z = found.may_be_noise(), found.noise_cut()
+    least = z * float(np.median(found.std_error)) if len(found) else 0.0
+    looked = f"{found.tried:,} values that the search tried" if found.tried else f"{len(found):,} values asked for"
+    lines = []
+    if np.isfinite(least) and least > 0:
+        lines.append(
+            f"Every count is an estimate. Of the {looked}, with a chance of about 5 % one that nobody holds gets more "
+            f"than {z:.1f} standard errors (about {least:,.0f}): 0.05 false hits are expected above that, any number "
+            "below."
+        )
+    if marks.any():
+        lines.append(
+            f"{int(marks.sum()):,} of {len(found):,} lie below it and may be noise: perhaps nobody holds them."
+        )
+    other, alphabet = getattr(mechanism, "other", None), getattr(mechanism, "alphabet", None)
+    if other is not None and other not in (alphabet or "") and any(other in str(c) for c in found.candidates):
+        lines.append(
+            f"{other!r} stands for every character that was not declared; what it was is not in the reports. Declare "
+            "it when they are made: --set alphabet=alphanumeric, digits, or the characters themselves."
+        )
+    return lines
+
+
+def spelling(mechanism: Mechanism) -> str:
+    """Say how a mechanism that finds values spells them; empty for others. Nothing of this depends on the values."""
+    alphabet = getattr(mechanism, "alphabet", None)
+    if alphabet is None:
+        return ""
+    shown = alphabet if len(alphabet) <= 60 else f"{alphabet[:60]}..."
+    return (
+        f"Values are spelled with {shown} (upper case counts as lower), up to {mechanism.length} characters; any other "  # type: ignore[attr-defined]
+        f"character counts as {mechanism.other}"  # type: ignore[attr-defined]
+    )
+
+
+def _means(found: local.MeanEstimate) -> dict[str, Any]:
+    low, high = found.interval(0.95)
+    return {"mean": found.mean, "std_error": found.std_error, "lower": low, "upper": high}
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_finite(v) for v in value]
+    return value if not isinstance(value, float) or np.isfinite(value) else None
+
+
+def promise(mechanism: Mechanism, seeded: bool) -> dict[str, Any]:
+    """Return the facts of the promise as plain data."""
+    return {
+        "mechanism": mechanism.to_dict(),
+        "epsilon": mechanism.guarantee.to_dict()["epsilon"],
+        "unit": mechanism.guarantee.unit,
+        "seeded": seeded,
+    }
+
+
+def _messages(path: Path) -> Iterator[bytes]:
+    try:
+        with path.expanduser().open("rb") as file:
+            yield from messages(file)
+    except OSError as error:
+        if isinstance(error, DataSourceError):
+            raise
+        raise DataSourceError(f"cannot read {str(path)!r} ({error.strerror}); check the path") from None

@@ -1,0 +1,219 @@
+"""What the jobs `synopsis` and `cluster` do: read a table once, release a synopsis of it, find centres in it."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from discreet import noise, synopses
+from discreet.clustering import ClusterResult, PrivateKMeans, cluster_synopsis
+from discreet.clustering.central.columns import described, select_columns
+from discreet.core.dates import date_text
+from discreet.core.domain import Categorical, Date, Domain, category_text
+from discreet.core.guarantee import Guarantee, Ledger
+from discreet.core.output import write_whole
+from discreet.core.people import check_unit, released_columns
+from discreet.engines import as_declared
+from discreet.jobs.job import Job, JobResult
+from discreet.jobs.work.pages import finish
+from discreet.synopses import Synopsis
+from discreet.synopses.artifact.empty import rows_text
+from discreet.synopses.artifact.file import check_ending
+from discreet.synopses.grid.settings import GridSettings
+from discreet.synopses.grid.size import check_size
+from discreet.synopses.tree.settings import TreeSettings
+
+_NOT_SETTINGS = ("epsilon", "domain", "n_rows", "size_share", "random_state")
+
+
+def run(job: Job) -> JobResult:
+    """Release a synopsis, or find clusters."""
+    return _synopsis(job) if job.kind == "synopsis" else _cluster(job)
+
+
+def check(job: Job) -> None:
+    """Refuse what no table can be released with."""
+    if "release" in job.outputs:
+        check_ending(job.places()["release"])
+    if job.schema is None:
+        return
+    domain = job.read_domain()
+    check_unit(domain)
+    given = job.declared.arguments(job.parameters)
+    Ledger(given["epsilon"])
+    noise.generator(given.get("random_state"))
+    axes = released_columns(domain)
+    if job.kind == "cluster":
+        select_columns(axes, given.get("columns"))
+        return
+    model = _estimator(job, domain)
+    settings = {name: value for name, value in model.get_params().items() if name not in _NOT_SETTINGS}
+    if job.parameters.get("method") == "tree":
+        TreeSettings.read(**settings).check_size(len(axes))
+    else:
+        check_size(axes, GridSettings.read(**settings), given["epsilon"], given.get("n_rows"))
+
+
+def _estimator(job: Job, domain: Domain) -> Any:
+    kind = synopses.TreeSynopsis if job.parameters.get("method") == "tree" else synopses.GridSynopsis
+    return kind(domain=domain, **job.declared.arguments(job.parameters))
+
+
+def _table(job: Job) -> Any:
+    """Return the table, read as the schema says."""
+    declared = job.schema.to_toml() if isinstance(job.schema, Domain) else job.place(job.schema)
+    return as_declared(str(job.place(job.data)), declared)
+
+
+def _synopsis(job: Job) -> JobResult:
+    check(job)
+    places = job.places()
+    made: Synopsis = _estimator(job, job.read_domain()).fit(_table(job)).synopsis_
+    found = cluster_synopsis(made, job.parameters["n_clusters"]) if "centers" in places else None
+    made.save(places["release"])
+    files = {"release": places["release"]}
+    if found is not None:
+        write_centers(made, found, places["centers"])
+        files["centers"] = places["centers"]
+    return finish(job, made.guarantee, files, figures(made, places["release"]), made)
+
+
+def _cluster(job: Job) -> JobResult:
+    check(job)
+    places, given = job.places(), job.declared.arguments(job.parameters)
+    release = places.get("release")
+    if job.schema is None:
+        made = Synopsis.load(job.place(job.data))
+        found = cluster_synopsis(made, given.pop("n_clusters"), **given)
+    else:
+        model = PrivateKMeans(domain=job.read_domain(), **given).fit(str(job.place(job.data)))
+        # What k-means cost on the synopsis is not kept by the estimator, and nobody asks for it here.
+        names, made = model.domain_.names, model.synopsis_
+        found = ClusterResult(model.cluster_centers_, model.cluster_weights_, math.nan, made, model.note_, names)
+        if release is not None:
+            made.save(release)
+    table = write_centers(made, found, places.get("centers"))
+    files: dict[str, Path] = {name: places[name] for name in ("centers", "release") if name in places}
+    told = cluster_figures(made, found, places.get("centers"))
+    return finish(job, made.guarantee, files, told, made, more=(found, table))
+
+
+def figures(made: Synopsis, output: Path) -> dict[str, Any]:
+    """Return what the release is, as plain data."""
+    return {
+        "file": str(output),
+        "leaves": made.n_leaves,
+        "cells": None if made.hidden is None else made.hidden.n_cells,
+        "rows": max(made.total, 0.0),
+        "rows_std_error": float(np.sqrt(made.total_variance)),
+        "rows_unlisted": None if made.unlisted is None else made.unlisted.to_dict(),
+        "warnings": list(made.warnings),
+        "uncut": list(made.uncut),
+        "epsilon": made.guarantee.to_dict()["epsilon"],
+        "seeded": made.guarantee.seeded,
+        "digest": made.digest,
+        "parameters": dict(made.guarantee.parameters),
+    }
+
+
+def summary(made: Synopsis) -> str:
+    """Return the same in a sentence."""
+    text = f"{made.n_leaves:,} boxes"
+    if made.hidden is not None:
+        text += f" that survived out of {made.hidden.n_cells:,} (noisy count above {made.hidden.cutoff:,})"
+    error = float(np.sqrt(made.total_variance))
+    text += f" over {len(made.domain)} columns" if len(made.domain) > 8 else f" over {', '.join(made.domain.names)}"
+    text = f"{text}; {rows_text(made.total)} (standard error {error:,.1f})."
+    return f"{text} {unlisted_rows(made)}".rstrip()
+
+
+def unlisted_rows(made: Synopsis) -> str:
+    """Return what there is to know about rows in cells that are not listed; nothing if all cells are."""
+    elsewhere = made.unlisted
+    if made.hidden is None or elsewhere is None:
+        return ""
+    text = (
+        f"About {elsewhere.value:,.0f} of them (standard error {elsewhere.std_error:,.1f}) are in cells that are not "
+        f"listed, because their noisy counts are {made.hidden.cutoff:,} or less; the boxes hold the rest."
+    )
+    if (empty := made.hidden.noise_alone) >= 1:
+        text += f" Up to about {empty:,.0f} of the boxes may be noise alone."
+    return text
+
+
+def ledger_rows(guarantee: Guarantee) -> list[tuple[str, str, str]]:
+    """Return the ledger's lines for a table: step, composition, cost."""
+    lines = [(depth, line) for top in guarantee.ledger for depth, line in top.walk()]
+    body = [("  " * depth + line.label, str(line.kind), f"{float(line.amount):.6g}") for depth, line in lines]
+    return [*body, ("spent", "", f"{float(guarantee.spent):.6g}")]
+
+
+def write_centers(made: Synopsis, found: ClusterResult, output: Path | None) -> pa.Table:
+    """Return the centres as a table, and write it if a place is named."""
+    columns: dict[str, Any] = {name: _places(made, found, name) for name in found.columns}
+    for name, shares in found.categories.items():
+        column = made.domain.column(name)
+        if shares is None or not isinstance(column, Categorical):
+            columns[name] = ["not known"] * len(found.centers)
+        else:
+            columns[name] = [described(column, row) for row in shares]
+    label = "weight"
+    while label in columns:
+        label += "_"
+    table = pa.table({**columns, label: found.weights})
+    if output is not None:
+        sink = pa.BufferOutputStream()
+        pa_csv.write_csv(table, sink)
+        write_whole(output, sink.getvalue().to_pybytes())
+    return table
+
+
+def _places(made: Synopsis, found: ClusterResult, name: str) -> list[Any]:
+    """Return the coordinates of the centres in one column; of a category that was asked for the one at the centre."""
+    column, places = made.domain.column(name), found.centers[:, found.columns.index(name)]
+    if isinstance(column, Date):
+        return [date_text(round(float(p))) for p in places]
+    if not isinstance(column, Categorical):
+        return [float(p) for p in places]
+    codes = np.clip(np.floor(places), 0, len(column.categories) - 1).astype(int)
+    return [category_text(column.categories[code]) for code in codes]
+
+
+def weighed(made: Synopsis, found: ClusterResult) -> str:
+    """Say how many rows the clusters stand for, and of how many; never one number in place of the other."""
+    held = float(found.weights.sum())
+    rows = max(made.total, 0.0)
+    if abs(held - rows) < 1:
+        return f"{len(found.centers)} centres, about {rows:,.0f} rows"
+    return f"{len(found.centers)} centres, holding {held:,.0f} of about {rows:,.0f} rows"
+
+
+def cluster_figures(made: Synopsis, found: ClusterResult, output: Path | None) -> dict[str, Any]:
+    """Return centres and weights as plain data."""
+    places = [_places(made, found, name) for name in found.columns]
+    categories: dict[str, Any] = {}
+    for name, shares in found.categories.items():
+        names = [category_text(c) for c in getattr(made.domain.column(name), "categories", ())]
+        known = [] if shares is None else shares.tolist()
+        categories[name] = [
+            None if np.isnan(row).any() else {c: s for c, s in zip(names, row, strict=True) if s > 0} for row in known
+        ] or None
+    return {
+        "columns": list(found.columns),
+        "centers": [list(row) for row in zip(*places, strict=True)],
+        "weights": found.weights.tolist(),
+        "categories": categories,
+        "rows": made.total,
+        "rows_in_clusters": float(found.weights.sum()),
+        "rows_unlisted": None if made.unlisted is None else made.unlisted.to_dict(),
+        "note": found.note,
+        "warnings": list(made.warnings),
+        "epsilon": made.guarantee.to_dict()["epsilon"],
+        "seeded": made.guarantee.seeded,
+        "file": None if output is None else str(output),
+    }

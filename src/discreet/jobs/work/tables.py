@@ -1,0 +1,122 @@
+"""What the jobs `anonymize` and `risk` do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from discreet import anonymity
+from discreet.anonymity.methods.blind import check_settings
+from discreet.anonymity.release.table import TablePlan
+from discreet.anonymity.risk.report import promise_notes
+from discreet.anonymity.risk.rules import Rules
+from discreet.core import checks
+from discreet.core.domain import Categorical, Domain
+from discreet.core.guarantee import Guarantee
+from discreet.core.output import promise_place
+from discreet.engines import as_declared
+from discreet.errors import DataSourceError, SchemaError
+from discreet.jobs.job import Job, JobResult
+from discreet.jobs.work.pages import finish
+
+_METHODS: dict[str, Any] = {
+    "density-tree": anonymity.DensityTree,
+    "mondrian": anonymity.Mondrian,
+    "microaggregation": anonymity.Microaggregation,
+    "generalization": anonymity.Generalization,
+}
+#: What is said about the release, not about the groups.
+_OF_RELEASE = ("output", "order", "previous")
+
+
+def run(job: Job) -> JobResult:
+    """Release a table in which people hide, or measure how well they do."""
+    return _risk(job) if job.kind == "risk" else _anonymize(job)
+
+
+def check(job: Job) -> None:
+    """Refuse what no table can be released with: files, roles and rules, without a row."""
+    if job.kind == "anonymize":
+        _check_model(job, _model(job))
+        _key(job)
+        for path in job.parameters.get("previous", ()):
+            anonymity.House.load(job.place(path))
+
+
+def _model(job: Job) -> Any:
+    given = job.declared.arguments(job.parameters)
+    for name in _OF_RELEASE:
+        given.pop(name, None)
+    if "hierarchies" in given:
+        files = given["hierarchies"].items()
+        given["hierarchies"] = {name: anonymity.Hierarchy.from_csv(job.place(file)) for name, file in files}
+    return _METHODS[job.parameters.get("method", "density-tree")](domain=job.read_domain(), **given)
+
+
+def _check_model(job: Job, model: Any) -> None:
+    """Check an estimator against the declared columns."""
+    named = model.get_params()
+    rules = Rules(*(named.get(n, d) for n, d in (("k", 10), ("l_diversity", None), ("l_kind", "distinct"), ("c", 3.0),
+        ("t_closeness", None), ("t_kind", "auto"))))  # fmt: skip
+    checks.probability("suppress", named.get("suppress", 0.0), closed=True)
+    check_settings(named.get("blind", False), named.get("supervised", False), named.get("mode", "") == "relaxed")
+    parts = {name: named.get(name) for name in ("sensitive", "target", "person", "grid")}
+    plan = TablePlan.of(model.domain, keep=named.get("keep", ()), **parts)
+    rules.check_columns(plan.sensitive)
+    for column in map(model.domain.column, plan.sensitive):
+        most = len(column.categories) if isinstance(column, Categorical) else None
+        if rules.l_on and most is not None and (rules.l_diversity or 0) > most:
+            expected = f"no more than the declared values of {column.name!r}: at most it is {most}"
+            raise job.declared.wrong("l", rules.l_diversity, expected, ("l", most))
+    followed = "house" if "house" in job.outputs else "previous" if "previous" in job.parameters else None
+    if followed and plan.person is None and not any(c.role in ("person", "identifier") for c in model.domain):
+        raise SchemaError(
+            f"--{followed} needs somebody to follow: the schema names no identifier and no person; declare "
+            'role = "identifier" or "person" for the column that says whose row it is'
+        )
+
+
+def _key(job: Job) -> bytes | None:
+    file = job.parameters.get("hash_key")
+    if file is None:
+        return None
+    try:
+        return job.place(file).read_bytes().strip()
+    except OSError as error:
+        raise DataSourceError(f"--hash-key: cannot read {file!r} ({error.strerror})") from None
+
+
+def _anonymize(job: Job) -> JobResult:
+    given, places = job.parameters, job.places()
+    target, house = places["release"], places.get("house")
+    model = _model(job)
+    _check_model(job, model)
+    key = _key(job)
+    settings: dict[str, Any] = {"identifiers": "drop" if key is None else "hash", "key": key}
+    if "order" in given:
+        settings["order"] = given["order"]
+    if given.get("method") != "microaggregation":
+        settings["output"] = given.get("form", "interval")
+    if "previous" in given:
+        settings["previous"] = [job.place(path) for path in given["previous"]]
+    declared = job.schema.to_toml() if isinstance(job.schema, Domain) else job.place(job.schema)
+    release = model.fit_transform(as_declared(str(job.place(job.data)), declared), **settings)
+    if house is not None:
+        release.save_house(house)  # first: a table that was handed out without it could not be followed
+    release.save(target, form="bounds" if given.get("bounds") else "text")
+    sealed = Guarantee.from_json(promise_place(target).read_text(encoding="utf-8"))
+    figures = {"file": str(target), "rows": len(release), "left_out": release.suppressed + release.dropped}
+    files = {"release": target, "promise": promise_place(target), **({} if house is None else {"house": house})}
+    return finish(job, sealed, files, figures, release)
+
+
+def _risk(job: Job) -> JobResult:
+    given = job.declared.arguments(job.parameters)
+    required = given.pop("required", {})
+    if "population" in given:
+        given["population"] = str(job.place(given["population"]))
+    report = anonymity.risk(str(job.place(job.data)), **given)
+    if "person" not in given:
+        report = replace(report, notes=(*report.notes, *promise_notes(str(job.place(job.data)))))
+    failed = report.check(**required)
+    return JobResult(job, None, {}, {**report.to_dict(), "failed": failed}, report, failed, bool(failed))
