@@ -1,0 +1,428 @@
+"""Random releases of every room, each by its number: bytes, guarantee, and every sentence that is printed about them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+from second_reader.tables import Rows, declared, rows_of
+
+import discreet as dc
+from discreet.errors import DiscreetError
+
+#: Added to the number of a release to seed it: a number that nobody else writes down, so that it can be looked for.
+SEED = 7_394_182_600_000
+
+
+@dataclass(frozen=True)
+class Made:
+    """One release as a stranger gets it, and what only the test knows."""
+
+    number: int
+    kind: str
+    suffix: str
+    payload: bytes
+    promise: str
+    text: str
+    said: tuple[str, ...] = ()
+    #: Of the input: its rows and, where the release has a row for each, how they were sorted. No part of the release.
+    rows: int = 0
+    sorted_by: str | None = None
+    #: Values that must not be found in anything that leaves.
+    secrets: tuple[str, ...] = ()
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+class Draw:
+    """Random arguments of one release."""
+
+    def __init__(self, number: int, folder: Path) -> None:
+        self.number, self.folder = number, folder
+        self.rng = np.random.default_rng([20261116, number])
+
+    def one(self, *values: Any) -> Any:
+        return values[int(self.rng.integers(len(values)))]
+
+    def chance(self, p: float) -> bool:
+        return bool(self.rng.random() < p)
+
+    def epsilon(self) -> float:
+        return float(self.one(0.1, 0.5, 1, 1.1, 2, 3, 0.333, 7, round(float(self.rng.uniform(0.05, 8)), 3)))
+
+    @property
+    def state(self) -> int | None:
+        return SEED + self.number if self.rng.random() < 0.3 else None
+
+    def file(self, name: str) -> Path:
+        return self.folder / f"{self.number}-{name}"
+
+    def form(self, rows: Rows, numeric: bool = False) -> Any:
+        """The input in one of the forms that people have."""
+        kinds = ["arrow", "pandas", "csv", "parquet"] + (["numpy"] if numeric else [])
+        kind = self.one(*kinds)
+        table = rows.table
+        if kind == "arrow":
+            return table
+        if kind == "numpy":
+            return np.column_stack([table[name].to_numpy().astype(float) for name in table.column_names])
+        if kind == "pandas":
+            frame = table.to_pandas()
+            return frame.set_index(pd.Index([f"name of {i}" for i in range(len(frame))], name="secret name"))
+        target = self.file(f"in.{kind}")
+        (pa_csv.write_csv if kind == "csv" else pq.write_table)(table, target)
+        return str(target)
+
+
+def make(number: int, folder: Path) -> Made:
+    """Make the release of that number. Where the arguments are refused, others are drawn: a refusal releases nothing."""
+    kinds = list(KINDS)
+    name = kinds[number % len(kinds)]
+    for attempt in range(40):
+        draw = Draw(number + 1_000_003 * attempt, folder)
+        try:
+            made = KINDS[name](draw)
+        except DiscreetError:
+            continue
+        return made
+    raise AssertionError(f"release {number} ({name}) was refused forty times")
+
+
+def _finish(
+    draw: Draw, kind: str, path: Path, guarantee: Any, rows: Rows | None = None, words: bool = True, **more: Any
+) -> Made:
+    """Collect what a stranger reads: the file, its promise, and the words of the report."""
+    said: tuple[str, ...] = ()
+    if words:
+        facts = dc.reporting.report_facts(path)
+        said = (*facts["promise"]["plain"], *facts["promise"]["symbols"], *facts["warnings"])
+        assert facts["checks"]["seal"] == "intact"
+    return Made(
+        draw.number,
+        kind,
+        path.suffix,
+        path.read_bytes(),
+        guarantee.to_json(),
+        str(guarantee),
+        said,
+        rows=0 if rows is None else rows.table.num_rows,
+        secrets=(str(SEED + draw.number), *(() if rows is None else rows.secrets), "name of 1", "secret name"),
+        **more,
+    )
+
+
+def _with_promise(path: Path, table: pa.Table, guarantee: Any) -> Any:
+    """Write a table with its promise beside it, as somebody does who publishes what `transform` gave."""
+    sink = pa.BufferOutputStream()
+    pa_csv.write_csv(table, sink)
+    payload = sink.getvalue().to_pybytes()
+    sealed = guarantee.seal(payload)
+    path.write_bytes(payload)
+    path.with_name(f"{path.name}.guarantee.json").write_text(sealed.to_json())
+    return sealed
+
+
+# ---- the central room
+
+
+def _central(draw: Draw) -> tuple[Rows, Any, dict[str, Any]]:
+    rows = rows_of(draw, people=draw.chance(0.25), most=3)
+    domain = declared(draw, rows)
+    settings = {"epsilon": draw.epsilon(), "domain": domain, "random_state": draw.state}
+    if draw.chance(0.2):
+        settings["n_rows"] = int(draw.rng.integers(0, 500))
+    if draw.chance(0.03):
+        settings["epsilon"] = float("inf")
+    return rows, draw.form(rows), settings
+
+
+def _save(draw: Draw, synopsis: Any, rows: Rows) -> Made:
+    path = draw.file("s.parquet")
+    synopsis.save(path)
+    return _finish(draw, "synopsis", path, synopsis.guarantee, rows)
+
+
+def grid(draw: Draw) -> Made:
+    rows, data, settings = _central(draw)
+    rule = draw.one(2, 3, 5, "rugnik", "eugkm", "adaptive")
+    means = draw.one(False, False, True) if rule != "adaptive" else False
+    return _save(draw, dc.GridSynopsis(**settings, rule=rule, leaf_means=means).fit(data).synopsis_, rows)
+
+
+def lazy(draw: Draw) -> Made:
+    rows, data, settings = _central(draw)
+    made = dc.GridSynopsis(**settings, rule=draw.one(30, 100), max_cells=50, expected_survivors=draw.one(2, 20))
+    return _save(draw, made.fit(data).synopsis_, rows)
+
+
+def tree(draw: Draw) -> Made:
+    rows, data, settings = _central(draw)
+    partitioner = draw.one("binary", "median", "quantile", "uniform", "privtree", "density")
+    shape = {"max_depth": draw.one(1, 2, 3), "budget": draw.one("uniform", "linear", "geometric")}
+    made = dc.TreeSynopsis(**settings, partitioner=partitioner, **shape, leaf_means=draw.chance(0.25)).fit(data)
+    found = made.synopsis_
+    if draw.chance(0.2):
+        found = dc.synopses.refine.consistent(found)
+    return _save(draw, found, rows)
+
+
+def merged(draw: Draw) -> Made:
+    rows = rows_of(draw, people=draw.chance(0.25), most=2)
+    domain, half = declared(draw, rows), rows.table.num_rows // 2
+    parts = []
+    for table in (rows.table.slice(0, half), rows.table.slice(half)):
+        shape = {"rule": draw.one(2, 4)} if draw.chance(0.7) else {"rule": 40, "max_cells": 50, "expected_survivors": 4}
+        made = dc.GridSynopsis(draw.epsilon(), domain, **shape, random_state=draw.state)
+        parts.append(made.fit(table).synopsis_)
+    return _save(draw, parts[0].merge(parts[1], disjoint_people=draw.chance(0.5)), rows)
+
+
+def kmeans(draw: Draw) -> Made:
+    rows, data, settings = _central(draw)
+    made = dc.PrivateKMeans(draw.one(1, 3), **settings, synopsis=draw.one("auto", "grid", "tree"), n_init=2).fit(data)
+    return _save(draw, made.synopsis_, rows)
+
+
+def lloyd(draw: Draw) -> Made:
+    rows, data, settings = _central(draw)
+    shape = {"schedule": draw.one("improved", "plain"), "draw": draw.one("joint", "split")}
+    made = dc.DPLloyd(draw.one(1, 3), **settings, **shape, init=draw.one("packing", "synopsis")).fit(data)
+    path = draw.file("centers.bin")
+    path.write_bytes(np.ascontiguousarray(made.cluster_centers_).tobytes())
+    return _finish(draw, "centers", path, made.guarantee_, rows, words=False)
+
+
+# ---- the local room
+
+_LABELS = ["red", "green", "blue", "pink", "grey", "teal", "café"]
+
+
+def _mechanisms(draw: Draw) -> dict[str, Callable[[], tuple[Any, Any]]]:
+    n = int(draw.one(0, 1, 3, 40, 150))
+    labels = _LABELS[: int(draw.rng.integers(2, 8))]
+    values = [labels[i] for i in draw.rng.integers(0, len(labels), n)]
+    numbers, words = draw.rng.random(n), [draw.one("ab", "ba", "abc", "c") for _ in range(n)]
+    epsilon, key = draw.epsilon(), int(draw.rng.integers(1000))
+    sketch = {"n_hashes": draw.one(2, 8), "width": draw.one(8, 16), "key": key}
+    tiny = {"n_hashes": 4, "width": 16, "fragment_hashes": 4, "fragment_width": 16, "alphabet": "abc", "length": 4}
+    local = dc.local
+    return {
+        "direct": lambda: (local.DirectResponse(epsilon, labels), values),
+        "direct-many": lambda: (local.DirectResponse(epsilon, 30), draw.rng.integers(0, 30, n)),
+        "unary": lambda: (local.UnaryEncoding(epsilon, labels, draw.one("optimised", "symmetric")), values),
+        "subset": lambda: (local.SubsetSelection(epsilon, labels), values),
+        "hadamard": lambda: (local.HadamardResponse(epsilon, labels), values),
+        "projective": lambda: (local.ProjectiveGeometry(epsilon, 7, order=2), draw.rng.integers(0, 7, n)),
+        "hashing": lambda: (local.LocalHashing(epsilon, key=key, candidates=labels), values),
+        "hashing-pool": lambda: (local.LocalHashing(epsilon, pool=16, key=key), values),
+        "sketch": lambda: (local.CountMeanSketch(epsilon, **sketch), values),
+        "hadamard-sketch": lambda: (local.HadamardSketch(epsilon, **sketch, skip_zero=draw.chance(0.5)), values),
+        "puzzle": lambda: (
+            local.FragmentPuzzle(epsilon, draw.epsilon(), key=key, split=draw.one("budget", "users"), **tiny),
+            words,
+        ),
+        "prefix": lambda: (local.PrefixExtension(epsilon, alphabet="abc", length=3, key=key, pool=16), words),
+        "mean": lambda: (
+            local.MeanResponse(epsilon, 0, 1, method=draw.one("hybrid", "duchi", "piecewise")),
+            numbers,
+        ),
+        "vector": lambda: (local.MeanVector(epsilon, [0, 0], [1, 2]), np.column_stack([numbers, numbers])),
+        "wave": lambda: (local.SquareWave(epsilon, 0, 1, buckets=draw.one(8, 16)), numbers),
+        "flip": lambda: (local.BitFlip(epsilon, labels, bits=draw.one(1, 2), memoised=draw.chance(0.5)), values),
+        "rappor": lambda: (
+            local.Rappor(draw.one(0.5, 0.25, 0.3), 0.5, draw.one(0.75, 0.7), bits=16, cohorts=4, key=key),
+            values,
+        ),
+    }
+
+
+def local(draw: Draw) -> Made:
+    kinds = _mechanisms(draw)
+    mechanism, values = kinds[draw.one(*kinds)]()
+    remembers = type(mechanism).__name__ == "Rappor" or getattr(mechanism, "memoised", False)
+    more: dict[str, Any] = {}
+    if remembers:
+        more = {"users": range(len(values)), "memo": dc.local.Memo(b"a secret of 32 bytes for testing")}
+    reports = mechanism.encode(values, rng=draw.state, **more)
+    if draw.chance(0.4):
+        path = draw.file("r.reports")
+        path.write_bytes(reports.to_bytes())
+        # Reports carry a mark, not a promise; what is made of them says whether they were seeded.
+        return _finish(draw, "reports", path, mechanism.aggregate(reports).guarantee, words=False)
+    counts = mechanism.aggregate(reports)
+    path = draw.file("c.counts")
+    counts.save(path)
+    estimates = {}
+    if type(mechanism).__name__ in ("DirectResponse", "UnaryEncoding"):
+        found = mechanism.estimate(counts)
+        estimates = {"counts": found.count.tolist(), "errors": found.std_error.tolist(), "n": found.n}
+        assert found.guarantee == counts.guarantee
+    return _finish(draw, "counts", path, counts.guarantee, extra={"estimates": estimates})
+
+
+# ---- the metric room
+
+
+def metric(draw: Draw) -> Made:
+    numeric = draw.chance(0.6)
+    rows = rows_of(draw, people=draw.chance(0.25), most=3, numeric=numeric, sort=True)
+    domain = declared(draw, rows)
+    names = [c.name for c in domain if c.role not in ("identifier", "person")]
+    shared = {"epsilon": draw.epsilon() * draw.one(1, 1, 20), "domain": domain, "random_state": draw.state}
+    if any(c.kind == "categorical" for c in domain if c.name in names):
+        shared["category_epsilon"] = draw.epsilon()
+    radius = draw.one(0.1, 0.25, 1 / 3, round(float(draw.rng.uniform(0.01, 0.9)), 9))
+    m = dc.metric
+    one = {"attributes": draw.one("all", "sample")}
+    kinds: dict[str, Callable[[], Any]] = {
+        "nd": lambda: m.NDLaplace(radius=radius, remap=draw.one("none", "clip", "resample", "grid"), **shared),
+        "column": lambda: m.ColumnLaplace(radius=draw.one(None, radius), **shared),
+        "piecewise": lambda: m.Piecewise(**one, **shared),
+        "duchi": lambda: m.Duchi(**one, **shared),
+        "hybrid": lambda: m.Hybrid(**one, **shared),
+        "wave": lambda: m.SquareWave(**one, buckets=64, debias=draw.chance(0.5), **shared),
+        "unit": lambda: m.PrivUnit(**shared),
+    }
+    mechanism = kinds[draw.one(*kinds, "nd")]()
+    return _perturbed(draw, mechanism, rows, names[0])
+
+
+def sphere(draw: Draw) -> Made:
+    n = int(draw.one(0, 1, 40))
+    table = pa.table({"lat": np.sort(draw.rng.uniform(46, 56, n)), "lon": draw.rng.uniform(5, 16, n)})
+    rows = Rows(table, {"lat": (47, 55), "lon": (6, 15)})
+    mechanism = dc.metric.SphericalLaplace(
+        epsilon=draw.epsilon(),
+        radius=draw.one(200, 1000, 1234567.891, round(float(draw.rng.uniform(50, 5000)), 4)),
+        domain=dc.Domain(rows.columns),
+        remap=draw.one("none", "clip", "grid"),
+        random_state=draw.state,
+    )
+    return _perturbed(draw, mechanism, rows, "lat")
+
+
+def _perturbed(draw: Draw, mechanism: Any, rows: Rows, first: str) -> Made:
+    path = draw.file(draw.one("noisy.csv", "noisy.parquet"))
+    numeric = all(not isinstance(c, list) and "categories" not in str(c) for c in rows.columns.values())
+    data = draw.form(rows, numeric=numeric and not rows.dates)
+    more: dict[str, Any] = {}
+    if draw.chance(0.2) and rows.table.num_rows:
+        users = rows.table["user"] if "user" in rows.table.column_names else range(rows.table.num_rows)
+        lifetime = draw.one(10**6, 1234567.5)
+        more = {"ledger": dc.metric.UserLedger(lifetime=lifetime), "users": np.asarray(users)}
+    if draw.chance(0.6):
+        written = mechanism.transform_file(data, path, order=draw.one("shuffled", "shuffled", "input"), **more)
+        return _finish(draw, "noisy", path, written.guarantee, rows, sorted_by=first)
+    found = mechanism.transform(data, **more)
+    names = [c.name for c in mechanism.guarantee_.domain]
+    if isinstance(found, np.ndarray):
+        table = pa.table(dict(zip(names, found.T, strict=True)))
+    else:
+        table = found if isinstance(found, pa.Table) else pa.Table.from_pandas(found)
+    path = path.with_suffix(".csv")
+    guarantee = _with_promise(path, table, mechanism.guarantee_)
+    return _finish(draw, "noisy", path, guarantee, rows, sorted_by=first)
+
+
+def trajectory(draw: Draw) -> Made:
+    users, times = int(draw.one(1, 3, 12)), int(draw.one(1, 4))
+    table = {"user": np.repeat(np.arange(users) * 17 + 100_003, times)}
+    if draw.chance(0.3):
+        mechanism = dc.metric.SphericalLaplace(
+            epsilon=draw.epsilon(), radius=draw.one(500, 777.77777), random_state=draw.state
+        )
+        names, low, high = ("latitude", "longitude"), (-40, -90), (40, 90)
+    else:
+        mechanism = dc.metric.NDLaplace(
+            epsilon=draw.epsilon(), radius=draw.one(0.1, 1 / 3), domain={"x": (0, 1), "y": (0, 2)},
+            random_state=draw.state,
+        )  # fmt: skip
+        names, low, high = ("x", "y"), (0, 0), (1, 2)
+    for name, a, b in zip(names, low, high, strict=True):
+        table[name] = np.sort(draw.rng.uniform(a, b, users * times))
+    budget = round(float(mechanism.epsilon) * draw.one(1, 3, 10) + 0.01, 4)
+    plan = dc.metric.Trajectory(mechanism, mechanism.radius * 3, draw.one(0.1, 0.3), budget)
+    frame = pd.DataFrame(table, index=[f"name of {i}" for i in range(users * times)])
+    found = plan.report(frame[list(names)], users=frame["user"], order=draw.one("shuffled", "input"))
+    path = draw.file("walk.csv")
+    guarantee = _with_promise(path, pa.Table.from_pandas(found.places), found.guarantee)
+    rows = Rows(pa.table(table), {}, secrets=("100003",))
+    known = {"trajectory": found.trajectory.tolist(), "fresh": found.fresh.tolist(), "tested": found.tested.tolist()}
+    return _finish(draw, "noisy", path, guarantee, rows, extra=known)
+
+
+# ---- the room of tables
+
+
+def anonymous(draw: Draw) -> Made:
+    rows = rows_of(draw, people=draw.chance(0.4), most=3, sensitive=True, keep=draw.chance(0.4), sort=True)
+    method = draw.one("density", "density", "mondrian", "relaxed", "generalization", "micro", "noise", "swap")
+    domain = declared(draw, rows, roles=True)
+    shared: dict[str, Any] = {"domain": domain, "keep": rows.keep}
+    rules: dict[str, Any] = {"k": draw.one(2, 3, 5)}
+    if draw.chance(0.3):
+        kind = draw.one("distinct", "entropy", "recursive")
+        rules |= {"l_diversity": draw.one(2, 2, 1.5) if kind == "entropy" else 2, "l_kind": kind}
+    if draw.chance(0.25):
+        rules |= {"t_closeness": draw.one(0.3, 0.5, 0.8), "t_kind": draw.one("auto", "equal", "ordered")}
+    a = dc.anonymity
+    suppress = {"suppress": draw.one(0.0, 0.2, 0.5)}
+    model: Any
+    if method == "density":
+        model = a.DensityTree(**rules, **shared, **suppress, blind=draw.chance(0.15))
+    elif method in ("mondrian", "relaxed"):
+        strict = method == "mondrian"
+        model = a.Mondrian(**rules, **shared, **(suppress if strict else {}), mode="strict" if strict else "relaxed")
+    elif method == "generalization":
+        model = a.Generalization(**rules, **shared, **suppress)
+    elif method == "micro":
+        model = a.Microaggregation(k=rules["k"], **shared)
+    else:
+        model = a.NoiseAddition(0.1, **shared) if method == "noise" else a.RankSwapping(0.2, **shared)
+    handing: dict[str, Any] = {"random_state": draw.state, "order": draw.one("shuffled", "shuffled", "input")}
+    if draw.chance(0.25):
+        handing |= {"identifiers": "hash", "key": b"a secret key of many bytes"}
+    if method in ("density", "mondrian", "relaxed", "generalization"):
+        handing["output"] = draw.one("interval", "interval", "center", "sample")
+    data = draw.form(rows)
+    path = draw.file(draw.one("table.csv", "table.parquet"))
+    form = draw.one("text", "text", "bounds")
+    if method in ("density", "mondrian", "generalization") and draw.chance(0.3):
+        written = model.fit(data).transform_file(data, path, form=form, **handing)
+        return _finish(draw, "table", path, written.guarantee, rows, sorted_by=_order_key(rows))
+    release = model.fit_transform(data, **handing)
+    release.save(path, form=form)
+    promise = dc.Guarantee.from_json(path.with_name(f"{path.name}.guarantee.json").read_text())
+    assert json.loads(release.guarantee.to_json())["parameters"] == json.loads(promise.to_json())["parameters"]
+    return _finish(draw, "table", path, promise, rows, sorted_by=_order_key(rows))
+
+
+def _order_key(rows: Rows) -> str | None:
+    """The column by which a released row can be found in the input again: kept as it is, and rising."""
+    return rows.keep[0] if rows.keep else None
+
+
+KINDS: dict[str, Callable[[Draw], Made]] = {
+    "grid": grid,
+    "anonymous": anonymous,
+    "local": local,
+    "metric": metric,
+    "tree": tree,
+    "anonymous-2": anonymous,
+    "lazy": lazy,
+    "local-2": local,
+    "metric-2": metric,
+    "anonymous-3": anonymous,
+    "kmeans": kmeans,
+    "merged": merged,
+    "sphere": sphere,
+    "trajectory": trajectory,
+    "lloyd": lloyd,
+}

@@ -1,0 +1,294 @@
+"""What a stranger can find out about a release from its bytes and its words. Nothing of the package is used here.
+
+`read` returns objections: sentences that are false, sentences that it does not know, figures that do not fit the bytes.
+Every sentence must match a line of `SENTENCES`. A new sentence needs a line there: a check, or why none is possible.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+NEIGHBOURS = {"central": "add or remove one row", "local": "any two values of one user"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """The release as it lies before the reader."""
+
+    made: Any
+    promise: dict[str, Any]
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        return dict(self.promise["parameters"])
+
+    @property
+    def epsilon(self) -> float:
+        return math.inf if self.promise["epsilon"] == "inf" else float(self.promise["epsilon"])
+
+    @cached_property
+    def columns(self) -> dict[str, dict[str, Any]]:
+        return {} if self.promise["domain"] is None else dict(self.promise["domain"]["columns"])
+
+    @property
+    def assumed(self) -> str:
+        return "; ".join(self.promise["assumptions"])
+
+
+Objections = Iterator[str]
+Check = Callable[[Case, re.Match[str]], Objections]
+
+
+def read(made: Any, bytes_too: Callable[[Case], Objections]) -> list[str]:
+    """Return all objections to a release; ``bytes_too`` reads what was released itself."""
+    case = Case(made, json.loads(made.promise))
+    wrong = [*_frame(case), *_ledger(case), *_text(case), *bytes_too(case)]
+    for place, sentences in (("assumes", case.promise["assumptions"]), ("says", made.said)):
+        for sentence in sentences:
+            wrong += [f"{place} {sentence!r}: {why}" for why in _sentence(case, sentence)]
+    return wrong
+
+
+def _frame(case: Case) -> Objections:
+    promise, made = case.promise, case.made
+    if not re.fullmatch(r"\d+\.\d+(\.\d+)?\S*", promise["version"]):
+        yield f"no library version: {promise['version']!r}"
+    everything = (made.promise + made.text + " ".join(made.said)).encode() + made.payload
+    for secret in made.secrets:
+        if len(secret) > 4 and secret.encode() in everything:
+            yield f"{secret!r} of the input, or the seed, left the house"
+    if re.search(r'"(random_state|seed|rng)"', made.promise):
+        yield "a seed is written down"
+    model, unit = promise["model"], promise["unit"]
+    if model in NEIGHBOURS and promise["neighbours"] != NEIGHBOURS[model] and not _row_local(promise):
+        yield f"neighbours of the {model} model are not {promise['neighbours']!r}"
+    persons = [name for name, c in case.columns.items() if c["role"] in ("person", "identifier")]
+    if model != "syntactic" and persons:
+        yield f"columns {persons} are part of the release"
+    if unit == "one row" and any("given person" in s or "one person is" in s for s in made.said):
+        yield "a promise about rows speaks of a person"
+    if unit == "one person" and "k_counts" not in case.facts:
+        yield "the unit is a person, but nothing says how persons are counted"
+    if (made.number and f"{made.number}" in promise.get("seeded", False).__repr__()) or not isinstance(promise["seeded"], bool):
+        yield "seeded must be yes or no"
+
+
+def _row_local(promise: dict[str, Any]) -> bool:
+    """Rows perturbed by a law of the local model have values of one row for neighbours."""
+    return promise["unit"] == "one row" and promise["neighbours"].startswith("two values of one row: ")
+
+
+# ---- the ledger
+
+
+def _amount(line: dict[str, Any]) -> Any:
+    return math.inf if line["amount"] == "inf" else Fraction(line["amount"])
+
+
+def total(lines: list[dict[str, Any]], kind: str = "sequential") -> Any:
+    """Steps on the same rows add up; disjoint ones cost as much as the dearest."""
+    amounts = [_amount(line) for line in lines]
+    return max(amounts, default=Fraction(0)) if kind == "parallel" else sum(amounts, Fraction(0))
+
+
+def walk(lines: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """All lines, groups before their parts."""
+    for line in lines:
+        yield line
+        yield from walk(line.get("parts", []))
+
+
+def _ledger(case: Case) -> Objections:
+    promise = case.promise
+    for line in walk(promise["ledger"]):
+        if line.get("parts") and total(line["parts"], line["kind"]) != _amount(line):
+            yield f"the parts of {line['label']!r} do not add up to {line['amount']}"
+        if _amount(line) <= 0:
+            yield f"{line['label']!r} cost nothing"
+    spent = total(promise["ledger"])
+    stated = math.inf if promise["spent"] == "inf" else Fraction(promise["spent"])
+    if spent != stated:
+        yield f"the ledger adds up to {spent}, not {stated}"
+    if promise["model"] == "syntactic":
+        if promise["epsilon"] is not None or promise["ledger"]:
+            yield "a syntactic promise has no epsilon"
+    elif case.epsilon != float(spent):
+        yield f"epsilon {case.epsilon} is not what was spent, {float(spent)}"
+    if promise["accounting"] != "epsilon" or promise["delta"]:
+        yield "an unknown accounting"
+
+
+def _line_text(line: dict[str, Any]) -> str:
+    """A line in words; amounts with six digits."""
+    text = f"{line['label']} {float(_amount(line)):.6g}"
+    parts = line.get("parts")
+    if not parts:
+        return text + (" (one price over disjoint cells)" if line["kind"] == "parallel" else "")
+    return f"{text} ({'the dearest of' if line['kind'] == 'parallel' else 'the sum of'} {', '.join(map(_line_text, parts))})"
+
+
+# ---- the text of the guarantee
+
+
+def _text(case: Case) -> Objections:
+    """Take the text apart from front to back; what is left over is not known."""
+    promise, rest = case.promise, case.made.text
+    for pattern, check in PROMISES:
+        found = re.match(pattern, rest)
+        if found:
+            yield from check(case, found)
+            rest = rest[found.end() :]
+            break
+    else:
+        yield f"no promise is recognised in {rest[:120]!r}"
+        return
+    parts = [f" The unit of privacy is {promise['unit']}."]
+    if promise["ledger"]:
+        parts.append(f" It was spent on {'; '.join(map(_line_text, promise['ledger']))}.")
+    if promise["assumptions"]:
+        parts.append(f" It assumes that {case.assumed}.")
+    if promise["seeded"]:
+        parts.append(" THE NOISE WAS SEEDED: this release can be undone and must not be published.")
+    elif promise["ledger"]:
+        parts.append(" The noise was drawn from the operating system's entropy.")
+    parts.append(f" Made by Discreet {promise['version']}" + (f", sealed {promise['digest']}." if promise["digest"] else "."))
+    for part in parts:
+        if not rest.startswith(part):
+            yield f"the text goes on with {rest[:160]!r}, not with {part[:160]!r}"
+            return
+        rest = rest[len(part) :]
+    if rest:
+        yield f"the text ends with {rest!r}, which is not known"
+    yield from _unit(case)
+
+
+def _unit(case: Case) -> Objections:
+    unit, facts = case.promise["unit"], case.facts
+    spent = re.search(r"at most epsilon ([\d.e+-]+)$", unit)
+    if facts.get("mechanism") == "rappor":
+        f, hashes = _number(facts["f"]), facts["hashes"]
+        life = 2 * hashes * math.log((1 - f / 2) / (f / 2)) if f else math.inf
+        if not spent or float(spent[1]) < life * (1 - 1e-12):
+            yield f"a lifetime costs {life}, more than is said: {unit!r}"
+    elif facts.get("mechanism") == "bit-flip" and facts["memoised"]:
+        most = case.epsilon * (facts["bits"] + 1)
+        if not spent or float(spent[1]) < most * (1 - 1e-12):
+            yield f"a lifetime costs {most}, more than is said: {unit!r}"
+    elif unit not in ("one row", "one person", "one report of one user", "one user's trajectory"):
+        yield f"an unknown unit: {unit!r}"
+
+
+def _number(value: Any) -> float:
+    return float(Fraction(value)) if isinstance(value, str) else float(value)
+
+
+def _promised(case: Case, m: re.Match[str]) -> Objections:
+    if m["model"] != case.promise["model"] or m["neighbours"] != case.promise["neighbours"]:
+        yield "the text names another model or relation than the record"
+    if m["level"] != m["again"] or not case.epsilon <= float(m["level"]) <= case.epsilon * 1.0001:
+        yield f"the text promises {m['level']}, the record {case.epsilon}"
+    if m["factor"] != "a number beyond all bounds":
+        close = abs(float(m["factor"]) / math.exp(case.epsilon) - 1) < 6e-4
+        if not close:
+            yield f"e^{case.epsilon} is not {m['factor']}"
+
+
+def _satisfied(case: Case, m: re.Match[str]) -> Objections:
+    facts = case.facts
+    required = {name: value for name, value in facts["required"].items() if value is not None}
+    stated = {} if m["stated"] == "no stated property" else dict(re.findall(r"(\w+) = ([\d.]+)", m["stated"]))
+    for name, value in required.items():
+        amount = value if not isinstance(value, dict) else value.get("least", value.get("most"))
+        if name not in stated or float(stated[name]) != float(amount):
+            yield f"{name} = {amount} is required, but the text says {m['stated']!r}"
+    if set(stated) - set(required) - {"c"}:
+        yield f"{m['stated']!r} states what is not required"
+    if m["head"].startswith("The rows were drawn") != (facts["output"] == "sample"):
+        yield "whether rows were drawn is told wrongly"
+    if bool(facts.get("kept")) != bool(m["kept"]):
+        yield "what was passed on as it is, is not said as it is"
+    elif m["kept"]:
+        yield from kept_sentence(case, m["kept"])
+    if bool(facts.get("earlier_releases")) != ("told apart with the help of" in m[0]):
+        yield "earlier releases are told wrongly"
+
+
+def kept_sentence(case: Case, text: str) -> Objections:
+    """The columns that are passed on, and what that costs, against the recorded figures (which the bytes are held to)."""
+    kept = case.facts["kept"]
+    found = re.fullmatch(
+        r"Columns? (?P<names>.+) (was|were) passed on as (it is|they are)(: if (it is|they are) known too, the smallest "
+        r"group is (?P<k>\d+) and (?P<share>no row is|all rows are|(more than |less than )?[\d.]+ % of the rows are) "
+        r"unique)?\.",
+        text,
+    )
+    if not found or found["names"].split(", ") != kept["columns"]:
+        yield f"unknown words of kept columns: {text!r}"
+        return
+    if (found["k"] is None) != ("k" not in kept) or (found["k"] and int(found["k"]) != kept["k"]):
+        yield f"the smallest group with kept columns is {kept.get('k')}, not {found['k']}"
+    if found["share"]:
+        share = 100 * kept["unique"]
+        words = found["share"]
+        fits = (
+            share == 0 if words == "no row is" else share == 100 if words == "all rows are"
+            else share > 99.9 if words.startswith("more") else share < 0.1 if words.startswith("less")
+            else 0 <= float(words.split(" ")[0]) - share < 0.1 + 1e-9
+        )  # fmt: skip
+        if not fits:
+            yield f"{share} % of the rows are unique, not: {words}"
+
+
+def _infinite(case: Case, m: re.Match[str]) -> Objections:
+    if case.epsilon != math.inf:
+        yield "it says that nothing is promised, and promises something"
+
+
+PROMISES: list[tuple[str, Check]] = [
+    (
+        r"This release satisfies (?P<level>[\d.e+-]+)-differential privacy in the (?P<model>\w+) model \(neighbours: "
+        r"(?P<neighbours>.+?)\): no outcome is more than e\^(?P<again>[\d.e+-]+) = (?P<factor>[\d.e+]+|a number beyond "
+        r"all bounds) times as likely for one neighbour as for the other\.",
+        _promised,
+    ),
+    (r"This release carries NO privacy guarantee \(epsilon is infinite\)\.", _infinite),
+    (
+        r"(?P<head>This table satisfies|The rows were drawn from a table that satisfies) (?P<stated>.+?)( in the columns "
+        r"that were generalised \([^)]*\) only)?(, and so does every group of its rows that can be told apart with the help "
+        r"of the (\d+ )?earlier releases?)?; it promises no differential privacy\.( (?P<kept>Columns? .+?\.)(?= The unit))?",
+        _satisfied,
+    ),
+]
+
+
+def _sentence(case: Case, sentence: str) -> Objections:
+    from second_reader.sentences import SENTENCES
+
+    for pattern, check in SENTENCES:
+        found = re.fullmatch(pattern, sentence)
+        if found:
+            if not isinstance(check, str):
+                yield from check(case, found)
+            return
+    yield "a sentence that nobody checks; give it a check in tests/second_reader/sentences.py, or say why there is none"
+
+
+# ---- seals
+
+
+def seal(promise: dict[str, Any], *pieces: bytes) -> str:
+    """The digest over a guarantee and a payload, as docs say it is made: length and canonical JSON, then the payload."""
+    facts = {name: value for name, value in promise.items() if name != "digest"}
+    head = json.dumps(facts, sort_keys=True, separators=(",", ":")).encode()
+    digest = hashlib.sha256(len(head).to_bytes(8, "big") + head)
+    for piece in pieces:
+        digest.update(piece)
+    return "sha256:" + digest.hexdigest()

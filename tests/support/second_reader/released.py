@@ -1,0 +1,481 @@
+"""What was released, read from its bytes: recounted, and held to what the guarantee says of it."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import itertools
+import json
+import math
+import re
+from collections import Counter, defaultdict
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+from second_reader.reading import Case, Objections, seal, walk
+
+#: A share of the standard deviations of a rank correlation that a random order exceeds once in 10^8 releases.
+_SORTED = 5.8
+
+
+def check(case: Case) -> Objections:
+    """Read the bytes by their kind."""
+    yield from {"synopsis": _synopsis, "centers": _centers, "reports": _local, "counts": _local, "noisy": _noisy,
+                "table": _table}[case.made.kind](case)  # fmt: skip
+
+
+def _ends(column: dict[str, Any]) -> tuple[float, float]:
+    """The axis of a column; a date is its day since 1970, a category its number."""
+    if "categories" in column:
+        return 0.0, float(len(column["categories"]))
+    low, high = column["bounds"]
+    if isinstance(low, str):
+        return tuple(float(np.datetime64(x, "D").astype(int)) for x in (low, high))  # type: ignore[return-value]
+    return float(low), float(high)
+
+
+def _sealed(case: Case, *pieces: bytes) -> Objections:
+    if seal(case.promise, *pieces) != case.promise["digest"]:
+        yield "the seal is not that of these bytes and this promise"
+
+
+def _own(case: Case) -> int:
+    """Whether a column holds a place of its own for what is missing."""
+    return sum(c.get("missing") == "own" for c in case.columns.values())
+
+
+# ---- synopses
+
+
+def _synopsis(case: Case) -> Objections:
+    data = case.made.payload
+    mark = data.rfind(b"discreet-file-sha256:") + 21
+    if data[mark : mark + 64] != hashlib.sha256(data[:mark] + b"0" * 64 + data[mark + 64 :]).hexdigest().encode():
+        yield "the checksum of the file is wrong"
+    file = pq.ParquetFile(io.BytesIO(data))
+    table, metadata = file.read(), file.metadata.metadata
+    facts = json.loads(metadata[b"discreet.synopsis"])
+    if json.loads(metadata[b"discreet.guarantee"]) != case.promise:
+        yield "the file carries another promise"
+    names = list(case.columns)
+    arrays = {end: _matrix(table, names, tail) for end, tail in (("lower", "from"), ("upper", "to"), ("points", "at"))}
+    arrays |= {"weights": table["weight"].to_numpy(), "variances": table["variance"].to_numpy()}
+    expected = [f"{n}_{e}" for n in names for e in ("from", "to")] + [f"{n}_at" for n in names] + ["weight", "variance"]
+    if table.column_names not in (expected, [*expected, "tree"]):
+        yield f"undeclared columns: {table.column_names}"
+    everything = {**arrays, **_nodes(table, names)}
+    layout = {name: [x.dtype.kind, *x.shape] for name, x in everything.items()}
+    head = json.dumps({**facts, "arrays": layout}, sort_keys=True, separators=(",", ":")).encode()
+    raw = [np.ascontiguousarray(x).tobytes() for x in everything.values()]
+    yield from _sealed(case, len(head).to_bytes(8, "big") + head, *raw)
+    yield from _leaves(case, facts, arrays)
+    warned = [s for s in case.made.said if "cannot be told from zero" in s]
+    total, error = facts["total"], math.sqrt(facts["total_variance"])
+    if bool(warned) != (total <= math.log(50) / math.sqrt(2) * error):
+        yield f"whether {total} rows, give or take {error}, may be none is told wrongly"
+    if warned:
+        shown = re.search(r"about ([\d,]+) rows?, standard error ([\d.,]+)\)", warned[0])
+        said = [float(x.replace(",", "")) for x in shown.groups()] if shown else [math.nan] * 2
+        if abs(said[0] - max(total, 0)) > 0.5 or abs(said[1] - error) > 0.051:
+            yield f"the warning says {said}, the file {total} and {error}"
+
+
+def _matrix(table: Any, names: list[str], tail: str) -> Any:
+    return np.column_stack([table[f"{n}_{tail}"].to_numpy() for n in names])
+
+
+def _nodes(table: Any, names: list[str]) -> dict[str, Any]:
+    if "tree" not in table.column_names:
+        return {}
+    nodes = table["tree"].combine_chunks()[0].values
+    flat = pa.Table.from_arrays(nodes.flatten(), names=[f.name for f in nodes.type])
+    found = {f"tree.{n}": flat[n].to_numpy() for n in ("parent", "depth", "leaf", "axis")}
+    found |= {"tree.lower": _matrix(flat, names, "from"), "tree.upper": _matrix(flat, names, "to")}
+    return found | {f"tree.{n}": flat[n].to_numpy() for n in ("estimate", "variance", "threshold")}
+
+
+def _leaves(case: Case, stored: dict[str, Any], arrays: dict[str, Any]) -> Objections:
+    facts, lower, upper, points = case.facts, arrays["lower"], arrays["upper"], arrays["points"]
+    low, high = np.array([_ends(c) for c in case.columns.values()]).T
+    slack = 1e-9 * (high - low)
+    if (lower < low - slack).any() or (upper > high + slack).any() or (upper < lower).any():
+        yield "a leaf lies outside the declared domain"
+    if (points < lower - slack).any() or (points > upper + slack).any():
+        yield "a representative lies outside its leaf"
+    for name in stored["uncut"]:
+        j = list(case.columns).index(name)
+        if (lower[:, j] > low[j] + slack[j]).any() or (upper[:, j] < high[j] - slack[j]).any():
+            yield f"{name} is called uncut, and was cut"
+    merged = facts.get("merged")
+    hidden, weights = stored["hidden"], arrays["weights"]
+    sides = 2 if merged else 1
+    if hidden is None:
+        volume = np.prod((upper - lower) / (high - low), axis=1).sum()
+        if abs(volume - sides) > 1e-6:
+            yield f"the leaves cover {volume} of the domain"
+        if facts.get("method") == "grid" and facts["n_cells"] != len(lower):
+            yield f"{len(lower)} cells, not {facts['n_cells']}"
+    elif hidden.get("only_above", True) and (weights <= hidden["cutoff"]).any():
+        yield "a listed cell lies below the cutoff"
+    if facts.get("method") == "grid" and facts["rule"] != "adaptive":
+        if facts["n_cells"] != math.prod(facts["parts"]):
+            yield f"{facts['parts']} parts are not {facts['n_cells']} cells"
+        price = next(line["amount"] for line in case.promise["ledger"] if line["label"] == "cells")
+        if not facts["leaf_means"] and price != "inf":
+            # Discrete Laplace noise of scale 1/ε: what a count that moves by one needs.
+            law = 2 * math.exp(-float(Fraction(price))) / math.expm1(-float(Fraction(price))) ** 2
+            if not np.allclose(arrays["variances"], law, rtol=1e-9):
+                yield f"noise of variance {arrays['variances'][:1]} where ε = {price} asks for {law}"
+            if (weights != np.rint(weights)).any():
+                yield "a noisy count is not a whole number"
+    if merged and len(merged) != 2:
+        yield "two tables are merged by two sets of parameters"
+
+
+# ---- centres of DPLloyd
+
+
+def _centers(case: Case) -> Objections:
+    centers = np.frombuffer(case.made.payload).reshape(-1, len(case.columns))
+    low, high = np.array([_ends(c) for c in case.columns.values()]).T
+    if len(centers) != case.facts["n_clusters"]:
+        yield f"{len(centers)} centres, not {case.facts['n_clusters']}"
+    if (centers < low - 1e-9).any() or (centers > high + 1e-9).any():
+        yield "a centre lies outside the domain"
+    steps = [line for line in case.promise["ledger"] if line["label"].startswith("iteration")]
+    if len(steps) != case.facts["iterations"]:
+        yield f"{len(steps)} iterations were paid, {case.facts['iterations']} are stated"
+    yield from _sealed(case, case.made.payload)
+
+
+# ---- local reports and counts
+
+
+def _local(case: Case) -> Objections:
+    data, facts = case.made.payload, case.facts
+    if data[:4] != b"DSCL" or hashlib.sha256(data[:-32]).digest() != data[-32:]:
+        yield "the message is damaged"
+    length = int.from_bytes(data[8:12], "little")
+    header, rest = json.loads(data[12 : 12 + length]), data[12 + length : -32]
+    n, body = int.from_bytes(rest[:8], "little"), rest[16:]
+    if header != facts:
+        yield "the message was made with other parameters than the promise states"
+    if bool(data[6] & 1) != case.promise["seeded"]:
+        yield "the message and the promise disagree on whether the noise was seeded"
+    if case.promise["model"] != "local":
+        yield "reports are made in the local model"
+    epsilon = _local_epsilon(facts)
+    if epsilon is not None and abs(case.epsilon - epsilon) > 1e-9 * max(epsilon, 1):
+        yield f"the parameters cost {epsilon}, not {case.epsilon}"
+    if case.made.kind == "counts":
+        yield from _counters(case, n, np.frombuffer(body, "<i8")[1:])
+    elif n and len(body) % n:
+        yield "reports are not of one length"
+
+
+def _local_epsilon(facts: dict[str, Any]) -> float | None:
+    """ε from the law that the parameters state: the largest ratio of the chances of a report."""
+    if facts["mechanism"] == "rappor":
+        f, p, q = (float(Fraction(str(facts[name]))) for name in ("f", "p", "q"))
+        mixed = f / 2 * (p + q)
+        one, zero = mixed + (1 - f) * q, mixed + (1 - f) * p
+        return float(facts["hashes"] * math.log(one * (1 - zero) / (zero * (1 - one))))
+    if facts["mechanism"] == "fragment-puzzle":
+        both = [Fraction(facts["epsilon_sequence"]), Fraction(facts["epsilon_fragment"])]
+        return float(sum(both) if facts["split"] == "budget" else max(both))
+    return float(Fraction(facts["epsilon"]))
+
+
+def _counters(case: Case, n: int, counters: Any) -> Objections:
+    facts, found = case.facts, case.made.extra.get("estimates")
+    name = facts["mechanism"]
+    if name in ("direct-response", "projective-geometry", "square-wave", "mean-response") and counters.sum() != n:
+        yield f"{counters.sum()} reports counted, {n} stated"
+    if not found:
+        return
+    d, e = len(counters), math.exp(case.epsilon)
+    if name == "direct-response":
+        p, q = e / (e + d - 1), 1 / (e + d - 1)
+    elif facts["variant"] == "symmetric":
+        p, q = math.sqrt(e) / (math.sqrt(e) + 1), 1 / (math.sqrt(e) + 1)
+    else:
+        p, q = 0.5, 1 / (e + 1)
+    if found["n"] != n or not np.allclose(found["counts"], (counters - n * q) / (p - q), rtol=1e-6, atol=1e-6):
+        yield "the estimates do not follow from the counts and the stated law"
+
+
+# ---- perturbed tables
+
+
+def _read(case: Case) -> Any:
+    buffer = io.BytesIO(case.made.payload)
+    if case.made.suffix == ".parquet":
+        return pq.read_table(buffer)
+    names = case.made.payload.split(b"\n", 1)[0].count(b",") + 1
+    if not names:
+        return pa.table({})
+    return pa_csv.read_csv(buffer, convert_options=pa_csv.ConvertOptions(null_values=[""], strings_can_be_null=True,
+                                                                         quoted_strings_can_be_null=False))  # fmt: skip
+
+
+def _numbers(column: Any) -> Any:
+    if pa.types.is_temporal(column.type):
+        column = column.cast(pa.date32()).cast(pa.int32())
+    return column.cast(pa.float64()).to_numpy()
+
+
+def _metadata(table: Any) -> Objections:
+    """Nothing of the input's form travels with a table."""
+    for key in table.schema.metadata or {}:
+        if key not in (b"discreet.guarantee", b"ARROW:schema"):
+            yield f"the file carries metadata {key!r}"
+
+
+def _noisy(case: Case) -> Objections:
+    facts, table = case.facts, _read(case)
+    yield from _sealed(case, case.made.payload)
+    yield from _metadata(table)
+    if table.column_names != list(case.columns):
+        yield f"columns {table.column_names} are released, {list(case.columns)} declared"
+        return
+    if table.num_rows != case.made.rows:
+        yield f"{table.num_rows} rows of {case.made.rows}"
+    for name, column in case.columns.items():
+        if not table.num_rows:
+            continue
+        if "categories" in column:
+            odd = set(map(str, table[name].to_pylist())) - {str(c) for c in column["categories"]}
+            if odd:
+                yield f"{name} holds {odd}, which is not declared"
+            continue
+        values, (low, high) = _numbers(table[name]), _ends(column)
+        inside = facts.get("remap") in ("clip", "resample") or (facts.get("remap") == "grid" and "step" in facts)
+        if inside and facts["scaling"]["kind"] == "box" and (values < low - 1).any() | (values > high + 1).any():
+            yield f"{name} leaves its bounds"
+        if not np.isfinite(values).all():
+            yield f"{name} holds what is no number"
+    yield from _rates(case)
+    yield from _lattice_places(case, table)
+    yield from _walks(case)
+    first = case.made.sorted_by
+    if first and "bounds" in case.columns[first] and "point_epsilon" not in facts and table.num_rows >= 30:
+        yield from _order(case, _numbers(table[first]))
+
+
+def _order(case: Case, values: Any) -> Objections:
+    """Input rows rise in this column; shuffled ones must not, beyond chance."""
+    ranks = np.argsort(np.argsort(values + 1e-9 * np.arange(len(values)) * 0, kind="stable")).astype(float)
+    spread = np.std(values)
+    if spread == 0:
+        return
+    sign = np.corrcoef(ranks, np.arange(len(ranks)))[0, 1] * math.sqrt(len(ranks) - 1)
+    ties = len(np.unique(values)) < len(values) / 2  # equal values are ranked by place
+    if case.facts["order"] in ("shuffled", "users shuffled") and sign > _SORTED and not ties:
+        yield f"the rows are called shuffled, and rise by {sign:.1f} standard deviations"
+
+
+def _rates(case: Case) -> Objections:
+    """Rate, noise rate and levels against ε, the radius and what rounding adds to a distance."""
+    facts, lines = case.facts, case.promise["ledger"]
+    own = [line for line in lines if not line["label"].startswith("category of ")]
+    level = float(sum(Fraction(line["amount"]) for line in own)) if "inf" not in str(own) else math.inf
+    for name, amount in facts.get("category_epsilon", {}).items():
+        if {"label": f"category of '{name}'", "amount": amount, "kind": "sequential"} not in lines:
+            yield f"the budget of category {name} is not in the ledger"
+    if "epsilon_each" in facts and own:
+        if facts["epsilon_each"] != "inf" and Fraction(facts["epsilon_each"]) * facts["reported"] != Fraction(own[0]["amount"]):
+            yield "the numbers that are reported do not cost what is said"
+        if own[0]["label"] != f"{facts['reported']} of {facts['dimension']} numbers, equal parts":
+            yield "the ledger names other numbers than the parameters"
+    if "cap_chance" in facts and facts["cap_chance"] < 1 - 1e-12:
+        chance, share = facts["cap_chance"], facts["cap_share"]
+        if chance / share * (1 - share) / (1 - chance) > math.exp(level) * (1 + 1e-6):
+            yield "the cap tells more than ε"
+    if facts.get("radius") is None or facts["noise_rate"] == "inf":
+        return
+    radius, rounding, noise = facts["radius"], facts["rounding"], facts["noise_rate"]
+    if facts["mechanism"].startswith("Trajectory"):
+        point = float(Fraction(facts["point_epsilon"]))
+        if noise * radius > point:
+            yield "a fresh place costs more than is said"
+        return
+    times = 2 if facts.get("remap") == "resample" else 1
+    # Exactly at the radius the level is ε, with what rounding adds; a slightly weaker noise would be a false promise.
+    if not math.isclose(noise * times * (radius + rounding), level, rel_tol=1e-9):
+        yield f"the noise gives {noise * times * (radius + rounding)} at the radius, not {level}"
+    if not math.isclose(facts["rate"] * radius, level, rel_tol=1e-9):
+        yield "rate times radius is not ε"
+    if not math.isclose(facts["epsilon_at_diameter"], noise * times * (facts["diameter"] + rounding), rel_tol=1e-9):
+        yield "the level at the diameter does not follow from the rate"
+    if facts["scaling"]["kind"] == "box":
+        d = facts["dimension"]
+        least = facts["step"] * (d if facts["mechanism"] == "ColumnLaplace" else math.sqrt(d))
+        if rounding < least:
+            yield f"rounding moves rows apart by up to {least}, more than c = {rounding}"
+    near = re.search(r"(?:distance|places) ([\d.]+(?:e[+-]?\d+)?)", case.promise["neighbours"])
+    if not near or not radius * (1 - 1e-5) <= float(near[1].rstrip(".")) <= radius:
+        yield f"the neighbours are {case.promise['neighbours']!r}, the radius is {radius}"
+
+
+def _lattice_places(case: Case, table: Any) -> Objections:
+    facts = case.facts
+    if facts.get("remap", "none") != "none" or facts.get("scaling", {}).get("kind") != "box" or not table.num_rows:
+        return
+    numeric = [name for name, c in case.columns.items() if "categories" not in c]
+    for name, unit in zip(numeric, facts["scaling"]["units"], strict=True):
+        if isinstance(case.columns[name]["bounds"][0], str):
+            continue  # dates are written to the day
+        places = (_numbers(table[name]) - _ends(case.columns[name])[0]) / unit / facts["step"]
+        if (np.abs(places - np.rint(places)) > 1e-3 + 1e-9 * np.abs(places)).any():
+            yield f"{name} holds values beside the stated lattice"
+
+
+def _walks(case: Case) -> Objections:
+    known, facts = case.made.extra, case.facts
+    if "trajectory" not in known:
+        return
+    test, point = Fraction(facts["test_epsilon"]), Fraction(facts["point_epsilon"])
+    cost: dict[int, Fraction] = defaultdict(Fraction)
+    for whose, fresh, tested in zip(known["trajectory"], known["fresh"], known["tested"], strict=True):
+        cost[whose] += fresh * point + tested * test
+    if max(cost.values()) > Fraction(case.promise["spent"]):
+        yield f"a trajectory cost {max(cost.values())}"
+    if facts["order"] == "users shuffled" and known["trajectory"] != sorted(known["trajectory"]):
+        yield "users are not one behind the other"
+
+
+# ---- anonymous tables
+
+
+def _table(case: Case) -> Objections:
+    facts, table = case.facts, _read(case)
+    yield from _sealed(case, case.made.payload)
+    yield from _metadata(table)
+    if facts["rows"] != table.num_rows:
+        yield f"{table.num_rows} rows, {facts['rows']} are stated"
+    if facts["rows"] + facts["suppressed"] + facts["dropped_for_missing_values"] != case.made.rows:
+        yield "released, suppressed and dropped rows are not all there were"
+    bounds = _bounds_of(case, table.column_names)
+    hashed = [n for n, c in case.columns.items() if c["role"] in ("person", "identifier") and facts["identifiers"] == "hash"
+              and facts["output"] != "sample"]  # fmt: skip
+    quasi = bounds or facts["quasi_identifiers"]
+    passed = [n for n, c in case.columns.items() if c["role"] == "sensitive"]
+    allowed = {*quasi, *passed, *hashed, *facts.get("kept", {}).get("columns", ())}
+    if set(table.column_names) != allowed:
+        yield f"columns {table.column_names} are released, {sorted(allowed)} are told"
+        return
+    values = {name: [tuple(v) if isinstance(v, list) else v for v in table[name].to_pylist()] for name in table.column_names}
+    for name in hashed:
+        if any(v is not None and not re.fullmatch("[0-9a-f]{16}", str(v)) for v in values[name]):
+            yield f"{name} is not hashed"
+    yield from _values(case, values, quasi if not bounds else [])
+    if table.num_rows:
+        yield from _classes(case, values, quasi, passed, hashed)
+    key = case.made.sorted_by
+    if key in values and facts["output"] != "sample" and table.num_rows >= 30:
+        rising = values[key] == sorted(values[key])
+        if (facts["order"] == "input" and not rising) or (facts["order"] == "shuffled" and rising):
+            yield f"the order is called {facts['order']!r}, and rows {'rise' if rising else 'do not rise'}"
+        if facts["order"] == "shuffled" and len(set(values[key])) == len(values[key]):
+            yield from _order(case, np.array(values[key], float))
+
+
+def _bounds_of(case: Case, names: list[str]) -> list[str]:
+    """The quasi-identifiers as bounds for programs, where the table has them so; in the table's own order."""
+    tails = ("_lower", "_upper", "_set", "_may_be_missing")
+    made = {q + tail for q in case.facts["quasi_identifiers"] for tail in tails}
+    found = [n for n in names if n in made]
+    return found if not set(case.facts["quasi_identifiers"]) & set(names) else []
+
+
+def _values(case: Case, values: dict[str, list[Any]], quasi: list[str]) -> Objections:
+    """Every printed value lies in the declared domain."""
+    for name in quasi:
+        column, output = case.columns[name], case.facts["output"]
+        if "categories" in column or output == "changed values":
+            continue
+        low, high = _ends(column)
+        for text in set(values[name]) - {None}:
+            if isinstance(text, str):
+                text = text.partition(" or missing")[0]
+            found = re.findall(r"\d{4}-\d\d-\d\d|-?\d[\d.]*(?:e[+-]?\d+)?", str(text).replace(",", " "))
+            places = [float(np.datetime64(x, "D").astype(int)) if "-" in x[1:] and "e" not in x else float(x) for x in found]
+            if any(not low - 1e-9 <= x <= high + 1e-9 for x in places):
+                yield f"{name} holds {text!r}, beyond its bounds"
+
+
+def _classes(case: Case, values: dict[str, list[Any]], quasi: list[str], sensitive: list[str], hashed: list[str]) -> Objections:
+    """k, l and t, recounted from the table alone."""
+    facts = case.facts
+    required, reached = facts["required"], facts["reached"]
+    if facts["output"] == "sample" or reached["k"] is None:
+        return
+    if reached["k"] < required["k"]:
+        yield f"k = {required['k']} is required, {reached['k']} reached"
+    groups: dict[Any, list[int]] = defaultdict(list)
+    for row, key in enumerate(zip(*(values[name] for name in quasi), strict=True)):
+        groups[key].append(row)
+    exact = facts["output"] in ("interval", "mean")
+    persons = case.promise["unit"] == "one person"
+    whose = next((values[n] for n in hashed if case.columns[n]["role"] == "person"), None)
+    count = (lambda rows: len({whose[r] for r in rows})) if persons and whose is not None else len
+    k = min(map(count, groups.values()))
+    if k < reached["k"] or (exact and k != reached["k"] and not (persons and whose is None) and "mode" not in facts):
+        yield f"the smallest group has {k}, {reached['k']} is told"
+    if len(groups) > facts.get("cells", facts.get("groups", len(groups))):
+        yield f"{len(groups)} groups in {facts.get('cells')} cells"
+    for name in sensitive:
+        yield from _diverse(case, name, values[name], list(groups.values()))
+    kept = facts.get("kept")
+    if kept and "k" in kept and exact and (not persons or whose is not None):
+        sizes = defaultdict(list)
+        for row, key in enumerate(zip(*(values[name] for name in (*quasi, *kept["columns"])), strict=True)):
+            sizes[key].append(row)
+        alone = sum(len(rows) for rows in sizes.values() if count(rows) == 1)
+        found = min(map(count, sizes.values())), alone / facts["rows"]
+        if found[0] != kept["k"] or not math.isclose(found[1], kept["unique"], abs_tol=1e-12):
+            yield f"with kept columns it is {found}, not {kept}"
+
+
+def _diverse(case: Case, name: str, column: list[Any], groups: list[list[int]]) -> Objections:
+    required, told = case.facts["required"], case.facts["reached"]
+    support = sorted(set(column), key=lambda v: (v is None, v if isinstance(v, (int, float)) else str(v)))
+    whole = [column.count(v) / len(column) for v in support]
+    numeric = "bounds" in case.columns[name]
+    worst_l, worst_t = math.inf, 0.0
+    kind = required.get("l", {}).get("kind", "distinct")
+    asked = required.get("t", {}).get("kind", "auto")
+    ordered = asked == "ordered" or (asked == "auto" and numeric)
+    for rows in groups:
+        counts = Counter(column[r] for r in rows)
+        share = [counts[v] / len(rows) for v in support]
+        if kind == "distinct":
+            worst_l = min(worst_l, len(counts))
+        elif kind == "entropy":
+            worst_l = min(worst_l, math.exp(-sum(s * math.log(s) for s in share if s)))
+        else:
+            falling, rule = sorted(counts.values(), reverse=True), required["l"]
+            if not falling[0] < rule["c"] * sum(falling[int(rule["least"]) - 1 :]):
+                yield f"{name}: a group is not recursively diverse"
+        gaps = [a - b for a, b in zip(share, whole, strict=True)]
+        if ordered:
+            far = sum(map(abs, itertools.accumulate(gaps))) / max(len(gaps) - 1, 1)
+        else:
+            far = sum(map(abs, gaps)) / 2
+        worst_t = max(worst_t, far)
+    if "l" in required and kind != "recursive" and worst_l < required["l"]["least"] - 1e-9:
+        yield f"{name}: l = {worst_l} where {required['l']['least']} is required"
+    if "t" in required and worst_t > required["t"]["most"] + 1e-9 and (ordered is numeric or asked != "ordered"):
+        yield f"{name}: t = {worst_t} where {required['t']['most']} is required"
+    exact = case.facts["output"] == "interval" and "mode" not in case.facts
+    if exact and kind != "recursive" and "l" in told and abs(told["l"][name] - worst_l) > 1e-6:
+        yield f"{name}: l = {worst_l}, {told['l'][name]} is told"
+    if exact and "t" in told and numeric == ordered and abs(told["t"][name] - worst_t) > 1e-6:
+        yield f"{name}: t = {worst_t}, {told['t'][name]} is told"
+
+
+__all__ = ["check", "walk"]

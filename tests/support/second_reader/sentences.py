@@ -1,0 +1,311 @@
+"""Every sentence that a guarantee or a report may say, with its check, or with the reason why a reader has none."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from second_reader.reading import Case, Check, Objections, kept_sentence, total
+
+_NUM = r"[\d.,]+(?:e[+-]?\d+)?"
+
+
+def _float(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
+def _only(model: str, **facts: object) -> Check:
+    def check(case: Case, m: re.Match[str]) -> Objections:
+        if case.promise["model"] != model:
+            yield f"it belongs to the {model} model"
+        for name, value in facts.items():
+            if case.facts.get(name) != value:
+                yield f"it belongs to {name} = {value}, not {case.facts.get(name)}"
+
+    return check
+
+
+def _factor(case: Case, m: re.Match[str]) -> Objections:
+    """'At most so many times' must not be less than e^ε, nor far above."""
+    if m["factor"] == "astronomically many":
+        if case.epsilon < 50:
+            yield f"e^{case.epsilon} is a number that can be said"
+    elif not math.exp(case.epsilon) <= _float(m["factor"]) <= math.exp(case.epsilon) * 1.011:
+        yield f"e^ε is {math.exp(case.epsilon):.6g}"
+    if m.groupdict().get("near"):
+        yield from _radius(case, m)
+
+
+def _radius(case: Case, m: re.Match[str]) -> Objections:
+    """A promise is made up to the radius: a distance beyond it must not be named."""
+    radius = case.facts["radius"]
+    if not radius * (1 - 1e-5) <= _float(m["near"]) <= radius:
+        yield f"the radius is {radius}"
+
+
+def _lattice(case: Case, m: re.Match[str]) -> Objections:
+    facts, rounding = case.facts, case.facts["rounding"]
+    if abs(_float(m["step"]) / facts["step"] - 1) > 0.006:
+        yield f"the step is {facts['step']}"
+    if m["c"]:
+        if not rounding <= _float(m["c"]) <= rounding * 1.011:
+            yield f"c is {rounding}"
+        if len({m["near"], m["near2"], m["near3"]}) != 1:
+            yield "it names several distances"
+        yield from _radius(case, m)
+    elif case.epsilon != math.inf:
+        yield "what rounding costs is not said"
+
+
+def _farthest(case: Case, m: re.Match[str]) -> Objections:
+    """Recomputed from the rates: distances and, where there are any, all categories differ."""
+    facts = case.facts
+    if "budget" in case.promise["unit"]:
+        return
+    level = facts["epsilon_at_diameter"]
+    categories = sum(_rational(v) for v in facts.get("category_epsilon", {}).values())
+    if not level + categories <= _float(m["level"]) * (1 + 1e-9) <= (level + categories) * 1.011:
+        yield f"it is {level + categories:.6g}"
+
+
+def _rational(text: str) -> float:
+    from fractions import Fraction
+
+    return math.inf if text == "inf" else float(Fraction(text))
+
+
+def _alike(case: Case, m: re.Match[str]) -> Objections:
+    facts = case.facts
+    if _float(m["others"]) != facts["reached"]["k"] - 1:
+        yield f"it is {facts['reached']['k'] - 1} others"
+    if (m["each"] == "person") != (case.promise["unit"] == "one person"):
+        yield "it speaks of another unit than the promise"
+    if ("only in those" in m["where"]) != bool(facts.get("kept")):
+        yield "kept columns are left out of account"
+    if bool(m["drawn"]) != (facts["output"] == "sample"):
+        yield "whether rows were drawn is told wrongly"
+
+
+def _kept(case: Case, m: re.Match[str]) -> Objections:
+    yield from kept_sentence(case, m[0])
+
+
+def _hides(case: Case, m: re.Match[str]) -> Objections:
+    if case.facts["reached"]["k"] is None:
+        yield "nothing is promised that would hide who is who"
+
+
+def _changed(case: Case, m: re.Match[str]) -> Objections:
+    if case.facts["reached"]["k"] is not None or case.facts["required"].get("k") is not None:
+        yield "k is promised"
+
+
+def _symbols_k(case: Case, m: re.Match[str]) -> Objections:
+    if case.facts["reached"]["k"] is None:
+        yield "no k is promised"
+
+
+def _required(case: Case, m: re.Match[str]) -> Objections:
+    required = case.facts["required"]
+    if str(required.get(m["name"])) != m["value"] or required.get(m["name"]) is None:
+        yield f"required is {required.get(m['name'])}"
+
+
+def _with_kept(case: Case, m: re.Match[str]) -> Objections:
+    if int(m["k"]) != case.facts["kept"]["k"] or m["names"] != ", ".join(case.facts["kept"]["columns"]):
+        yield "kept columns differ"
+
+
+def _strength(low: float, high: float) -> Check:
+    def check(case: Case, m: re.Match[str]) -> Objections:
+        if not low < case.epsilon <= high:
+            yield f"epsilon is {case.epsilon}"
+
+    return check
+
+
+def _spent(case: Case, m: re.Match[str]) -> Objections:
+    if m["spent"] != case.promise["spent"] or m["spent"] != str(total(case.promise["ledger"])):
+        yield f"it is {case.promise['spent']}"
+
+
+def _same(case: Case, m: re.Match[str]) -> Objections:
+    if str(case.facts[m["name"]]) != m["value"]:
+        yield f"it is {case.facts[m['name']]}"
+
+
+def _neighbours(case: Case, m: re.Match[str]) -> Objections:
+    if m["what"] != case.promise["neighbours"]:
+        yield f"they are {case.promise['neighbours']!r}"
+
+
+def _rows_only(case: Case, m: re.Match[str]) -> Objections:
+    if case.promise["unit"] != "one row":
+        yield f"the unit is {case.promise['unit']!r}"
+
+
+def _unit_is(unit: str) -> Check:
+    def check(case: Case, m: re.Match[str]) -> Objections:
+        if case.promise["unit"] != unit:
+            yield f"the unit is {case.promise['unit']!r}"
+
+    return check
+
+
+def _in_order(case: Case, m: re.Match[str]) -> Objections:
+    if case.facts["order"] != "input":
+        yield f"the order is {case.facts['order']!r}"
+
+
+def _persons(case: Case, m: re.Match[str]) -> Objections:
+    if case.promise["unit"] != "one row":
+        yield "the unit is no row"
+    if any(c["role"] == "person" for c in case.columns.values()):
+        yield "the person is an axis"
+
+
+def _loss(case: Case, m: re.Match[str]) -> Objections:
+    facts, walk = case.facts, "point_rate" in case.facts
+    want = "ε"
+    if case.promise["model"] == "metric":
+        more = " + Σ category_epsilon" if "category_epsilon" in facts else ""
+        want = f"rate · radius · (d(x, x′) + rounding)/(radius + rounding){more}"
+        if walk:
+            want = "ε · max((d(x, x′) + rounding)/(radius + rounding), d(x, x′)/radius)"
+        elif "rounding" not in facts:
+            want = "rate · d(x, x′)" + more
+    if m["loss"] != want:
+        yield f"the loss is {want}"
+
+
+def _minimal(case: Case, m: re.Match[str]) -> Objections:
+    if not {"l", "t"} & set(case.facts["required"]):
+        yield "neither l nor t is required"
+
+
+def _linked(case: Case, m: re.Match[str]) -> Objections:
+    if case.facts["identifiers"] != "hash":
+        yield "nothing is hashed"
+
+
+def _listed(case: Case, m: re.Match[str]) -> Objections:
+    if m["names"].split(", ") != case.facts["kept"]["columns"]:
+        yield f"kept are {case.facts['kept']['columns']}"
+
+
+def _disjoint(case: Case, m: re.Match[str]) -> Objections:
+    if not case.facts["disjoint_people"] or case.promise["ledger"][0]["kind"] != "parallel":
+        yield "it was not declared"
+
+
+def _nothing(case: Case, m: re.Match[str]) -> Objections:
+    held = case.facts.get("rows", case.made.rows) if m["what"] == "rows" else _reports(case)
+    if held:
+        yield f"there are {held}"
+
+
+def _reports(case: Case) -> int:
+    data = case.made.payload
+    header = int.from_bytes(data[8:12], "little")
+    return int.from_bytes(data[12 + header : 20 + header], "little")
+
+
+def _lifetime(case: Case, m: re.Match[str]) -> Objections:
+    if _float(m["most"]) not in (10**6, 1234567.5):
+        yield "it is not what the ledger was made with"
+
+
+_TIMES = rf"(?P<factor>{_NUM}|astronomically many)"
+SENTENCES: list[tuple[str, Check | str]] = [
+    # ---- assumptions, central
+    (r"the declared bounds and categories are public", "what is public is the user's word"),
+    (r"the number of rows, N, was given as public", "what is public is the user's word"),
+    (r"one row is what is to be hidden: the schema names a person \(.+\), and somebody with m rows is protected at m times "
+     r"the epsilon only", _persons),
+    (r"no person is in more than one of the merged tables \(declared by the user\)", _disjoint),
+    # ---- assumptions, local
+    (r"every user sends one report", _only("local")),
+    (r"every user sends one report: r reports cost r times epsilon, and linked ones let the noise be averaged away",
+     _only("local", memoised=False)),
+    (r"every report of a user is made with one client secret, which never leaves the device: .+",
+     "what happens on a device is not in its reports"),
+    (r"a user holds one value: .+", "what a user holds is not in the reports"),
+    (r"the pattern of changes is not covered: .+", "a caveat: it promises nothing"),
+    (r"HMAC-SHA256 and SipHash-2-4 cannot be told from random functions", "an assumption of cryptography"),
+    # ---- assumptions, metric
+    (r"the declared bounds, categories and metric are public", "what is public is the user's word"),
+    (r"every person is in one row, perturbed once; further rows and further calls about a person add up", _rows_only),
+    (r"every row is perturbed once; further calls about a row add up", _rows_only),
+    (r"every user has one trajectory, reported once; further ones add up", _unit_is("one user's trajectory")),
+    (r"how many places a user reports, and when, is public", _unit_is("one user's trajectory")),
+    (r"rows of one user add up; the user ledger lets them cost at most (?P<most>" + _NUM + r") together", _lifetime),
+    (r"rows come out in the order they went in: the order itself is not protected", _in_order),
+    (rf"values are rounded to a lattice of step (?P<step>{_NUM})( degrees)?( and distances tested in steps of {_NUM}( m)?)?"
+     rf"(, which may move two of them apart by c = (?P<c>{_NUM})( m)?: the noise makes up for it at distance "
+     rf"(?P<near>{_NUM})( m)? and beyond, and at a smaller distance r the level is at most \(r \+ c\)/\((?P<near2>{_NUM}) \+ "
+     rf"c\) of that at (?P<near3>{_NUM})( m)?)?", _lattice),
+    (r"the earth is a sphere: true distances differ by up to 0\.56 %", "geodesy, not in the bytes"),
+    (r"values lie within the declared bounds; one beyond them counts as the nearest, and distances so",
+     "true values are not in the bytes"),
+    (r"how long the drawing took is not seen: .+", "time is not in the bytes"),
+    (r"the prior is public, or was released with a budget of its own", "what is public is the user's word"),
+    # ---- assumptions, tables
+    (r"an attacker knows nothing of a person but the quasi-identifiers; that a person is in the table, and what the group "
+     r"has in common, is not hidden", "what attackers know is not in the bytes"),
+    (r"an attacker does not know several rows of one person: hashed identifiers show .+", _linked),
+    (r"an attacker does not reckon with how the cells were found: .+", _minimal),
+    (r"an attacker knows nothing of a person from (column|the columns) (?P<names>.+), passed on unchanged", _listed),
+    (r"readers know that the rows were drawn .+, but are not k-anonymous themselves", _only("syntactic", output="sample")),
+    (r"the table stays with whoever holds the data: its rows are in the order of the input, and .+", _in_order),
+    (r"cells overlap; which of them a record was put in was decided by the record's place in the input",
+     _only("syntactic", mode="relaxed")),
+    (r"nobody relies on it for privacy: the values are changed, but neither k nor l nor t holds, and .+", _changed),
+    (r"a mean can give away an extreme value .+", _only("syntactic", output="mean")),
+    (r"no other release is made of the same people: the means of two releases can be subtracted",
+     _only("syntactic", output="mean")),
+    (r"no more is promised: neither that nobody can tell who is in the table, nor differential privacy",
+     "a caveat: it promises nothing"),
+    (r"the earlier releases that were named are all there are about these people, and .+",
+     "releases that were not named are not in the bytes"),
+    # ---- the words of reports
+    (r"This release carries no privacy guarantee\. It must not leave the building\.", _strength(1e300, math.inf)),
+    (rf"Whether or not one row is in the table, every possible release is almost equally likely: at most {_TIMES} times as "
+     r"likely in the one case as in the other\.", _factor),
+    (r"So nobody who reads the release can be much surer than before that a given row is in the table, .+", _rows_only),
+    (r"This is a promise about rows: whoever has several in the table is protected less, m rows at m times the ε\.",
+     _rows_only),
+    (r"Every row was randomised by itself\. The true row was not kept\.", _only("local")),
+    (r"Every row was moved at random by itself\. The true row was not kept\.", _rows_only),
+    (r"Every trajectory was moved at random, from place to place; a place that was near the last may have been shown as the "
+     r"last again\. No true place was kept\.", _unit_is("one user's trajectory")),
+    (rf"Whatever was published of a row, no true row explains it more than {_TIMES} times better than another\.", _factor),
+    (r"Every person's value was randomised before it left their hands\. The collector never held a true value\.",
+     _only("local")),
+    (rf"Whatever a person reported, no value of theirs explains it more than {_TIMES} times better than another\.", _factor),
+    (rf"Two true (rows|trajectories)( with any categories)?,? (that are at all times )?within a distance of (?P<near>{_NUM})"
+     rf" of each other,? explain what was published almost equally well: at most {_TIMES} times better the one than the "
+     r"other\. (Rows|Trajectories) farther apart can be told apart more easily, in proportion\.", _factor),
+    (rf"Between the two most different (rows|trajectories) that the declared bounds allow, the level is at most "
+     rf"ε = (?P<level>{_NUM})\.", _farthest),
+    (r"This is a strong level by common practice \(ε of at most 1\)\.", _strength(0, 1)),
+    (r"This is a level often used in practice \(ε between 1 and 5\): .+", _strength(1, 5)),
+    (r"This level is weak on its own \(ε above 5\): .+", _strength(5, math.inf)),
+    (rf"Every (?P<each>row|person) of the table (?P<drawn>from which these rows were drawn )?looks exactly like at least "
+     rf"(?P<others>{_NUM}) others in (?P<where>.+)\.", _alike),
+    (r"Columns? .+ passed on as (it is|they are).*\.", _kept),
+    (r"This hides who is who\. .+", _hides),
+    (r"The values of the columns by which somebody could be recognised were changed, and that is all: .+", _changed),
+    (r"The rows were drawn inside the groups: they are invented, like people of their group\.",
+     _only("syntactic", output="sample")),
+    (r"for all neighbours x, x′ and all sets S:  P\[M\(x\) ∈ S\] <= exp\((?P<loss>.+)\) · P\[M\(x′\) ∈ S\]", _loss),
+    (r"neighbours: (?P<what>.+)", _neighbours),
+    (r"spent, exactly: (?P<spent>\S+) \(pure ε\)", _spent),
+    (r"(?P<name>rate|noise_rate|radius|rounding|diameter|epsilon_at_diameter|step): (?P<value>\S+)", _same),
+    (r"for all rows r: \|\{s : QI\(s\) = QI\(r\)\}\| >= k", _symbols_k),
+    (r"no relation between rows is promised", _changed),
+    (r"required: (?P<name>\w+) = (?P<value>.+)", _required),
+    (r"QI without (?P<names>.+); with them: k = (?P<k>\d+)", _with_kept),
+    (r"the number of rows cannot be told from zero \(about .+ rows?, standard error .+\)\. .+",
+     "held to the released total, where the bytes are read"),
+    (r"there are no (?P<what>rows|reports), so nothing was released", _nothing),
+]  # fmt: skip
