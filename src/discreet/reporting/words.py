@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
+from discreet.core.figures import as_it_is, at_most
 from discreet.core.guarantee import Guarantee, kept_text
 
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -111,7 +112,7 @@ def for_lawyers(guarantee: Guarantee) -> list[str]:
         return _of_tables(guarantee)
     if math.isinf(epsilon):
         return ["This release carries no privacy guarantee. It must not leave the building."]
-    factor = f"{math.exp(epsilon):,.3g}" if epsilon < 50 else "astronomically many"
+    factor = _times(math.exp(epsilon)) if epsilon < 50 else "astronomically many"
     said = _OPENINGS[guarantee.model](guarantee, factor)
     if guarantee.model == "metric":
         # The level at a small distance is not what common practice speaks of.
@@ -120,8 +121,18 @@ def for_lawyers(guarantee: Guarantee) -> list[str]:
     return [*said, *_strength(epsilon)]
 
 
+def _times(bound: float) -> str:
+    """Write a bound with three digits, rounded up: what is "at most" so much must not be more."""
+    rounded = float(at_most(bound, 3))
+    return f"{rounded:,.0f}" if 1000 <= rounded < 1e9 else at_most(bound, 3)
+
+
 def _central(guarantee: Guarantee, factor: str) -> list[str]:
-    slack = f" This holds but for events of a total probability of {guarantee.delta:.1g}." if guarantee.delta else ""
+    slack = (
+        f" This holds but for events of a total probability of {at_most(guarantee.delta, 1)}."
+        if guarantee.delta
+        else ""
+    )
     return [
         f"Whether or not {guarantee.unit} is in the table, every possible release is almost equally likely: at most "
         f"{factor} times as likely in the one case as in the other.{slack}",
@@ -162,18 +173,26 @@ def _local(guarantee: Guarantee, factor: str) -> list[str]:
 def _metric(guarantee: Guarantee, factor: str) -> list[str]:
     facts = guarantee.parameters
     radius = facts.get("radius")
-    near = "the stated distance" if radius is None else f"a distance of {radius:g}"
+    near = "the stated distance" if radius is None else f"a distance of {as_it_is(radius)}"
     other = ", and any two categories of theirs," if facts.get("category_epsilon") else ""
+    walks = guarantee.unit == "one user's trajectory"
+    things, thing = ("trajectories", "trajectory") if walks else ("rows", "row")
+    within = f"that are at all times within {near}" if walks else f"within {near}"
     lines = [
-        "Every row was moved at random by itself. The true row was not kept.",
-        f"Of two true rows within {near} of each other{other} the one explains what was published at most {factor} "
-        "times better than the other. Rows farther apart can be told apart more easily, in proportion.",
+        "Every trajectory was moved at random, from place to place; a place that was near the last may have been shown "
+        "as the last again. No true place was kept."
+        if walks
+        else "Every row was moved at random by itself. The true row was not kept.",
+        f"Of two true {things} {within} of each other{other} the one explains what was published at most {factor} "
+        f"times better than the other. {things.capitalize()} farther apart can be told apart more easily, in "
+        "proportion.",
     ]
     farthest = whole_level(guarantee)
     if farthest is not None:
         lines.append(
-            f"Between the two most different rows that the declared bounds and categories allow, the level is "
-            f"ε = {farthest:.3g}: whatever the promise is at a small distance, this is what it is about the whole row."
+            f"Between the two most different {things} that the declared bounds and categories allow, the level is at "
+            f"most ε = {at_most(farthest, 3)}: whatever the promise is at a small distance, this is what it is about "
+            f"the whole {thing}."
         )
     return lines + _rows_only(guarantee)
 
@@ -205,7 +224,7 @@ def _shuffled(guarantee: Guarantee, factor: str) -> list[str]:
     return [
         "Reports were randomised by each person and then mixed, so that nobody knows whose is whose.",
         f"Replacing one person's value makes any collection of reports at most {factor} times as likely"
-        + (f", but for events of a total probability of {guarantee.delta:.1g}." if guarantee.delta else "."),
+        + (f", but for events of a total probability of {at_most(guarantee.delta, 1)}." if guarantee.delta else "."),
     ]
 
 
@@ -230,6 +249,13 @@ def _of_tables(guarantee: Guarantee) -> list[str]:
             )
         if kept:
             lines.append(kept_text(kept))
+    if k is None:
+        lines.append(
+            "The values of the columns by which somebody could be recognised were changed, and that is all: no group "
+            "of rows that look alike is promised, and people may be found again as often as the disclosure measures "
+            "say, or more often."
+        )
+        return lines
     lines.append(
         "This hides who is who. It does not hide that a person is in the table, nor what all the rows of a group have "
         "in common, and it makes no promise against somebody who knows more than those columns."
@@ -264,8 +290,9 @@ def for_experts(guarantee: Guarantee) -> list[str]:
     epsilon = guarantee.epsilon
     if epsilon is None:
         required = guarantee.parameters.get("required", {})
-        lines = ["for all rows r: |{s : QI(s) = QI(r)}| >= k"]
-        lines += [f"required: {name} = {plain(value)}" for name, value in dict(required).items()]
+        asked = {name: value for name, value in dict(required).items() if value is not None}
+        lines = ["for all rows r: |{s : QI(s) = QI(r)}| >= k" if asked else "no relation between rows is promised"]
+        lines += [f"required: {name} = {plain(value)}" for name, value in asked.items()]
         kept = guarantee.parameters.get("kept")
         if kept and "k" in kept:
             lines.append(f"QI without {', '.join(map(str, kept['columns']))}; with them: k = {kept['k']}")

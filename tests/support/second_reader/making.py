@@ -1,4 +1,4 @@
-"""Random releases of every room, each by its number: bytes, guarantee, and every sentence that is printed about them."""
+"""Random releases of every room, each by its number: bytes, guarantee, and every sentence printed about them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
-from second_reader.tables import Rows, declared, rows_of
 
 import discreet as dc
 from discreet.errors import DiscreetError
+from second_reader.tables import Rows, declared, rows_of
 
 #: Added to the number of a release to seed it: a number that nobody else writes down, so that it can be looked for.
 SEED = 7_394_182_600_000
@@ -82,7 +82,7 @@ class Draw:
 
 
 def make(number: int, folder: Path) -> Made:
-    """Make the release of that number. Where the arguments are refused, others are drawn: a refusal releases nothing."""
+    """Make the release of that number. Where arguments are refused, others are drawn: a refusal releases nothing."""
     kinds = list(KINDS)
     name = kinds[number % len(kinds)]
     for attempt in range(40):

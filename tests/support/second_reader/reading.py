@@ -77,7 +77,7 @@ def _frame(case: Case) -> Objections:
         yield "a promise about rows speaks of a person"
     if unit == "one person" and "k_counts" not in case.facts:
         yield "the unit is a person, but nothing says how persons are counted"
-    if (made.number and f"{made.number}" in promise.get("seeded", False).__repr__()) or not isinstance(promise["seeded"], bool):
+    if not isinstance(promise["seeded"], bool):
         yield "seeded must be yes or no"
 
 
@@ -132,7 +132,8 @@ def _line_text(line: dict[str, Any]) -> str:
     parts = line.get("parts")
     if not parts:
         return text + (" (one price over disjoint cells)" if line["kind"] == "parallel" else "")
-    return f"{text} ({'the dearest of' if line['kind'] == 'parallel' else 'the sum of'} {', '.join(map(_line_text, parts))})"
+    joint = "the dearest of" if line["kind"] == "parallel" else "the sum of"
+    return f"{text} ({joint} {', '.join(map(_line_text, parts))})"
 
 
 # ---- the text of the guarantee
@@ -159,7 +160,9 @@ def _text(case: Case) -> Objections:
         parts.append(" THE NOISE WAS SEEDED: this release can be undone and must not be published.")
     elif promise["ledger"]:
         parts.append(" The noise was drawn from the operating system's entropy.")
-    parts.append(f" Made by Discreet {promise['version']}" + (f", sealed {promise['digest']}." if promise["digest"] else "."))
+    parts.append(
+        f" Made by Discreet {promise['version']}" + (f", sealed {promise['digest']}." if promise["digest"] else ".")
+    )
     for part in parts:
         if not rest.startswith(part):
             yield f"the text goes on with {rest[:160]!r}, not with {part[:160]!r}"
@@ -222,12 +225,12 @@ def _satisfied(case: Case, m: re.Match[str]) -> Objections:
 
 
 def kept_sentence(case: Case, text: str) -> Objections:
-    """The columns that are passed on, and what that costs, against the recorded figures (which the bytes are held to)."""
+    """The columns that are passed on and what that costs, against the record (which the bytes are held to)."""
     kept = case.facts["kept"]
     found = re.fullmatch(
-        r"Columns? (?P<names>.+) (was|were) passed on as (it is|they are)(: if (it is|they are) known too, the smallest "
-        r"group is (?P<k>\d+) and (?P<share>no row is|all rows are|(more than |less than )?[\d.]+ % of the rows are) "
-        r"unique)?\.",
+        r"Columns? (?P<names>.+) (was|were) passed on as (it is|they are)(: if (it is|they are) known too, the "
+        r"smallest group is (?P<k>\d+) and "
+        r"(?P<share>no row is|all rows are|(more than |less than )?[\d.]+ % of the rows are) unique)?\.",
         text,
     )
     if not found or found["names"].split(", ") != kept["columns"]:
@@ -261,9 +264,10 @@ PROMISES: list[tuple[str, Check]] = [
     ),
     (r"This release carries NO privacy guarantee \(epsilon is infinite\)\.", _infinite),
     (
-        r"(?P<head>This table satisfies|The rows were drawn from a table that satisfies) (?P<stated>.+?)( in the columns "
-        r"that were generalised \([^)]*\) only)?(, and so does every group of its rows that can be told apart with the help "
-        r"of the (\d+ )?earlier releases?)?; it promises no differential privacy\.( (?P<kept>Columns? .+?\.)(?= The unit))?",
+        r"(?P<head>This table satisfies|The rows were drawn from a table that satisfies) (?P<stated>.+?)"
+        r"( in the columns that were generalised \([^)]*\) only)?"
+        r"(, and so does every group of its rows that can be told apart with the help of the (\d+ )?earlier releases?)?"
+        r"; it promises no differential privacy\.( (?P<kept>Columns? .+?\.)(?= The unit))?",
         _satisfied,
     ),
 ]
@@ -285,7 +289,7 @@ def _sentence(case: Case, sentence: str) -> Objections:
 
 
 def seal(promise: dict[str, Any], *pieces: bytes) -> str:
-    """The digest over a guarantee and a payload, as docs say it is made: length and canonical JSON, then the payload."""
+    """The digest over a guarantee and a payload: length and canonical JSON, then the payload."""
     facts = {name: value for name, value in promise.items() if name != "digest"}
     head = json.dumps(facts, sort_keys=True, separators=(",", ":")).encode()
     digest = hashlib.sha256(len(head).to_bytes(8, "big") + head)

@@ -16,7 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
-from second_reader.reading import Case, Objections, seal, walk
+
+from second_reader.reading import Case, Objections, seal
 
 #: A share of the standard deviations of a rank correlation that a random order exceeds once in 10^8 releases.
 _SORTED = 5.8
@@ -41,11 +42,6 @@ def _ends(column: dict[str, Any]) -> tuple[float, float]:
 def _sealed(case: Case, *pieces: bytes) -> Objections:
     if seal(case.promise, *pieces) != case.promise["digest"]:
         yield "the seal is not that of these bytes and this promise"
-
-
-def _own(case: Case) -> int:
-    """Whether a column holds a place of its own for what is missing."""
-    return sum(c.get("missing") == "own" for c in case.columns.values())
 
 
 # ---- synopses
@@ -122,7 +118,9 @@ def _leaves(case: Case, stored: dict[str, Any], arrays: dict[str, Any]) -> Objec
     elif hidden.get("only_above", True) and (weights <= hidden["cutoff"]).any():
         yield "a listed cell lies below the cutoff"
     if facts.get("method") == "grid" and facts["rule"] != "adaptive":
-        if facts["n_cells"] != math.prod(facts["parts"]):
+        # What is missing has a part of its own where the schema says so.
+        own = [c["missing"] == "own" for c in case.columns.values()]
+        if facts["n_cells"] != math.prod(p + o for p, o in zip(facts["parts"], own, strict=True)):
             yield f"{facts['parts']} parts are not {facts['n_cells']} cells"
         price = next(line["amount"] for line in case.promise["ledger"] if line["label"] == "cells")
         if not facts["leaf_means"] and price != "inf":
@@ -142,7 +140,8 @@ def _leaves(case: Case, stored: dict[str, Any], arrays: dict[str, Any]) -> Objec
 def _centers(case: Case) -> Objections:
     centers = np.frombuffer(case.made.payload).reshape(-1, len(case.columns))
     low, high = np.array([_ends(c) for c in case.columns.values()]).T
-    if len(centers) != case.facts["n_clusters"]:
+    # Where a synopsis has fewer cells than clusters were asked for, there are fewer centres.
+    if not 1 <= len(centers) <= case.facts["n_clusters"]:
         yield f"{len(centers)} centres, not {case.facts['n_clusters']}"
     if (centers < low - 1e-9).any() or (centers > high + 1e-9).any():
         yield "a centre lies outside the domain"
@@ -256,8 +255,15 @@ def _noisy(case: Case) -> Objections:
         inside = facts.get("remap") in ("clip", "resample") or (facts.get("remap") == "grid" and "step" in facts)
         if inside and facts["scaling"]["kind"] == "box" and (values < low - 1).any() | (values > high + 1).any():
             yield f"{name} leaves its bounds"
-        if not np.isfinite(values).all():
+        if not np.isfinite(values).all() and facts.get("attributes") != "sample":
             yield f"{name} holds what is no number"
+    if facts.get("attributes") == "sample" and table.num_rows:
+        numeric = [name for name, c in case.columns.items() if "categories" not in c]
+        # What was not drawn to be reported is missing, or stands in the middle of its column.
+        held = np.array([_numbers(table[name]) for name in numeric])
+        middle = np.array([sum(_ends(case.columns[name])) / 2 for name in numeric])[:, np.newaxis]
+        if ((np.isfinite(held) & ~np.isclose(held, middle, rtol=1e-12)).sum(axis=0) > facts["reported"]).any():
+            yield f"a row tells more than {facts['reported']} numbers"
     yield from _rates(case)
     yield from _lattice_places(case, table)
     yield from _walks(case)
@@ -268,7 +274,7 @@ def _noisy(case: Case) -> Objections:
 
 def _order(case: Case, values: Any) -> Objections:
     """Input rows rise in this column; shuffled ones must not, beyond chance."""
-    ranks = np.argsort(np.argsort(values + 1e-9 * np.arange(len(values)) * 0, kind="stable")).astype(float)
+    ranks = np.argsort(np.argsort(values, kind="stable")).astype(float)
     spread = np.std(values)
     if spread == 0:
         return
@@ -287,7 +293,9 @@ def _rates(case: Case) -> Objections:
         if {"label": f"category of '{name}'", "amount": amount, "kind": "sequential"} not in lines:
             yield f"the budget of category {name} is not in the ledger"
     if "epsilon_each" in facts and own:
-        if facts["epsilon_each"] != "inf" and Fraction(facts["epsilon_each"]) * facts["reported"] != Fraction(own[0]["amount"]):
+        if facts["epsilon_each"] != "inf" and Fraction(facts["epsilon_each"]) * facts["reported"] != Fraction(
+            own[0]["amount"]
+        ):
             yield "the numbers that are reported do not cost what is said"
         if own[0]["label"] != f"{facts['reported']} of {facts['dimension']} numbers, equal parts":
             yield "the ledger names other numbers than the parameters"
@@ -360,15 +368,17 @@ def _table(case: Case) -> Objections:
     if facts["rows"] + facts["suppressed"] + facts["dropped_for_missing_values"] != case.made.rows:
         yield "released, suppressed and dropped rows are not all there were"
     bounds = _bounds_of(case, table.column_names)
-    hashed = [n for n, c in case.columns.items() if c["role"] in ("person", "identifier") and facts["identifiers"] == "hash"
-              and facts["output"] != "sample"]  # fmt: skip
-    quasi = bounds or facts["quasi_identifiers"]
+    shown = facts["identifiers"] == "hash" and facts["output"] != "sample"
+    hashed = [n for n, c in case.columns.items() if c["role"] in ("person", "identifier") and shown]
+    quasi = bounds or _quasi(case)
     passed = [n for n, c in case.columns.items() if c["role"] == "sensitive"]
     allowed = {*quasi, *passed, *hashed, *facts.get("kept", {}).get("columns", ())}
     if set(table.column_names) != allowed:
         yield f"columns {table.column_names} are released, {sorted(allowed)} are told"
         return
-    values = {name: [tuple(v) if isinstance(v, list) else v for v in table[name].to_pylist()] for name in table.column_names}
+    values = {
+        name: [tuple(v) if isinstance(v, list) else v for v in table[name].to_pylist()] for name in table.column_names
+    }
     for name in hashed:
         if any(v is not None and not re.fullmatch("[0-9a-f]{16}", str(v)) for v in values[name]):
             yield f"{name} is not hashed"
@@ -387,9 +397,19 @@ def _table(case: Case) -> Objections:
 def _bounds_of(case: Case, names: list[str]) -> list[str]:
     """The quasi-identifiers as bounds for programs, where the table has them so; in the table's own order."""
     tails = ("_lower", "_upper", "_set", "_may_be_missing")
-    made = {q + tail for q in case.facts["quasi_identifiers"] for tail in tails}
+    made = {q + tail for q in _quasi(case) for tail in tails}
     found = [n for n in names if n in made]
-    return found if not set(case.facts["quasi_identifiers"]) & set(names) else []
+    return found if not set(_quasi(case)) & set(names) else []
+
+
+def _quasi(case: Case) -> list[str]:
+    """The columns by which somebody could be recognised; where the promise names none, those with that role."""
+    roles = [name for name, column in case.columns.items() if column["role"] == "quasi-identifier"]
+    return list(case.facts.get("quasi_identifiers", roles))
+
+
+def _place(text: str) -> float:
+    return float(np.datetime64(text, "D").astype(int)) if re.fullmatch(r"\d{4}-\d\d-\d\d", text) else float(text)
 
 
 def _values(case: Case, values: dict[str, list[Any]], quasi: list[str]) -> Objections:
@@ -403,12 +423,14 @@ def _values(case: Case, values: dict[str, list[Any]], quasi: list[str]) -> Objec
             if isinstance(text, str):
                 text = text.partition(" or missing")[0]
             found = re.findall(r"\d{4}-\d\d-\d\d|-?\d[\d.]*(?:e[+-]?\d+)?", str(text).replace(",", " "))
-            places = [float(np.datetime64(x, "D").astype(int)) if "-" in x[1:] and "e" not in x else float(x) for x in found]
+            places = [_place(x) for x in found]
             if any(not low - 1e-9 <= x <= high + 1e-9 for x in places):
                 yield f"{name} holds {text!r}, beyond its bounds"
 
 
-def _classes(case: Case, values: dict[str, list[Any]], quasi: list[str], sensitive: list[str], hashed: list[str]) -> Objections:
+def _classes(
+    case: Case, values: dict[str, list[Any]], quasi: list[str], sensitive: list[str], hashed: list[str]
+) -> Objections:
     """k, l and t, recounted from the table alone."""
     facts = case.facts
     required, reached = facts["required"], facts["reached"]
@@ -462,10 +484,8 @@ def _diverse(case: Case, name: str, column: list[Any], groups: list[list[int]]) 
             if not falling[0] < rule["c"] * sum(falling[int(rule["least"]) - 1 :]):
                 yield f"{name}: a group is not recursively diverse"
         gaps = [a - b for a, b in zip(share, whole, strict=True)]
-        if ordered:
-            far = sum(map(abs, itertools.accumulate(gaps))) / max(len(gaps) - 1, 1)
-        else:
-            far = sum(map(abs, gaps)) / 2
+        even = sum(map(abs, gaps)) / 2
+        far = sum(map(abs, itertools.accumulate(gaps))) / max(len(gaps) - 1, 1) if ordered else even
         worst_t = max(worst_t, far)
     if "l" in required and kind != "recursive" and worst_l < required["l"]["least"] - 1e-9:
         yield f"{name}: l = {worst_l} where {required['l']['least']} is required"
@@ -476,6 +496,3 @@ def _diverse(case: Case, name: str, column: list[Any], groups: list[list[int]]) 
         yield f"{name}: l = {worst_l}, {told['l'][name]} is told"
     if exact and "t" in told and numeric == ordered and abs(told["t"][name] - worst_t) > 1e-6:
         yield f"{name}: t = {worst_t}, {told['t'][name]} is told"
-
-
-__all__ = ["check", "walk"]

@@ -1,5 +1,8 @@
 """Every sentence that a guarantee or a report may say, with its check, or with the reason why a reader has none."""
 
+# ruff: noqa: E501
+# Sentences stay whole, so that they can be searched for.
+
 from __future__ import annotations
 
 import math

@@ -50,7 +50,9 @@ def rows_of(
         missing = draw.one("drop", "drop", "own")
         if name == "town":
             columns[name] = {"categories": _TOWNS[: int(rng.integers(2, 6))], "missing": missing}
-            held[name] = pa.array([draw.one(*columns[name]["categories"], "elsewhere", None) for _ in range(n)], pa.string())
+            held[name] = pa.array(
+                [draw.one(*columns[name]["categories"], "elsewhere", None) for _ in range(n)], pa.string()
+            )
         elif name == "visit":
             columns[name] = {"bounds": ["2020-01-01", "2024-12-31"], "missing": missing}
             days = rising(rng.integers(18_200, 20_300, n))

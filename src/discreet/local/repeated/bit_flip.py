@@ -18,6 +18,7 @@ import numpy as np
 from discreet import noise
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.figures import at_most
 from discreet.core.guarantee import Guarantee
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.local.estimates import Estimate
@@ -161,7 +162,7 @@ class BitFlip(Mechanism):
         most = float(self.epsilon) * (self.bits + 1)
         return (
             "one stored response of one user, however often it is sent; given which rounds carry equal responses, "
-            f"all values of a lifetime cost at most epsilon {most:.6g}"
+            f"all values of a lifetime cost at most epsilon {at_most(most)}"
         )
 
     def total_variation(self) -> float:

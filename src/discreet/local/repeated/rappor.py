@@ -20,6 +20,7 @@ from discreet import noise
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.checks import Budget
+from discreet.core.figures import at_most
 from discreet.core.guarantee import Guarantee, Ledger
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.local.mechanism import LARGEST_EPSILON, MOST_REPORTS, Mechanism, adds_up, public_key, rows_within
@@ -210,7 +211,7 @@ class Rappor(Mechanism):
 
     def _unit(self) -> str:
         life = self.epsilon_lifetime
-        bound = f"at most epsilon {life:.6g}" if math.isfinite(life) else "without bound (f = 0)"
+        bound = f"at most epsilon {at_most(life)}" if math.isfinite(life) else "without bound (f = 0)"
         return f"one report of one user; all reports of one value of one user cost together {bound}"
 
     @cached_property

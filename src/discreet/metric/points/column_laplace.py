@@ -15,6 +15,7 @@ from discreet.core import checks
 from discreet.core.arrays import FloatArray
 from discreet.core.checks import Exact
 from discreet.core.domain import Box
+from discreet.core.figures import as_it_is
 from discreet.errors import InvalidArgument
 from discreet.metric.perturber import Perturber, Spending, checked_domain, numeric_mechanism
 from discreet.metric.points.column_base import local_epsilon
@@ -207,7 +208,7 @@ class ColumnNoise:
         parameters |= {"radius": radius, "noise_rate": self.noise_rate if self.scale else "inf", "rounding": rounding}
         if self.scale:
             parameters["epsilon_at_diameter"] = self.noise_rate * (self.span + rounding)
-        distance = f"distance {radius:g}"
+        distance = f"distance {as_it_is(radius)}"
         return Spending(
             label=f"all numbers, at {distance}",
             amount=self.level,

@@ -37,6 +37,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.figures import as_it_is
 from discreet.core.jit import jit
 from discreet.metric.points.scaling import Scaling
 
@@ -102,7 +103,7 @@ def lattice_assumption(step: str, rounding: float, radius: float, level: Any, un
     size = f"values are {read}rounded to a lattice of step {step}"
     if level == math.inf:
         return size
-    apart, near = _up(rounding), f"{radius:g}"
+    apart, near = _up(rounding), as_it_is(radius)
     return (
         f"{size}, which may move two of them apart by c = {apart}{unit}: the noise makes up for it at distance "
         f"{near}{unit} and beyond, and at a smaller distance r the level is at most (r + c)/({near} + c) of that at "

@@ -20,6 +20,7 @@ from discreet.core import checks
 from discreet.core.arrays import FloatArray
 from discreet.core.checks import Exact
 from discreet.core.domain import Box
+from discreet.core.figures import as_it_is
 from discreet.errors import InvalidArgument
 from discreet.metric.perturber import Perturber, Spending, checked_domain, numeric_mechanism, numeric_names
 from discreet.metric.points.lattice import (
@@ -266,9 +267,9 @@ class PointNoise:
         if self.remap == "resample":
             assumptions.append("how long the drawing took is not seen: it depends on the point")
         return Spending(
-            label=f"point, at distance {self.radius:g}",
+            label=f"point, at distance {as_it_is(self.radius)}",
             amount=self.level * times,
-            neighbours=f"points at distance {self.radius:g} in the declared metric ({OTHER_DISTANCES})",
+            neighbours=f"points at distance {as_it_is(self.radius)} in the declared metric ({OTHER_DISTANCES})",
             parameters=parameters,
             assumptions=tuple(assumptions),
         )

@@ -20,6 +20,7 @@ from discreet.core import checks
 from discreet.core.arrays import FloatArray
 from discreet.core.checks import Exact
 from discreet.core.domain import Box, Domain
+from discreet.core.figures import as_it_is
 from discreet.errors import InvalidArgument, SchemaError
 from discreet.metric.perturber import Perturber, Spending, numeric_names
 from discreet.metric.points.lattice import OTHER_DISTANCES, WITHIN_BOUNDS, lattice_assumption
@@ -296,9 +297,9 @@ class PlaceNoise:
             parameters["prior"] = self.prior.describe()
             assumptions.append("the prior is public, or was released with a budget of its own")
         return Spending(
-            label=f"place, at distance {self.radius:g} m",
+            label=f"place, at distance {as_it_is(self.radius)} m",
             amount=checks.budget("epsilon", self.level),
-            neighbours=f"places {self.radius:g} metres apart ({OTHER_DISTANCES})",
+            neighbours=f"places {as_it_is(self.radius)} metres apart ({OTHER_DISTANCES})",
             parameters=parameters,
             assumptions=tuple(assumptions),
         )

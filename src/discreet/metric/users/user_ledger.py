@@ -19,6 +19,7 @@ import numpy as np
 from discreet.core import checks
 from discreet.core.arrays import AnyArray, BoolArray, FloatArray
 from discreet.core.checks import Exact
+from discreet.core.figures import as_it_is
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import write_whole
 from discreet.engines.tables.same import same_text
@@ -102,7 +103,8 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
     @property
     def promise(self) -> str:
         """What a guarantee says of it."""
-        return f"rows of one user add up; the user ledger lets them cost at most {float(self._lifetime):g} together"
+        most = as_it_is(float(self._lifetime))
+        return f"rows of one user add up; the user ledger lets them cost at most {most} together"
 
     def charge(self, users: Any, epsilon: Any, *, period: str | None = None, metric: str | None = None) -> None:
         """Charge one report for every entry of ``users``, before it is made; all or none.

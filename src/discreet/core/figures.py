@@ -1,0 +1,34 @@
+"""Numbers in sentences: a bound is rounded to the safe side, a distance is written as it is.
+
+A promise that holds up to a distance of 0.608480537 does not hold up to 0.608481.
+"""
+
+from __future__ import annotations
+
+import math
+
+
+def at_most(number: float, digits: int = 6) -> str:
+    """Write a positive bound with so many digits, never less than it is.
+
+    Examples
+    --------
+    >>> at_most(3.0041660239, 3), at_most(2.5, 3), at_most(math.exp(7), 3)
+    ('3.01', '2.5', '1.1e+03')
+    """
+    text = f"{number:.{digits}g}"
+    if not 0 < number < math.inf or float(text) >= number:
+        return text
+    return f"{number + 10.0 ** (math.floor(math.log10(number)) - digits + 1):.{digits}g}"
+
+
+def as_it_is(number: float) -> str:
+    """Write a number with as many digits as it needs, and no more.
+
+    Examples
+    --------
+    >>> as_it_is(200.0), as_it_is(0.1), as_it_is(1234567.891)
+    ('200', '0.1', '1234567.891')
+    """
+    text = f"{number:g}"
+    return text if float(text) == number else repr(float(number))
