@@ -404,6 +404,43 @@ def anonymous(draw: Draw) -> Made:
     return _finish(draw, "table", path, promise, rows, sorted_by=_order_key(rows))
 
 
+def again(draw: Draw) -> Made:
+    """A release about people of whom one was made before; who is who in both is known to the test alone."""
+    n, more = int(draw.one(40, 80)), int(draw.one(0, 15, 40))
+    ages = draw.rng.integers(0, 120, n + more)
+    table = pa.table(
+        {
+            "name": [f"who-{i}-is" for i in range(n + more)],
+            "age": ages,
+            "town": [draw.one("Ash", "Birch", "Cedar") for _ in range(n + more)],
+            "ill": [draw.one("none", "flu", "gout") for _ in range(n + more)],
+        }
+    )
+    domain = dc.Domain(
+        {
+            "name": {"categories": ["any"], "role": "identifier"},
+            "age": {"bounds": [0, 120], "role": "quasi-identifier"},
+            "town": {"categories": ["Ash", "Birch", "Cedar"], "role": "quasi-identifier"},
+            "ill": {"categories": ["none", "flu", "gout"], "role": "sensitive"},
+        }
+    )
+    rules = {"k": draw.one(2, 3, 5), "l_diversity": draw.one(None, None, 2), "suppress": draw.one(0.0, 0.3)}
+    kinds = dc.anonymity.DensityTree, dc.anonymity.Mondrian
+    first = draw.one(*kinds)(**rules, domain=domain).fit_transform(table.slice(0, n))
+    house = draw.file("first.house")
+    first.save_house(house)
+    model = draw.one(*kinds)(**rules, domain=domain)
+    second = model.fit_transform(table, previous=draw.one([str(house)], [first]), random_state=draw.state)
+    path = draw.file(draw.one("again.csv", "again.parquet"))
+    second.save(path)
+    before: list[Any] = ["suppressed"] * n + ["absent"] * more
+    for row, shown in zip(first.rows.tolist(), first.table.to_pylist(), strict=True):
+        before[row] = (shown["age"], shown["town"])
+    promise = dc.Guarantee.from_json(path.with_name(f"{path.name}.guarantee.json").read_text())
+    rows = Rows(table, {}, secrets=("who-1-is", "who-30-is"))
+    return _finish(draw, "table", path, promise, rows, extra={"before": [before[row] for row in second.rows.tolist()]})
+
+
 def _order_key(rows: Rows) -> str | None:
     """The column by which a released row can be found in the input again: kept as it is, and rising."""
     return rows.keep[0] if rows.keep else None
@@ -422,6 +459,7 @@ KINDS: dict[str, Callable[[Draw], Made]] = {
     "anonymous-3": anonymous,
     "kmeans": kmeans,
     "merged": merged,
+    "again": again,
     "sphere": sphere,
     "trajectory": trajectory,
     "lloyd": lloyd,

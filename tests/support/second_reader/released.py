@@ -52,6 +52,7 @@ def _synopsis(case: Case) -> Objections:
     mark = data.rfind(b"discreet-file-sha256:") + 21
     if data[mark : mark + 64] != hashlib.sha256(data[:mark] + b"0" * 64 + data[mark + 64 :]).hexdigest().encode():
         yield "the checksum of the file is wrong"
+        return
     file = pq.ParquetFile(io.BytesIO(data))
     table, metadata = file.read(), file.metadata.metadata
     facts = json.loads(metadata[b"discreet.synopsis"])
@@ -163,6 +164,7 @@ def _local(case: Case) -> Objections:
     n, body = int.from_bytes(rest[:8], "little"), rest[16:]
     if header != facts:
         yield "the message was made with other parameters than the promise states"
+        return
     if bool(data[6] & 1) != case.promise["seeded"]:
         yield "the message and the promise disagree on whether the noise was seeded"
     if case.promise["model"] != "local":
@@ -450,6 +452,7 @@ def _classes(
         yield f"the smallest group has {k}, {reached['k']} is told"
     if len(groups) > facts.get("cells", facts.get("groups", len(groups))):
         yield f"{len(groups)} groups in {facts.get('cells')} cells"
+    yield from _together(case, list(zip(*(values[name] for name in quasi), strict=True)))
     for name in sensitive:
         yield from _diverse(case, name, values[name], list(groups.values()))
     kept = facts.get("kept")
@@ -461,6 +464,17 @@ def _classes(
         found = min(map(count, sizes.values())), alone / facts["rows"]
         if found[0] != kept["k"] or not math.isclose(found[1], kept["unique"], abs_tol=1e-12):
             yield f"with kept columns it is {found}, not {kept}"
+
+
+def _together(case: Case, cells: list[Any]) -> Objections:
+    """What is told apart with the earlier table: groups of equal cell now and equal fate then hold k rows."""
+    facts, before = case.facts, case.made.extra.get("before")
+    if bool(before) != bool(facts.get("earlier_releases")):
+        yield "earlier releases are told wrongly"
+    if before:
+        k = min(Counter(zip(cells, before, strict=True)).values())
+        if k < facts["required"]["k"] or facts["reached_together"]["k"] > k:
+            yield f"with the earlier release the smallest group has {k}, {facts['reached_together']} is told"
 
 
 def _diverse(case: Case, name: str, column: list[Any], groups: list[list[int]]) -> Objections:

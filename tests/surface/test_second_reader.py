@@ -1,0 +1,235 @@
+"""No sentence beside a release is false: a reader who holds only bytes and words recomputes what can be recomputed.
+
+The reader (`tests/support/second_reader`) uses nothing of the package. Every sentence must be in its table, with a
+check or with the reason why there is none. Planted lies show that it objects: each is sealed afresh where a seal could
+be the reason, so that the reading finds it.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import discreet as dc
+from second_reader import reading, released, sentences
+from second_reader.making import KINDS, Made, make
+
+#: Seven of each kind.
+FEW = 7 * len(KINDS)
+
+
+def objections(made: Made) -> list[str]:
+    return reading.read(made, released.check)
+
+
+@pytest.fixture(scope="module")
+def releases(tmp_path_factory: pytest.TempPathFactory) -> list[Made]:
+    folder = tmp_path_factory.mktemp("releases")
+    return [make(number, folder) for number in range(FEW)]
+
+
+def test_a_second_reader_finds_no_false_sentence(releases: list[Made]) -> None:
+    assert {made.number: wrong for made in releases if (wrong := objections(made))} == {}
+
+
+@pytest.mark.slow
+def test_a_second_reader_finds_no_false_sentence_in_2000_releases(tmp_path: Path) -> None:
+    wrong = {}
+    for number in range(2000):
+        found = objections(make(number, tmp_path))
+        if found:
+            wrong[number] = found
+        for file in tmp_path.iterdir():
+            file.unlink()
+    assert wrong == {}
+
+
+def test_the_reader_uses_nothing_of_the_package() -> None:
+    for module in (reading, released, sentences):
+        tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
+        names = [n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
+        names += [a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names]
+        assert not [name for name in names if name.split(".")[0] == "discreet"]
+
+
+def test_every_sentence_is_checked_or_says_why_not() -> None:
+    for pattern, check in sentences.SENTENCES:
+        assert callable(check) or (isinstance(check, str) and len(check.split()) >= 4), pattern
+
+
+def _edited(made: Made, edit: Callable[[dict[str, Any]], object], payload: bytes | None = None, **more: Any) -> Made:
+    """The release with a lie in its promise, worded and sealed as the library would."""
+    promise = json.loads(made.promise)
+    edit(promise)
+    data = made.payload if payload is None else payload
+    if made.kind in ("noisy", "table", "centers"):
+        promise["digest"] = reading.seal(promise, data)
+    text = str(dc.Guarantee.from_dict(promise))
+    return dataclasses.replace(made, promise=json.dumps(promise), text=text, payload=data, **more)
+
+
+def _facts(**changes: Any) -> Callable[[dict[str, Any]], object]:
+    return lambda promise: promise["parameters"].update(changes)
+
+
+def _parameters(made: Made) -> dict[str, Any]:
+    return dict(json.loads(made.promise)["parameters"])
+
+
+def _is_table(made: Made) -> bool:
+    facts = _parameters(made) if made.kind == "table" else {}
+    rows = json.loads(made.promise)["unit"] == "one row"
+    plain = facts.get("output") == "interval" and "mode" not in facts and rows and "before" not in made.extra
+    return plain and facts["rows"] > 20
+
+
+def _is_csv(made: Made) -> bool:
+    return _is_table(made) and made.suffix == ".csv"
+
+
+def _is_noisy(made: Made) -> bool:
+    facts = _parameters(made) if made.kind == "noisy" else {}
+    return facts.get("mechanism") in ("NDLaplace", "ColumnLaplace") and facts.get("radius") is not None
+
+
+def _of(kind: str) -> Callable[[Made], bool]:
+    return lambda made: made.kind == kind
+
+
+def _dearer(promise: dict[str, Any]) -> None:
+    """Spend less in the ledger and in the sum than the parameters say."""
+    promise["ledger"] = [{"label": "one report", "amount": "1/1000", "kind": "sequential"}]
+    promise["spent"], promise["epsilon"] = "1/1000", 0.001
+
+
+def _less_in_the_walk(promise: dict[str, Any]) -> None:
+    promise["ledger"][0]["amount"] = promise["spent"] = "1/1000"
+    promise["epsilon"] = 0.001
+
+
+def _without_last_row(made: Made) -> bytes:
+    return b"\n".join(made.payload.rstrip(b"\n").split(b"\n")[:-1]) + b"\n"
+
+
+def _with_column(made: Made) -> bytes:
+    head, *rows = made.payload.rstrip(b"\n").split(b"\n")
+    return b"\n".join([head + b',"ssn"', *(row + b',"a-name"' for row in rows)]) + b"\n"
+
+
+def _sorted_rows(made: Made) -> bytes:
+    head, *rows = made.payload.rstrip(b"\n").split(b"\n")
+    place = [name.strip('"') for name in head.decode().split(",")].index("weight")
+    return b"\n".join([head, *sorted(rows, key=lambda row: int(_cells(row)[place]))]) + b"\n"
+
+
+def _cells(row: bytes) -> list[str]:
+    import csv
+
+    return next(csv.reader([row.decode()]))
+
+
+def _has_weight(made: Made) -> bool:
+    return _is_table(made) and made.sorted_by == "weight" and _parameters(made)["order"] == "shuffled"
+
+
+LIES: dict[str, tuple[Callable[[Made], bool], Callable[[Made], Made]]] = {
+    "a k that the table does not have": (
+        _is_table,
+        lambda m: _edited(m, lambda p: p["parameters"]["reached"].update(k=p["parameters"]["reached"]["k"] + 1)),
+    ),
+    "a suppressed row that is not told": (
+        _is_table,
+        lambda m: _edited(m, _facts(suppressed=_parameters(m)["suppressed"] + 1)),
+    ),
+    "a row too few": (_is_csv, lambda m: _edited(m, lambda p: None, _without_last_row(m))),
+    "an identifier among the columns": (_is_csv, lambda m: _edited(m, lambda p: None, _with_column(m))),
+    "sorted rows that are called shuffled": (
+        lambda m: _has_weight(m) and m.suffix == ".csv",
+        lambda m: _edited(m, lambda p: None, _sorted_rows(m)),
+    ),
+    "persons where rows were counted": (_is_table, lambda m: _edited(m, lambda p: p.update(unit="one person"))),
+    "kept columns that cost nothing": (
+        lambda m: _has_weight(m) and "k" in _parameters(m)["kept"],
+        lambda m: _edited(m, lambda p: p["parameters"]["kept"].update(k=99, unique=0.0), said=()),
+    ),
+    "noise that is too small": (
+        _is_noisy,
+        lambda m: _edited(m, _facts(noise_rate=1.25 * _parameters(m)["noise_rate"])),
+    ),
+    "rounding that costs nothing": (_is_noisy, lambda m: _edited(m, _facts(rounding=0.0))),
+    "a level at the diameter that is too small": (_is_noisy, lambda m: _edited(m, _facts(epsilon_at_diameter=1e-3))),
+    "a radius that was not meant": (_is_noisy, lambda m: _edited(m, _facts(radius=2 * _parameters(m)["radius"]))),
+    "reports that cost more than is said": (
+        lambda m: m.kind == "counts" and "epsilon" in _parameters(m),
+        lambda m: _edited(m, _dearer, said=()),
+    ),
+    "another mechanism than that of the counts": (_of("counts"), lambda m: _edited(m, _facts(mechanism="rappor-2"))),
+    "seeded noise that is called secure": (
+        lambda m: m.kind in ("counts", "reports", "synopsis") and json.loads(m.promise)["seeded"],
+        lambda m: _edited(m, lambda p: p.update(seeded=False)),
+    ),
+    "a synopsis with another promise": (_of("synopsis"), lambda m: _edited(m, _facts(n_rows=12345.0))),
+    "a synopsis changed by a byte": (
+        _of("synopsis"),
+        lambda m: dataclasses.replace(m, payload=m.payload[:40] + bytes([m.payload[40] ^ 1]) + m.payload[41:]),
+    ),
+    "centres that are not there": (_of("centers"), lambda m: _edited(m, _facts(n_clusters=0))),
+    "a walk that cost more": (
+        lambda m: "trajectory" in m.extra,
+        lambda m: _edited(m, _less_in_the_walk, said=()),
+    ),
+    "a seed in the promise": (_of("synopsis"), lambda m: _edited(m, _facts(random_state=5))),
+    "a value of the input in the words": (
+        _is_table,
+        lambda m: dataclasses.replace(m, secrets=("1234567",), said=(*m.said, "required: k = 1234567")),
+    ),
+    "an assumption that nobody knows": (
+        _is_noisy,
+        lambda m: _edited(m, lambda p: p["assumptions"].append("the moon is full")),
+    ),
+    "an unknown sentence of the report": (
+        _is_table,
+        lambda m: dataclasses.replace(m, said=(*m.said, "This table is anonymous.")),
+    ),
+    "a factor that is rounded down": (
+        _of("synopsis"),
+        lambda m: dataclasses.replace(
+            m,
+            said=(
+                "Whether or not one row is in the table, every possible release is almost equally likely: at most 1 "
+                "times as likely in the one case as in the other.",
+            ),
+        ),
+    ),
+    "a text that says more than the record": (
+        _is_table,
+        lambda m: dataclasses.replace(m, text=m.text + " Nobody can be found in it."),
+    ),
+    "an order of the input that is not told": (
+        lambda m: m.kind == "noisy" and _parameters(m)["order"] == "input",
+        lambda m: _edited(m, _facts(order="shuffled")),
+    ),
+    "an earlier release that was not looked at": (
+        lambda m: "before" in m.extra,
+        lambda m: dataclasses.replace(m, extra={"before": [f"cell {i}" for i in range(len(m.extra["before"]))]}),
+    ),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_planted_lie_is_found(lie: str, releases: list[Made], tmp_path: Path) -> None:
+    fits, plant = LIES[lie]
+    chosen = [made for made in releases if fits(made)][:3]
+    tables = [number for number in range(FEW, 60 * FEW) if list(KINDS)[number % len(KINDS)] == "anonymous"]
+    while not chosen:
+        releases.append(make(tables[len(releases) - FEW], tmp_path))
+        chosen = [made for made in releases[-1:] if fits(made)]
+    for made in chosen:
+        assert objections(made) == []
+        assert objections(plant(made)) != []
