@@ -2,132 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 
 import discreet as dc
 from discreet.errors import DiscreetError
+from second_reader.drawing import Draw, Made, finish, write_promised
+from second_reader.making_tables import again, anonymous
 from second_reader.tables import Rows, declared, rows_of
-
-#: Added to the number of a release to seed it: a number that nobody else writes down, so that it can be looked for.
-SEED = 7_394_182_600_000
-
-
-@dataclass(frozen=True)
-class Made:
-    """One release as a stranger gets it, and what only the test knows."""
-
-    number: int
-    kind: str
-    suffix: str
-    payload: bytes
-    promise: str
-    text: str
-    said: tuple[str, ...] = ()
-    #: Of the input: its rows and, where the release has a row for each, how they were sorted. No part of the release.
-    rows: int = 0
-    sorted_by: str | None = None
-    #: Values that must not be found in anything that leaves.
-    secrets: tuple[str, ...] = ()
-    extra: dict[str, Any] = field(default_factory=dict)
-
-
-class Draw:
-    """Random arguments of one release."""
-
-    def __init__(self, number: int, folder: Path) -> None:
-        self.number, self.folder = number, folder
-        self.rng = np.random.default_rng([20261116, number])
-
-    def one(self, *values: Any) -> Any:
-        return values[int(self.rng.integers(len(values)))]
-
-    def chance(self, p: float) -> bool:
-        return bool(self.rng.random() < p)
-
-    def epsilon(self) -> float:
-        return float(self.one(0.1, 0.5, 1, 1.1, 2, 3, 0.333, 7, round(float(self.rng.uniform(0.05, 8)), 3)))
-
-    @property
-    def state(self) -> int | None:
-        return SEED + self.number if self.rng.random() < 0.3 else None
-
-    def file(self, name: str) -> Path:
-        return self.folder / f"{self.number}-{name}"
-
-    def form(self, rows: Rows, numeric: bool = False) -> Any:
-        """The input in one of the forms that people have."""
-        kinds = ["arrow", "pandas", "csv", "parquet"] + (["numpy"] if numeric else [])
-        kind = self.one(*kinds)
-        table = rows.table
-        if kind == "arrow":
-            return table
-        if kind == "numpy":
-            return np.column_stack([table[name].to_numpy().astype(float) for name in table.column_names])
-        if kind == "pandas":
-            frame = table.to_pandas()
-            return frame.set_index(pd.Index([f"name of {i}" for i in range(len(frame))], name="secret name"))
-        target = self.file(f"in.{kind}")
-        (pa_csv.write_csv if kind == "csv" else pq.write_table)(table, target)
-        return str(target)
-
-
-def make(number: int, folder: Path) -> Made:
-    """Make the release of that number. Where arguments are refused, others are drawn: a refusal releases nothing."""
-    kinds = list(KINDS)
-    name = kinds[number % len(kinds)]
-    for attempt in range(40):
-        draw = Draw(number + 1_000_003 * attempt, folder)
-        try:
-            made = KINDS[name](draw)
-        except DiscreetError:
-            continue
-        return made
-    raise AssertionError(f"release {number} ({name}) was refused forty times")
-
-
-def _finish(
-    draw: Draw, kind: str, path: Path, guarantee: Any, rows: Rows | None = None, words: bool = True, **more: Any
-) -> Made:
-    """Collect what a stranger reads: the file, its promise, and the words of the report."""
-    said: tuple[str, ...] = ()
-    if words:
-        facts = dc.reporting.report_facts(path)
-        said = (*facts["promise"]["plain"], *facts["promise"]["symbols"], *facts["warnings"])
-        assert facts["checks"]["seal"] == "intact"
-    return Made(
-        draw.number,
-        kind,
-        path.suffix,
-        path.read_bytes(),
-        guarantee.to_json(),
-        str(guarantee),
-        said,
-        rows=0 if rows is None else rows.table.num_rows,
-        secrets=(str(SEED + draw.number), *(() if rows is None else rows.secrets), "name of 1", "secret name"),
-        **more,
-    )
-
-
-def _with_promise(path: Path, table: pa.Table, guarantee: Any) -> Any:
-    """Write a table with its promise beside it, as somebody does who publishes what `transform` gave."""
-    sink = pa.BufferOutputStream()
-    pa_csv.write_csv(table, sink)
-    payload = sink.getvalue().to_pybytes()
-    sealed = guarantee.seal(payload)
-    path.write_bytes(payload)
-    path.with_name(f"{path.name}.guarantee.json").write_text(sealed.to_json())
-    return sealed
-
 
 # ---- the central room
 
@@ -146,7 +33,7 @@ def _central(draw: Draw) -> tuple[Rows, Any, dict[str, Any]]:
 def _save(draw: Draw, synopsis: Any, rows: Rows) -> Made:
     path = draw.file("s.parquet")
     synopsis.save(path)
-    return _finish(draw, "synopsis", path, synopsis.guarantee, rows)
+    return finish(draw, "synopsis", path, synopsis.guarantee, rows)
 
 
 def grid(draw: Draw) -> Made:
@@ -196,7 +83,7 @@ def lloyd(draw: Draw) -> Made:
     made = dc.DPLloyd(draw.one(1, 3), **settings, **shape, init=draw.one("packing", "synopsis")).fit(data)
     path = draw.file("centers.bin")
     path.write_bytes(np.ascontiguousarray(made.cluster_centers_).tobytes())
-    return _finish(draw, "centers", path, made.guarantee_, rows, words=False)
+    return finish(draw, "centers", path, made.guarantee_, rows, words=False)
 
 
 # ---- the local room
@@ -255,7 +142,7 @@ def local(draw: Draw) -> Made:
         path = draw.file("r.reports")
         path.write_bytes(reports.to_bytes())
         # Reports carry a mark, not a promise; what is made of them says whether they were seeded.
-        return _finish(draw, "reports", path, mechanism.aggregate(reports).guarantee, words=False)
+        return finish(draw, "reports", path, mechanism.aggregate(reports).guarantee, words=False)
     counts = mechanism.aggregate(reports)
     path = draw.file("c.counts")
     counts.save(path)
@@ -264,7 +151,7 @@ def local(draw: Draw) -> Made:
         found = mechanism.estimate(counts)
         estimates = {"counts": found.count.tolist(), "errors": found.std_error.tolist(), "n": found.n}
         assert found.guarantee == counts.guarantee
-    return _finish(draw, "counts", path, counts.guarantee, extra={"estimates": estimates})
+    return finish(draw, "counts", path, counts.guarantee, extra={"estimates": estimates})
 
 
 # ---- the metric room
@@ -319,7 +206,7 @@ def _perturbed(draw: Draw, mechanism: Any, rows: Rows, first: str) -> Made:
         more = {"ledger": dc.metric.UserLedger(lifetime=lifetime), "users": np.asarray(users)}
     if draw.chance(0.6):
         written = mechanism.transform_file(data, path, order=draw.one("shuffled", "shuffled", "input"), **more)
-        return _finish(draw, "noisy", path, written.guarantee, rows, sorted_by=first)
+        return finish(draw, "noisy", path, written.guarantee, rows, sorted_by=first)
     found = mechanism.transform(data, **more)
     names = [c.name for c in mechanism.guarantee_.domain]
     if isinstance(found, np.ndarray):
@@ -327,8 +214,8 @@ def _perturbed(draw: Draw, mechanism: Any, rows: Rows, first: str) -> Made:
     else:
         table = found if isinstance(found, pa.Table) else pa.Table.from_pandas(found)
     path = path.with_suffix(".csv")
-    guarantee = _with_promise(path, table, mechanism.guarantee_)
-    return _finish(draw, "noisy", path, guarantee, rows, sorted_by=first)
+    guarantee = write_promised(path, table, mechanism.guarantee_)
+    return finish(draw, "noisy", path, guarantee, rows, sorted_by=first)
 
 
 def trajectory(draw: Draw) -> Made:
@@ -352,98 +239,24 @@ def trajectory(draw: Draw) -> Made:
     frame = pd.DataFrame(table, index=[f"name of {i}" for i in range(users * times)])
     found = plan.report(frame[list(names)], users=frame["user"], order=draw.one("shuffled", "input"))
     path = draw.file("walk.csv")
-    guarantee = _with_promise(path, pa.Table.from_pandas(found.places), found.guarantee)
+    guarantee = write_promised(path, pa.Table.from_pandas(found.places), found.guarantee)
     rows = Rows(pa.table(table), {}, secrets=("100003",))
     known = {"trajectory": found.trajectory.tolist(), "fresh": found.fresh.tolist(), "tested": found.tested.tolist()}
-    return _finish(draw, "noisy", path, guarantee, rows, extra=known)
+    return finish(draw, "noisy", path, guarantee, rows, extra=known)
 
 
-# ---- the room of tables
-
-
-def anonymous(draw: Draw) -> Made:
-    rows = rows_of(draw, people=draw.chance(0.4), most=3, sensitive=True, keep=draw.chance(0.4), sort=True)
-    method = draw.one("density", "density", "mondrian", "relaxed", "generalization", "micro", "noise", "swap")
-    domain = declared(draw, rows, roles=True)
-    shared: dict[str, Any] = {"domain": domain, "keep": rows.keep}
-    rules: dict[str, Any] = {"k": draw.one(2, 3, 5)}
-    if draw.chance(0.3):
-        kind = draw.one("distinct", "entropy", "recursive")
-        rules |= {"l_diversity": draw.one(2, 2, 1.5) if kind == "entropy" else 2, "l_kind": kind}
-    if draw.chance(0.25):
-        rules |= {"t_closeness": draw.one(0.3, 0.5, 0.8), "t_kind": draw.one("auto", "equal", "ordered")}
-    a = dc.anonymity
-    suppress = {"suppress": draw.one(0.0, 0.2, 0.5)}
-    model: Any
-    if method == "density":
-        model = a.DensityTree(**rules, **shared, **suppress, blind=draw.chance(0.15))
-    elif method in ("mondrian", "relaxed"):
-        strict = method == "mondrian"
-        model = a.Mondrian(**rules, **shared, **(suppress if strict else {}), mode="strict" if strict else "relaxed")
-    elif method == "generalization":
-        model = a.Generalization(**rules, **shared, **suppress)
-    elif method == "micro":
-        model = a.Microaggregation(k=rules["k"], **shared)
-    else:
-        model = a.NoiseAddition(0.1, **shared) if method == "noise" else a.RankSwapping(0.2, **shared)
-    handing: dict[str, Any] = {"random_state": draw.state, "order": draw.one("shuffled", "shuffled", "input")}
-    if draw.chance(0.25):
-        handing |= {"identifiers": "hash", "key": b"a secret key of many bytes"}
-    if method in ("density", "mondrian", "relaxed", "generalization"):
-        handing["output"] = draw.one("interval", "interval", "center", "sample")
-    data = draw.form(rows)
-    path = draw.file(draw.one("table.csv", "table.parquet"))
-    form = draw.one("text", "text", "bounds")
-    if method in ("density", "mondrian", "generalization") and draw.chance(0.3):
-        written = model.fit(data).transform_file(data, path, form=form, **handing)
-        return _finish(draw, "table", path, written.guarantee, rows, sorted_by=_order_key(rows))
-    release = model.fit_transform(data, **handing)
-    release.save(path, form=form)
-    promise = dc.Guarantee.from_json(path.with_name(f"{path.name}.guarantee.json").read_text())
-    assert json.loads(release.guarantee.to_json())["parameters"] == json.loads(promise.to_json())["parameters"]
-    return _finish(draw, "table", path, promise, rows, sorted_by=_order_key(rows))
-
-
-def again(draw: Draw) -> Made:
-    """A release about people of whom one was made before; who is who in both is known to the test alone."""
-    n, more = int(draw.one(40, 80)), int(draw.one(0, 15, 40))
-    ages = draw.rng.integers(0, 120, n + more)
-    table = pa.table(
-        {
-            "name": [f"who-{i}-is" for i in range(n + more)],
-            "age": ages,
-            "town": [draw.one("Ash", "Birch", "Cedar") for _ in range(n + more)],
-            "ill": [draw.one("none", "flu", "gout") for _ in range(n + more)],
-        }
-    )
-    domain = dc.Domain(
-        {
-            "name": {"categories": ["any"], "role": "identifier"},
-            "age": {"bounds": [0, 120], "role": "quasi-identifier"},
-            "town": {"categories": ["Ash", "Birch", "Cedar"], "role": "quasi-identifier"},
-            "ill": {"categories": ["none", "flu", "gout"], "role": "sensitive"},
-        }
-    )
-    rules = {"k": draw.one(2, 3, 5), "l_diversity": draw.one(None, None, 2), "suppress": draw.one(0.0, 0.3)}
-    kinds = dc.anonymity.DensityTree, dc.anonymity.Mondrian
-    first = draw.one(*kinds)(**rules, domain=domain).fit_transform(table.slice(0, n))
-    house = draw.file("first.house")
-    first.save_house(house)
-    model = draw.one(*kinds)(**rules, domain=domain)
-    second = model.fit_transform(table, previous=draw.one([str(house)], [first]), random_state=draw.state)
-    path = draw.file(draw.one("again.csv", "again.parquet"))
-    second.save(path)
-    before: list[Any] = ["suppressed"] * n + ["absent"] * more
-    for row, shown in zip(first.rows.tolist(), first.table.to_pylist(), strict=True):
-        before[row] = (shown["age"], shown["town"])
-    promise = dc.Guarantee.from_json(path.with_name(f"{path.name}.guarantee.json").read_text())
-    rows = Rows(table, {}, secrets=("who-1-is", "who-30-is"))
-    return _finish(draw, "table", path, promise, rows, extra={"before": [before[row] for row in second.rows.tolist()]})
-
-
-def _order_key(rows: Rows) -> str | None:
-    """The column by which a released row can be found in the input again: kept as it is, and rising."""
-    return rows.keep[0] if rows.keep else None
+def make(number: int, folder: Path) -> Made:
+    """Make the release of that number. Where arguments are refused, others are drawn: a refusal releases nothing."""
+    kinds = list(KINDS)
+    name = kinds[number % len(kinds)]
+    for attempt in range(40):
+        draw = Draw(number + 1_000_003 * attempt, folder)
+        try:
+            made = KINDS[name](draw)
+        except DiscreetError:
+            continue
+        return made
+    raise AssertionError(f"release {number} ({name}) was refused forty times")
 
 
 KINDS: dict[str, Callable[[Draw], Made]] = {

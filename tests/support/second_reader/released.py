@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import io
-import itertools
 import json
 import math
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from fractions import Fraction
 from typing import Any
 
@@ -25,11 +24,13 @@ _SORTED = 5.8
 
 def check(case: Case) -> Objections:
     """Read the bytes by their kind."""
+    from second_reader.released_tables import anonymous_table
+
     yield from {"synopsis": _synopsis, "centers": _centers, "reports": _local, "counts": _local, "noisy": _noisy,
-                "table": _table}[case.made.kind](case)  # fmt: skip
+                "table": anonymous_table}[case.made.kind](case)  # fmt: skip
 
 
-def _ends(column: dict[str, Any]) -> tuple[float, float]:
+def ends(column: dict[str, Any]) -> tuple[float, float]:
     """The axis of a column; a date is its day since 1970, a category its number."""
     if "categories" in column:
         return 0.0, float(len(column["categories"]))
@@ -39,7 +40,7 @@ def _ends(column: dict[str, Any]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _sealed(case: Case, *pieces: bytes) -> Objections:
+def sealed(case: Case, *pieces: bytes) -> Objections:
     if seal(case.promise, *pieces) != case.promise["digest"]:
         yield "the seal is not that of these bytes and this promise"
 
@@ -68,7 +69,7 @@ def _synopsis(case: Case) -> Objections:
     layout = {name: [x.dtype.kind, *x.shape] for name, x in everything.items()}
     head = json.dumps({**facts, "arrays": layout}, sort_keys=True, separators=(",", ":")).encode()
     raw = [np.ascontiguousarray(x).tobytes() for x in everything.values()]
-    yield from _sealed(case, len(head).to_bytes(8, "big") + head, *raw)
+    yield from sealed(case, len(head).to_bytes(8, "big") + head, *raw)
     yield from _leaves(case, facts, arrays)
     warned = [s for s in case.made.said if "cannot be told from zero" in s]
     total, error = facts["total"], math.sqrt(facts["total_variance"])
@@ -97,7 +98,7 @@ def _nodes(table: Any, names: list[str]) -> dict[str, Any]:
 
 def _leaves(case: Case, stored: dict[str, Any], arrays: dict[str, Any]) -> Objections:
     facts, lower, upper, points = case.facts, arrays["lower"], arrays["upper"], arrays["points"]
-    low, high = np.array([_ends(c) for c in case.columns.values()]).T
+    low, high = np.array([ends(c) for c in case.columns.values()]).T
     slack = 1e-9 * (high - low)
     if (lower < low - slack).any() or (upper > high + slack).any() or (upper < lower).any():
         yield "a leaf lies outside the declared domain"
@@ -140,7 +141,7 @@ def _leaves(case: Case, stored: dict[str, Any], arrays: dict[str, Any]) -> Objec
 
 def _centers(case: Case) -> Objections:
     centers = np.frombuffer(case.made.payload).reshape(-1, len(case.columns))
-    low, high = np.array([_ends(c) for c in case.columns.values()]).T
+    low, high = np.array([ends(c) for c in case.columns.values()]).T
     # Where a synopsis has fewer cells than clusters were asked for, there are fewer centres.
     if not 1 <= len(centers) <= case.facts["n_clusters"]:
         yield f"{len(centers)} centres, not {case.facts['n_clusters']}"
@@ -149,7 +150,7 @@ def _centers(case: Case) -> Objections:
     steps = [line for line in case.promise["ledger"] if line["label"].startswith("iteration")]
     if len(steps) != case.facts["iterations"]:
         yield f"{len(steps)} iterations were paid, {case.facts['iterations']} are stated"
-    yield from _sealed(case, case.made.payload)
+    yield from sealed(case, case.made.payload)
 
 
 # ---- local reports and counts
@@ -212,7 +213,7 @@ def _counters(case: Case, n: int, counters: Any) -> Objections:
 # ---- perturbed tables
 
 
-def _read(case: Case) -> Any:
+def read_table(case: Case) -> Any:
     buffer = io.BytesIO(case.made.payload)
     if case.made.suffix == ".parquet":
         return pq.read_table(buffer)
@@ -229,7 +230,7 @@ def _numbers(column: Any) -> Any:
     return column.cast(pa.float64()).to_numpy()
 
 
-def _metadata(table: Any) -> Objections:
+def no_metadata(table: Any) -> Objections:
     """Nothing of the input's form travels with a table."""
     for key in table.schema.metadata or {}:
         if key not in (b"discreet.guarantee", b"ARROW:schema"):
@@ -237,9 +238,9 @@ def _metadata(table: Any) -> Objections:
 
 
 def _noisy(case: Case) -> Objections:
-    facts, table = case.facts, _read(case)
-    yield from _sealed(case, case.made.payload)
-    yield from _metadata(table)
+    facts, table = case.facts, read_table(case)
+    yield from sealed(case, case.made.payload)
+    yield from no_metadata(table)
     if table.column_names != list(case.columns):
         yield f"columns {table.column_names} are released, {list(case.columns)} declared"
         return
@@ -253,7 +254,7 @@ def _noisy(case: Case) -> Objections:
             if odd:
                 yield f"{name} holds {odd}, which is not declared"
             continue
-        values, (low, high) = _numbers(table[name]), _ends(column)
+        values, (low, high) = _numbers(table[name]), ends(column)
         inside = facts.get("remap") in ("clip", "resample") or (facts.get("remap") == "grid" and "step" in facts)
         if inside and facts["scaling"]["kind"] == "box" and (values < low - 1).any() | (values > high + 1).any():
             yield f"{name} leaves its bounds"
@@ -263,7 +264,7 @@ def _noisy(case: Case) -> Objections:
         numeric = [name for name, c in case.columns.items() if "categories" not in c]
         # What was not drawn to be reported is missing, or stands in the middle of its column.
         held = np.array([_numbers(table[name]) for name in numeric])
-        middle = np.array([sum(_ends(case.columns[name])) / 2 for name in numeric])[:, np.newaxis]
+        middle = np.array([sum(ends(case.columns[name])) / 2 for name in numeric])[:, np.newaxis]
         if ((np.isfinite(held) & ~np.isclose(held, middle, rtol=1e-12)).sum(axis=0) > facts["reported"]).any():
             yield f"a row tells more than {facts['reported']} numbers"
     yield from _rates(case)
@@ -271,10 +272,10 @@ def _noisy(case: Case) -> Objections:
     yield from _walks(case)
     first = case.made.sorted_by
     if first and "bounds" in case.columns[first] and "point_epsilon" not in facts and table.num_rows >= 30:
-        yield from _order(case, _numbers(table[first]))
+        yield from in_random_order(case, _numbers(table[first]))
 
 
-def _order(case: Case, values: Any) -> Objections:
+def in_random_order(case: Case, values: Any) -> Objections:
     """Input rows rise in this column; shuffled ones must not, beyond chance."""
     ranks = np.argsort(np.argsort(values, kind="stable")).astype(float)
     spread = np.std(values)
@@ -339,7 +340,7 @@ def _lattice_places(case: Case, table: Any) -> Objections:
     for name, unit in zip(numeric, facts["scaling"]["units"], strict=True):
         if isinstance(case.columns[name]["bounds"][0], str):
             continue  # dates are written to the day
-        places = (_numbers(table[name]) - _ends(case.columns[name])[0]) / unit / facts["step"]
+        places = (_numbers(table[name]) - ends(case.columns[name])[0]) / unit / facts["step"]
         if (np.abs(places - np.rint(places)) > 1e-3 + 1e-9 * np.abs(places)).any():
             yield f"{name} holds values beside the stated lattice"
 
@@ -356,157 +357,3 @@ def _walks(case: Case) -> Objections:
         yield f"a trajectory cost {max(cost.values())}"
     if facts["order"] == "users shuffled" and known["trajectory"] != sorted(known["trajectory"]):
         yield "users are not one behind the other"
-
-
-# ---- anonymous tables
-
-
-def _table(case: Case) -> Objections:
-    facts, table = case.facts, _read(case)
-    yield from _sealed(case, case.made.payload)
-    yield from _metadata(table)
-    if facts["rows"] != table.num_rows:
-        yield f"{table.num_rows} rows, {facts['rows']} are stated"
-    if facts["rows"] + facts["suppressed"] + facts["dropped_for_missing_values"] != case.made.rows:
-        yield "released, suppressed and dropped rows are not all there were"
-    bounds = _bounds_of(case, table.column_names)
-    shown = facts["identifiers"] == "hash" and facts["output"] != "sample"
-    hashed = [n for n, c in case.columns.items() if c["role"] in ("person", "identifier") and shown]
-    quasi = bounds or _quasi(case)
-    passed = [n for n, c in case.columns.items() if c["role"] == "sensitive"]
-    allowed = {*quasi, *passed, *hashed, *facts.get("kept", {}).get("columns", ())}
-    if set(table.column_names) != allowed:
-        yield f"columns {table.column_names} are released, {sorted(allowed)} are told"
-        return
-    values = {
-        name: [tuple(v) if isinstance(v, list) else v for v in table[name].to_pylist()] for name in table.column_names
-    }
-    for name in hashed:
-        if any(v is not None and not re.fullmatch("[0-9a-f]{16}", str(v)) for v in values[name]):
-            yield f"{name} is not hashed"
-    yield from _values(case, values, quasi if not bounds else [])
-    if table.num_rows:
-        yield from _classes(case, values, quasi, passed, hashed)
-    key = case.made.sorted_by
-    if key in values and facts["output"] != "sample" and table.num_rows >= 30:
-        rising = values[key] == sorted(values[key])
-        if (facts["order"] == "input" and not rising) or (facts["order"] == "shuffled" and rising):
-            yield f"the order is called {facts['order']!r}, and rows {'rise' if rising else 'do not rise'}"
-        if facts["order"] == "shuffled" and len(set(values[key])) == len(values[key]):
-            yield from _order(case, np.array(values[key], float))
-
-
-def _bounds_of(case: Case, names: list[str]) -> list[str]:
-    """The quasi-identifiers as bounds for programs, where the table has them so; in the table's own order."""
-    tails = ("_lower", "_upper", "_set", "_may_be_missing")
-    made = {q + tail for q in _quasi(case) for tail in tails}
-    found = [n for n in names if n in made]
-    return found if not set(_quasi(case)) & set(names) else []
-
-
-def _quasi(case: Case) -> list[str]:
-    """The columns by which somebody could be recognised; where the promise names none, those with that role."""
-    roles = [name for name, column in case.columns.items() if column["role"] == "quasi-identifier"]
-    return list(case.facts.get("quasi_identifiers", roles))
-
-
-def _place(text: str) -> float:
-    return float(np.datetime64(text, "D").astype(int)) if re.fullmatch(r"\d{4}-\d\d-\d\d", text) else float(text)
-
-
-def _values(case: Case, values: dict[str, list[Any]], quasi: list[str]) -> Objections:
-    """Every printed value lies in the declared domain."""
-    for name in quasi:
-        column, output = case.columns[name], case.facts["output"]
-        if "categories" in column or output == "changed values":
-            continue
-        low, high = _ends(column)
-        for text in set(values[name]) - {None}:
-            if isinstance(text, str):
-                text = text.partition(" or missing")[0]
-            found = re.findall(r"\d{4}-\d\d-\d\d|-?\d[\d.]*(?:e[+-]?\d+)?", str(text).replace(",", " "))
-            places = [_place(x) for x in found]
-            if any(not low - 1e-9 <= x <= high + 1e-9 for x in places):
-                yield f"{name} holds {text!r}, beyond its bounds"
-
-
-def _classes(
-    case: Case, values: dict[str, list[Any]], quasi: list[str], sensitive: list[str], hashed: list[str]
-) -> Objections:
-    """k, l and t, recounted from the table alone."""
-    facts = case.facts
-    required, reached = facts["required"], facts["reached"]
-    if facts["output"] == "sample" or reached["k"] is None:
-        return
-    if reached["k"] < required["k"]:
-        yield f"k = {required['k']} is required, {reached['k']} reached"
-    groups: dict[Any, list[int]] = defaultdict(list)
-    for row, key in enumerate(zip(*(values[name] for name in quasi), strict=True)):
-        groups[key].append(row)
-    exact = facts["output"] in ("interval", "mean")
-    persons = case.promise["unit"] == "one person"
-    whose = next((values[n] for n in hashed if case.columns[n]["role"] == "person"), None)
-    count = (lambda rows: len({whose[r] for r in rows})) if persons and whose is not None else len
-    k = min(map(count, groups.values()))
-    if k < reached["k"] or (exact and k != reached["k"] and not (persons and whose is None) and "mode" not in facts):
-        yield f"the smallest group has {k}, {reached['k']} is told"
-    if len(groups) > facts.get("cells", facts.get("groups", len(groups))):
-        yield f"{len(groups)} groups in {facts.get('cells')} cells"
-    yield from _together(case, list(zip(*(values[name] for name in quasi), strict=True)))
-    for name in sensitive:
-        yield from _diverse(case, name, values[name], list(groups.values()))
-    kept = facts.get("kept")
-    if kept and "k" in kept and exact and (not persons or whose is not None):
-        sizes = defaultdict(list)
-        for row, key in enumerate(zip(*(values[name] for name in (*quasi, *kept["columns"])), strict=True)):
-            sizes[key].append(row)
-        alone = sum(len(rows) for rows in sizes.values() if count(rows) == 1)
-        found = min(map(count, sizes.values())), alone / facts["rows"]
-        if found[0] != kept["k"] or not math.isclose(found[1], kept["unique"], abs_tol=1e-12):
-            yield f"with kept columns it is {found}, not {kept}"
-
-
-def _together(case: Case, cells: list[Any]) -> Objections:
-    """What is told apart with the earlier table: groups of equal cell now and equal fate then hold k rows."""
-    facts, before = case.facts, case.made.extra.get("before")
-    if bool(before) != bool(facts.get("earlier_releases")):
-        yield "earlier releases are told wrongly"
-    if before:
-        k = min(Counter(zip(cells, before, strict=True)).values())
-        if k < facts["required"]["k"] or facts["reached_together"]["k"] > k:
-            yield f"with the earlier release the smallest group has {k}, {facts['reached_together']} is told"
-
-
-def _diverse(case: Case, name: str, column: list[Any], groups: list[list[int]]) -> Objections:
-    required, told = case.facts["required"], case.facts["reached"]
-    support = sorted(set(column), key=lambda v: (v is None, v if isinstance(v, (int, float)) else str(v)))
-    whole = [column.count(v) / len(column) for v in support]
-    numeric = "bounds" in case.columns[name]
-    worst_l, worst_t = math.inf, 0.0
-    kind = required.get("l", {}).get("kind", "distinct")
-    asked = required.get("t", {}).get("kind", "auto")
-    ordered = asked == "ordered" or (asked == "auto" and numeric)
-    for rows in groups:
-        counts = Counter(column[r] for r in rows)
-        share = [counts[v] / len(rows) for v in support]
-        if kind == "distinct":
-            worst_l = min(worst_l, len(counts))
-        elif kind == "entropy":
-            worst_l = min(worst_l, math.exp(-sum(s * math.log(s) for s in share if s)))
-        else:
-            falling, rule = sorted(counts.values(), reverse=True), required["l"]
-            if not falling[0] < rule["c"] * sum(falling[int(rule["least"]) - 1 :]):
-                yield f"{name}: a group is not recursively diverse"
-        gaps = [a - b for a, b in zip(share, whole, strict=True)]
-        even = sum(map(abs, gaps)) / 2
-        far = sum(map(abs, itertools.accumulate(gaps))) / max(len(gaps) - 1, 1) if ordered else even
-        worst_t = max(worst_t, far)
-    if "l" in required and kind != "recursive" and worst_l < required["l"]["least"] - 1e-9:
-        yield f"{name}: l = {worst_l} where {required['l']['least']} is required"
-    if "t" in required and worst_t > required["t"]["most"] + 1e-9 and (ordered is numeric or asked != "ordered"):
-        yield f"{name}: t = {worst_t} where {required['t']['most']} is required"
-    exact = case.facts["output"] == "interval" and "mode" not in case.facts
-    if exact and kind != "recursive" and "l" in told and abs(told["l"][name] - worst_l) > 1e-6:
-        yield f"{name}: l = {worst_l}, {told['l'][name]} is told"
-    if exact and "t" in told and numeric == ordered and abs(told["t"][name] - worst_t) > 1e-6:
-        yield f"{name}: t = {worst_t}, {told['t'][name]} is told"
