@@ -63,9 +63,11 @@ class Draw:
 
     def form(self, rows: Rows, numeric: bool = False) -> Any:
         """The input in one of the forms that people have."""
-        kinds = ["arrow", "pandas", "csv", "parquet"] + (["numpy"] if numeric else [])
-        kind = self.one(*kinds)
         table = rows.table
+        kinds = ["arrow", "pandas", "csv", "parquet"] + (["numpy"] if numeric else [])
+        if table.num_columns == 1 and table.column(0).null_count:
+            kinds.remove("csv")  # a missing value would be a blank line, which is no record
+        kind = self.one(*kinds)
         if kind == "arrow":
             return table
         if kind == "numpy":

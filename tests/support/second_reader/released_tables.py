@@ -42,11 +42,12 @@ def anonymous_table(case: Case) -> Objections:
         yield from _classes(case, values, quasi, passed, hashed)
     key = case.made.sorted_by
     if key in values and facts["output"] != "sample" and table.num_rows >= 30:
-        rising = values[key] == sorted(values[key])
+        held = [float(v) for v in values[key]]  # numbers of a CSV may be passed on as they were spelled
+        rising = held == sorted(held)
         if (facts["order"] == "input" and not rising) or (facts["order"] == "shuffled" and rising):
             yield f"the order is called {facts['order']!r}, and rows {'rise' if rising else 'do not rise'}"
-        if facts["order"] == "shuffled" and len(set(values[key])) == len(values[key]):
-            yield from in_random_order(case, np.array(values[key], float))
+        if facts["order"] == "shuffled" and len(set(held)) == len(held):
+            yield from in_random_order(case, np.array(held))
 
 
 def _bounds_of(case: Case, names: list[str]) -> list[str]:
