@@ -282,7 +282,7 @@ def _sentence(case: Case, sentence: str) -> Objections:
             if not isinstance(check, str):
                 yield from check(case, found)
             return
-    yield "a sentence that nobody checks; give it a check in tests/second_reader/sentences.py, or say why there is none"
+    yield "a sentence that nobody checks; give it a check in second_reader/sentences.py, or say why there is none"
 
 
 # ---- seals

@@ -104,6 +104,10 @@ def _classes(
     k = min(map(count, groups.values()))
     if k < reached["k"] or (exact and k != reached["k"] and not (persons and whose is None) and "mode" not in facts):
         yield f"the smallest group has {k}, {reached['k']} is told"
+    if whose is not None and "largest_share" in reached and exact and "mode" not in facts:
+        largest = max(max(Counter(whose[r] for r in rows).values()) / len(rows) for rows in groups.values())
+        if not math.isclose(largest, reached["largest_share"], abs_tol=1e-9):
+            yield f"one person has {largest} of a group, {reached['largest_share']} is told"
     if len(groups) > facts.get("cells", facts.get("groups", len(groups))):
         yield f"{len(groups)} groups in {facts.get('cells')} cells"
     yield from _together(case, list(zip(*(values[name] for name in quasi), strict=True)))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from fractions import Fraction
 
 from second_reader.reading import Case, Check, Objections, kept_sentence, total
 
@@ -60,20 +61,33 @@ def _lattice(case: Case, m: re.Match[str]) -> Objections:
         yield "what rounding costs is not said"
 
 
+def _pair(case: Case, m: re.Match[str]) -> Objections:
+    yield from _factor(case, m)
+    if bool(m["other"]) != bool(case.facts.get("category_epsilon")):
+        yield "whether categories differ is told wrongly"
+    yield from _things(case, m)
+
+
+def _things(case: Case, m: re.Match[str]) -> Objections:
+    if (m["things"] == "trajectories") != (case.promise["unit"] == "one user's trajectory"):
+        yield f"the unit is {case.promise['unit']!r}"
+
+
+def _whole(case: Case) -> float:
+    """The level between the farthest rows: numbers by the rate (which the bytes' reader holds to ε), and all categories."""
+    return float(case.facts["epsilon_at_diameter"]) + sum(
+        map(_rational, case.facts.get("category_epsilon", {}).values())
+    )
+
+
 def _farthest(case: Case, m: re.Match[str]) -> Objections:
-    """Recomputed from the rates: distances and, where there are any, all categories differ."""
-    facts = case.facts
-    if "budget" in case.promise["unit"]:
-        return
-    level = facts["epsilon_at_diameter"]
-    categories = sum(_rational(v) for v in facts.get("category_epsilon", {}).values())
-    if not level + categories <= _float(m["level"]) * (1 + 1e-9) <= (level + categories) * 1.011:
-        yield f"it is {level + categories:.6g}"
+    level = _whole(case)
+    if not level <= _float(m["level"]) <= level * 1.011:
+        yield f"it is {level:.6g}"
+    yield from _things(case, m)
 
 
 def _rational(text: str) -> float:
-    from fractions import Fraction
-
     return math.inf if text == "inf" else float(Fraction(text))
 
 
@@ -87,6 +101,13 @@ def _alike(case: Case, m: re.Match[str]) -> Objections:
         yield "kept columns are left out of account"
     if bool(m["drawn"]) != (facts["output"] == "sample"):
         yield "whether rows were drawn is told wrongly"
+
+
+def _several(case: Case, m: re.Match[str]) -> Objections:
+    """Rounded up, and of persons; the share itself is recounted where the table shows whose rows are whose."""
+    share = 100 * case.facts["reached"]["largest_share"]
+    if case.promise["unit"] != "one person" or not share - 1e-6 <= float(m["share"]) < share + 0.1 + 1e-6:
+        yield f"it is {share} %"
 
 
 def _kept(case: Case, m: re.Match[str]) -> Objections:
@@ -121,8 +142,10 @@ def _with_kept(case: Case, m: re.Match[str]) -> Objections:
 
 def _strength(low: float, high: float) -> Check:
     def check(case: Case, m: re.Match[str]) -> Objections:
-        if not low < case.epsilon <= high:
-            yield f"epsilon is {case.epsilon}"
+        # What common practice speaks of is the level about all that a row holds.
+        level = _whole(case) if case.promise["model"] == "metric" and case.epsilon < math.inf else case.epsilon
+        if not low < level <= high:
+            yield f"the level is {level}"
 
     return check
 
@@ -237,6 +260,9 @@ SENTENCES: list[tuple[str, Check | str]] = [
     (r"HMAC-SHA256 and SipHash-2-4 cannot be told from random functions", "an assumption of cryptography"),
     # ---- assumptions, metric
     (r"the declared bounds, categories and metric are public", "what is public is the user's word"),
+    (r"missing and unreadable values are not told apart from others: whatever the rule 'missing' of a column is, a number "
+     r"without a value counts as the middle of its bounds, a category as one drawn at random, and no row is left out",
+     "that no row is left out is held to the bytes; what was missing is not in them"),
     (r"every person is in one row, perturbed once; further rows and further calls about a person add up", _rows_only),
     (r"every row is perturbed once; further calls about a row add up", _rows_only),
     (r"every user has one trajectory, reported once; further ones add up", _unit_is("one user's trajectory")),
@@ -285,16 +311,19 @@ SENTENCES: list[tuple[str, Check | str]] = [
     (r"Every person's value was randomised before it left their hands\. The collector never held a true value\.",
      _only("local")),
     (rf"Whatever a person reported, no value of theirs explains it more than {_TIMES} times better than another\.", _factor),
-    (rf"Two true (rows|trajectories)( with any categories)?,? (that are at all times )?within a distance of (?P<near>{_NUM})"
-     rf" of each other,? explain what was published almost equally well: at most {_TIMES} times better the one than the "
-     r"other\. (Rows|Trajectories) farther apart can be told apart more easily, in proportion\.", _factor),
-    (rf"Between the two most different (rows|trajectories) that the declared bounds allow, the level is at most "
-     rf"ε = (?P<level>{_NUM})\.", _farthest),
+    (rf"Of two true (?P<things>rows|trajectories) (that are at all times )?within a distance of (?P<near>{_NUM}) of each other"
+     rf"(?P<other>, and any two categories of theirs,)? the one explains what was published at most {_TIMES} times better than "
+     r"the other\. (Rows|Trajectories) farther apart can be told apart more easily, in proportion\.", _pair),
+    (rf"Between the two most different (?P<things>rows|trajectories) that the declared bounds and categories allow, the level is "
+     rf"at most ε = (?P<level>{_NUM}): whatever the promise is at a small distance, this is what it is about the whole "
+     r"(row|trajectory)\.", _farthest),
     (r"This is a strong level by common practice \(ε of at most 1\)\.", _strength(0, 1)),
     (r"This is a level often used in practice \(ε between 1 and 5\): .+", _strength(1, 5)),
     (r"This level is weak on its own \(ε above 5\): .+", _strength(5, math.inf)),
     (rf"Every (?P<each>row|person) of the table (?P<drawn>from which these rows were drawn )?looks exactly like at least "
      rf"(?P<others>{_NUM}) others in (?P<where>.+)\.", _alike),
+    (r"Somebody may have several rows: in one group (?P<share>[\d.]+) % of the rows are of one and the same person, so whoever "
+     r"looks for that person there and picks a row is right that often\.", _several),
     (r"Columns? .+ passed on as (it is|they are).*\.", _kept),
     (r"This hides who is who\. .+", _hides),
     (r"The values of the columns by which somebody could be recognised were changed, and that is all: .+", _changed),
