@@ -279,3 +279,16 @@ def test_a_table_of_bounds_has_its_quasi_identifiers(tmp_path):
     facts = report_facts(tmp_path / "bounds.csv")
     assert facts["release"]["risk"]["k"] >= 8
     assert "age_lower" in facts["release"]["quasi_identifiers"]
+
+
+@pytest.mark.parametrize("rho", [0.1, 0.123, 0.25, 0.3, 0.7])
+def test_levels_in_symbols_are_rounded_up(rho: float) -> None:
+    ledger = dc.Ledger(rho=rho, delta=1 / 300001)
+    ledger.spend("cells", rho, "parallel")
+    promise = dc.Guarantee.from_ledger(ledger, model="central")
+    said = words.for_experts(promise)
+    assert promise.delta <= float(said[0].rpartition(" + ")[2]) <= promise.delta * 1.0001
+    delta, level = said[3].removeprefix("ε at δ = ").split(": ")
+    assert float(delta) == promise.delta
+    assert promise.epsilon is not None
+    assert promise.epsilon <= float(level) <= promise.epsilon * 1.0001

@@ -11,6 +11,7 @@ import ast
 import csv
 import dataclasses
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 import pytest
 
 import discreet as dc
-from second_reader import reading, released, released_tables, sentences
+from second_reader import printed, reading, released, released_tables, sentences
 from second_reader.drawing import Made
 from second_reader.making import KINDS, make
 
@@ -53,7 +54,7 @@ def test_a_second_reader_finds_no_false_sentence_in_2000_releases(tmp_path: Path
 
 
 def test_the_reader_uses_nothing_of_the_package() -> None:
-    for module in (reading, released, released_tables, sentences):
+    for module in (printed, reading, released, released_tables, sentences):
         tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
         names = [n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
         names += [a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names]
@@ -74,6 +75,15 @@ def _edited(made: Made, edit: Callable[[dict[str, Any]], object], payload: bytes
         promise["digest"] = reading.seal(promise, data)
     text = str(dc.Guarantee.from_dict(promise))
     return dataclasses.replace(made, promise=json.dumps(promise), text=text, payload=data, **more)
+
+
+def _saying(made: Made, sentence: str) -> Made:
+    """The release with a report that says this of a setting, and all else as it did."""
+    mark = " = " if " = " in sentence else ": "
+    name = sentence.partition(mark)[0] + mark
+    said = tuple(sentence if old.startswith(name) else old for old in made.said)
+    assert said != made.said
+    return dataclasses.replace(made, said=said)
 
 
 def _facts(**changes: Any) -> Callable[[dict[str, Any]], object]:
@@ -189,6 +199,27 @@ LIES: dict[str, tuple[Callable[[Made], bool], Callable[[Made], Made]]] = {
         _is_table,
         lambda m: dataclasses.replace(m, secrets=("1234567",), said=(*m.said, "required: k = 1234567")),
     ),
+    "a value of the input with its thousands set apart": (
+        _is_table,
+        lambda m: dataclasses.replace(
+            m,
+            secrets=("1234567",),
+            said=(*m.said, "a user holds one value: 1,234,567"),
+        ),
+    ),
+    "a rate that is wrong in its last digit": (
+        _is_noisy,
+        lambda m: _saying(m, f"noise_rate: {1.0011 * _parameters(m)['noise_rate']:.4g}"),
+    ),
+    "a radius that is rounded": (_is_noisy, lambda m: _saying(m, f"radius: {_parameters(m)['radius'] * 1.0001!r}")),
+    "a level at the diameter that is rounded down": (
+        _is_noisy,
+        lambda m: _saying(m, f"epsilon_at_diameter: {0.9999 * _parameters(m)['epsilon_at_diameter']!r}"),
+    ),
+    "an l that was not required": (
+        lambda m: m.kind == "table" and isinstance(_parameters(m)["required"].get("l"), dict),
+        lambda m: _saying(m, "required: l = kind {kind}, least 99".format(**_parameters(m)["required"]["l"])),
+    ),
     "an assumption that nobody knows": (
         _is_noisy,
         lambda m: _edited(m, lambda p: p["assumptions"].append("the moon is full")),
@@ -220,6 +251,39 @@ LIES: dict[str, tuple[Callable[[Made], bool], Callable[[Made], Made]]] = {
         lambda m: dataclasses.replace(m, extra={"before": [f"cell {i}" for i in range(len(m.extra["before"]))]}),
     ),
 }
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "fits"),
+    [
+        ("77.06", 77.05706, True),
+        ("77.07", 77.05706, False),
+        ("2", 2.0, True),
+        ("2", 2.001, False),
+        ("10⁻⁴", 9.998e-05, True),
+        ("10⁻⁴", 9.9e-05, False),
+        ("3.81 × 10⁻⁶", 3.8147e-06, True),
+        ("3.81 × 10⁻⁶", 3.8247e-06, False),
+        ("3.81 × 10⁻⁶", -3.8147e-06, False),
+        ("1,572,074", 1572074.403, True),
+        ("1,572,075", 1572074.403, False),
+        ("0", 1e-300, False),
+        ("not known", math.nan, True),
+        ("kind entropy, least 2", {"kind": "entropy", "least": 2}, True),
+        ("kind entropy, least 2", {"kind": "entropy", "least": 2, "c": 3.0}, False),
+        ("kind entropy", {"kind": "entropy", "least": 2}, False),
+        ("1, 2", [1, 2], True),
+        ("1, 2", [1, 2, 3], False),
+        (", ".join(map(str, range(12))) + " and 5 more", list(range(17)), True),
+        (", ".join(map(str, range(12))) + " and 5 more", list(range(18)), False),
+        (", ".join(map(str, range(12))), list(range(17)), False),
+        ("none", [], True),
+        ("yes", False, False),
+        ("1", True, False),
+    ],
+)
+def test_a_printed_setting_is_held_to_the_digits_that_are_printed(text: str, value: Any, fits: bool) -> None:
+    assert printed.says(text, value) is fits
 
 
 @pytest.mark.parametrize("lie", LIES)

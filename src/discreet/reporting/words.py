@@ -298,17 +298,24 @@ def for_experts(guarantee: Guarantee) -> list[str]:
             lines.append(f"QI without {', '.join(map(str, kept['columns']))}; with them: k = {kept['k']}")
         return lines
     loss = _loss(guarantee) if guarantee.model == "metric" else "ε"
-    slack = f" + {guarantee.delta:g}" if guarantee.delta else ""
+    slack = f" + {at_most(guarantee.delta)}" if guarantee.delta else ""
     lines = [f"for all neighbours x, x′ and all sets S:  P[M(x) ∈ S] <= exp({loss}) · P[M(x′) ∈ S]{slack}"]
     lines.append(f"neighbours: {guarantee.neighbours}")
     exact = guarantee.spent.exact
     lines.append(f"spent, exactly: {exact}" + (" (zCDP, ρ)" if guarantee.accounting == "rho" else " (pure ε)"))
     if guarantee.accounting == "rho":
-        lines.append(f"ε at δ = {guarantee.delta:g}: {epsilon:.6g}")
+        lines.append(f"ε at δ = {as_it_is(guarantee.delta)}: {at_most(epsilon)}")
     for name in ("rate", "noise_rate", "radius", "rounding", "diameter", "epsilon_at_diameter", "step"):
         if name in guarantee.parameters:
-            lines.append(f"{name}: {plain(guarantee.parameters[name])}")
+            lines.append(f"{name}: {_setting(name, guarantee.parameters[name])}")
     return lines
+
+
+def _setting(name: str, value: Any) -> str:
+    """Write a setting for people; a level is a bound and rounded up, the distance up to which it holds is exact."""
+    if name == "epsilon_at_diameter" and isinstance(value, (int, float)):
+        return number(float(at_most(value, 3)))
+    return as_it_is(value) if name == "radius" and isinstance(value, (int, float)) else plain(value)
 
 
 def _loss(guarantee: Guarantee) -> str:

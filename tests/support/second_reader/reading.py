@@ -61,7 +61,9 @@ def _frame(case: Case) -> Objections:
     promise, made = case.promise, case.made
     if not re.fullmatch(r"\d+\.\d+(\.\d+)?\S*", promise["version"]):
         yield f"no library version: {promise['version']!r}"
-    everything = (made.promise + made.text + " ".join(made.said)).encode() + made.payload
+    said = " ".join(made.said)
+    together = re.sub(r"(?<=\d),(?=\d{3})", "", said)  # thousands are set apart for people, secrets are not
+    everything = " ".join((made.promise, made.text, said, together)).encode() + made.payload
     for secret in made.secrets:
         if len(secret) > 4 and secret.encode() in everything:
             yield f"{secret!r} of the input, or the seed, left the house"

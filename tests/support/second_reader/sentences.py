@@ -9,13 +9,10 @@ import math
 import re
 from fractions import Fraction
 
+from second_reader.printed import NUM as _NUM
+from second_reader.printed import says
+from second_reader.printed import value_of as _float
 from second_reader.reading import Case, Check, Objections, kept_sentence, total
-
-_NUM = r"[\d.,]+(?:e[+-]?\d+)?"
-
-
-def _float(text: str) -> float:
-    return float(text.replace(",", ""))
 
 
 def _only(model: str, **facts: object) -> Check:
@@ -131,7 +128,7 @@ def _symbols_k(case: Case, m: re.Match[str]) -> Objections:
 
 def _required(case: Case, m: re.Match[str]) -> Objections:
     required = case.facts["required"]
-    if str(required.get(m["name"])) != m["value"] or required.get(m["name"]) is None:
+    if required.get(m["name"]) is None or not says(m["value"], required[m["name"]]):
         yield f"required is {required.get(m['name'])}"
 
 
@@ -156,8 +153,22 @@ def _spent(case: Case, m: re.Match[str]) -> Objections:
 
 
 def _same(case: Case, m: re.Match[str]) -> Objections:
-    if str(case.facts[m["name"]]) != m["value"]:
+    if not says(m["value"], case.facts[m["name"]]):
         yield f"it is {case.facts[m['name']]}"
+
+
+def _no_less(case: Case, m: re.Match[str]) -> Objections:
+    """A level is a bound: it may be rounded up, and never down."""
+    level = case.facts["epsilon_at_diameter"]
+    if not (says(m["value"], level) if level == math.inf else level <= _float(m["value"]) <= level * 1.011):
+        yield f"it is {level}"
+
+
+def _reaches(case: Case, m: re.Match[str]) -> Objections:
+    """The distance up to which a promise holds is written as it is."""
+    radius = case.facts["radius"]
+    if m["value"] != "none" if radius is None else _float(m["value"]) != radius:
+        yield f"it is {radius}"
 
 
 def _neighbours(case: Case, m: re.Match[str]) -> Objections:
@@ -332,7 +343,9 @@ SENTENCES: list[tuple[str, Check | str]] = [
     (r"for all neighbours x, x′ and all sets S:  P\[M\(x\) ∈ S\] <= exp\((?P<loss>.+)\) · P\[M\(x′\) ∈ S\]", _loss),
     (r"neighbours: (?P<what>.+)", _neighbours),
     (r"spent, exactly: (?P<spent>\S+) \(pure ε\)", _spent),
-    (r"(?P<name>rate|noise_rate|radius|rounding|diameter|epsilon_at_diameter|step): (?P<value>\S+)", _same),
+    (r"(?P<name>rate|noise_rate|rounding|diameter|step): (?P<value>.+)", _same),
+    (rf"radius: (?P<value>{_NUM}|none)", _reaches),
+    (rf"epsilon_at_diameter: (?P<value>{_NUM}|∞)", _no_less),
     (r"for all rows r: \|\{s : QI\(s\) = QI\(r\)\}\| >= k", _symbols_k),
     (r"no relation between rows is promised", _changed),
     (r"required: (?P<name>\w+) = (?P<value>.+)", _required),
