@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 import discreet as dc
-from discreet.jobs.perturb import distances
+from discreet.jobs.work.perturb import distances
 from discreet.reporting.words import for_lawyers, whole_level
 
 
