@@ -14,9 +14,11 @@ import pytest
 
 from discreet.cli import app, verbs
 from discreet.errors import DiscreetError
-from discreet.jobs.declare import FILE, SHELL, Kind, Option, WrongOption, example, json_schema
+from discreet.jobs.declare import Kind, WrongOption
 from discreet.jobs.job import Job
 from discreet.jobs.kinds import KINDS
+from discreet.jobs.options import FILE, SHELL, Option
+from discreet.jobs.written import example, json_schema
 
 EVERY = [(kind, option) for kind in KINDS.values() for option in kind.options() if option.section != "schema"]
 IDS = [f"{kind.name}-{option.name}" for kind, option in EVERY]

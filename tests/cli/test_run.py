@@ -13,9 +13,9 @@ import pytest
 import discreet as dc
 from discreet.cli import app
 from discreet.errors import DiscreetError, FormatError
-from discreet.jobs.declare import example as example_of
 from discreet.jobs.job import JobResult
 from discreet.jobs.kinds import KINDS as DECLARED
+from discreet.jobs.written import example as example_of
 
 #: The outputs that an example asks for.
 WRITTEN = {

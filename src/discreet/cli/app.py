@@ -35,8 +35,9 @@ from discreet.cli.study import study
 from discreet.cli.verbs import add
 from discreet.errors import DataSourceError, DiscreetError
 from discreet.jobs.common import EPSILON, SEED, TABLE
-from discreet.jobs.declare import FILE, SHELL, Kind, WrongOption, check
+from discreet.jobs.declare import Kind, WrongOption, check
 from discreet.jobs.kinds import KINDS
+from discreet.jobs.options import FILE, SHELL
 
 app = typer.Typer(
     name="discreet",

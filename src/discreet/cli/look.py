@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import DataSourceError
-from discreet.jobs.declare import Option
+from discreet.jobs.options import Option
 
 
 def look(given: Sequence[tuple[Option, Any]], start: Path = Path()) -> None:

@@ -14,9 +14,9 @@ from discreet.cli import look
 from discreet.cli.common import console, epilog, show_promise, warn, warn_if_seeded, working
 from discreet.cli.verbs import completion
 from discreet.errors import InvalidArgument
-from discreet.jobs.declare import example as written
-from discreet.jobs.declare import json_schema
 from discreet.jobs.kinds import KINDS
+from discreet.jobs.written import example as written
+from discreet.jobs.written import json_schema
 
 _KINDS = {"metavar": "KIND", "autocompletion": completion(tuple(KINDS))}
 #: Kinds whose result is shown by files and promise; of the others there is more to say.

@@ -11,7 +11,8 @@ from rich.markup import escape
 
 from discreet.cli import look
 from discreet.cli.common import epilog, working
-from discreet.jobs.declare import REPEATED, SHELL, Kind, Option, WrongOption, read
+from discreet.jobs.declare import Kind, WrongOption, read
+from discreet.jobs.options import REPEATED, SHELL, Option
 
 #: Shows the result of a job; the second argument says whether as JSON.
 Show = Callable[[Any, bool], None]

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.jobs.common import EPSILON, SEED
-from discreet.jobs.declare import Kind, Speech, option
+from discreet.jobs.declare import Kind, Speech
+from discreet.jobs.options import option
 
 
 def _together(job: Any) -> None:

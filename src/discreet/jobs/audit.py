@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from discreet.jobs.common import SEED
-from discreet.jobs.declare import Kind, option, output
+from discreet.jobs.declare import Kind
+from discreet.jobs.options import option, output
 
 
 def _together(job: Any) -> None:

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.jobs.common import EPSILON, PROMISE, REFINE, REPORT, ROWS, SEED, SIZE_SHARE, TABLE, UNIT, release
-from discreet.jobs.declare import Kind, Speech, option, output
+from discreet.jobs.declare import Kind, Speech
+from discreet.jobs.options import option, output
 
 
 def _together(job: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.jobs.declare import Option, option, output
+from discreet.jobs.options import Option, option, output
 
 TABLE = option(
     "data", "table", "a CSV or Parquet file, a folder of them, or a pattern in quotes", "people.csv",

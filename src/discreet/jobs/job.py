@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 from discreet.core.output import check_place, promise_place, write_whole
 from discreet.core.schema_file import dump_schema
 from discreet.errors import DataSourceError, FormatError, InvalidArgument, InvalidType
-from discreet.jobs.declare import FILE, SCHEMA, Kind, Speech, check, known, toml
+from discreet.jobs.declare import Kind, Speech, check, known
 from discreet.jobs.kinds import KINDS
+from discreet.jobs.options import FILE, SCHEMA, toml
 
 if TYPE_CHECKING:
     from discreet.core.guarantee import Guarantee

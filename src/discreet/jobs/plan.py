@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from discreet.jobs.common import EPSILON
-from discreet.jobs.declare import Kind, option, output
+from discreet.jobs.declare import Kind
+from discreet.jobs.options import option, output
 
 KIND = Kind(
     name="plan",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from discreet.jobs.common import release
-from discreet.jobs.declare import Kind, option
+from discreet.jobs.declare import Kind
+from discreet.jobs.options import option
 
 KIND = Kind(
     name="report",

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.jobs.common import EPSILON, PROMISE, REPORT, SEED, release
-from discreet.jobs.declare import Kind, option, output
+from discreet.jobs.declare import Kind
+from discreet.jobs.options import option, output
 
 _VALUES = option(
     "data",

@@ -16,7 +16,8 @@ from discreet.jobs.common import (
     UNIT,
     release,
 )  # fmt: skip
-from discreet.jobs.declare import Kind, option, output
+from discreet.jobs.declare import Kind
+from discreet.jobs.options import option, output
 
 _TREE, _GRID = ("tree",), ("grid",)
 

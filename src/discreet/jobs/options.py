@@ -1,0 +1,204 @@
+"""One thing that a job takes, how it is spelt in a file and on a command line, and how values are written there."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+#: A path to read, to a file or (table) also to a folder or a pattern of files.
+FILES = ("file", "table", "files", "file pairs")
+#: More than one of these on a command line are added up.
+REPEATED = ("list", "files", "pairs", "whole pairs", "file pairs")
+_PAIRS = ("pairs", "whole pairs", "file pairs", "figures")
+_WORDS = {
+    "number": "a number",
+    "budget": "a number",
+    "whole": "a whole number",
+    "text": "a text",
+    "file": "a path",
+    "table": "a path",
+    "output": "a path",
+    "flag": "true or false",
+    "names": "a list of texts or numbers",
+    "list": "a list of texts or numbers",
+    "numbers": "a list of numbers",
+    "files": "a list of paths",
+    **dict.fromkeys(_PAIRS, "a table of NAME = VALUE"),
+}
+_METAVARS = {
+    "budget": "NUMBER", "output": "FILE", "table": "FILE", "files": "FILE", "names": "A,B,...", "list": "TEXT",
+    "numbers": "X,Y,...", "pairs": "NAME=VALUE", "whole pairs": "NAME=NUMBER", "file pairs": "NAME=FILE",
+    "figures": "NAME=NUMBER,...",
+}  # fmt: skip
+#: No budget beyond this means anything: `discreet.core.checks.LARGEST_BUDGET`.
+_LARGEST = 10**30
+
+
+@dataclass(frozen=True, eq=False)  # each is itself: examples may be lists
+class Option:
+    """One thing that a job takes.
+
+    Attributes
+    ----------
+    name : str
+        The key in a file; on a command line with dashes.
+    takes : tuple of str
+        Types, any of which will do; see `check`.
+    help : str
+        What it means.
+    example : object
+        A value that is accepted.
+    default : object
+        What holds if it is not given; for readers, it is not passed on.
+    required, shown : bool
+        Whether it must be given; whether an example file sets it though it need not.
+    choices : tuple of str
+        All texts that are taken.
+    low, high, above, below : float or None
+        Bounds of a number, or of each number of a list; the latter two are not taken themselves.
+    methods : tuple of str
+        The values of the option `method` that it belongs to; empty for all.
+    arguments : tuple of str
+        What it is called in Python: the first is passed on, all are recognised in errors.
+    expected : str
+        What a value must be, where types and bounds do not say it well.
+    shell, short, off : str
+        The long option, the short one, and the flag for "no", where they differ from the rule.
+    section : str
+        The section of a file.
+    """
+
+    name: str
+    takes: tuple[str, ...]
+    help: str
+    example: Any = None
+    default: Any = None
+    required: bool = False
+    shown: bool = False
+    choices: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    above: float | None = None
+    below: float | None = None
+    methods: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    expected: str = ""
+    shell: str = ""
+    short: str = ""
+    off: str = ""
+    section: str = "parameters"
+
+    @property
+    def key(self) -> str:
+        """Its key in its section of a file."""
+        return "path" if self.section in ("data", "schema") else self.name
+
+    @property
+    def flag(self) -> str:
+        """What is typed for it on a command line."""
+        return f"--{(self.shell or self.name).replace('_', '-')}"
+
+    @property
+    def metavar(self) -> str:
+        """What stands for its value in a help text."""
+        others = [_METAVARS.get(t, t.upper()) for t in self.takes if not (t == "text" and self.choices)]
+        return "|".join([*self.choices, *dict.fromkeys(others)])
+
+    @property
+    def reads(self) -> bool:
+        """Whether it names files that are read, which can be looked for."""
+        return bool(set(self.takes) & set(FILES))
+
+
+def option(name: str, takes: str | Sequence[str], help: str, example: Any = None, **more: Any) -> Option:
+    """Declare an option; its Python name is its own unless ``arguments`` says otherwise."""
+    kinds = (takes,) if isinstance(takes, str) else tuple(takes)
+    return Option(name, kinds, help, example, **{"arguments": (name,), **more})
+
+
+def output(name: str, help: str, example: str, **more: Any) -> Option:
+    """Declare a file that is written."""
+    return Option(name, ("output",), help, example, section="outputs", **more)
+
+
+class Door(Protocol):
+    """How one way of starting a job spells options."""
+
+    def name(self, option: Option) -> str:
+        """Return the name of an option."""
+
+    def given(self, option: Option, value: Any) -> str:
+        """Return what is written to give a value."""
+
+
+class File:
+    """A job file: keys of sections."""
+
+    def name(self, option: Option) -> str:
+        """Return section and key."""
+        return "[schema]" if option.section == "schema" else f"[{option.section}] {option.key}"
+
+    def given(self, option: Option, value: Any) -> str:
+        """Return a line of the file."""
+        line = f"{option.key} = {toml(value)}"
+        return f"[schema] {line}" if option.section == "schema" else line
+
+
+class Shell:
+    """A command line: words after dashes."""
+
+    def name(self, option: Option) -> str:
+        """Return the long option, or what stands for the argument."""
+        return "DATA" if option.section == "data" else option.flag
+
+    def given(self, option: Option, value: Any) -> str:
+        """Return words of the line."""
+        if option.section == "data":
+            return " ".join(map(_word, value if isinstance(value, (list, tuple)) else [value]))
+        if isinstance(value, bool):
+            return option.flag if value else f"--{option.off}" if option.off else f"leaving {option.flag} out"
+        if isinstance(value, Mapping):
+            pairs = [f"{k}={v}" for k, v in value.items()]
+            texts = [",".join(pairs)] if "figures" in option.takes else pairs
+        elif isinstance(value, (list, tuple)):
+            texts = list(map(str, value))
+            # A comma after the only one tells a list from a file.
+            alone = "," if "file" in option.takes and len(texts) == 1 else ""
+            texts = texts if set(option.takes) & set(REPEATED) else [",".join(texts) + alone]
+        else:
+            texts = [str(value).removesuffix(".0") if isinstance(value, float) else str(value)]
+        return " ".join(f"{option.flag} {_word(text)}" for text in texts)
+
+
+FILE, SHELL = File(), Shell()
+
+
+def _word(text: str) -> str:
+    import shlex
+
+    return shlex.quote(str(text))
+
+
+def toml(value: Any) -> str:
+    """Write a value as TOML, a table in one line."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(k)} = {toml(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(toml, value)) + "]"
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _key(name: str) -> str:
+    bare = name.isascii() and name.replace("-", "a").replace("_", "a").isalnum()
+    return name if bare else toml(name)
+
+
+#: The declared columns.
+SCHEMA = option(
+    "schema", "file", "the declared columns; 'discreet schema' drafts such a file", "schema.toml", section="schema"
+)
