@@ -260,7 +260,7 @@ def test_the_fixes_that_the_command_line_names_work(
 @pytest.mark.parametrize("kind", ["synopsis", "cluster", "perturb"])
 def test_jobs_say_the_unit_as_a_key_or_in_their_schema(kind: str, folder: Path) -> None:
     parameters: dict[str, Any] = {"epsilon": 1, **({"radius": 0.1} if kind == "perturb" else {"n_clusters": 2})}
-    outputs = {"centers": "c.csv"} if kind == "cluster" else {"release": "r.csv"}
+    outputs = {"centers": "c.csv"} if kind == "cluster" else {"release": "r.parquet"}
     job = Job(kind, "rows.csv", COLUMNS, parameters, outputs, folder)
     with pytest.raises(SchemaError, match="unit"):
         job.run()

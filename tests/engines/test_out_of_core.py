@@ -120,7 +120,7 @@ KILLED = """
 import os, signal, sys, threading
 from discreet import engines
 from discreet.core.domain import Domain
-from discreet.engines import parquet
+from discreet.engines.tables import parquet
 from discreet.engines.passes.checkpoint import Checkpoint
 parquet._UNIT_ROWS = 200
 begun, lock, original = [], threading.Lock(), parquet.ParquetTable.read_unit

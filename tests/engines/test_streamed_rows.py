@@ -116,7 +116,7 @@ def test_a_user_ledger_is_charged_before_anything_is_written(folder: Path, tmp_p
     assert np.asarray(ledger.spent(who[:3])).astype(float).tolist() == [1.0, 1.0, 1.0]
     with pytest.raises(BudgetExceeded):
         mechanism.transform_file(str(folder), tmp_path / "again.csv", users=who, ledger=ledger)
-    with pytest.raises(InvalidArgument, match="one a row"):
+    with pytest.raises(InvalidArgument, match="one per row"):
         mechanism.transform_file(str(folder), tmp_path / "again.csv", users=who[1:], ledger=ledger)
     assert not list(tmp_path.glob("*again*"))
 

@@ -11,7 +11,7 @@ import pytest
 from discreet import Domain, engines, noise
 from discreet.engines.passes.trees import SPREAD_UNITS, RowCells, TreeMap
 from discreet.synopses.tree.budgets import split_chance
-from discreet.synopses.tree.growth import Tree
+from discreet.synopses.tree.growth import GrowingTree
 from discreet.synopses.tree.levels import _test
 
 DOMAIN = Domain({"x": (0, 1), "kind": [0, 1, 2], "y": {"bounds": (-1, 1), "missing": "own"}})
@@ -37,7 +37,7 @@ def by_hand(X):
 
 def grown():
     """A tree of uneven cuts: two levels, one of them in several parts."""
-    tree = Tree(DOMAIN, BITS)
+    tree = GrowingTree(DOMAIN, BITS)
     children = tree.cut(np.array([0]), np.array([0]), np.array([5, 6, 20]), np.array([3]))
     tree.cut(children[[0, 2]], np.array([1, 2]), np.array([1, 7]), np.array([1, 1]))
     return tree
@@ -87,7 +87,7 @@ def test_counting_ahead_leaves_rows_where_they_are():
 
 
 def test_grids_hide_the_nodes_between():
-    tree = Tree(DOMAIN, BITS)
+    tree = GrowingTree(DOMAIN, BITS)
     children = tree.grid(np.array([0]), np.array([[2, 5, 3]]), np.array([2, 0, 1]))
     assert len(children) == 2 * 3 * 3  # three categories cannot be parted in five
     shown = tree.table()
@@ -101,7 +101,7 @@ def test_grids_hide_the_nodes_between():
 @pytest.mark.parametrize("rows", [0, 1, 6])
 def test_tests_pass_as_often_as_their_law_says(rows):
     # A share of 32,768 trials; five standard deviations, so a false alarm once in a million seeds.
-    tree = Tree(Domain({"x": (0, 1)}), 15)
+    tree = GrowingTree(Domain({"x": (0, 1)}), 15)
     nodes = tree.grid(np.array([0]), np.array([[2**15]]), np.array([0]))
     kept = _test(tree, nodes, np.full(len(nodes), rows), Fraction(1, 2), 2, None, -np.inf, noise.generator(rows))
     chance = split_chance(rows, 1, Fraction(1, 2))

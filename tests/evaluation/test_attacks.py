@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import norm
 
 import discreet as dc
+from attack_crowds import crowd, noisy
 from discreet import evaluation as ev
 from discreet import noise
 from discreet.errors import InvalidArgument, InvalidType
@@ -30,20 +31,6 @@ ADVANTAGES = [
     (20, 1.000, 1.000, 1.000, 0.999, 0.998, 0.994),
 ]
 DIMENSIONS = (1, 2, 3, 5, 7, 10)
-
-
-def crowd(n: int, d: int, seed: int) -> Any:
-    """Four clusters of people in the unit cube, the same ones for every seed."""
-    rng = np.random.default_rng(seed)
-    centers = np.random.default_rng(5).random((4, d)) * 0.7 + 0.15
-    return centers[rng.integers(0, 4, n)] + rng.normal(0, 0.05, (n, d))
-
-
-def noisy(rows: Any, rate: float, seed: int) -> Any:
-    rng = np.random.default_rng(seed)
-    way = rng.normal(size=rows.shape)
-    radius = rng.gamma(rows.shape[1], 1 / rate, (len(rows), 1))
-    return rows + radius * way / np.linalg.norm(way, axis=1, keepdims=True)
 
 
 # --- curves and intervals

@@ -65,7 +65,7 @@ class TablePlan:
     --------
     >>> domain = Domain({"age": {"bounds": [0, 120], "role": "quasi-identifier"},
     ...                  "ill": {"categories": ["no", "yes"], "role": "sensitive"}})
-    >>> plan = Plan.of(domain)
+    >>> plan = TablePlan.of(domain)
     >>> plan.quasi, plan.sensitive
     (('age',), ('ill',))
     """
@@ -197,7 +197,7 @@ def read_table(data: Any, plan: TablePlan) -> Table:
 
     Examples
     --------
-    >>> plan = Plan.of(Domain({"age": (0, 120)}))
+    >>> plan = TablePlan.of(Domain({"age": (0, 120)}))
     >>> read_table(pa.table({"age": [35.5, None, 200.0]}), plan).bins.tolist()
     [[35, 119]]
     """

@@ -32,7 +32,7 @@ class KeyedNumbers:
 
     Examples
     --------
-    >>> one, two = KeyedNumbers(np.array([1, 4]), np.array([[10, 20]])), Keyed(np.array([4]), np.array([[5]]))
+    >>> one, two = KeyedNumbers(np.array([1, 4]), np.array([[10, 20]])), KeyedNumbers(np.array([4]), np.array([[5]]))
     >>> both = one + two
     >>> both.keys.tolist(), both.values.tolist()
     ([1, 4], [[10, 25]])
@@ -60,7 +60,7 @@ class KeyedNumbers:
         return KeyedNumbers(*merge([(self.keys, self.values), (other.keys, other.values)]))
 
     def __repr__(self) -> str:
-        return "Keyed()"  # what is in it must not be shown
+        return "KeyedNumbers()"  # what is in it must not be shown
 
 
 def merge(parts: Sequence[tuple[IntArray, IntArray]]) -> tuple[IntArray, IntArray]:

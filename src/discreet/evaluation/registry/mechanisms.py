@@ -28,6 +28,8 @@ EXEMPT: dict[str, str] = {
     "clustering.NoisyKMeans": "works on what was already released",
     "clustering.cluster_after_noise": "works on what was already released",
     "metric.UserLedger": "adds up what reports cost and draws nothing",
+    "synopses.OwnBudget": "divides the budget of a tree that is audited, by public values",
+    "synopses.OwnPartitioner": "a user's own way to cut, which buys from the ledger of a tree that is audited",
     "anonymity.Hierarchy": "public groups of categories, part of a method's settings",
     "anonymity.Rules": "what a table must satisfy, part of a method's settings",
     "anonymity.NoiseAddition": "promises no figure that could be refuted; its attacks are in the guarantee",
