@@ -64,6 +64,15 @@ def test_from_a_table_to_centres(folder: Path) -> None:
     assert sorted(p.name for p in folder.iterdir()) == ["centers.csv", "people.csv", "s.parquet", "schema.toml"]
 
 
+def test_rows_that_cannot_be_read_are_spoken_of_whether_there_are_any_or_not(folder: Path) -> None:
+    words = "compare with your own number of rows"
+    assert words in " ".join(release(folder, "--epsilon", 1).split())
+    (folder / "people.csv").write_text("age,cost\n" + '30,"88,00"\n' * 50)
+    assert words in " ".join(release(folder, "--epsilon", 1, name="t.parquet").split())
+    (folder / "schema.toml").write_text(SCHEMA.replace("bounds", 'missing = "own"\nbounds'))
+    assert words not in " ".join(release(folder, "--epsilon", 1, name="u.parquet").split())
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -22,6 +22,9 @@ def show(result: Any, as_json: bool) -> None:
         return
     show_ledger(made.guarantee, ledger_rows(made.guarantee))
     console.print(f"[bold]The synopsis.[/] {escape(summary(made))}")
+    if any(column.missing == "drop" for column in made.domain):
+        # Always the same words: how many there were is a raw count, which only the holder of the rows can know.
+        console.print("Rows that could not be read as declared are not counted: compare with your own number of rows.")
     if made.uncut:
         console.print(f"Never cut, so nothing is known of their distribution: {escape(', '.join(made.uncut))}.")
     console.print(f"[bold]The file.[/] [cyan]{escape(str(result.files['release']))}[/], sealed {made.digest}")
