@@ -602,7 +602,7 @@ def test_the_examples_of_the_audit_page_run() -> None:
     text = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
     names: dict[str, Any] = {}
     blocks = re.findall(r"```python\n(.*?)```", text, re.S)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     for block in blocks:
         exec(compile(block, "audit.md", "exec"), names)
     assert names["exact"].epsilon == pytest.approx(math.log(3))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 import discreet as dc
-from discreet.jobs.audit import examine
+from discreet.jobs.work.audit import examine
 
 
 def test_kept_numbers_that_are_not_as_declared_are_told(tmp_path: Path) -> None:
