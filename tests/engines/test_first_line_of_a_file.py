@@ -95,6 +95,12 @@ def test_other_verbs_read_the_first_line_as_a_row(bare: Path, capsys: pytest.Cap
     assert json.loads(_run(capsys, "perturb", bare / "bare.csv", *words))["rows"] == 400
 
 
+def test_a_job_of_clusters_reads_the_first_line_as_a_row(bare: Path) -> None:
+    wanted = {"epsilon": 1e6, "n_clusters": 2, "seed": 1}
+    done = dc.Job("cluster", "bare.csv", "s.toml", wanted, {"centers": "c.csv", "release": "c.parquet"}, bare).run()
+    assert done.artifact.total == pytest.approx(400, abs=0.5)
+
+
 def test_a_program_says_it_too(bare: Path) -> None:
     source = dc.engines.open(bare / "bare.csv", header=False)
     assert source.names == ("column_1", "column_2")

@@ -91,7 +91,7 @@ def _cluster(job: Job) -> JobResult:
         made = Synopsis.load(job.place(job.data))
         found = cluster_synopsis(made, given.pop("n_clusters"), **given)
     else:
-        model = PrivateKMeans(domain=job.read_domain(), **given).fit(str(job.place(job.data)))
+        model = PrivateKMeans(domain=job.read_domain(), **given).fit(_table(job))
         # What k-means cost on the synopsis is not kept by the estimator, and nobody asks for it here.
         names, made = model.domain_.names, model.synopsis_
         found = ClusterResult(model.cluster_centers_, model.cluster_weights_, math.nan, made, model.note_, names)
