@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 
 import discreet as dc
 from discreet.jobs.work.perturb import distances
+from discreet.reporting import report_facts, report_page
 from discreet.reporting.words import for_lawyers, whole_level
 
 
@@ -39,3 +42,12 @@ def test_the_terminal_says_what_categories_add() -> None:
     assert "within a factor 7.39" in said
     assert "categories" in said
     assert "within a factor 54.6" in said
+
+
+def test_the_first_screen_worries_about_rows_far_apart(tmp_path: Path) -> None:
+    model = dc.metric.NDLaplace(epsilon=2, radius=0.1, domain=dc.Domain({"x": (0, 1), "y": (0, 1)}))
+    file = tmp_path / "noisy.csv"
+    model.transform_file(pa.table({"x": np.zeros(3), "y": np.zeros(3)}), file)
+    page = report_page(report_facts(file))
+    assert "Rows far apart can be told apart" in page
+    assert "Nothing was found" not in page

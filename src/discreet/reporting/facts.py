@@ -80,6 +80,7 @@ def report_facts(
         "kind": kind,
         "checks": {"seal": seal, "ledger": "adds up", "seeded": guarantee.seeded},
         "promise": {
+            "whole_row_epsilon": words.whole_level(guarantee),
             "model": guarantee.model,
             "epsilon": None if guarantee.epsilon is None else float(guarantee.epsilon),
             "delta": guarantee.delta,

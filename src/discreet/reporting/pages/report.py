@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from discreet.core.figures import at_most
 from discreet.core.guarantee import kept_text
 from discreet.reporting import views
 from discreet.reporting.pages import plane, svg
@@ -121,6 +122,11 @@ def _worrying(facts: dict[str, Any]) -> Answer:
         lines.append(("bad", "There is no privacy: ε is infinite."))
     elif epsilon is not None and epsilon > 5:
         lines.append(("warn", "The level is weak on its own (ε above 5)."))
+    elif (promise.get("whole_row_epsilon") or 0) > 5:
+        said = (
+            f"Rows far apart can be told apart: over the whole table ε is {at_most(promise['whole_row_epsilon'], 3)}."
+        )
+        lines.append(("warn", said))
     if kept:
         lines.append(("warn", kept_text(kept)))
     lines += [("warn", f"{text[:1].upper()}{text[1:]}.") for text in facts.get("warnings", ())]
