@@ -46,19 +46,23 @@ def read(name: str) -> dict[str, Any]:
     return held
 
 
-def accuracy_table() -> str:
+def accuracy_table(budgets: tuple[float, ...] = (0.1, 1.0)) -> str:
     """Return some rows of the accuracy file as a table, the best of a row in bold."""
     held = read("accuracy")
     figures = {(r["data"], r["epsilon"], r["method"]): r for r in held["results"]}
     names = ["Discreet" if method == "auto" else method for method in METHODS]
     heads = [f"{name} {held['versions'][name]}" if name in held["versions"] else name for name in names]
-    lines = ["| data, ε | " + " | ".join(heads) + " |", "|---" * (1 + len(heads)) + "|"]
+    lines = [
+        f"| {'data, ε' if len(budgets) > 1 else 'data'} | " + " | ".join(heads) + " |",
+        "|---" * (1 + len(heads)) + "|",
+    ]
     for data, title in SHOWN.items():
-        for epsilon in (0.1, 1.0):
+        for epsilon in budgets:
             row = [figures[data, epsilon, method] for method in METHODS]
             best = min(r["ratio"] for r in row)
             cells = [f"**{_figure(r)}**" if r["ratio"] == best else _figure(r) for r in row]
-            lines.append(f"| {title}, {epsilon:g} | " + " | ".join(cells) + " |")
+            name = f"{title}, {epsilon:g}" if len(budgets) > 1 else title
+            lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 
@@ -82,12 +86,31 @@ def accuracy_summary() -> str:
     return textwrap.fill(words, width=130) + "\n"
 
 
+def audit_front() -> str:
+    """Return for each library how many claims were audited, and how many refuted."""
+    held = read("audit")
+    lines = ["| library | claims audited | refuted | worst: ε claimed, ε at least |", "|---|---|---|---|"]
+    for library in dict.fromkeys(r["library"] for r in held["rows"]):
+        rows = [r for r in held["rows"] if r["library"] == library]
+        worst = max(rows, key=lambda r: r["measured"] / r["claimed"])
+        broken = sum(r["exceeds_claim"] for r in rows)
+        name = f"{library} {held['versions'][library]}" if library in held["versions"] else "Discreet"
+        figure = f"{worst['claimed']:.3g}, **{worst['measured']:.2f}**" if broken else "none"
+        lines.append(f"| {name} | {len(rows)} | {broken} | {figure} |")
+    return "\n".join(lines) + "\n"
+
+
 def _figure(row: dict[str, Any]) -> str:
     digits = 0 if row["ratio"] >= 100 else 3
     return f"{row['ratio']:.{digits}f} ± {row['half_width']:.{digits}f}"
 
 
-REGIONS: dict[str, Callable[[], str]] = {"accuracy": accuracy_table, "accuracy-summary": accuracy_summary}
+REGIONS: dict[str, Callable[[], str]] = {
+    "accuracy": accuracy_table,
+    "accuracy-front": lambda: accuracy_table((1.0,)),
+    "accuracy-summary": accuracy_summary,
+    "audit-front": audit_front,
+}
 
 
 def main() -> None:

@@ -4,19 +4,36 @@ from __future__ import annotations
 
 import doctest
 import re
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 import discreet as dc
+from discreet.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_examples_of_the_front_page_run() -> None:
-    results = doctest.testfile(str(ROOT / "README.md"), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+def test_the_examples_of_the_tour_run() -> None:
+    page = str(ROOT / "docs" / "tour.md")
+    results = doctest.testfile(page, module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert results.attempted > 8
     assert results.failed == 0
+
+
+def test_the_front_page_is_one_screen() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 80
+
+
+def test_what_the_front_page_names_is_there() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for path in set(re.findall(r"`dc\.([\w.]+)", text)):
+        assert attrgetter(path)(dc), path
+    verbs = set(get_command(app).commands)  # type: ignore[attr-defined]
+    assert set(re.findall(r"`discreet (\w+)", text)) <= verbs
 
 
 def test_the_schema_on_its_page_is_valid() -> None:
