@@ -161,3 +161,61 @@ def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
 def test_an_unknown_column_is_named() -> None:
     with pytest.raises(dc.errors.SchemaError, match="'town'"):
         risk(pa.table(invented(0)), ["town"])
+
+
+def test_values_of_rows_that_are_left_out_are_no_steps_of_an_order() -> None:
+    table = pa.table({"q": ["a", "a", "b", None], "pay": [1, 2, 4, 3]})
+    report = dc.anonymity.risk(table, ["q"], ["pay"], missing="drop").sensitive["pay"]
+    kept = dc.anonymity.risk(table.slice(0, 3), ["q"], ["pay"]).sensitive["pay"]
+    assert report == kept
+    assert report.t_ordered == pytest.approx(0.5)  # (1/3 + 2/3) / 2 steps
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_risk_by_brute_force(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, m = 60, 90
+    draw = lambda size: {  # noqa: E731
+        "a": [None if g < 0.2 else int(v) for g, v in zip(rng.random(size), rng.integers(0, 3, size), strict=True)],
+        "b": rng.choice(["x", "y"], size).tolist(),
+    }
+    rows = {**draw(n), "s": rng.choice(["p", "q", "r"], n, p=[0.7, 0.2, 0.1]).tolist()}
+    extra = draw(m)
+    everyone = {c: rows[c] + extra[c] for c in ("a", "b")}
+    table, population = pa.table(rows), pa.table(everyone)
+    mine, theirs = list(zip(rows["a"], rows["b"], strict=True)), list(zip(everyone["a"], everyone["b"], strict=True))
+
+    report = risk(table, ["a", "b"], "s", population=population, threshold=0.15)
+    size, held = Counter(mine), Counter(theirs)
+    assert report.k == min(size.values())
+    assert report.k_map == min(held[key] for key in mine)
+    assert report.unique == pytest.approx(sum(size[key] == 1 for key in mine) / n)
+    assert report.prosecutor["mean"] == pytest.approx(len(size) / n)
+    assert report.prosecutor["share"] == pytest.approx(sum(1 / size[key] > 0.15 for key in mine) / n)
+    assert report.journalist is not None
+    assert report.journalist["mean"] == pytest.approx(sum(1 / held[key] for key in mine) / n)
+    assert report.marketer == pytest.approx(sum(size[key] / held[key] for key in size) / n)
+    pairs = sum(mine[i] != mine[j] for i in range(n) for j in range(n)) / (n * (n - 1))
+    assert report.columns["*"]["separation"] == pytest.approx(pairs)
+
+    whole = {v: rows["s"].count(v) / n for v in "pqr" if v in rows["s"]}
+    found = report.sensitive["s"]
+    classes = [[rows["s"][i] for i in range(n) if mine[i] == key] for key in size]
+    shares = [{v: c.count(v) / len(c) for v in whole} for c in classes]
+    assert found.distinct_l == min(len(set(c)) for c in classes)
+    assert found.entropy_l == pytest.approx(
+        min(math.exp(-sum(p * math.log(p) for p in s.values() if p)) for s in shares)
+    )
+    assert found.t_equal == pytest.approx(max(sum(abs(s[v] - whole[v]) for v in whole) / 2 for s in shares))
+    assert found.beta == pytest.approx(max((s[v] - whole[v]) / whole[v] for s in shares for v in whole))
+    assert found.homogeneous == pytest.approx(sum(len(c) for c in classes if len(set(c)) == 1) / n)
+    lacking = any(p == 0 for s in shares for p in s.values())
+    delta = max(abs(math.log(s[v] / whole[v])) for s in shares for v in whole if s[v])
+    assert found.delta == (math.inf if lacking else pytest.approx(delta))
+
+    wild = risk(table, ["a", "b"], missing="wildcard")
+    fits = lambda one, two: all(u is None or v is None or u == v for u, v in zip(one, two, strict=True))  # noqa: E731
+    assert wild.k == min(sum(fits(one, two) for two in mine) for one in mine)
+    dropped = risk(table, ["a", "b"], missing="drop")
+    left = Counter(key for key in mine if None not in key)
+    assert (dropped.rows, dropped.k) == (sum(left.values()), min(left.values()))

@@ -9,7 +9,9 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
+from discreet.anonymity import risk
 from discreet.anonymity.risk.report import promise_notes
+from discreet.errors import InvalidArgument
 from discreet.evaluation.audits.recount import recount
 from discreet.reporting.facts import report_facts
 
@@ -86,3 +88,17 @@ def test_persons_are_counted_again_by_their_hash(tmp_path: Path) -> None:
     assert not any("not in the table" in note for note in found.notes)
     everybody = release.table.set_column(0, "who", pa.array(["one"] * len(release)))
     assert "k is 1, required 5" in recount(everybody, release.guarantee).failures
+
+
+def test_risk_counts_persons() -> None:
+    table = pa.table({"zip": [1, 1, 1, 2, 2, 2], "who": ["a", "a", "b", "c", "c", "c"]})
+    report = risk(table, ["zip"], person="who")
+    assert (report.k, report.unique, report.prosecutor["max"]) == (1, 0.5, 1.0)
+    assert report.prosecutor["mean"] == pytest.approx((3 * 0.5 + 3 * 1) / 6)
+    assert "persons of the smallest group" in str(report)
+    assert risk(table, ["zip"]).k == 3
+    for bad in ("zip", ["who", "zip"]):
+        with pytest.raises(InvalidArgument, match="person"):
+            risk(table, ["zip"], person=bad)
+    with pytest.raises(InvalidArgument, match="missing"):
+        risk(table, ["zip"], person="who", missing="wildcard")

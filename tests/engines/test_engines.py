@@ -7,6 +7,7 @@ import pickle
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -520,3 +521,24 @@ def test_a_failing_map_is_not_swallowed_by_the_reading_thread(tmp_path):
     (tmp_path / "x.csv").write_text("x\n" + "0.1\n" * 10)
     with pytest.raises(ZeroDivisionError):
         engines.open(tmp_path / "x.csv").count(Broken(), batch_size=2)
+
+
+def counts(X: Any, domain: Any, rule: Any = 2) -> list[float]:
+    return dc.GridSynopsis(math.inf, domain, rule, random_state=0).fit(X).synopsis_.weights.tolist()
+
+
+def test_one_row_of_a_list_does_not_change_how_the_others_are_read() -> None:
+    """NumPy would turn the large whole numbers into floats for the sake of one fraction."""
+    domain = {"c": [2**60, 2**60 + 1]}
+    assert counts([[2**60 + 1]] * 100, domain, (2,)) == [0, 100]
+    assert counts([[2**60 + 1]] * 100 + [[0.5]], domain, (2,)) == [0, 100]
+
+
+@pytest.mark.parametrize(
+    "odd", [[0.3], [0.1, 0.2, 0.3], 7, None, [1j, 0.2], [[1], 0.2], [b"\xc3\xa4", "m"], [10**400, 0.5], "ab"], ids=repr
+)
+def test_no_row_of_a_list_makes_a_fit_fail(odd: Any) -> None:
+    domain = dc.Domain.box([0, 0], 1)
+    for model in (dc.GridSynopsis(1.0, domain, 2), dc.TreeSynopsis(1.0, domain), dc.PrivateKMeans(2, 1.0, domain)):
+        model.fit([[0.1, 0.2], odd])
+        model.fit([])

@@ -280,3 +280,11 @@ def test_users_belong_to_memory() -> None:
         stored.encode([1], users=["ann", "bob"], memo=MEMO)
     with pytest.raises(dc.errors.InvalidArgument, match="bits"):
         BitFlip(1, 100, bits=50).report_law(1)
+
+
+def test_long_fields_are_read_from_any_bit() -> None:
+    m = BitFlip(1, 1000, bits=70)  # 700 bits of indices, then 70 answers: not on a byte
+    reports = m.encode([5, 6], rng=1)
+    wanted = np.unpackbits(reports.rows, axis=1, bitorder="little")[:, 700:770]
+    found = np.unpackbits(reports.field("answers"), axis=1, bitorder="little")[:, :70]
+    assert np.array_equal(found, wanted)

@@ -9,7 +9,8 @@ import pytest
 
 import discreet as dc
 import local_laws as laws
-from discreet.local import Counts, DirectResponse, Reports
+from discreet.errors import InvalidArgument
+from discreet.local import Counts, DirectResponse, HadamardSketch, Reports
 
 EPSILONS = [0.5, 1, 3, 5]
 
@@ -152,3 +153,14 @@ def test_the_plot_shows_the_promise() -> None:
     figure = m.estimate(m.aggregate(m.encode(["cat"] * 50, rng=1))).plot()
     assert "ε = 1" in figure.layout.title.text
     assert "seeded" in figure.layout.title.text
+
+
+@pytest.mark.parametrize("epsilon", [1e-300, 1e-17, 9e-7, 0, -1, 201, float("inf")])
+def test_budgets_too_small_to_estimate_with(epsilon: float) -> None:
+    with pytest.raises(InvalidArgument, match="epsilon must be a positive number, at least 1e-06 and at most 200"):
+        DirectResponse(epsilon, 3)
+
+
+def test_a_mismatch_names_the_mechanism_first() -> None:
+    with pytest.raises(InvalidArgument, match="mechanism=direct-response"):
+        HadamardSketch(1, 4, 16, key=1).aggregate(DirectResponse(1, 3).encode([1]))

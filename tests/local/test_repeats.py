@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import decimal
 import itertools
 import json
 import math
+import uuid
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import discreet as dc
+from discreet.errors import InvalidType
 from discreet.local import DirectResponse
 from discreet.local.repeated.bit_flip import BitFlip
 from discreet.local.repeated.memo import Memo
@@ -238,3 +242,46 @@ def test_bad_ledger_arguments() -> None:
         with pytest.raises(dc.errors.InvalidArgument, match=name):
             call()
     assert ledger.spent() == 0
+
+
+def _objects(values: list[Any]) -> np.ndarray:
+    out = np.empty(len(values), object)
+    out[:] = values
+    return out
+
+
+@pytest.mark.parametrize("key", [uuid.UUID(int=5), 1.0, ("a", 1), decimal.Decimal(1), frozenset()])
+@pytest.mark.parametrize("wrap", [list, lambda u: pd.Series(u, dtype=object), lambda u: _objects(u)])
+def test_a_user_key_that_cannot_be_remembered_is_refused(key: Any, wrap: Any) -> None:
+    # Taken as missing, each report would have had a new stored response: no lifetime bound at all.
+    for m in (BitFlip(1, 26, bits=4, memoised=True), Rappor(0.5, 0.5, 0.75, key=1)):
+        with pytest.raises(InvalidType, match="users must be whole numbers, text or bytes"):
+            m.encode([3, 3], users=wrap([key, key]), memo=MEMO)
+
+
+def test_missing_users_are_met_once() -> None:
+    m = BitFlip(1, 26, bits=4, memoised=True)
+    users = pd.Series(["ann", None, float("nan"), pd.NA, 7, np.int64(7)], dtype=object)
+    assert len(m.encode([3] * 6, users=users, memo=MEMO)) == 6
+    labels = m.responses([3] * 6, users, memo=MEMO)
+    assert len(set(labels.tolist())) == 5
+    assert labels[4] == labels[5]
+
+
+def test_ledger_charges_reports_of_other_p_and_q() -> None:
+    strong, weak = Rappor(0.5, 0.49, 0.51, key=1), Rappor(0.5, 0.05, 0.95, key=1)
+    label = strong.responses(["v"], [1], memo=MEMO)[0]
+    assert label == weak.responses(["v"], [1], memo=MEMO)[0]  # one permanent response for both
+    ledger = ReportLedger(per_period=100, lifetime=100)
+    prices = [ledger.report("k", m, period="p", response=label) for m in (weak, weak, strong, strong)]
+    assert min(prices) > 0
+    assert sum(prices) >= weak.epsilon_over(2) + strong.epsilon_over(2) - 1e-12
+    again = ReportLedger.from_json(ledger.to_json())
+    assert again.report("k", weak, period="p", response=label) == ledger.report("k", weak, period="p", response=label)
+
+
+def test_ledger_charges_a_stored_response_exactly() -> None:
+    m, ledger = BitFlip(0.3, 26, memoised=True), ReportLedger(per_period=1, lifetime=1)
+    label = m.responses([1], [1], memo=MEMO)[0]
+    prices = [ledger.report("k", m, period="p", response=label).exact for _ in range(2)]
+    assert prices == [m.epsilon.exact, 0]  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ import discreet as dc
 import local_laws as laws
 from discreet.local.sketches.count_mean import CountMeanSketch
 from discreet.local.sketches.hadamard import HadamardSketch
-from discreet.noise import HashFamily
+from discreet.noise import HashFamily, generator
 from discreet.noise.stream.thresholds import chance_value
 
 EPSILONS = [0.5, 1, 3, 5]
@@ -366,3 +366,11 @@ def test_bad_arguments_of_the_hadamard_sketch() -> None:
         HadamardSketch(1, width=100)
     with pytest.raises(dc.errors.InvalidArgument, match="skip_zero"):
         HadamardSketch(1, skip_zero=1)  # type: ignore[arg-type]
+
+
+def test_one_seeded_stream_makes_two_different_sets_of_reports() -> None:
+    m, stream = CountMeanSketch(1, 4, 64, key=1), generator(3)
+    one, two = m.encode(["a"] * 20, rng=stream), m.encode(["a"] * 20, rng=stream)
+    assert one.seeded
+    assert not np.array_equal(one.rows, two.rows)
+    assert one == m.encode(["a"] * 20, rng=3)

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.errors import InvalidArgument
 from discreet.metric import ColumnLaplace, NDLaplace, SphericalLaplace, Trajectory, UserLedger
 from discreet.metric.points.lattice import to_places
 from discreet.metric.sphere import globe
@@ -276,3 +277,20 @@ def test_a_ledger_written_when_other_distances_were_worded_otherwise_goes_on() -
     assert again.exact("ann") == 2
     with pytest.raises(dc.errors.InvalidArgument, match="do not add up"):
         NDLaplace(1, 0.2, dc.Domain.box([0], [1])).transform(np.array([[0.5]]), users=["ann"], ledger=again)
+
+
+def test_a_step_far_below_the_noise_is_refused() -> None:
+    # Such noise once wrapped round the whole numbers, and left the raw value in sight.
+    mechanism = NDLaplace(epsilon=1e-5, radius=1.0, domain=(0, 1), step=1e-14)
+    with pytest.raises(InvalidArgument, match=r"step must be at least .*got 1e-14"):
+        mechanism.transform(np.zeros((2, 2)))
+    far = NDLaplace(epsilon=1e-5, radius=1.0, domain=(0, 1), step=1e-6, random_state=1).transform(np.zeros((500, 2)))
+    assert np.linalg.norm(far, axis=1).mean() == pytest.approx(2e5, rel=0.2)
+
+
+def test_the_lattice_costs_little_of_epsilon_however_small_it_is():
+    for epsilon in (1e-4, 1.0):
+        for n in (1, 2, 10):
+            m = dc.metric.NDLaplace(epsilon, 0.1, dc.Domain.box(0, np.ones(n))).fit()
+            facts = m.guarantee_.parameters
+            assert facts["rate"] * facts["step"] * n**0.5 <= epsilon / 1024

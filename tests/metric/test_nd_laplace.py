@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 import discreet as dc
 from discreet.errors import DiscreetError, InvalidArgument, InvalidType
-from discreet.metric import NDLaplace
+from discreet.metric import ColumnLaplace, NDLaplace, SphericalLaplace
 from discreet.metric.remap import maps
 from discreet.metric.remap.density import fit_density
 from discreet.metric.remap.prior import PlacePrior
@@ -327,3 +328,45 @@ def test_the_promise_is_plain_json():
     m = NDLaplace(2, 0.1, DOMAIN, remap="bayes", prior=[[1.0, 0.0]])
     m.fit()
     assert json.loads(m.guarantee_.to_json())["parameters"]["remap"] == "bayes"
+
+
+DATED = dc.Domain({"a": (0, 1), "born": ("2020-01-01", "2021-01-01")})
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"epsilon": 1e-320, "radius": 1.0},
+        {"epsilon": 1e-300, "radius": 1e300},
+        {"scaling": 1e-300},
+        {"scaling": "none", "domain": (0, 1e200)},
+        {"domain": (0, 1e-310)},
+    ],
+)
+def test_sizes_beyond_doubles_are_refused(settings: dict[str, Any]) -> None:
+    for kind in (NDLaplace, ColumnLaplace):
+        mechanism = kind(**{"domain": (0, 1), "radius": 0.1, **settings})
+        with pytest.raises(InvalidArgument, match="must be"):
+            mechanism.transform(np.zeros((2, 2)))
+
+
+def test_what_clamping_and_rounding_do_is_said() -> None:
+    """Clamping may move two points apart under a matrix, or on a sphere: distances are then those in the box."""
+    mixed = NDLaplace(epsilon=1, radius=0.1, domain=dc.Domain.box([0, 0], [1, 1]), scaling=[[1, -1], [0, 0.01]])
+    outside, inside = np.array([[1.5, 1.0]]), np.array([[1.0, 0.5]])
+    scaling = mixed._numbers(mixed.domain.bounds).scaling
+    raw = np.linalg.norm(scaling.apply(outside) - scaling.apply(inside))
+    clamped = np.linalg.norm(scaling.forward(outside) - scaling.forward(inside))
+    assert clamped > 50 * raw
+    town = SphericalLaplace(domain={"lat": (40, 60), "lon": (0, 100)})
+    for mechanism, said in ((mixed, True), (town, True), (SphericalLaplace(), False), (NDLaplace(domain=DATED), False)):
+        told = " ".join(mechanism.fit().guarantee_.assumptions)
+        assert ("within the declared bounds" in told) is said
+        assert "lattice of step" in told
+
+
+def test_the_picture_states_what_drawing_again_costs() -> None:
+    pytest.importorskip("plotly")
+    figure = NDLaplace(2, 0.1, dc.Domain.box([0, 0], [1, 1]), "resample").plot(reports=5)
+    assert "level 4 at" in figure.layout.title.text
+    assert any("up to e^4" in trace.name for trace in figure.data)

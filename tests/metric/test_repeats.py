@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import discreet as dc
+from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.metric import NDLaplace, SphericalLaplace, Trajectory, UserLedger, great_circle
 from discreet.metric.users.trajectory import _Run
 
@@ -283,3 +284,43 @@ def test_a_user_ledger_has_names_of_one_kind() -> None:
         with pytest.raises(dc.errors.InvalidType, match="as before in this ledger"):
             ask()
     assert ledger.spent([7]).tolist() == [1.0]
+
+
+def test_a_trajectory_states_the_level_of_the_whole() -> None:
+    plan = Trajectory(NDLaplace(1, 0.1, (0, 1), random_state=1), threshold=1, test_epsilon=0.1, budget=8)
+    facts = plan.report(np.full((3, 2), 0.5)).guarantee.parameters
+    assert facts["epsilon_at_diameter"] == pytest.approx(8 * math.sqrt(2) / 0.1)
+    assert facts["point_rate"] == 10
+    assert "rate" not in facts
+
+
+def test_trajectories_of_one_column_and_of_files() -> None:
+    plan = Trajectory(NDLaplace(1, 0.1, {"x0": (0, 1)}, random_state=1), threshold=1, test_epsilon=0.1, budget=8)
+    found = plan.report(np.zeros(4))
+    assert found.places.shape == found.fresh.shape == (4,)
+    with pytest.raises(InvalidType, match="X must be"):
+        plan.report("people.csv")
+
+
+def test_a_trajectory_needs_distances_that_doubles_can_tell() -> None:
+    # Places at distance 1e-17 of each other are the same or 1e-16 apart, seen from the middle of the box.
+    plan = Trajectory(NDLaplace(1e-6, 1e-17, (0, 1)), threshold=1e-16, test_epsilon=0.2, budget=6)
+    with pytest.raises(InvalidArgument, match="radius must be larger"):
+        plan.report(np.zeros((4, 2)))
+
+
+def test_a_ledger_tells_radii_apart_that_look_alike() -> None:
+    ledger = UserLedger(lifetime=10)
+    NDLaplace(1, 0.1, (0, 1)).transform(np.zeros((1, 2)), users=["ann"], ledger=ledger)
+    with pytest.raises(InvalidArgument, match="ledger"):
+        NDLaplace(1, 0.1000000001, (0, 1)).transform(np.zeros((1, 2)), users=["ann"], ledger=ledger)
+
+
+def test_a_ledger_reads_whole_units_only() -> None:
+    ledger = UserLedger(lifetime=10)
+    ledger.charge(["ann"], 0.5)
+    text = ledger.to_json()
+    for change in (text.replace('["1"]', '["1/2"]'), text.replace('"denominator": "2"', '"denominator": "1/2"')):
+        assert change != text
+        with pytest.raises(FormatError, match="whole number of units"):
+            UserLedger.from_json(change)

@@ -255,3 +255,12 @@ def test_the_guarantee_says_what_it_is_about() -> None:
     assert promise.parameters["diameter"] == pytest.approx(111_195 * (1 + math.cos(math.radians(50))), rel=1e-4)
     assert promise.parameters["step"] == 1e-8
     assert not promise.seeded
+
+
+@pytest.mark.parametrize("metres", [1e-3, 1.0, 1e3])
+def test_distances_near_the_antipode_are_as_right_as_near_ones(metres: float) -> None:
+    degrees = np.degrees(metres / 6371008.8)
+    near = great_circle([10.0, 20.0], [10.0 + degrees, 20.0])
+    far = great_circle([-10.0, -160.0], [10.0 + degrees, 20.0])
+    assert near == pytest.approx(metres, abs=1e-8)
+    assert math.pi * 6371008.8 - far == pytest.approx(metres, abs=1e-7)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -91,3 +92,16 @@ def test_bytes_are_even() -> None:
     seen = np.bincount(expanded(generator(8)).bytes(1_000_000), minlength=256)
     statistic = ((seen - 1e6 / 256) ** 2 / (1e6 / 256)).sum()
     assert abs(statistic - 255) < 5 * (2 * 255) ** 0.5
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
+def test_an_expanded_stream_takes_a_new_key_after_a_fork() -> None:
+    stream = expanded(generator())
+    stream.bytes(100)  # leaves a block that the child must not share
+    context = multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+    child = context.Process(target=lambda: queue.put(stream.bytes(64).tobytes()))
+    child.start()
+    theirs = queue.get()
+    child.join()
+    assert stream.bytes(64).tobytes() != theirs

@@ -13,6 +13,7 @@ from scipy import stats
 
 from discreet import noise
 from discreet.engines import CellCounts
+from discreet.noise.integer.exceedances import _STRIDE, _walk
 from discreet.synopses.grid import lazy
 from discreet.synopses.grid.estimator import GridSynopsis
 
@@ -152,3 +153,9 @@ def test_more_cells_than_a_number_can_hold_are_refused():
 
     with pytest.raises(InvalidArgument, match=r"rule must be a grid of fewer than 2\*\*63 cells"):
         GridSynopsis(1.0, (0, 1), 100).fit(np.zeros((2, 10)))
+
+
+def test_a_gap_of_a_stride_says_nothing_about_what_lies_beyond() -> None:
+    hits, position = _walk(np.array([_STRIDE + 5]), 0, _STRIDE + 3)
+    assert hits.size == 0
+    assert position == _STRIDE

@@ -343,3 +343,26 @@ def test_the_gradient_of_the_mixture_is_that_of_its_counts():
     np.testing.assert_allclose(
         np.concatenate([p.ravel() for p in parts]), approx_fprime(at, value, 1e-6), rtol=1e-3, atol=1e-2
     )
+
+
+def test_consistency_is_reached_once() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((3000, 2))
+    domain = dc.Domain.box([0, 0], 1)
+    for model in (
+        dc.GridSynopsis(1.0, domain, 4, random_state=0),
+        dc.TreeSynopsis(1.0, domain, max_depth=4, test_from=0, random_state=0),
+    ):
+        once = refine.consistent(model.fit(X).synopsis_)
+        twice = refine.consistent(once)
+        assert np.array_equal(once.weights, twice.weights)
+        assert np.array_equal(once.variances, twice.variances)
+        assert once.total_variance == twice.total_variance
+
+
+def test_an_adaptive_grid_keeps_its_total_when_made_consistent() -> None:
+    """Its counts are reconciled already, and correlated: their variances do not add up to that of the total."""
+    X = np.random.default_rng(0).random((5000, 2))
+    release = dc.GridSynopsis(1.0, dc.Domain.box([0, 0], 1), "adaptive", random_state=0).fit(X).synopsis_
+    after = refine.consistent(release)
+    assert (after.total, after.total_variance) == (release.total, release.total_variance)

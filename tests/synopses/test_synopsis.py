@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.errors import (
     DataSourceError,
+    DiscreetError,
     FormatError,
     InvalidArgument,
     InvalidType,
@@ -701,3 +702,14 @@ def test_without_plotly_the_fix_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(MissingExtra, match=r"discreet\[plot\]"):
         people().plot()
     assert str(pickle.loads(pickle.dumps(MissingExtra("a", "plot")))) == str(MissingExtra("a", "plot"))
+
+
+def test_a_changed_pickle_is_noticed() -> None:
+    release = dc.GridSynopsis(1.0, (0, 1), 4, random_state=0).fit(np.full((50, 1), 0.3)).synopsis_
+    text = pickle.dumps(release)
+    weights = release.weights.tobytes()
+    assert weights in text
+    changed = text.replace(weights, (release.weights + 1).tobytes())
+    with pytest.raises((FormatError, DiscreetError)):
+        pickle.loads(changed)
+    assert pickle.loads(text) == release

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
+import discreet as dc
 from discreet import Domain, datasets, engines, noise
 from discreet.core.guarantee import Ledger, add_up
 from discreet.engines.passes import trees
@@ -235,3 +237,35 @@ def test_deep_trees_are_bounded_by_their_tests():
     assert s.tree.height < 40
     assert fitted(max_depth=30, test_from=2, epsilon=0.5).n_leaves < 3000
     assert fitted(max_depth=0).n_leaves == 1
+
+
+def test_the_uniform_tree_notes_the_count_that_really_decided() -> None:
+    """The correction for having been found large needs the true limit."""
+    X = np.random.default_rng(0).random((700, 2))
+    for seed in range(20):
+        tree = dc.TreeSynopsis(0.1, dc.Domain.box([0, 0], 1), "uniform", random_state=seed).fit(X).synopsis_.tree
+        tested = np.isfinite(tree.estimate)
+        split = tested & (tree.axis >= 0)
+        assert (tree.estimate[split] > tree.threshold[split]).all()
+        assert (tree.threshold[tested] >= 100).all()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"partitioner": "median", "shares": (0.5, 0, 0.5)},
+        {"partitioner": "density", "shares": (0.5, 0, 0.5)},
+        {"partitioner": "quantile", "shares": (0, 0, 1)},
+        {"partitioner": "binary", "axis": "spread", "shares": (0.5, 0, 0.5)},
+    ],
+)
+def test_cuts_without_a_budget_are_refused_before_rows_are_read(settings: dict[str, Any]) -> None:
+    class Trap:
+        def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+            raise AssertionError("the data were read")
+
+    domain = dc.Domain.box([0, 0], 1)
+    with pytest.raises(InvalidArgument, match="shares"):
+        dc.TreeSynopsis(1.0, domain, **settings).fit(Trap())
+    with pytest.raises(InvalidArgument, match="shares"):
+        dc.PrivateKMeans(3, 1.0, domain, synopsis=dc.TreeSynopsis(**settings)).fit(Trap())
