@@ -78,7 +78,16 @@ class SchemaError(DiscreetError, ValueError):
     Traceback (most recent call last):
     ...
     discreet.errors.SchemaError: column 'income' is not declared in the domain; declared: 'age'
+
+    Arguments that mend it are named apart, so that a job can spell them as they were typed.
+
+    >>> print(SchemaError("column 'cost' has no role", keep=["cost"]))
+    column 'cost' has no role; try keep=['cost']
     """
+
+    def __init__(self, text: str, **fix: object) -> None:
+        self.text, self.fix = text, fix
+        super().__init__(text + ("; try " + ", ".join(f"{n}={v!r}" for n, v in fix.items()) if fix else ""))
 
 
 class DataSourceError(DiscreetError, OSError):

@@ -35,9 +35,9 @@ from discreet.cli.study import study
 from discreet.cli.verbs import add
 from discreet.errors import DataSourceError, DiscreetError
 from discreet.jobs.common import EPSILON, SEED, TABLE
-from discreet.jobs.declare import Kind, WrongOption, check
+from discreet.jobs.declare import Kind, check, spoken
 from discreet.jobs.kinds import KINDS
-from discreet.jobs.options import FILE, SHELL
+from discreet.jobs.options import SHELL
 
 app = typer.Typer(
     name="discreet",
@@ -76,6 +76,7 @@ def _root(
     """Hold the options that come before any verb."""
 
 
+# Not jobs: what they are for comes before any job. `demo` invents its table, `schema` drafts the file that jobs read.
 _DEMO = Kind("demo", "run the main job in miniature", "", (EPSILON, SEED))
 
 
@@ -91,9 +92,12 @@ def demo(
     A synopsis of the table is released, clusters are found in it, and both are set against what an analyst
     with the raw rows would have got.
     """
-    check(_DEMO, EPSILON, epsilon)
-    if seed is not None:
-        check(_DEMO, SEED, seed)
+    try:
+        for option, value in ((EPSILON, epsilon), (SEED, seed)):
+            if value is not None:
+                check(_DEMO, option, value)
+    except DiscreetError as error:
+        raise spoken(error, SHELL) from None
     with working("Working on 10,000 invented patients ..."):
         from discreet.demo import run
 
@@ -208,9 +212,7 @@ def main(args: Sequence[str] | None = None) -> None:
     try:
         command(args, prog_name="discreet")
     except DiscreetError as error:
-        typed = sys.argv[1:] if args is None else args
-        door = FILE if typed and typed[0] == "run" else SHELL
-        _refuse(error.said(door) if isinstance(error, WrongOption) else str(error))
+        _refuse(str(error))
     except MemoryError:
         _refuse("there is not enough memory for this; ask for fewer cells, a smaller depth, or a machine with more")
     except OSError as error:

@@ -11,7 +11,8 @@ from rich.markup import escape
 
 from discreet.cli import look
 from discreet.cli.common import epilog, working
-from discreet.jobs.declare import Kind, WrongOption, read
+from discreet.errors import DiscreetError
+from discreet.jobs.declare import Kind, read, spoken
 from discreet.jobs.options import REPEATED, SHELL, Option
 
 #: Shows the result of a job; the second argument says whether as JSON.
@@ -33,13 +34,12 @@ def add(app: typer.Typer, kind: Kind, show: Show, extra: Mapping[str, Callable[[
         Flags that do something else instead, and what.
     """
     by_name = {_variable(o): o for o in kind.options()}
-    shortcuts = kind.shortcuts or {}
 
     def verb(**typed: Any) -> None:
         try:
             act_on(typed)
-        except WrongOption as error:
-            raise error.spoken(SHELL) from None
+        except DiscreetError as error:
+            raise spoken(error, SHELL) from None
 
     def act_on(typed: dict[str, Any]) -> None:
         as_json = typed.pop("as_json")
@@ -57,7 +57,7 @@ def add(app: typer.Typer, kind: Kind, show: Show, extra: Mapping[str, Callable[[
                 option = by_name[name]
                 texts = value if isinstance(value, list) else [value]
                 given[name] = value if isinstance(value, bool) else read(kind, option, texts)
-        for flag, (name, value, _) in shortcuts.items():
+        for flag, (name, value, _) in kind.shortcuts.items():
             if typed.get(f"short_{flag}") and given.setdefault(f"p_{name}", value) != value:
                 raise kind.wrong(name, given[f"p_{name}"], f"left out with --{flag}", f"--{flag}")
         look.look([(by_name[name], value) for name, value in given.items()])
@@ -68,7 +68,7 @@ def add(app: typer.Typer, kind: Kind, show: Show, extra: Mapping[str, Callable[[
             raise typer.Exit(1)
 
     parameters = [_parameter(kind, o) for o in kind.options()]
-    parameters += [_flag(f"short_{flag}", flag, text) for flag, (_, _, text) in shortcuts.items()]
+    parameters += [_flag(f"short_{flag}", flag, text) for flag, (_, _, text) in kind.shortcuts.items()]
     parameters += [_flag(f"flag_{flag}", flag, str(act.__doc__)) for flag, act in (extra or {}).items()]
     parameters.append(_flag("as_json", "json", "Print the figures as JSON instead."))
     verb.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

@@ -11,6 +11,7 @@ from discreet.jobs.options import option, output
 
 _CELLS = ("density-tree", "mondrian", "generalization")
 _TREES = ("density-tree", "mondrian")
+_DENSITY = ("density-tree",)
 
 
 def _together(job: Any) -> None:
@@ -52,14 +53,26 @@ KIND = Kind(
             above=0, methods=_CELLS),
         option("t", "number", "every group's sensitive values are this close to those of the table", 0.3, low=0, high=1,
             expected="a distance from 0 to 1", methods=_CELLS, arguments=("t_closeness",)),
+        option("t_kind", "text", "the distance: auto is ordered for numbers, else equal", "auto",
+            default="auto", choices=("auto", "equal", "ordered", "hierarchical"), methods=_CELLS),
         option("sensitive", "names", "sensitive columns; overrides the roles", ["cost"]),
-        option("criterion", "text", "what makes a good cut", "spread", default="spread", methods=("density-tree",),
+        option("criterion", "text", "what makes a good cut", "spread", default="spread", methods=_DENSITY,
             choices=("spread", "factor", "width", "cell", "tight", "mondrian", "mixture")),
+        option("supervised", "flag", "choose the cuts that tell most about the target", True, methods=_DENSITY),
+        option("pruning", "text", "prune by cross-validation: larger groups, better densities", "folds",
+            choices=("folds",), methods=_DENSITY),
+        option("min_share", "number", "no cut leaves less of the width of a group on a side", 0.02, default=0.02, low=0,
+            high=1, methods=_DENSITY),
+        option("max_depth", "whole", "the most cuts above a group", 64, default=64, low=0,
+            methods=_DENSITY),
         option("mode", "text", "strict or relaxed cuts", "strict", default="strict", choices=("strict", "relaxed"),
             methods=("mondrian",)),
         option("level", "whole pairs", "COLUMN=LEVEL; without any, levels are chosen on the rows", {"age": 1}, low=0,
             expected="COLUMN=VALUE, once per column, the values whole numbers", methods=("generalization",),
             arguments=("levels",)),
+        option("widths", "list pairs", "COLUMN=A,B,...: widths of the intervals at level 1, 2, ...", {"age": [5, 10]},
+            above=0, expected="COLUMN=A,B,..., rising, each width a multiple of the one before",
+            methods=("generalization",)),
         option("hierarchy", "file pairs", "COLUMN=FILE: a category per row, then ever larger groups it belongs to",
             {"town": "towns.csv"}, arguments=("hierarchies",)),
         option("grid", "pairs", "COLUMN=STEPS of the public grid; for dates also day, month, year", {"age": 12}, low=1,
@@ -87,6 +100,7 @@ KIND = Kind(
         PROMISE,
     ),
     together=_together,
+    classes={"DensityTree": "density-tree", "Mondrian": "mondrian", "Generalization": "generalization"},
     examples=(
         "anonymize people.csv --schema schema.toml --k 10 -o safe.csv",
         "anonymize people.csv --schema schema.toml --k 10 --l 3 --method mondrian -o safe.parquet",

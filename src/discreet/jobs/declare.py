@@ -10,13 +10,14 @@ from __future__ import annotations
 import ast
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
-from discreet.errors import FormatError, InvalidArgument
-from discreet.jobs.options import _LARGEST, _PAIRS, _WORDS, FILE, FILES, SCHEMA, Door, Option
+from discreet.errors import DiscreetError, FormatError, InvalidArgument, SchemaError
+from discreet.jobs.options import FILE, FILES, LARGEST, PAIRS, SCHEMA, WORDS, Door, Option
 
 #: Words for an error: a text, or what makes it from a way to spell options.
 Words = str | Callable[["Speech"], str]
@@ -71,10 +72,14 @@ class WrongOption(InvalidArgument):
         """Return the message for a door."""
         return str(InvalidArgument(*self._said(door)))
 
-    def spoken(self, door: Door) -> WrongOption:
-        """Return the same error in the words of a door."""
-        super().__init__(*self._said(door))
-        return self
+
+def spoken(error: DiscreetError, door: Door) -> DiscreetError:
+    """Return an error in the words of a door, if it names options."""
+    if isinstance(error, WrongOption):
+        InvalidArgument.__init__(error, *error._said(door))
+    elif (speak := getattr(error, "speak", None)) is not None:
+        return type(error)(speak(door))
+    return error
 
 
 @dataclass(frozen=True)
@@ -101,6 +106,8 @@ class Kind:
         Refuses options that do not go together; given a job.
     shortcuts : mapping
         Flags that stand for a value of an option: ``{"sphere": ("method", "sphere", "help")}``.
+    classes : mapping
+        From the classes of Python that errors may suggest to the values of the option `method`.
     """
 
     name: str
@@ -114,7 +121,8 @@ class Kind:
     verb: str = ""
     failed: str = ""
     together: Callable[[Any], None] | None = None
-    shortcuts: Mapping[str, tuple[str, Any, str]] | None = None
+    shortcuts: Mapping[str, tuple[str, Any, str]] = field(default_factory=dict)
+    classes: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def words(self) -> str:
@@ -163,15 +171,30 @@ class Kind:
         """Return what was given, under the names of Python."""
         return {o.arguments[0]: given[o.name] for o in self.parameters if o.name in given and o.arguments}
 
-    def translated(self, error: InvalidArgument) -> InvalidArgument:
-        """Return an error of the library as one about the option behind the argument, if there is one."""
-        if isinstance(error, WrongOption):
+    def refused(self, words: Callable[[Speech], str], error: type[DiscreetError] = SchemaError) -> DiscreetError:
+        """Return an error in a sentence of its own, which names options as its door does."""
+        made: Any = error(words(Speech(self, FILE)))
+        made.speak = lambda door: words(Speech(self, door))
+        return made  # type: ignore[no-any-return]
+
+    def translated(self, error: DiscreetError) -> DiscreetError:
+        """Return an error of the library as one about the options behind its arguments, if there are any."""
+        by_argument = {o.arguments[0]: o.name for o in self.parameters if o.arguments}
+        if isinstance(error, SchemaError) and error.fix and set(error.fix) <= set(by_argument):
+            fix = {by_argument[name]: value for name, value in error.fix.items()}
+            text = error.text
+            return self.refused(lambda say: f"{text}; try {', '.join(say(n, v) for n, v in fix.items())}", type(error))
+        if isinstance(error, WrongOption) or not isinstance(error, InvalidArgument):
             return error
         name = error.name.partition("[")[0]
         found = next((o for o in self.parameters if name in o.arguments), None)
         if found is None:
             return error
         return self.wrong(found.name, error.value, error.expected, self._fix(found, error))
+
+    def _method(self, word: str, say: Speech) -> str:
+        """Return the name of a class as the method that it does."""
+        return say("method", self.classes[word]) if word in self.classes else word
 
     def _fix(self, about: Option, error: InvalidArgument) -> Fix:
         """Return what the library suggests, spelt as options; or the example of the option if that is no value."""
@@ -180,7 +203,7 @@ class Kind:
             assert isinstance(call, ast.Call)
             values = {k.arg: ast.literal_eval(k.value) for k in call.keywords}
         except (SyntaxError, ValueError):
-            return error.fix
+            return lambda say: re.sub(r"[A-Z]\w+", lambda found: self._method(found[0], say), error.fix)
         options = {o.arguments[0]: o for o in self.parameters if o.arguments}
         options.update(dict.fromkeys(about.arguments, about))
         if not values or not set(values) <= set(options):
@@ -215,20 +238,28 @@ def check(kind: Kind, option: Option, value: Any) -> Any:
         value = list(value)
     fitting = [t for t in option.takes if _fits(value, t)]
     if not fitting:
-        words = " or ".join(_WORDS[t] for t in option.takes)
-        table = bool(set(option.takes) & set(_PAIRS)) and not isinstance(value, dict)
+        words = " or ".join(WORDS[t] for t in option.takes)
+        table = bool(set(option.takes) & set(PAIRS)) and not isinstance(value, dict)
         raise kind.wrong(option.name, value, words if table else option.expected or words)
     if isinstance(value, str) and "text" in fitting and option.choices and value not in option.choices:
         near = (get_close_matches(value, option.choices, 1, 0.6) or option.choices)[0]
         raise kind.wrong(option.name, value, _one_of(option), (option.name, near))
-    numbers = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
-    for number in numbers:
+    for number in _flat(value):
         if isinstance(number, (int, float)) and not isinstance(number, bool) and not _within(option, number):
             near = _nearest(option, number) if number is value else option.example
             raise kind.wrong(option.name, value, _bounds(option), (option.name, near))
     if fitting[0] in FILES and isinstance(value, str) and "files" in option.takes:
         value = [value]
     return value
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    """Go through the single values of lists and tables."""
+    if isinstance(value, (dict, list)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _flat(part)
+    else:
+        yield value
 
 
 def _fits(value: Any, kind: str) -> bool:
@@ -240,10 +271,13 @@ def _fits(value: Any, kind: str) -> bool:
         return isinstance(value, str) and bool(value)
     if kind == "flag":
         return isinstance(value, bool)
-    if kind in _PAIRS:
-        fits = (int, float, str) if kind == "pairs" else str if kind == "file pairs" else (int, float)
-        whole = kind != "whole pairs" or all(isinstance(v, int) for v in getattr(value, "values", list)())
-        return isinstance(value, dict) and bool(value) and whole and all(isinstance(v, fits) for v in value.values())
+    if kind in PAIRS:
+        if not isinstance(value, dict) or not value:
+            return False
+        if kind == "list pairs":
+            return all(_fits(v, "numbers") for v in value.values())
+        types = {"pairs": (int, float, str), "file pairs": str, "whole pairs": int}.get(kind, (int, float))
+        return all(isinstance(v, types) for v in value.values())  # type: ignore[arg-type]
     if kind == "files" and isinstance(value, str):
         return bool(value)
     allowed = (int, float) if kind == "numbers" else str if kind == "files" else (str, int, float)
@@ -253,7 +287,7 @@ def _fits(value: Any, kind: str) -> bool:
 
 def _within(option: Option, number: float) -> bool:
     if "budget" in option.takes:
-        return 0 < number <= _LARGEST or number == math.inf
+        return 0 < number <= LARGEST or number == math.inf
     bounded = "number" in option.takes or any(b is not None for b in (option.low, option.above))
     if bounded and not math.isfinite(number):
         return False
@@ -293,7 +327,7 @@ def _nearest(option: Option, number: float) -> Any:
 def _one_of(option: Option) -> str:
     if option.expected:
         return option.expected
-    others = [_WORDS[t] for t in option.takes if t != "text"]
+    others = [WORDS[t] for t in option.takes if t != "text"]
     return ", or ".join([f"one of {', '.join(map(repr, option.choices))}", *others])
 
 
@@ -301,7 +335,7 @@ def read(kind: Kind, option: Option, texts: Sequence[str]) -> Any:
     """Return what words of a command line give as the value of an option."""
     text = texts[-1] if texts else ""
     for form in option.takes:
-        if form in _PAIRS:
+        if form in PAIRS:
             parts = [p.strip() for t in texts for p in t.split(",")] if form == "figures" else list(texts)
             return _read_pairs(kind, option, parts, form)
         if form in ("list", "files"):
@@ -335,7 +369,10 @@ def _read_pairs(kind: Kind, option: Option, texts: Sequence[str], form: str) -> 
     for text in texts:
         name, equals, given = (part.strip() for part in text.partition("="))
         value: Any = given
-        if form == "figures":
+        if form == "list pairs":
+            numbers = [_number(part, "number") for part in given.split(",")]
+            value = None if None in numbers else numbers
+        elif form == "figures":
             value = _number(given, "number")
         elif form != "file pairs":
             value = _number(given, "whole") if given.isascii() else None

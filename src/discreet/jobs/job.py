@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.core.output import check_place, promise_place, write_whole
 from discreet.core.schema_file import dump_schema
-from discreet.errors import DataSourceError, FormatError, InvalidArgument, InvalidType
+from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.jobs.declare import Kind, Speech, check, known
 from discreet.jobs.kinds import KINDS
 from discreet.jobs.options import FILE, SCHEMA, toml
@@ -265,6 +265,14 @@ class Job:
         unit = self.parameters.get("unit")
         return declared if unit is None else declared.with_unit(unit)
 
+    def read_table(self) -> Any:
+        """Return the table, to be read as the schema says."""
+        from discreet.core.domain import Domain
+        from discreet.engines import as_declared
+
+        declared = self.schema.to_toml() if isinstance(self.schema, Domain) else self.place(self.schema)
+        return as_declared(str(self.place(self.data)), declared)
+
     @property
     def artifact(self) -> Path:
         """The released file: what `discreet.reporting` reports on."""
@@ -292,7 +300,7 @@ class Job:
         work = import_module(f"discreet.jobs.work.{_WORK.get(self.kind, self.kind)}")
         try:
             return act(work)
-        except InvalidArgument as error:
+        except DiscreetError as error:
             raise self.declared.translated(error) from None
 
 

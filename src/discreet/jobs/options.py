@@ -11,9 +11,9 @@ from typing import Any, Protocol
 #: A path to read, to a file or (table) also to a folder or a pattern of files.
 FILES = ("file", "table", "files", "file pairs")
 #: More than one of these on a command line are added up.
-REPEATED = ("list", "files", "pairs", "whole pairs", "file pairs")
-_PAIRS = ("pairs", "whole pairs", "file pairs", "figures")
-_WORDS = {
+REPEATED = ("list", "files", "pairs", "whole pairs", "file pairs", "list pairs")
+PAIRS = ("pairs", "whole pairs", "file pairs", "list pairs", "figures")
+WORDS = {
     "number": "a number",
     "budget": "a number",
     "whole": "a whole number",
@@ -26,15 +26,16 @@ _WORDS = {
     "list": "a list of texts or numbers",
     "numbers": "a list of numbers",
     "files": "a list of paths",
-    **dict.fromkeys(_PAIRS, "a table of NAME = VALUE"),
+    **dict.fromkeys(PAIRS, "a table of NAME = VALUE"),
 }
 _METAVARS = {
     "budget": "NUMBER", "output": "FILE", "table": "FILE", "files": "FILE", "names": "A,B,...", "list": "TEXT",
     "numbers": "X,Y,...", "pairs": "NAME=VALUE", "whole pairs": "NAME=NUMBER", "file pairs": "NAME=FILE",
+    "list pairs": "NAME=X,Y,...",
     "figures": "NAME=NUMBER,...",
 }  # fmt: skip
 #: No budget beyond this means anything: `discreet.core.checks.LARGEST_BUDGET`.
-_LARGEST = 10**30
+LARGEST = 10**30
 
 
 @dataclass(frozen=True, eq=False)  # each is itself: examples may be lists
@@ -161,7 +162,7 @@ class Shell:
         if isinstance(value, bool):
             return option.flag if value else f"--{option.off}" if option.off else f"leaving {option.flag} out"
         if isinstance(value, Mapping):
-            pairs = [f"{k}={v}" for k, v in value.items()]
+            pairs = [f"{k}={','.join(map(str, v)) if isinstance(v, list) else v}" for k, v in value.items()]
             texts = [",".join(pairs)] if "figures" in option.takes else pairs
         elif isinstance(value, (list, tuple)):
             texts = list(map(str, value))

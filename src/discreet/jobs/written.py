@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from discreet.jobs.declare import Kind
-from discreet.jobs.options import _PAIRS, Option, option, toml
+from discreet.jobs.options import PAIRS, Option, option, toml
 
 
 def example(kind: Kind) -> str:
@@ -45,7 +45,7 @@ _JSON: dict[str, dict[str, Any]] = {
     "flag": {"type": "boolean"}, "numbers": {"type": "array", "items": {"type": "number"}, "minItems": 1},
     "files": {"type": "array", "items": {"type": "string"}, "minItems": 1},
     **{t: {"type": "array", "items": {"type": ["string", "number"]}, "minItems": 1} for t in ("names", "list")},
-    **{t: {"type": "object", "minProperties": 1} for t in _PAIRS},
+    **{t: {"type": "object", "minProperties": 1} for t in PAIRS},
 }  # fmt: skip
 
 

@@ -110,16 +110,10 @@ def open_release(
     >>> opening.n_rows, opening.domain
     (2.0, Domain({'x0': (0.0, 1.0)}))
     """
-    ledger = Ledger(epsilon)
-    share = checks.probability("size_share", size_share)
-    public = None if n_rows is None else _size(n_rows)
-    stream = noise.generator(random_state)
+    ledger, share, public, stream = _shared(epsilon, random_state, n_rows, size_share)
     source = engines.open(table(X, _declared_width(domain)))
     declared = as_domain(domain, source.names)
-    check_unit(declared)
-    axes = released_columns(declared)
-    if select is not None:
-        axes = select(axes)
+    axes = check_columns(declared, select=select)
     source = bind(source, declared, axes)
     assumed = (PUBLIC_DOMAIN, *row_promise(declared))
     if check is not None:
@@ -134,6 +128,34 @@ def open_release(
     noisy = float(int(counts.counts.sum()) + noise.discrete_laplace(law.scale, rng=stream))
     kept = None if known is None else counts
     return OpenRelease(source, axes, declared, ledger, stream, noisy, law.variance, assumed, kept)
+
+
+def check_release(
+    model: Any, check: Callable[[Domain], object], select: Callable[[Domain], Domain] | None = None
+) -> None:
+    """Check all that `open_release` would of an estimator, against its declared columns: no table is needed.
+
+    Of a domain ``(low, high)`` with two scalars the columns are not known; then all but what depends on them.
+    """
+    _shared(model.epsilon, model.random_state, model.n_rows, model.size_share)
+    width = _declared_width(model.domain)
+    if width is not None or not isinstance(model.domain, tuple):
+        check(check_columns(as_domain(model.domain, [f"x{i}" for i in range(width or 1)]), select=select))
+
+
+def check_columns(declared: Domain, *, select: Callable[[Domain], Domain] | None = None) -> Domain:
+    """Return the columns that may be released and take part; refuse a promise about rows that was not meant."""
+    check_unit(declared)
+    axes = released_columns(declared)
+    return axes if select is None else select(axes)
+
+
+def _shared(
+    epsilon: Any, random_state: Any, n_rows: Any, size_share: Any
+) -> tuple[Ledger, Fraction, float | None, noise.Generator]:
+    """Check the arguments that need no columns."""
+    ledger, share = Ledger(epsilon), checks.probability("size_share", size_share)
+    return ledger, share, None if n_rows is None else _size(n_rows), noise.generator(random_state)
 
 
 def bind(source: engines.Source, declared: Domain, axes: Domain) -> engines.Source:

@@ -17,7 +17,7 @@ from discreet.anonymity.growth.pruning import prune
 from discreet.anonymity.methods.partitioner import Partitioner
 from discreet.anonymity.methods.supervised import choose_growth
 from discreet.anonymity.release.streamed import ToFile
-from discreet.anonymity.release.table import Table, read_table
+from discreet.anonymity.release.table import Table, TablePlan, read_table
 from discreet.anonymity.risk.rules import Rules, stacked
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
@@ -182,20 +182,21 @@ class DensityTree(ToFile, Partitioner):
         found: FloatArray = share / (self.tree_.volumes() * np.prod(scale))
         return found
 
+    def _check(self, plan: TablePlan) -> None:
+        checks.choice("criterion", self.criterion, CRITERIA)
+        checks.probability("min_share", self.min_share, closed=True)
+        checks.whole("max_depth", self.max_depth, low=0, high=2**31)
+        if self.pruning is not None:
+            checks.choice("pruning", self.pruning, ("folds",))
+        if self.supervised and plan.target is None:
+            raise InvalidArgument("supervised", True, "used with a target column", 'target="label"')
+
     def _grow(self, table: Table, tiers: Mapping[int, IntArray], rules: Rules) -> GrownTree:
-        criterion = checks.choice("criterion", self.criterion, CRITERIA)
-        min_share = float(checks.probability("min_share", self.min_share, closed=True))
-        max_depth = checks.whole("max_depth", self.max_depth, low=0, high=2**31)
-        pruning = None if self.pruning is None else checks.choice("pruning", self.pruning, ("folds",))
-        if self.supervised:
-            if table.target is None:
-                raise InvalidArgument("supervised", True, "used with a target column", 'target="label"')
-            criterion = "label"
         settings: dict[str, Any] = {
             "limits": rules.limits(table.sensitive),
-            "criterion": criterion,
-            "min_share": min_share,
-            "max_depth": max_depth,
+            "criterion": "label" if self.supervised else self.criterion,
+            "min_share": float(self.min_share),
+            "max_depth": self.max_depth,
             "tiers": tiers,
         }
         grids, codes = table.plan.grids, stacked(table.sensitive, table.n)
@@ -203,7 +204,7 @@ class DensityTree(ToFile, Partitioner):
             self.weight_, self.ahead_ = choose_growth(table, codes, settings)
             settings |= {"weight": self.weight_, "ahead": self.ahead_}
         grown = grow_tree(table.bins, grids, sensitive=codes, target=table.target, **settings)
-        if pruning is None:
+        if self.pruning is None:
             return grown
         return prune(
             grown, table.bins, sensitive=codes, target=table.target, random_state=self.random_state, **settings

@@ -144,6 +144,9 @@ class Generalization(ToFile, Partitioner):
         self.n_features_in_ = len(plan.quasi)
         return table
 
+    def _check(self, plan: TablePlan) -> None:
+        _widths(self.widths, plan)
+
     def _datafly(self, table: Table) -> dict[str, int]:
         names = table.plan.quasi
         level = [0] * len(names)

@@ -14,7 +14,7 @@ from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.house import refuse_previous
 from discreet.anonymity.release.release import Release, publish
 from discreet.anonymity.release.streamed import FrozenPartition, ToFile
-from discreet.anonymity.release.table import Table
+from discreet.anonymity.release.table import Table, TablePlan
 from discreet.anonymity.risk.rules import Rules, stacked
 from discreet.core import checks
 from discreet.core.arrays import IntArray
@@ -115,7 +115,7 @@ class Mondrian(ToFile, Partitioner):
 
     def fit_transform(self, data: Any, y: Any = None, output: str = "interval", **delivery: Any) -> Release:
         """Grow the partition on these records and release them. Parameters as in `DensityTree.fit_transform`."""
-        if checks.choice("mode", self.mode, ("strict", "relaxed")) == "strict":
+        if self.mode != "relaxed":
             return super().fit_transform(data, y, output, **delivery)
         refuse_previous(delivery.pop("previous", None), "overlapping cells are not merged")
         table, _ = self._read(data)
@@ -143,10 +143,13 @@ class Mondrian(ToFile, Partitioner):
         return self.mode != "relaxed"
 
     def _only_strict(self, instead: str) -> None:
-        if checks.choice("mode", self.mode, ("strict", "relaxed")) == "relaxed":
+        if self.mode == "relaxed":
             raise InvalidArgument(
                 "mode", "relaxed", "strict here: overlapping cells cannot tell where a new record belongs", instead
             )
+
+    def _check(self, plan: TablePlan) -> None:
+        checks.choice("mode", self.mode, ("strict", "relaxed"))
 
     def _grow(self, table: Table, tiers: Mapping[int, IntArray], rules: Rules) -> GrownTree:
         limits = rules.limits(table.sensitive)

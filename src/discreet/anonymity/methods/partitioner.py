@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -159,23 +159,7 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
 
     def _read(self, data: Any) -> tuple[Table, dict[int, IntArray]]:
         """Check the arguments, read the build records, and refuse what no partition can make anonymous."""
-        rules = Rules(self.k, self.l_diversity, self.l_kind, self.c, self.t_closeness, self.t_kind)
-        checks.probability("suppress", self.suppress, closed=True)
-        check_settings(self.blind, getattr(self, "supervised", False), getattr(self, "mode", "") == "relaxed")
-        if self.domain is None:
-            raise InvalidType("domain", None, "a Domain", 'domain=Domain({"age": (0, 120)})')
-        domain = as_domain(self.domain, engines.open(data).names)
-        plan = TablePlan.of(
-            domain,
-            sensitive=self.sensitive,
-            target=self.target,
-            keep=self.keep,
-            person=self.person,
-            grid=self.grid,
-        )
-        self._check_person(plan)
-        rules.check_columns(plan.sensitive)
-        trees = _read_hierarchies(self.hierarchies, plan)
+        rules, plan, trees = self._settings(lambda: engines.open(data).names)
         given = {name: tree for name, tree in trees.items() if isinstance(tree, Hierarchy)}
         self.rules_ = replace(rules, hierarchies={n: t for n, t in given.items() if n in plan.sensitive})
         table = read_table(data, plan)
@@ -191,6 +175,38 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
         refuse_root(self.rules_, table.sensitive, kept, whole.ok, table.persons)
         tiers = {j: given[name].tiers(_categories(table.plan, j)) for j, name in enumerate(plan.quasi) if name in given}
         return table, tiers
+
+    def check(self) -> None:
+        """Refuse what no table could be released with, by the declared columns: what `fit` refuses first."""
+        self._settings(tuple)
+
+    def _settings(self, names: Callable[[], Sequence[str]]) -> tuple[Rules, TablePlan, dict[str, Hierarchy | str]]:
+        """Check the arguments against the declared columns; ``names`` are the table's, for a domain without any."""
+        rules = Rules(self.k, self.l_diversity, self.l_kind, self.c, self.t_closeness, self.t_kind)
+        checks.probability("suppress", self.suppress, closed=True)
+        check_settings(self.blind, getattr(self, "supervised", False), getattr(self, "mode", "") == "relaxed")
+        if self.domain is None:
+            raise InvalidType("domain", None, "a Domain", 'domain=Domain({"age": (0, 120)})')
+        plan = TablePlan.of(
+            as_domain(self.domain, names()),
+            sensitive=self.sensitive,
+            target=self.target,
+            keep=self.keep,
+            person=self.person,
+            grid=self.grid,
+        )
+        self._check_person(plan)
+        rules.check_columns(plan.sensitive)
+        for column in map(plan.domain.column, plan.sensitive):
+            most = len(column.categories) if isinstance(column, Categorical) else math.inf
+            if rules.l_on and (rules.l_diversity or 0) > most:
+                expected = f"no more than the declared values of {column.name!r}: at most it is {most}"
+                raise InvalidArgument("l_diversity", rules.l_diversity, expected, f"l_diversity={most}")
+        self._check(plan)
+        return rules, plan, _read_hierarchies(self.hierarchies, plan)
+
+    def _check(self, plan: TablePlan) -> None:
+        """Check what only this method takes."""
 
     def _check_person(self, plan: TablePlan) -> None:
         if plan.person is not None and not self._counts_persons:

@@ -175,7 +175,7 @@ class House:
         if found is None:
             raise FormatError(
                 f"previous: {str(path)!r} is not a house file; a release writes one with release.save_house(path), "
-                "the command line with --house"
+                "a job as its output 'house'"
             )
         try:
             facts = json.loads(found)

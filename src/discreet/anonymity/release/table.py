@@ -8,7 +8,6 @@ must have thought about it.
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -129,8 +128,8 @@ class TablePlan:
         if rest:
             raise SchemaError(
                 f"column {rest[0]!r} has no role in an anonymous table; declare it a quasi-identifier, sensitive, "
-                f"an identifier or the target, or pass it on as it is with keep=[{rest[0]!r}] "
-                f"(--keep {shlex.quote(rest[0])})"
+                "an identifier or the target, or pass it on as it is",
+                keep=[rest[0]],
             )
         if not quasi:
             raise SchemaError('no column is a quasi-identifier; declare role = "quasi-identifier" for at least one')

@@ -20,7 +20,7 @@ from discreet.synopses.grid import estimator
 from discreet.synopses.grid.estimator import GridSynopsis
 from discreet.synopses.grid.settings import GridSettings
 from discreet.synopses.grid.size import check_size
-from discreet.synopses.opening import OpenRelease, note_columns, open_release
+from discreet.synopses.opening import OpenRelease, check_release, note_columns, open_release
 from discreet.synopses.tree import estimator as tree
 from discreet.synopses.tree.estimator import TreeSynopsis
 from discreet.synopses.tree.settings import TreeSettings
@@ -133,11 +133,7 @@ class PrivateKMeans(Centers):
         -------
         self
         """
-        k = checks.whole("n_clusters", self.n_clusters, low=1)
-        n_init = checks.whole("n_init", self.n_init, low=1)
-        check_refine(self.refine)
-        checks.choice("scale", self.scale, ("none", "domain"))
-        named = _method(self.synopsis, k)
+        named = self._named_method()
         opening = open_release(
             X,
             self.domain,
@@ -149,13 +145,14 @@ class PrivateKMeans(Centers):
             grid=lambda domain: _known_grid(domain, named),
             select=lambda domain: select_columns(domain, self.columns),
         )
+        k = int(self.n_clusters)
         choice = named or choice_for(opening, k)
         released = _named(_build(choice, opening), opening)
         found = cluster_synopsis(
             released,
             k,
             refine=choice.refine if isinstance(self.refine, str) and self.refine == "auto" else self.refine,
-            n_init=n_init,
+            n_init=self.n_init,
             scale=self.scale,
             random_state=int(noise.below(2**31, rng=opening.stream)),
             columns=opening.domain.names,
@@ -168,6 +165,23 @@ class PrivateKMeans(Centers):
         self.note_ = "; ".join(filter(None, [said, found.note, *released.warnings]))
         note_columns(self, X)
         return self
+
+    def check(self) -> None:
+        """Refuse what no table could be clustered with: what `fit` refuses before it reads a row."""
+        named = self._named_method()
+        check_release(
+            self,
+            lambda domain: _check_size(domain, named, self.epsilon, self.n_rows),
+            lambda domain: select_columns(domain, self.columns),
+        )
+
+    def _named_method(self) -> auto.Choice | None:
+        """Check the settings; return the synopsis that they name, None for "auto"."""
+        k = checks.whole("n_clusters", self.n_clusters, low=1)
+        checks.whole("n_init", self.n_init, low=1)
+        check_refine(self.refine)
+        checks.choice("scale", self.scale, ("none", "domain"))
+        return _method(self.synopsis, k)
 
 
 def _named(released: Synopsis, opening: OpenRelease) -> Synopsis:

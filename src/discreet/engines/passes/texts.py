@@ -74,7 +74,7 @@ def _table(
     source = open_table(str(path))
     names = tuple(columns) or source.names
     if not columns and len(names) != 1:
-        raise SchemaError(f"data has {len(names)} columns; name the one that holds the values: --column NAME")
+        raise SchemaError(f"data has {len(names)} columns; name the one that holds the values", column="NAME")
     jobs = []
     for part in source._parts:
         if any(name not in part.names for name in names):

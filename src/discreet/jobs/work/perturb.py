@@ -16,7 +16,7 @@ from discreet.core.output import promise_place
 from discreet.core.people import released_columns
 from discreet.engines.tables.columns import read_columns
 from discreet.engines.writer import PARQUET, WrittenTable, check_target
-from discreet.errors import FormatError, SchemaError
+from discreet.errors import FormatError
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.pages import finish
 from discreet.reporting.words import category_level, whole_level
@@ -39,9 +39,9 @@ def run(job: Job) -> JobResult:
     target = job.places()["release"]
     check_target(target, promised=True)
     mechanism = _mechanism(job)
-    declared = job.schema.to_toml() if isinstance(job.schema, Domain) else job.place(job.schema)
-    table = engines.as_declared(str(job.place(job.data)), declared)
-    noisy: WrittenTable = mechanism.transform_file(table, target, order=job.parameters.get("order", "shuffled"))
+    noisy: WrittenTable = mechanism.transform_file(
+        job.read_table(), target, order=job.parameters.get("order", "shuffled")
+    )
     assert noisy.guarantee is not None
     files = {"release": target, "promise": promise_place(target)}
     return finish(job, noisy.guarantee, files, figures(noisy, noisy.guarantee, target), noisy)
@@ -57,7 +57,7 @@ def _mechanism(job: Job) -> Any:
     declared = job.read_domain()
     domain = released_columns(declared)
     if "prior" in given:
-        given["prior"] = _prior(job.place(given["prior"]), domain)
+        given["prior"] = _prior(job, domain)
     if not any(c.kind == "categorical" for c in domain):
         given.pop("category_epsilon", None)
     mechanism = _METHODS[job.parameters.get("method", "nd-laplace")](domain=declared, **given)
@@ -105,8 +105,9 @@ def distances(guarantee: Guarantee) -> str:
     return said
 
 
-def _prior(path: Path, domain: Domain) -> Any:
+def _prior(job: Job, domain: Domain) -> Any:
     """Read public knowledge: a saved synopsis, or a table with the numeric columns and perhaps 'weight'."""
+    path = job.place(job.parameters["prior"])
     if path.suffix.lower() in PARQUET:
         try:
             return Synopsis.load(path)
@@ -116,7 +117,8 @@ def _prior(path: Path, domain: Domain) -> Any:
     source = engines.open(str(path))
     absent = [name for name in names if name not in source.names]
     if absent:
-        raise SchemaError(f"--prior: {str(path)!r} has no column {absent[0]!r}, which the schema declares")
+        said = f"{str(path)!r} has no column {absent[0]!r}, which the schema declares"
+        raise job.declared.refused(lambda say: f"{say('prior')}: {said}")
     weighted = "weight" in source.names and "weight" not in names
     table = read_columns(source, [*names, "weight"] if weighted else names)
     columns = [checks.as_floats(np.asarray(table[name].to_pylist(), dtype=object)) for name in table.column_names]

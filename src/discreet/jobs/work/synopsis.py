@@ -10,25 +10,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from discreet import noise, synopses
+from discreet import synopses
 from discreet.clustering import ClusterResult, PrivateKMeans, cluster_synopsis
-from discreet.clustering.central.columns import described, select_columns
+from discreet.clustering.central.columns import described
 from discreet.core.dates import date_text
-from discreet.core.domain import Categorical, Date, Domain, category_text
-from discreet.core.guarantee import Guarantee, Ledger
+from discreet.core.domain import Categorical, Date, category_text
+from discreet.core.guarantee import Guarantee
 from discreet.core.output import write_whole
-from discreet.core.people import check_unit, released_columns
-from discreet.engines import as_declared
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.pages import finish
 from discreet.synopses import Synopsis
 from discreet.synopses.artifact.empty import rows_text
 from discreet.synopses.artifact.file import check_ending
-from discreet.synopses.grid.settings import GridSettings
-from discreet.synopses.grid.size import check_size
-from discreet.synopses.tree.settings import TreeSettings
-
-_NOT_SETTINGS = ("epsilon", "domain", "n_rows", "size_share", "random_state")
 
 
 def run(job: Job) -> JobResult:
@@ -40,40 +33,20 @@ def check(job: Job) -> None:
     """Refuse what no table can be released with."""
     if "release" in job.outputs:
         check_ending(job.places()["release"])
-    if job.schema is None:
-        return
-    domain = job.read_domain()
-    check_unit(domain)
-    given = job.declared.arguments(job.parameters)
-    Ledger(given["epsilon"])
-    noise.generator(given.get("random_state"))
-    axes = released_columns(domain)
-    if job.kind == "cluster":
-        select_columns(axes, given.get("columns"))
-        return
-    model = _estimator(job, domain)
-    settings = {name: value for name, value in model.get_params().items() if name not in _NOT_SETTINGS}
-    if job.parameters.get("method") == "tree":
-        TreeSettings.read(**settings).check_size(len(axes))
-    else:
-        check_size(axes, GridSettings.read(**settings), given["epsilon"], given.get("n_rows"))
+    if job.schema is not None:
+        _estimator(job).check()
 
 
-def _estimator(job: Job, domain: Domain) -> Any:
-    kind = synopses.TreeSynopsis if job.parameters.get("method") == "tree" else synopses.GridSynopsis
-    return kind(domain=domain, **job.declared.arguments(job.parameters))
-
-
-def _table(job: Job) -> Any:
-    """Return the table, read as the schema says."""
-    declared = job.schema.to_toml() if isinstance(job.schema, Domain) else job.place(job.schema)
-    return as_declared(str(job.place(job.data)), declared)
+def _estimator(job: Job) -> Any:
+    name = "cluster" if job.kind == "cluster" else job.parameters.get("method", "grid")
+    kinds = {"cluster": PrivateKMeans, "grid": synopses.GridSynopsis, "tree": synopses.TreeSynopsis}
+    return kinds[name](domain=job.read_domain(), **job.declared.arguments(job.parameters))
 
 
 def _synopsis(job: Job) -> JobResult:
     check(job)
     places = job.places()
-    made: Synopsis = _estimator(job, job.read_domain()).fit(_table(job)).synopsis_
+    made: Synopsis = _estimator(job).fit(job.read_table()).synopsis_
     found = cluster_synopsis(made, job.parameters["n_clusters"]) if "centers" in places else None
     made.save(places["release"])
     files = {"release": places["release"]}
@@ -91,7 +64,7 @@ def _cluster(job: Job) -> JobResult:
         made = Synopsis.load(job.place(job.data))
         found = cluster_synopsis(made, given.pop("n_clusters"), **given)
     else:
-        model = PrivateKMeans(domain=job.read_domain(), **given).fit(_table(job))
+        model = _estimator(job).fit(job.read_table())
         # What k-means cost on the synopsis is not kept by the estimator, and nobody asks for it here.
         names, made = model.domain_.names, model.synopsis_
         found = ClusterResult(model.cluster_centers_, model.cluster_weights_, math.nan, made, model.note_, names)

@@ -6,16 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from discreet import anonymity
-from discreet.anonymity.methods.blind import check_settings
-from discreet.anonymity.release.table import TablePlan
 from discreet.anonymity.risk.report import promise_notes
-from discreet.anonymity.risk.rules import Rules
-from discreet.core import checks
-from discreet.core.domain import Categorical, Domain
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import promise_place
-from discreet.engines import as_declared
-from discreet.errors import DataSourceError, SchemaError
+from discreet.errors import DataSourceError
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.pages import finish
 
@@ -54,25 +48,16 @@ def _model(job: Job) -> Any:
 
 
 def _check_model(job: Job, model: Any) -> None:
-    """Check an estimator against the declared columns."""
-    named = model.get_params()
-    rules = Rules(*(named.get(n, d) for n, d in (("k", 10), ("l_diversity", None), ("l_kind", "distinct"), ("c", 3.0),
-        ("t_closeness", None), ("t_kind", "auto"))))  # fmt: skip
-    checks.probability("suppress", named.get("suppress", 0.0), closed=True)
-    check_settings(named.get("blind", False), named.get("supervised", False), named.get("mode", "") == "relaxed")
-    parts = {name: named.get(name) for name in ("sensitive", "target", "person", "grid")}
-    plan = TablePlan.of(model.domain, keep=named.get("keep", ()), **parts)
-    rules.check_columns(plan.sensitive)
-    for column in map(model.domain.column, plan.sensitive):
-        most = len(column.categories) if isinstance(column, Categorical) else None
-        if rules.l_on and most is not None and (rules.l_diversity or 0) > most:
-            expected = f"no more than the declared values of {column.name!r}: at most it is {most}"
-            raise job.declared.wrong("l", rules.l_diversity, expected, ("l", most))
+    """Check an estimator against the declared columns, and that there is somebody to follow."""
+    model.check()
     followed = "house" if "house" in job.outputs else "previous" if "previous" in job.parameters else None
-    if followed and plan.person is None and not any(c.role in ("person", "identifier") for c in model.domain):
-        raise SchemaError(
-            f"--{followed} needs somebody to follow: the schema names no identifier and no person; declare "
-            'role = "identifier" or "person" for the column that says whose row it is'
+    named = "person" in job.parameters or any(c.role in ("person", "identifier") for c in model.domain)
+    if followed and not named:
+        raise job.declared.refused(
+            lambda say: (
+                f"{say(followed)} needs somebody to follow: the schema names no identifier and no person; "
+                'declare role = "identifier" or "person" for the column that says whose row it is'
+            )
         )
 
 
@@ -83,7 +68,8 @@ def _key(job: Job) -> bytes | None:
     try:
         return job.place(file).read_bytes().strip()
     except OSError as error:
-        raise DataSourceError(f"--hash-key: cannot read {file!r} ({error.strerror})") from None
+        said = f"cannot read {file!r} ({error.strerror}); check the path"
+        raise job.declared.refused(lambda say: f"{say('hash_key')}: {said}", DataSourceError) from None
 
 
 def _anonymize(job: Job) -> JobResult:
@@ -99,8 +85,7 @@ def _anonymize(job: Job) -> JobResult:
         settings["output"] = given.get("form", "interval")
     if "previous" in given:
         settings["previous"] = [job.place(path) for path in given["previous"]]
-    declared = job.schema.to_toml() if isinstance(job.schema, Domain) else job.place(job.schema)
-    release = model.fit_transform(as_declared(str(job.place(job.data)), declared), **settings)
+    release = model.fit_transform(job.read_table(), **settings)
     if house is not None:
         release.save_house(house)  # first: a table that was handed out without it could not be followed
     release.save(target, form="bounds" if given.get("bounds") else "text")

@@ -8,7 +8,8 @@ ones among them (`lazy.py`).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from discreet.synopses.grid.rules import axis_parts, eugkm, first_level, rugnik
 from discreet.synopses.grid.settings import GridSettings
 from discreet.synopses.grid.size import check_large, check_size
 from discreet.synopses.memory import MOST_MEMORY
-from discreet.synopses.opening import note_columns, open_release
+from discreet.synopses.opening import check_release, note_columns, open_release
 from discreet.synopses.publishing import PublishedLeaves, noise_scale, publish
 
 
@@ -149,8 +150,7 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         -------
         self
         """
-        settings = {name: getattr(self, name) for name in _SETTINGS}
-        chosen = GridSettings.read(**settings)  # refused before any row is read
+        chosen = self._settings()
         opening = open_release(
             X,
             self.domain,
@@ -158,7 +158,7 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             self.random_state,
             self.n_rows,
             self.size_share,
-            check=lambda domain: check_size(domain, chosen, self.epsilon, self.n_rows),
+            check=self._fits(chosen),
             grid=lambda domain: fixed_grid(domain, chosen),
         )
         self.synopsis_ = build(
@@ -170,11 +170,21 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             n_rows_variance=opening.n_rows_variance,
             assumptions=opening.assumptions,
             counts=opening.counts,
-            **settings,
+            **{name: getattr(self, name) for name in SETTINGS},
         )
         self.guarantee_ = self.synopsis_.guarantee
         note_columns(self, X)
         return self
+
+    def check(self) -> None:
+        """Refuse what no table could be released with: what `fit` refuses before it reads a row."""
+        check_release(self, self._fits(self._settings()))
+
+    def _settings(self) -> GridSettings:
+        return GridSettings.read(**{name: getattr(self, name) for name in SETTINGS})
+
+    def _fits(self, settings: GridSettings) -> Callable[[Domain], None]:
+        return lambda domain: check_size(domain, settings, self.epsilon, self.n_rows)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -182,17 +192,7 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         return tags
 
 
-_SETTINGS = (
-    "rule",
-    "n_clusters",
-    "rounding",
-    "axes",
-    "max_cells",
-    "expected_survivors",
-    "leaf_means",
-    "adaptive",
-    "max_memory",
-)
+SETTINGS = tuple(signature(GridSettings.read).parameters)
 
 
 def build(

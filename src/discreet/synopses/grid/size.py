@@ -61,7 +61,7 @@ def _other_grid(domain: Domain, settings: GridSettings, epsilon: Any, n_rows: An
             pass
         else:
             return 'rule="rugnik"'
-    return "a TreeSynopsis (--method tree), or fewer columns"
+    return "TreeSynopsis, or fewer columns"
 
 
 def check_large(grid: GridMap, settings: GridSettings, epsilon: Exact, n_rows: float) -> None:

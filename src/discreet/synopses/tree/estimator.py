@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from discreet.engines import Source
 from discreet.engines.passes.trees import RowCells
 from discreet.synopses.artifact.synopsis import Synopsis
 from discreet.synopses.memory import MOST_MEMORY
-from discreet.synopses.opening import note_columns, open_release
+from discreet.synopses.opening import check_release, note_columns, open_release
 from discreet.synopses.tree.budgets import LevelBudgets, OwnBudget
 from discreet.synopses.tree.growth import GrowingTree
 from discreet.synopses.tree.levels import Leaves, grow, grow_privtree, publish_leaves
@@ -162,8 +163,7 @@ class TreeSynopsis(BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        names = set(self.get_params()) - {"epsilon", "domain", "n_rows", "size_share", "random_state"}
-        settings = TreeSettings.read(**{name: getattr(self, name) for name in names})
+        settings = self._settings()
         opening = open_release(
             X,
             self.domain,
@@ -185,6 +185,14 @@ class TreeSynopsis(BaseEstimator):  # type: ignore[misc]
         self.guarantee_ = self.synopsis_.guarantee
         note_columns(self, X)
         return self
+
+    def check(self) -> None:
+        """Refuse what no table could be released with: what `fit` refuses before it reads a row."""
+        settings = self._settings()
+        check_release(self, lambda domain: settings.check_size(len(domain)))
+
+    def _settings(self) -> TreeSettings:
+        return TreeSettings.read(**{name: getattr(self, name) for name in signature(TreeSettings.read).parameters})
 
 
 def build(
