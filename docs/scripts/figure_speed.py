@@ -1,0 +1,219 @@
+"""Tables of how long things take, beside the peers, from `benchmarks/results/`."""
+
+from __future__ import annotations
+
+import figure_results as results
+from figure_results import digits, faster, one, table
+
+
+def speed() -> str:
+    """Return what the benchmarks of all rooms took, beside their peers."""
+    rows = [*_speed_of_noise(), *_speed_of_quantiles(), *_speed_of_tables(), *_speed_of_counts(), *_speed_of_reports()]
+    return table(["job", "Discreet", "peers", "ratio"], rows)
+
+
+def speed_front() -> str:
+    """Return one job of each room, for the front page."""
+    noise, quantiles, synopsis = (results.read(name) for name in ("noise", "quantiles", "synopsis"))
+    tables, reports = results.read("anonymity"), results.read("local")
+    draws = one(noise["results"], law="laplace", scale=1.0)
+    ours = one(quantiles["results"], library="discreet", method="joint", m=3)
+    peer = one(quantiles["results"], library="opendp", m=3)
+    means = [synopsis["kmeans_seconds"][name] for name in ("discreet, synopsis and clustering", "diffprivlib")]
+    risk = one(tables["seconds"], job="adult, k, l, t, alpha, beta (ours: all measures)")
+    hashing = one(reports["results"], job="local hashing, decode")
+    each = {name: digits(1e6 * value) for name, value in hashing["seconds_each"].items()}
+    opendp = ".".join(noise["versions"]["opendp"].split(".")[:2])
+    pure = ".".join(reports["versions"]["pure-ldp"].split(".")[:2])
+    rows = [
+        [
+            f"{draws['draws']:,} exact discrete Laplace draws",
+            f"{digits(draws['seconds']['secure'])} s",
+            f"OpenDP {opendp}: {digits(draws['seconds']['opendp'])} s",
+            digits(draws["times_faster_than_opendp"]),
+        ],
+        [
+            f"3 quantiles of {quantiles['rows']:,} rows",
+            f"{digits(ours['seconds'])} s, {ours['rank_error']:.1f} ranks off",
+            f"OpenDP: {digits(peer['seconds'])} s, {peer['rank_error']:.1f} ranks off",
+            digits(peer["seconds"] / ours["seconds"]),
+        ],
+        [
+            f"private k-means of {synopsis['rows']:,} rows x {synopsis['columns']} columns",
+            f"{digits(means[0])} s",
+            f"diffprivlib {synopsis['versions']['diffprivlib']}: {digits(means[1])} s",
+            digits(means[1] / means[0]),
+        ],
+        [
+            "k, l, t, α and β of Adult",
+            f"{digits(risk['ours'])} s",
+            f"pyCANON {tables['versions']['pycanon']}: {digits(risk['peer'])} s",
+            digits(risk["times_faster"]),
+        ],
+        [
+            f"one report of local hashing against {reports['setting']['values']:,} candidates",
+            f"{each['ours']} µs",
+            f"pure-ldp {pure}: {each['pure-ldp']} µs",
+            digits(hashing["times_faster"]),
+        ],
+    ]
+    return table(["job", "Discreet", "peer", "times faster"], rows)
+
+
+def _speed_of_noise() -> list[list[str]]:
+    held = results.read("noise")
+    version = ".".join(held["versions"]["opendp"].split(".")[:2])
+    rows = []
+    for job, law, scale, peer in (
+        (
+            "1,000,000 exact discrete Laplace draws, scale 1, operating-system entropy",
+            "laplace",
+            1.0,
+            f"OpenDP {version}",
+        ),
+        ("the same, scale 10", "laplace", 10.0, "OpenDP"),
+        ("1,000,000 exact discrete Gaussian draws, σ = 10", "gaussian", 10.0, "OpenDP"),
+    ):
+        r = one(held["results"], law=law, scale=scale, draws=1_000_000)
+        seconds = r["seconds"]
+        rows.append(
+            [
+                job,
+                f"{digits(seconds['secure'])} s",
+                f"{peer}: {digits(seconds['opendp'])} s",
+                faster(r["times_faster_than_opendp"]),
+            ]
+        )
+    return rows
+
+
+def _speed_of_quantiles() -> list[list[str]]:
+    held = results.read("quantiles")
+    rows = []
+    for m, job in ((3, f"3 quantiles of {held['rows']:,} rows, ε = {held['epsilon']:g}"), (9, "9 quantiles")):
+        ours = one(held["results"], library="discreet", method="joint", m=m)
+        peers = {name: one(held["results"], library=name, m=m) for name in ("opendp", "diffprivlib")}
+        titles = {"opendp": "OpenDP", "diffprivlib": "diffprivlib"}
+        if m == 3:
+            titles["diffprivlib"] += f" {held['versions']['diffprivlib']}"
+        beside = [f"{titles[n]} {digits(r['seconds'])} s, {r['rank_error']:.1f} ranks" for n, r in peers.items()]
+        least = min(r["seconds"] for r in peers.values()) / ours["seconds"]
+        shown = f"{digits(ours['seconds'])} s, {ours['rank_error']:.1f} ranks off"
+        rows.append([job, shown, "; ".join(beside), faster(least)])
+    return rows
+
+
+def _speed_of_tables() -> list[list[str]]:
+    held = results.read("anonymity")
+    version = ".".join(held["versions"]["mlpack"].split(".")[:2])
+    seconds = held["seconds"]
+    large = "50,000 x 5"
+    rows = []
+    for title, peer, r in (
+        (
+            f"density tree of {large}, one thread",
+            f"mlpack {version}",
+            one(seconds, job="growth, grid of 100, one thread", table=large),
+        ),
+        (
+            "the same with ten folds",
+            "mlpack",
+            one(seconds, job="growth and ten folds, grid of 100, one thread", table=large),
+        ),
+        (
+            "k, l, t, α and β of Adult",
+            f"pyCANON {held['versions']['pycanon']}",
+            one(seconds, job="adult, k, l, t, alpha, beta (ours: all measures)"),
+        ),
+    ):
+        rows.append([title, f"{digits(r['ours'])} s", f"{peer}: {digits(r['peer'])} s", faster(r["times_faster"])])
+    r = one(results.read("metric")["arrays"], columns=7)
+    ours, plain = (f"{r[name] / 1e6:.1f} million" for name in ("rows_per_second", "numpy_rows_per_second"))
+    rows.append(
+        [
+            "perturb 7 columns, exact noise",
+            f"{ours} rows per second",
+            f"plain NumPy with floats: {plain}",
+            faster(r["times_numpy"]),
+        ]
+    )
+    return rows
+
+
+def _speed_of_counts() -> list[list[str]]:
+    r = one(results.read("engines")["results"], data="Parquet")
+    held = results.read("synopsis")
+    methods = [one(held["methods"], method=name) for name in ("grid 2^15", "tree binary", "tree median")]
+    ours, peer = (held["kmeans_seconds"][name] for name in ("discreet, synopsis and clustering", "diffprivlib"))
+    return [
+        [
+            f"count {r['rows']:,} Parquet rows by 64 x 64 cells",
+            f"{digits(r['count_s'])} s",
+            f"Polars {digits(r['peers_s']['polars'])} s",
+            f"{digits(r['ratio'])} times one plain read",
+        ],
+        [
+            f"synopsis of {held['rows']:,} rows x {held['columns']} columns: grid / binary tree / median tree",
+            " / ".join(digits(m["seconds"]) for m in methods) + " s",
+            "",
+            " / ".join(f"{m['over_read']:.0f}" for m in methods) + " times one plain read",
+        ],
+        [
+            "private k-means of the same table, k = 5",
+            f"{digits(ours)} s",
+            f"diffprivlib {digits(peer)} s",
+            faster(peer / ours),
+        ],
+    ]
+
+
+def _speed_of_reports() -> list[list[str]]:
+    held = results.read("local")
+    sketch = f"{held['setting']['rows']} x {held['setting']['width']}"
+    version = ".".join(held["versions"]["pure-ldp"].split(".")[:2])
+    rows = []
+    for name, title, peer in (
+        ("Hadamard sketch", f"Hadamard sketch ({sketch})", f"pure-ldp {version}"),
+        ("count-mean sketch", "count-mean sketch", "pure-ldp"),
+    ):
+        found = [one(held["results"], job=f"{name}, {step}") for step in ("encode", "aggregate")]
+        ours = " / ".join(digits(1e9 * r["seconds_each"]["ours"]) for r in found)
+        theirs = " / ".join(digits(1e6 * r["seconds_each"]["pure-ldp"]) for r in found)
+        times = " / ".join(digits(r["times_faster"]) for r in found)
+        rows.append(
+            [
+                f"one report of a {title}: randomise / count",
+                f"{ours} ns",
+                f"{peer}: {theirs} µs",
+                f"{times} times faster",
+            ]
+        )
+    r = one(held["results"], job="local hashing, decode")
+    each = {name: digits(1e6 * value) for name, value in r["seconds_each"].items()}
+    rows.append(
+        [
+            f"one report of local hashing against {held['setting']['values']:,} candidates",
+            f"{each['ours']} µs",
+            f"pure-ldp {each['pure-ldp']} µs, multi-freq-ldpy {each['multi-freq-ldpy']} µs",
+            faster(r["times_faster"]),
+        ]
+    )
+    return rows
+
+
+def spark() -> str:
+    """Return what releases on Spark take, as multiples of a bare group-by."""
+    held = results.read("spark")
+    size = held["grid"]
+    lines = {
+        "grid": f"`GridSynopsis`, {size}, public number of rows",
+        "grid, number of rows bought": "the same, number of rows bought",
+        "tree": f"`TreeSynopsis`, depth {held['depth']}",
+        "count, kernels": f"the {size} count by the kernels on Arrow batches",
+        "tumult": f"Tumult Analytics, {size}, in its own environment",
+    }
+    seconds = [r["seconds"] for r in held["sizes"]]
+    bare = [f"bare group-by, {size} cells", *(f"{s['bare group-by']:.2f} s" for s in seconds)]
+    rows = [[title, *(f"{s[name] / s['bare group-by']:.1f} times" for s in seconds)] for name, title in lines.items()]
+    heads = [f"10^{len(str(r['rows'])) - 1} rows" for r in held["sizes"]]
+    return table(["", *heads], [bare, *rows])

@@ -1,0 +1,266 @@
+"""Tables of measured figures, each from the result file it names."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+import figure_results as results
+from figure_results import one, table
+from figure_speed import spark, speed, speed_front
+
+METHODS = ("auto", "EUGkM as published", "RUGNIK as published", "diffprivlib")
+SHOWN = {
+    "s1": "S1",
+    "birch2": "Birch2",
+    "adult": "Adult, 6 columns",
+    "shuttle": "Shuttle",
+    "travel": "Travel, 24 columns",
+}
+
+
+def accuracy_table(budgets: tuple[float, ...] = (0.1, 1.0)) -> str:
+    """Return some rows of the accuracy file as a table, the best of a row in bold."""
+    held = results.read("accuracy")
+    figures = {(r["data"], r["epsilon"], r["method"]): r for r in held["results"]}
+    names = ["Discreet" if method == "auto" else method for method in METHODS]
+    heads = [f"{name} {held['versions'][name]}" if name in held["versions"] else name for name in names]
+    rows = []
+    for data, title in SHOWN.items():
+        for epsilon in budgets:
+            row = [figures[data, epsilon, method] for method in METHODS]
+            best = min(r["ratio"] for r in row)
+            cells = [f"**{_ratio(r)}**" if r["ratio"] == best else _ratio(r) for r in row]
+            rows.append([f"{title}, {epsilon:g}" if len(budgets) > 1 else title, *cells])
+    return table(["data, ε" if len(budgets) > 1 else "data", *heads], rows)
+
+
+def accuracy_summary() -> str:
+    """Return the sentence about all settings of the accuracy file."""
+    held = results.read("accuracy")
+    settings: dict[tuple[str, float], dict[str, float]] = {}
+    for r in held["results"]:
+        settings.setdefault((r["data"], r["epsilon"]), {})[r["method"]] = r["ratio"]
+    budgets = sorted({epsilon for _, epsilon in settings})
+    behind = [f"{data} at ε = {e:g}" for (data, e), r in settings.items() if r["auto"] > 1.1 * min(r.values())]
+    share = held["summary"]["share_within_10_percent_of_the_best"]
+    mean = held["summary"]["geometric_mean_over_best_peer"]
+    counted = f"{len(settings)} settings ({len({data for data, _ in settings})} tables, {len(budgets)} values of ε"
+    where = ", ".join(behind) or "nowhere"
+    words = (
+        f"Over {counted} from {budgets[0]:g} to {budgets[-1]:g}) `PrivateKMeans` is within 10 % of the best of all "
+        f"methods measured (itself, our `DPLloyd` and the peers above) in {100 * share:.0f} % of them, and its error "
+        f"is {mean:.3f} times that of the best peer (geometric mean). Where it is not: {where}."
+    )
+    return textwrap.fill(words, width=130) + "\n"
+
+
+def _ratio(row: dict[str, Any]) -> str:
+    places = 0 if row["ratio"] >= 100 else 3
+    return f"{row['ratio']:.{places}f} ± {row['half_width']:.{places}f}"
+
+
+def density() -> str:
+    """Return the errors of density estimates beside mlpack's."""
+    sets = [r for r in results.read("density_quality")["sets"] if r["measure"] == "integrated squared error"]
+    shown = [
+        [f"{r[n]['mean']:.3g} ± {r[n]['half_width']:.2g}" for n in ("ours", "mlpack", "mlpack_best")] for r in sets
+    ]
+    heads = ["set", "ours", "mlpack, its price", "mlpack, best price"]
+    return table(heads, [[r["set"], *cells] for r, cells in zip(sets, shown, strict=True)])
+
+
+def leaks() -> str:
+    """Return what an attacker learns from cells that were not cut."""
+    rows = []
+    for r in results.read("minimality")["leak"]:
+        if r["blind"]:
+            continue
+        means = [
+            f"{r[n]['mean']:.3f} ({r[n]['low']:.3f} to {r[n]['high']:.3f})" for n in ("baseline", "attacker", "worst")
+        ]
+        low, mean, high = (100 * max(0.0, r["certain"][n]) for n in ("low", "mean", "high"))
+        certain = f"{mean:.1f} % ({low:.1f} to {high:.1f})"
+        rows.append([f"{r['method']}, {r['rule']}", *means, certain, f"{100 * r['with_certain_rows']:.0f} %"])
+    heads = ["right by the cell alone", "right with what the cells tell", "gain at the worst row"]
+    return table(["method", *heads, "rows that are certain", "tables with such rows"], rows)
+
+
+def price() -> str:
+    """Return what cells that tell nothing cost."""
+    held = results.read("minimality")["price"]
+    sizes = [b["k"] for b in held[0]["blind"] if b["k"] <= 80]
+    rows = []
+    for r in held:
+        cells = []
+        for b in r["blind"][: len(sizes)]:
+            width = f"{b['width']['mean']:.3f}" if b["width"] else "-"
+            cells.append(f"{100 * b['passed']:.0f} %, {width}")
+        rows.append([f"{r['method']}, {r['rule']}", f"{r['width']['mean']:.3f}", *cells])
+    k = held[0]["k"]
+    blind = [f"blind, k = {sizes[0]}", *(f"k = {size}" for size in sizes[1:])]
+    return table(["method", f"width, rules inside, k = {k}", *blind], rows)
+
+
+def heavy_hitters() -> str:
+    """Return how many of the commonest words are found."""
+    held = results.read("heavy_hitters")["words"]
+    rows = []
+    for r in held:
+        text = r["epsilon_text"]
+        total = f"{text} = {sum(map(float, text.split('+'))):g}" if "+" in text else text
+        rows.append([r["method"], total, *map(_recall, r["rows"])])
+    return table(["method", "ε of a user", *(f"{line['n']:,}" for line in held[0]["rows"])], rows)
+
+
+def other_values() -> str:
+    """Return how many of the commonest values of other kinds are found."""
+    held = results.read("heavy_hitters")["others"]
+    budgets = sorted({r["epsilon"] for r in held})
+    rows = []
+    for values in dict.fromkeys(r["values"] for r in held):
+        found = [one(held, values=values, epsilon=epsilon)["rows"] for epsilon in budgets]
+        rows += [[values, f"{line[0]['n']:,}", *map(_recall, line)] for line in zip(*found, strict=True)]
+    return table(["values", "reports", *(f"ε = {epsilon:g}" for epsilon in budgets)], rows)
+
+
+def _recall(line: dict[str, float]) -> str:
+    whole = f"{line['recall']:.2f}"
+    return whole if line["recall"] == 1 else f"{whole} ± {line['recall_half']:.2f}"
+
+
+def remap() -> str:
+    """Return how far reports are off, by remapping."""
+    held = results.read("metric_remap")["results"]
+    names = {"gowalla": ("Gowalla, New York, at 200 m", 1.0, "m"), "geonames": ("GeoNames, at 50 km", 1000.0, "km")}
+    methods = {
+        "none": "none",
+        "clip": "clip",
+        "bayes, public": "Bayes, public places",
+        "bayes, synopsis": "Bayes, synopsis",
+    }
+    rows = []
+    for data, (title, unit, name) in names.items():
+        for level in sorted({r["level"] for r in held if r["data"] == data}):
+            found = [one(held, data=data, level=level, method=method) for method in methods]
+            rows.append(
+                [
+                    title,
+                    f"{level:.3f}".rstrip("0").rstrip("."),
+                    *(f"{r['mean_error'] / unit:.1f} {name}" for r in found),
+                ]
+            )
+    return table(["places", "level", *methods.values()], rows)
+
+
+def rivals() -> str:
+    """Return the errors of mechanisms at equal total privacy."""
+    held = results.read("metric_rivals")["results"]
+    names = {
+        "nd_laplace": "NDLaplace", "column_laplace": "ColumnLaplace", "piecewise": "Piecewise", "duchi": "Duchi",
+        "hybrid": "Hybrid", "square_wave": "SquareWave", "priv_unit": "PrivUnit",
+    }  # fmt: skip
+    rows = []
+    for columns, epsilon in dict.fromkeys((r["columns"], r["epsilon"]) for r in held):
+        errors = {
+            r["mechanism"]: f"{r['error']:.3f}" for r in held if (r["columns"], r["epsilon"]) == (columns, epsilon)
+        }
+        clipped = {name: f" / {errors[f'{name}, clipped']}" for name in names if f"{name}, clipped" in errors}
+        rows.append([str(columns), f"{epsilon:g}", *(errors[name] + clipped.get(name, "") for name in names)])
+    return table(["columns", "total ε", *names.values()], rows)
+
+
+def clusters_after_noise() -> str:
+    """Return in how many cells taking the noise out again helped."""
+    held = results.read("metric_clustering")["cells"]["rows"]
+    measures = {
+        "log_wcss": "cost of the centres on raw records",
+        "ari": "ARI of raw records",
+        "ami_noisy": "AMI of the noisy records' labels",
+    }
+    rows = []
+    for rival, title in (("plain", "k-means on noisy records"), ("clipped", "k-means on clipped records")):
+        for name, words in measures.items():
+            gains = [r[f"gain_over_{rival}"][name] for r in held]
+            better = f"{sum(g['mean'] > 0 for g in gains)} of {len(gains)}"
+            above, below = (sum(g["interval"][0] > 0 for g in gains), sum(g["interval"][1] < 0 for g in gains))
+            rows.append([title, words, better, str(above), str(below)])
+    heads = ["`NoisyKMeans` against", "measured by", "better on average", "interval above 0", "interval below 0"]
+    return table(heads, rows)
+
+
+def seeds() -> str:
+    """Return the agreement of clusters of one small table with and without noise, beside the published figures."""
+    rows = [r for r in results.read("metric_clustering")["seeds"]["rows"] if (r["units"], r["k"]) == ("raw units", 2)]
+    measured = [f"{r['mean']:.2f} ({r['interval'][0]:.2f} to {r['interval'][1]:.2f})" for r in rows]
+    published = ["reference", *(f"{r['published']:.2f}" for r in rows)]
+    return table(["ε", *(f"{r['epsilon']:g}" for r in rows)], [published, ["measured", *measured]])
+
+
+def attacks() -> str:
+    """Return what attacks find in perturbed points."""
+    rows = []
+    for r in results.read("attacks")["results"]:
+        low, high = r["membership advantage"]["interval"]
+        rows.append(
+            [
+                str(r["columns"]),
+                f"{r['epsilon']:g}",
+                f"{r['membership advantage']['mean']:.2f} ({low:.2f} to {high:.2f})",
+                f"{r['found at 1 % false']['mean']:.3f}",
+                f"{r['error / noise']['mean']:.2f}",
+                f"{r['error / prior']['mean']:.3f}",
+                f"{r['attribute gain']['mean']:.2f}",
+            ]
+        )
+    heads = ["membership advantage", "found at 1 % false", "error / noise", "error / prior", "attribute gain"]
+    return table(["columns", "ε", *heads], rows)
+
+
+def audits() -> str:
+    """Return what the audit showed of this and other libraries."""
+    held = results.read("audit")
+    rows = []
+    for r in held["rows"]:
+        claim = f"{r['claimed']:.3g}" + (f", δ = {r['delta']:g}" if r["delta"] else "")
+        bound = f"{r['measured']:.2f}"
+        rows.append([r["library"], r["mechanism"], claim, f"**{bound}**" if r["exceeds_claim"] else bound])
+    versions = ", ".join(f"{name} {version}" for name, version in held["versions"].items() if name != "python")
+    return table(["library", "mechanism", "claimed ε", "ε at least"], rows) + f"\nVersions: {versions}.\n"
+
+
+def audit_front() -> str:
+    """Return for each library how many claims were audited, and how many refuted."""
+    held = results.read("audit")
+    lines = []
+    for library in dict.fromkeys(r["library"] for r in held["rows"]):
+        rows = [r for r in held["rows"] if r["library"] == library]
+        worst = max(rows, key=lambda r: r["measured"] / r["claimed"])
+        broken = sum(r["exceeds_claim"] for r in rows)
+        name = f"{library} {held['versions'][library]}" if library in held["versions"] else "Discreet"
+        figure = f"{worst['claimed']:.3g}, **{worst['measured']:.2f}**" if broken else "none"
+        lines.append([name, str(len(rows)), str(broken), figure])
+    return table(["library", "claims audited", "refuted", "worst: ε claimed, ε at least"], lines)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "accuracy": accuracy_table,
+    "accuracy-front": lambda: accuracy_table((1.0,)),
+    "accuracy-summary": accuracy_summary,
+    "attacks": attacks,
+    "audit-front": audit_front,
+    "audits": audits,
+    "clusters-after-noise": clusters_after_noise,
+    "density": density,
+    "heavy-hitters": heavy_hitters,
+    "leaks": leaks,
+    "other-values": other_values,
+    "price": price,
+    "remap": remap,
+    "rivals": rivals,
+    "seeds": seeds,
+    "spark": spark,
+    "speed": speed,
+    "speed-front": speed_front,
+}

@@ -1,0 +1,123 @@
+"""Measured figures in running text: each mark ``<!--=NAME-->`` names one of these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import figure_results as results
+from figure_results import digits, geometric_mean, one
+
+
+def _density(set_: str, method: str) -> str:
+    return digits(one(results.read("density_quality")["sets"], set=set_)[method]["mean"])
+
+
+def _leaks(name: str) -> list[float]:
+    """Return a figure of all releases whose cuts were not blind."""
+    rows = [r for r in results.read("minimality")["leak"] if not r["blind"]]
+    return [r[name]["mean"] if isinstance(r[name], dict) else r[name] for r in rows]
+
+
+def _wider(k: int) -> str:
+    rows = results.read("minimality")["price"]
+    ratios = [one(r["blind"], k=k)["width"]["mean"] / r["width"]["mean"] for r in rows]
+    return digits(sum(ratios) / len(ratios))
+
+
+def _words(method: str, budget: str, n: int) -> dict[str, Any]:
+    row = one(results.read("heavy_hitters")["words"], method=method, epsilon_text=budget)
+    return one(row["rows"], n=n)
+
+
+def _dictionary(name: str, places: int) -> str:
+    return f"{results.read('heavy_hitters')['dictionary'][name]:,.{places}f}"
+
+
+def _gain(rival: str) -> str:
+    rows = results.read("metric_clustering")["cells"]["rows"]
+    return f"{geometric_mean(r[f'gain_over_{rival}']['log_wcss']['mean'] for r in rows):.2f}"
+
+
+def _rows_of_scale(least: int = 0) -> list[dict[str, Any]]:
+    return [r for r in results.read("scale")["sizes"] if r["rows"] >= least]
+
+
+def _nanoseconds(job: str, least: int = 0, most: int = 10**9) -> list[float]:
+    return [1e9 * r[job]["seconds"] / r["rows"] for r in _rows_of_scale(least) if r["rows"] <= most]
+
+
+def _k_means(name: str) -> float:
+    value: float = results.read("scale")["k_means"]["k-means"][name]
+    return value
+
+
+def _other(attack: str, part: str = "mean") -> Callable[[], str]:
+    """Return the writer of an advantage, an error or a risk, or of an end of its interval."""
+
+    def written() -> str:
+        row = one(results.read("attacks")["others"], attack=attack)
+        value = row["mean"] if part == "mean" else row["interval"][("low", "high").index(part)]
+        fine = "reports" in attack or "k = 20" in attack
+        return f"{value:.{3 if fine else 2}f}".replace("-0.00", "0.00")
+
+    return written
+
+
+def _interval(name: str, attack: str) -> Iterable[tuple[str, Callable[[], str]]]:
+    return [(name, _other(attack)), *((f"{name}-{end}", _other(attack, end)) for end in ("low", "high"))]
+
+
+VALUES: dict[str, Callable[[], str]] = {
+    "density-odd-fine": lambda: _density("boxes at odd numbers, d = 2", "ours_fine_grid"),
+    "density-odd": lambda: _density("boxes at odd numbers, d = 2", "ours"),
+    "density-odd-mlpack": lambda: _density("boxes at odd numbers, d = 2", "mlpack_best"),
+    "leak-rows": lambda: str(results.read("minimality")["small"]["rows"]),
+    "leak-tables": lambda: str(results.read("minimality")["small"]["seeds"]),
+    "leak-share-1": lambda: f"{results.read('minimality')['small']['shares'][0]:g}",
+    "leak-share-2": lambda: f"{results.read('minimality')['small']['shares'][1]:g}",
+    "leak-share-3": lambda: f"{results.read('minimality')['small']['shares'][2]:g}",
+    "leak-worst-least": lambda: f"{min(_leaks('worst')):.2f}",
+    "leak-worst-most": lambda: f"{max(_leaks('worst')):.2f}",
+    "leak-tables-least": lambda: f"{100 * min(_leaks('with_certain_rows')):.0f}",
+    "leak-tables-most": lambda: f"{100 * max(_leaks('with_certain_rows')):.0f}",
+    "price-wider": lambda: _wider(40),
+    "words-precision-small": lambda: f"{_words('prefix extension', '2', 50_000)['precision']:.2f}",
+    "words-precision-large": lambda: f"{_words('prefix extension', '8', 1_000_000)['precision']:.3f}",
+    "words-seeds": lambda: str(results.read("heavy_hitters")["seeds"]),
+    "words-k": lambda: str(results.read("heavy_hitters")["k"]),
+    "dictionary-seconds": lambda: _dictionary("dictionary_seconds", 1),
+    "dictionary-published": lambda: _dictionary("published_dictionary_seconds", 0),
+    "clusters-cells": lambda: str(len(results.read("metric_clustering")["cells"]["rows"])),
+    "clusters-draws": lambda: str(results.read("metric_clustering")["cells"]["draws"]),
+    "clusters-gain-plain": lambda: _gain("plain"),
+    "clusters-gain-clipped": lambda: _gain("clipped"),
+    "pyspark-version": lambda: ".".join(results.read("spark")["versions"]["pyspark"].split(".")[:2]),
+    "scale-memory": lambda: digits(max(r["count"]["peak_gib"] for r in _rows_of_scale())),
+    "scale-row-least": lambda: digits(min(_nanoseconds("count", 10**6))),
+    "scale-row-most": lambda: digits(max(_nanoseconds("count", 10**6))),
+    "scale-read": lambda: digits(max(_nanoseconds("read", 10**6))),
+    "scale-small": lambda: digits(max(_nanoseconds("count", most=10**5))),
+    "scale-k-means-seconds": lambda: digits(_k_means("seconds")),
+    "scale-k-means-memory": lambda: digits(_k_means("peak_gib")),
+    "scale-k-means-reads": lambda: digits(results.read("scale")["limits"]["k-means, plain reads"][0]),
+    "attack-hardly": lambda: (
+        f"{one(results.read('attacks')['results'], columns=2, epsilon=5.0)['membership advantage']['mean']:.2f}"
+    ),
+    "attack-place": lambda: digits(
+        1 / one(results.read("attacks")["results"], columns=2, epsilon=5.0)["error / prior"]["mean"], 1
+    ),
+    **dict(_interval("centres-4", "4 centres, by distance")),
+    **dict(_interval("centres-4-shadows", "4 centres, by shadows")),
+    **dict(_interval("centres-100", "100 centres, by distance")),
+    **dict(_interval("forest-plain", "forest, no noise")),
+    **dict(_interval("forest-noisy", "forest, ε = 1")),
+    **dict(_interval("forest-noisy-shadows", "forest, ε = 1, shadows on noisy records")),
+    "one-report": _other("1 report at rate 20"),
+    "many-reports": _other("32 reports at rate 20"),
+    "singled-out-verbatim": _other("singling out, verbatim"),
+    "singled-out-2": _other("singling out, k = 2"),
+    "singled-out-5": _other("singling out, k = 5"),
+    **dict(_interval("singled-out-20", "singling out, k = 20")),
+    "audit-trials": lambda: f"{results.read('audit')['trials']:,}",
+}
