@@ -45,10 +45,14 @@ def show_clusters(result: Any, as_json: bool) -> None:
         warn(made.warnings)
         return
     shown = Table(title=weighed(made, found), title_justify="left")
-    for name in table.column_names:
+    for name in (*table.column_names, "± standard error"):
         shown.add_column(escape(name), justify="right")
-    for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
-        shown.add_row(*(f"{value:,.6g}" if isinstance(value, float) else escape(value) for value in row))
+    if found.may_be_noise.any():
+        shown.add_column("", style="yellow")
+    rows = zip(*(column.to_pylist() for column in table.columns), found.std_errors.tolist(), strict=True)
+    for row, doubtful in zip(rows, found.may_be_noise.tolist(), strict=True):
+        cells = [f"{value:,.6g}" if isinstance(value, float) else escape(value) for value in row]
+        shown.add_row(*cells, *(["may be noise alone"] if doubtful else []))
     console.print(shown)
     if found.note:
         console.print(f"[yellow]Note:[/] {escape(found.note)}.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,7 @@ def report_facts(
     attacks: Sequence[str | Path] = (),
     audits: Sequence[str | Path] = (),
     candidates: Sequence[Any] | None = None,
+    clusters: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Collect the facts about a released file.
 
@@ -54,6 +55,9 @@ def report_facts(
         Results of ``discreet attack --json`` and ``discreet audit --json`` to show.
     candidates : list, optional
         Of counts: the values whose frequencies to show.
+    clusters : mapping, optional
+        Of a synopsis: the centres that were found in it, as ``discreet cluster --json`` gives them (``columns``,
+        ``centers``, ``weights``, ``weight_std_errors``, ``may_be_noise``).
 
     Examples
     --------
@@ -104,6 +108,9 @@ def report_facts(
         "made_by": guarantee.version,
         "reported_by": __version__,
     }
+    if clusters is not None:
+        names = ("columns", "centers", "weights", "weight_std_errors", "may_be_noise")
+        release["clusters"] = {name: clusters[name] for name in names}
     if against is not None:
         facts["comparison"] = _comparison(thing, guarantee, against)
     return facts

@@ -11,9 +11,10 @@ import numpy as np
 from discreet.clustering.central import auto
 from discreet.clustering.central.columns import category_shares, cluster_columns, left_out, view
 from discreet.clustering.central.mixture import mixture
+from discreet.clustering.central.weights import noise_of_weights
 from discreet.clustering.kmeans import weighted_kmeans
 from discreet.core import checks
-from discreet.core.arrays import FloatArray
+from discreet.core.arrays import BoolArray, FloatArray
 from discreet.core.domain import Domain
 from discreet.errors import InvalidType
 from discreet.synopses import Synopsis
@@ -55,6 +56,10 @@ class ClusterResult:
         For every category column that took no part, an array of shape (clusters, categories): the share of each
         category in each cluster's weight, by the synopsis. Less than 1 in all where the rest is not known; None where
         the column was never cut.
+    std_errors : array of shape (clusters,) or None
+        Standard errors of the weights, from the noise of the counts as they were released.
+    may_be_noise : array of shape (clusters,) or None
+        Whether a weight is within its noise of zero: then there may be no cluster.
 
     Examples
     --------
@@ -69,6 +74,8 @@ class ClusterResult:
     note: str = ""
     columns: tuple[str, ...] = ()
     categories: Mapping[str, FloatArray | None] = field(default_factory=dict)
+    std_errors: FloatArray | None = None
+    may_be_noise: BoolArray | None = None
 
     def __repr__(self) -> str:
         k, d = self.centers.shape
@@ -131,7 +138,7 @@ def cluster_synopsis(
         raise InvalidType("synopsis", type(synopsis).__name__, "a Synopsis", "GridSynopsis(...).fit(data).synopsis_")
     n_clusters = checks.whole("n_clusters", n_clusters, low=1)
     axes = cluster_columns(synopsis.domain, columns)
-    seen, steps = synopsis, refine
+    released, seen, steps = synopsis, synopsis, refine
     if axes != synopsis.domain.names:
         # Counts above the leaves are about all columns: they are used before the others are summed out.
         if synopsis.tree is not None and (isinstance(refine, str) and refine in ("auto", "consistent")):
@@ -164,7 +171,9 @@ def cluster_synopsis(
     if set(axes) <= set(seen.uncut):
         notes.append("none of these columns was divided, so the synopsis does not know where clusters are")
     shares = category_shares(synopsis, axes, centers, widths)
-    return ClusterResult(centers, weights, found.cost, refined, "; ".join(filter(None, notes)), axes, shares)
+    errors, doubtful = noise_of_weights(released, axes, centers, widths, weights)
+    note = "; ".join(filter(None, notes))
+    return ClusterResult(centers, weights, found.cost, refined, note, axes, shares, errors, doubtful)
 
 
 def refined_synopsis(

@@ -68,6 +68,10 @@ class PrivateKMeans(Centers):
         leaves; `note_` says so.
     cluster_weights_ : array of shape (clusters,)
         Estimated number of rows nearest to each.
+    cluster_std_errors_ : array of shape (clusters,)
+        Standard errors of these numbers, from the noise of the released counts.
+    cluster_may_be_noise_ : array of shape (clusters,)
+        Whether such a number is within its noise of zero: then there may be no cluster.
     synopsis_ : Synopsis
         What was released, weights as drawn. Centres and everything else follow from it.
     guarantee_ : Guarantee
@@ -161,6 +165,7 @@ class PrivateKMeans(Centers):
         self.synopsis_ = released
         self.guarantee_ = released.guarantee
         self.cluster_centers_, self.cluster_weights_ = found.centers, found.weights
+        self.cluster_std_errors_, self.cluster_may_be_noise_ = found.std_errors, found.may_be_noise
         said = left_out(opening.declared, opening.domain.names)
         self.note_ = "; ".join(filter(None, [said, found.note, *released.warnings]))
         note_columns(self, X)

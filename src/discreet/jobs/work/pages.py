@@ -19,6 +19,7 @@ def finish(
     *,
     more: Any = None,
     candidates: Any = None,
+    clusters: Any = None,
 ) -> JobResult:
     """Write page and promise, and return the result."""
     places = job.places()
@@ -26,7 +27,7 @@ def finish(
         from discreet.reporting import write_report
 
         # Of reports, only counts can be reported on; everything else is reported on as it was released.
-        write_report(job.artifact, places["report"], candidates=candidates)
+        write_report(job.artifact, places["report"], candidates=candidates, clusters=clusters)
         files["report"] = places["report"]
     if "guarantee" in places:
         write_whole(places["guarantee"], guarantee.to_json(indent=2) + "\n")

@@ -50,10 +50,12 @@ def _synopsis(job: Job) -> JobResult:
     found = cluster_synopsis(made, job.parameters["n_clusters"]) if "centers" in places else None
     made.save(places["release"])
     files = {"release": places["release"]}
+    clusters = None
     if found is not None:
         write_centers(made, found, places["centers"])
         files["centers"] = places["centers"]
-    return finish(job, made.guarantee, files, figures(made, places["release"]), made)
+        clusters = cluster_figures(made, found, places["centers"])
+    return finish(job, made.guarantee, files, figures(made, places["release"]), made, clusters=clusters)
 
 
 def _cluster(job: Job) -> JobResult:
@@ -67,13 +69,16 @@ def _cluster(job: Job) -> JobResult:
         model = _estimator(job).fit(job.read_table())
         # What k-means cost on the synopsis is not kept by the estimator, and nobody asks for it here.
         names, made = model.domain_.names, model.synopsis_
-        found = ClusterResult(model.cluster_centers_, model.cluster_weights_, math.nan, made, model.note_, names)
+        found = ClusterResult(
+            model.cluster_centers_, model.cluster_weights_, math.nan, made, model.note_, names,
+            std_errors=model.cluster_std_errors_, may_be_noise=model.cluster_may_be_noise_,
+        )  # fmt: skip
         if release is not None:
             made.save(release)
     table = write_centers(made, found, places.get("centers"))
     files: dict[str, Path] = {name: places[name] for name in ("centers", "release") if name in places}
     told = cluster_figures(made, found, places.get("centers"))
-    return finish(job, made.guarantee, files, told, made, more=(found, table))
+    return finish(job, made.guarantee, files, told, made, more=(found, table), clusters=told)
 
 
 def figures(made: Synopsis, output: Path) -> dict[str, Any]:
@@ -180,6 +185,8 @@ def cluster_figures(made: Synopsis, found: ClusterResult, output: Path | None) -
         "columns": list(found.columns),
         "centers": [list(row) for row in zip(*places, strict=True)],
         "weights": found.weights.tolist(),
+        "weight_std_errors": None if found.std_errors is None else found.std_errors.tolist(),
+        "may_be_noise": None if found.may_be_noise is None else found.may_be_noise.tolist(),
         "categories": categories,
         "rows": made.total,
         "rows_in_clusters": float(found.weights.sum()),

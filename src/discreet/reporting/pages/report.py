@@ -60,6 +60,7 @@ def report_page(facts: dict[str, Any]) -> str:
         reasons=_reasons(left_out),
         risks=[(heading, found.get("notes", ()), _risk(found)) for heading, found in risks if found],
         first_rows=[list(first[0]), [list(row.values()) for row in first]] if first else None,
+        clusters=_clusters(release.get("clusters")),
         comparison=_comparison(facts.get("comparison")),
         attached=[(heading, note, [_result(r) for r in found]) for heading, note, found in attached if found],
         auditor=_auditor(facts),
@@ -244,6 +245,18 @@ def _reasons(columns: Sequence[dict[str, str]]) -> dict[str, list[str]]:
     for left in columns:
         found.setdefault(left["reason"], []).append(left["column"])
     return found
+
+
+def _clusters(found: dict[str, Any] | None) -> tuple[list[str], list[list[str]]] | None:
+    """Return the centres as a table: where, how many rows lie around each, and how sure that is."""
+    if found is None:
+        return None
+    told = zip(found["centers"], found["weights"], found["weight_std_errors"], found["may_be_noise"], strict=True)
+    rows = []
+    for center, weight, error, doubtful in told:
+        places = [place if isinstance(place, str) else number(place) for place in center]
+        rows.append([*places, f"{weight:,.0f}", f"{error:,.1f}", "may be noise alone" if doubtful else ""])
+    return [*found["columns"], "rows, about", "standard error", ""], rows
 
 
 #: What the measures of a sensitive column say: how they are written, and in words.
