@@ -21,7 +21,7 @@ import numpy as np
 
 from discreet.core.arrays import FloatArray
 from discreet.core.columns import Categorical, Column, Date, Numeric, category_text, read_column
-from discreet.core.schema_file import dump_schema, load_schema
+from discreet.core.schema_file import load_schema, write_toml
 from discreet.core.unit import Unit, read_unit
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
@@ -185,7 +185,8 @@ class Domain:
         role = "attribute"
         missing = "drop"
         """
-        text = dump_schema(self.to_dict(), unit=self._unit)
+        unit = {} if self._unit is None else {"unit": self._unit}
+        text = write_toml({**unit, "columns": self.to_dict()}).rstrip("\n")
         if path is not None:
             Path(path).write_text(text + "\n", encoding="utf-8")
         return text

@@ -38,10 +38,14 @@ def write_whole(path: str | Path, data: bytes | str, *, private: bool = False) -
         raise DataSourceError(f"output: cannot write {str(path)!r} ({error.strerror}); check the folder") from None
 
 
+#: How the name of a promise ends that lies beside its table.
+PROMISE_ENDING = ".guarantee.json"
+
+
 def promise_place(path: str | Path) -> Path:
     """Return where the promise of a table lies: beside it, as ``<name>.guarantee.json``."""
     target = Path(path).expanduser()
-    return target.with_name(f"{target.name}.guarantee.json")
+    return target.with_name(target.name + PROMISE_ENDING)
 
 
 def write_with_promise(path: str | Path, payload: bytes, guarantee: Any) -> Any:

@@ -3,18 +3,18 @@
 ``[source]`` says how the table is written: ``header = false`` if its first line is a record and the columns are called
 column_1, column_2, ...
 
-Reading is the standard library's. Writing is by hand because the standard library has no writer and four kinds of
-value do not warrant a dependency.
+Only the draft is written by hand: it is mostly comments, which no writer of TOML writes.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import tomli_w
 
 from discreet.errors import DataSourceError, SchemaError
 
@@ -81,15 +81,6 @@ def _tables(source: str | Path) -> tuple[str, dict[str, Any]]:
         raise SchemaError(f"{where} is not valid TOML: {error}; see docs/schema.md for an example") from None
 
 
-def dump_schema(columns: Mapping[str, Mapping[str, Any]], above: str = "columns", unit: str | None = None) -> str:
-    """Return the text of a schema file, or of the same tables under another name; the unit comes first."""
-    tables = [] if unit is None else [f"unit = {toml_value(unit)}"]
-    for name, declared in columns.items():
-        lines = [f"[{above}.{toml_key(name)}]", *(f"{key} = {toml_value(value)}" for key, value in declared.items())]
-        tables.append("\n".join(lines))
-    return "\n\n".join(tables)
-
-
 def draft_schema(names: Sequence[str], source: str, *, read: str = "names") -> str:
     """Return a schema file to be filled in: the columns by name, and nothing that rows could tell.
 
@@ -127,15 +118,34 @@ def draft_schema(names: Sequence[str], source: str, *, read: str = "names") -> s
     return "\n".join(text) + "\n"
 
 
+def write_toml(table: Mapping[str, Any]) -> str:
+    """Return the text of a TOML file.
+
+    Examples
+    --------
+    >>> print(write_toml({"columns": {"age": {"bounds": [0.0, 120.5]}}}), end="")
+    [columns.age]
+    bounds = [0, 120.5]
+    """
+    # The writer gives every item of a list a line. Texts hold no line breaks, so that these are all there are.
+    text = tomli_w.dumps(_whole(table), indent=0)
+    return text.replace("[\n", "[").replace(",\n]", "]").replace(",\n", ", ")
+
+
+def _whole(value: Any) -> Any:
+    """Return plain data in which whole numbers are written as such."""
+    if isinstance(value, Mapping):
+        return {key: _whole(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_whole(part) for part in value]
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
+
+
 def toml_key(name: str) -> str:
-    bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
-    return name if bare else toml_value(name)
+    """Return a key as TOML."""
+    return write_toml({name: 0}).removesuffix(" = 0\n")
 
 
 def toml_value(value: Any) -> str:
-    if isinstance(value, list):
-        return "[" + ", ".join(map(toml_value, value)) + "]"
-    if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
-    # JSON's escapes for text are valid TOML, and so are its numbers and booleans. DEL is the one exception.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    """Return a value as TOML, in one line: a table is one where it lies in a list of lists."""
+    return write_toml({"x": [[value]]}).removeprefix("x = [[").removesuffix("]]\n")

@@ -5,24 +5,15 @@
 1.0
 """
 
-from discreet.evaluation.attacks.all_attacks import (
-    AveragingResult,
-    GuessResult,
-    NoiseLaw,
-    ReconstructionResult,
-    RepeatedAttack,
-    ScoredAttack,
-    advantage_bound,
-    attribute_attack,
-    averaging_attack,
-    best_advantage,
-    distinguishing_attack,
-    forest_attack,
-    membership_attack,
-    reconstruction_attack,
-)
+from discreet.evaluation.attacks.attribute import attribute_attack
+from discreet.evaluation.attacks.averaging import AveragingResult, averaging_attack
+from discreet.evaluation.attacks.distinguishing import advantage_bound, best_advantage, distinguishing_attack
+from discreet.evaluation.attacks.laws import NoiseLaw
+from discreet.evaluation.attacks.membership import membership_attack
 from discreet.evaluation.attacks.rates import AttackResult, Rate
-from discreet.evaluation.attacks.table_attacks import inference, linkability, singling_out
+from discreet.evaluation.attacks.reconstruction import GuessResult, ReconstructionResult, reconstruction_attack
+from discreet.evaluation.attacks.roc import ScoredAttack
+from discreet.evaluation.attacks.semi_supervised import RepeatedAttack, forest_attack
 from discreet.evaluation.audits.bit_patterns import BitPatterns, bit_pattern_audit
 from discreet.evaluation.audits.black_box import audit
 from discreet.evaluation.audits.bounds import Power
@@ -47,6 +38,7 @@ from discreet.evaluation.registry.mechanisms import (
     audited_mechanisms,
     audited_tables,
 )
+from discreet.evaluation.table_attacks.attacks import inference, linkability, singling_out
 
 __all__ = [
     "Agreement",

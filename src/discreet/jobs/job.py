@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.core.output import check_place, promise_place, write_whole
-from discreet.core.schema_file import dump_schema
+from discreet.core.schema_file import write_toml
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.jobs.declare import Kind, Speech, check, known
 from discreet.jobs.kinds import KINDS
-from discreet.jobs.options import FILE, SCHEMA, toml
+from discreet.jobs.options import FILE, SCHEMA
 
 if TYPE_CHECKING:
     from discreet.core.guarantee import Guarantee
@@ -231,19 +231,18 @@ class Job:
         [outputs]
         release = "safe.csv"
         """
-        parts = [_section("job", {"kind": self.kind})]
+        parts: dict[str, Any] = {"job": {"kind": self.kind}}
         if self.data is not None:
-            parts.append(_section("data", {"path": self.data}))
+            parts["data"] = {"path": self.data}
         if isinstance(self.schema, str):
-            parts.append(_section("schema", {"path": self.schema}))
+            parts["schema"] = {"path": self.schema}
         elif self.schema is not None:
-            if self.schema.unit is not None:
-                parts.append(_section("schema", {"unit": self.schema.unit}))
-            parts.append(dump_schema(self.schema.to_dict(), "schema.columns"))
-        parts.append(_section("parameters", self.parameters))
+            unit = {} if self.schema.unit is None else {"unit": self.schema.unit}
+            parts["schema"] = {**unit, "columns": self.schema.to_dict()}
+        parts["parameters"] = self.parameters
         if self.declared.outputs:
-            parts.append(_section("outputs", self.outputs))
-        text = "\n\n".join(parts)
+            parts["outputs"] = self.outputs
+        text = write_toml(parts).rstrip("\n")
         if path is not None:
             check_place(path)
             write_whole(path, text + "\n")
@@ -372,11 +371,6 @@ def _check_kind(kind: Any) -> None:
         "given: what is to be done" if kind is None else f"one of {listed}" if isinstance(kind, str) else "a text"
     )
     raise InvalidArgument("[job] kind", kind, expected, f'kind = "{near}"')
-
-
-def _section(name: str, values: Mapping[str, Any]) -> str:
-    """Write a section of a job file."""
-    return "\n".join([f"[{name}]", *(f"{key} = {toml(value)}" for key, value in values.items())])
 
 
 def _read_schema(given: Any) -> Any:

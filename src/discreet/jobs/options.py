@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
+
+from discreet.core.schema_file import toml_value
 
 #: A path to read, to a file or (table) also to a folder or a pattern of files.
 FILES = ("file", "table", "files", "file pairs")
@@ -144,7 +145,7 @@ class File:
 
     def given(self, option: Option, value: Any) -> str:
         """Return a line of the file."""
-        line = f"{option.key} = {toml(value)}"
+        line = f"{option.key} = {toml_value(value)}"
         return f"[schema] {line}" if option.section == "schema" else line
 
 
@@ -158,7 +159,7 @@ class Shell:
     def given(self, option: Option, value: Any) -> str:
         """Return words of the line."""
         if option.section == "data":
-            return " ".join(map(_word, value if isinstance(value, (list, tuple)) else [value]))
+            return shlex.join(map(str, value if isinstance(value, (list, tuple)) else [value]))
         if isinstance(value, bool):
             return option.flag if value else f"--{option.off}" if option.off else f"leaving {option.flag} out"
         if isinstance(value, Mapping):
@@ -171,32 +172,10 @@ class Shell:
             texts = texts if set(option.takes) & set(REPEATED) else [",".join(texts) + alone]
         else:
             texts = [str(value).removesuffix(".0") if isinstance(value, float) else str(value)]
-        return " ".join(f"{option.flag} {_word(text)}" for text in texts)
+        return " ".join(f"{option.flag} {shlex.quote(text)}" for text in texts)
 
 
 FILE, SHELL = File(), Shell()
-
-
-def _word(text: str) -> str:
-    import shlex
-
-    return shlex.quote(str(text))
-
-
-def toml(value: Any) -> str:
-    """Write a value as TOML, a table in one line."""
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_key(k)} = {toml(v)}" for k, v in value.items()) + " }"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(toml, value)) + "]"
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _key(name: str) -> str:
-    bare = name.isascii() and name.replace("-", "a").replace("_", "a").isalnum()
-    return name if bare else toml(name)
 
 
 #: The declared columns.

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from discreet.core.schema_file import toml_value
 from discreet.jobs.declare import Kind
-from discreet.jobs.options import PAIRS, Option, option, toml
+from discreet.jobs.options import PAIRS, Option, option
 
 
 def example(kind: Kind) -> str:
-    """Return a commented job file that can be run once its paths and columns are right."""
+    """Return a job file that can be run once its paths and columns are right; by hand, for its comments."""
     text = [
         f"# A job: {kind.summary}. Run it with  discreet run job.toml",
         "# Relative paths start at the folder of this file.",
@@ -22,7 +23,7 @@ def example(kind: Kind) -> str:
         text += [
             "",
             "[data]",
-            f"path = {toml(kind.data.example)}  # {kind.data.help}",
+            f"path = {toml_value(kind.data.example)}  # {kind.data.help}",
         ]
     if kind.schema:
         role = '\nrole = "quasi-identifier"' if kind.name == "anonymize" else ""
@@ -36,7 +37,7 @@ def example(kind: Kind) -> str:
         text += ["", f"[{title}]"] if options else []
         for each in options:
             shown = "" if each.required or each.shown else "# "
-            text.append(f"{shown}{each.name} = {toml(each.example)}  # {each.help}")
+            text.append(f"{shown}{each.name} = {toml_value(each.example)}  # {each.help}")
     return "\n".join(text) + "\n"
 
 

@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 
 from discreet import anonymity, local
 from discreet._version import __version__
@@ -26,6 +24,7 @@ from discreet.core.output import promise_place
 from discreet.engines import open as open_table
 from discreet.errors import DataSourceError, DiscreetError, FormatError
 from discreet.reporting import views, words
+from discreet.reporting.artifacts import kind_of, read_released
 from discreet.synopses import Synopsis
 
 _BINS = 24
@@ -130,36 +129,24 @@ def _open(
     path: Path, payload: bytes, candidates: Sequence[Any] | None
 ) -> tuple[str, Guarantee, str, dict[str, Any], Any]:
     """Find out what a file is, check its seal, and describe what was released."""
-    promise = promise_place(path)
-    if promise.is_file():
+    kind, promise = kind_of(path), promise_place(path)
+    if kind == "released table":
         guarantee = Guarantee.from_json(promise.read_text(encoding="utf-8"))
         seal = "none" if guarantee.digest is None else "intact" if guarantee.verify(payload) else "BROKEN"
-        table = _read_table(path)
+        table = read_released(path, guarantee.domain)
         if guarantee.model == "syntactic":
             return "anonymous table", guarantee, seal, _anonymous(table, guarantee), table
         return "perturbed table", guarantee, seal, _perturbed(table, guarantee), table
-    try:
+    if kind == "counts":
         counts = local.Counts.from_bytes(payload)
-    except DiscreetError:
-        counts = None
-    if counts is not None:
         return "counts of local reports", counts.guarantee, "intact", _frequencies(counts, candidates), counts
-    if path.suffix.lower() in (".parquet", ".pq"):
+    if kind in ("synopsis", "table", "house"):
         synopsis = Synopsis.load(path)  # refuses what was changed
         return "synopsis", synopsis.guarantee, "intact", _synopsis(synopsis), synopsis
     raise FormatError(
         f"{path.name} is neither a synopsis nor counts of reports, and there is no {promise.name} beside it; "
         "a table is reported together with its promise"
     )
-
-
-def _read_table(path: Path) -> pa.Table:
-    try:
-        if path.suffix.lower() in (".parquet", ".pq"):
-            return pq.read_table(path)
-        return pa_csv.read_csv(path)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise FormatError(f"{path.name} cannot be read as a table: {str(error).splitlines()[0]}") from None
 
 
 def _columns(domain: Domain | None) -> list[dict[str, Any]]:

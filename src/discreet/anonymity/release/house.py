@@ -41,7 +41,7 @@ from discreet.engines.tables.same import same_key
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType, SchemaError
 
 _FORMAT, _FORMAT_VERSION = "discreet.house", 2
-_META = b"discreet.house"
+META = b"discreet.house"
 _IDENTIFIER, _SENSITIVE = "identifier:", "sensitive:"
 
 
@@ -159,7 +159,7 @@ class House:
         check_place(target)
         facts = json.dumps({**self._facts(), "seal": self.seal})
         sink = pa.BufferOutputStream()
-        pq.write_table(self.records.replace_schema_metadata({_META: facts}), sink)
+        pq.write_table(self.records.replace_schema_metadata({META: facts}), sink)
         write_whole(target, sink.getvalue().to_pybytes(), private=True)
 
     @classmethod
@@ -171,7 +171,7 @@ class House:
             raise DataSourceError(f"previous: cannot read {str(path)!r} ({error}); check the path") from None
         except pa.ArrowException as error:
             raise FormatError(f"previous: {str(path)!r} is not a house file ({error})") from None
-        found = (table.schema.metadata or {}).get(_META)
+        found = (table.schema.metadata or {}).get(META)
         if found is None:
             raise FormatError(
                 f"previous: {str(path)!r} is not a house file; a release writes one with release.save_house(path), "

@@ -14,9 +14,9 @@ from discreet.core.domain import Categorical
 from discreet.errors import InvalidArgument
 from discreet.evaluation.attacks import _point_kernels as kernels
 from discreet.evaluation.attacks import draws
-from discreet.evaluation.attacks.guesses import GuessResult
 from discreet.evaluation.attacks.laws import LawSpace, records
 from discreet.evaluation.attacks.pairs import portions, stranger_density
+from discreet.evaluation.attacks.reconstruction import GuessResult
 from discreet.evaluation.attacks.roc import ScoredAttack
 from discreet.synopses import Synopsis
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from scipy.special import ndtri
+from scipy.stats import binomtest
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,11 @@ class Rate:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Lower and upper end: (s + z²/2 ± z √(s (n - s)/n + z²/4)) / (n + z²)."""
-        n, s = self.trials, self.successes
-        if not n:
+        """Lower and upper end; 0 and 1 without trials."""
+        if not self.trials:
             return 0.0, 1.0
-        z = float(ndtri((1 + self.confidence) / 2))
-        middle = (s + z * z / 2) / (n + z * z)
-        half = z / (n + z * z) * math.sqrt(s * (n - s) / n + z * z / 4)
-        # At 0 and n one end is exact; rounding must not move it.
-        return (0.0 if s == 0 else max(middle - half, 0.0)), (1.0 if s == n else min(middle + half, 1.0))
+        found = binomtest(self.successes, self.trials).proportion_ci(self.confidence, "wilson")
+        return float(found.low), float(found.high)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""

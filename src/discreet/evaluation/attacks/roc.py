@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit, logit, ndtri
 from scipy.stats import binom
+from sklearn import metrics
 
 from discreet import noise
 from discreet.core import checks
@@ -222,12 +223,11 @@ def roc_curve(scores: FloatArray, control_scores: FloatArray) -> Roc:
     >>> curve.fpr.tolist(), curve.tpr.tolist()
     ([0.0, 0.0, 0.5, 1.0], [0.0, 0.5, 1.0, 1.0])
     """
-    thresholds = np.unique(np.concatenate([scores, control_scores]))[::-1]
-    shares = [
-        np.append(0.0, (len(part) - np.searchsorted(np.sort(part), thresholds, "left")) / max(len(part), 1))
-        for part in (control_scores, scores)
-    ]
-    return Roc(shares[0], shares[1], np.append(np.inf, thresholds))
+    # By rank, since scores may be infinite.
+    values, ranks = np.unique(np.concatenate([scores, control_scores]), return_inverse=True)
+    truth = np.repeat([1, 0], [len(scores), len(control_scores)])
+    fpr, tpr, places = metrics.roc_curve(truth, ranks, drop_intermediate=False)
+    return Roc(fpr, tpr, np.append(np.inf, values[places[1:].astype(np.int64)]))
 
 
 def best_threshold(scores: FloatArray, control_scores: FloatArray) -> float:

@@ -15,13 +15,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 
 from discreet.core import dates
 from discreet.core.domain import Categorical, Domain, category_text
 from discreet.core.guarantee import Guarantee
-from discreet.core.output import promise_place, write_whole
+from discreet.core.output import PROMISE_ENDING, promise_place, write_whole
 from discreet.errors import DataSourceError, DiscreetError, FormatError
 from discreet.evaluation.audits.neighbours import NeighbourPair
 from discreet.evaluation.audits.recount import recount
@@ -33,12 +31,10 @@ from discreet.evaluation.registry.mechanisms import (
 )
 from discreet.jobs.job import Job, JobResult
 from discreet.local import Counts, Reports
-from discreet.local.wire.binary import MAGIC as LOCAL_MAGIC
 from discreet.local.wire.binary import REPORTS, messages
+from discreet.reporting.artifacts import kind_of, read_released
 from discreet.synopses import Synopsis
 
-_PROMISE_ENDING = ".guarantee.json"
-_PARQUET_MAGIC = b"PAR1"
 #: Remaps after which every number lies within the declared bounds.
 _BOUNDED = ("clip", "resample", "grid")
 
@@ -106,16 +102,17 @@ def examine(path: Path) -> Examined:
 
 
 def _examine(path: Path, data: bytes, found: Examined) -> None:
-    described = path.with_name(path.name.removesuffix(_PROMISE_ENDING))
-    if path.name.endswith(_PROMISE_ENDING) and described.is_file():
+    kind = kind_of(path)
+    if kind == "promise of a table":
+        described = path.with_name(path.name.removesuffix(PROMISE_ENDING))
         _table(described, described.read_bytes(), data, found)
-    elif promise_place(path).is_file():
+    elif kind == "released table":
         _table(path, data, promise_place(path).read_bytes(), found)
-    elif data.startswith(LOCAL_MAGIC):
+    elif kind in ("reports", "counts"):
         _local(data, found)
-    elif data.startswith(_PARQUET_MAGIC) or data.endswith(_PARQUET_MAGIC):
+    elif kind in ("synopsis", "table", "house"):
         _synopsis(path, found)
-    elif data.lstrip()[:1] == b"{":
+    elif kind == "promise":
         found.kind = "guarantee"
         _promise(data, found)
         found.add("seal", None, "what it was sealed over is not beside it, so the seal was not checked")
@@ -181,7 +178,7 @@ def _table(path: Path, data: bytes, promise_data: bytes, found: Examined) -> Non
         whole = promise.verify(data)
         said = f"the table is the one that was sealed: {promise.digest}"
         found.add("seal", whole, said if whole else "table or promise was changed after they were written")
-    table = _read(path, data, promise.domain)
+    table = read_released(path, promise.domain)
     if not table.num_rows:
         found.add("content", None, "the table has no rows: nothing was released")
     if promise.domain is not None:
@@ -198,17 +195,6 @@ def _table(path: Path, data: bytes, promise_data: bytes, found: Examined) -> Non
             found.add("recount", True if "k" in counted.found else None, f"counted again: {shown}")
         for text in counted.notes:
             found.add("recount", None, text)
-
-
-def _read(path: Path, data: bytes, domain: Domain | None) -> pa.Table:
-    if path.suffix.lower() in (".parquet", ".pq"):
-        return pq.read_table(io.BytesIO(data))
-    # Categories are texts: read as numbers, 01234 would be another one than was declared.
-    texts = {c.name: pa.string() for c in domain or () if isinstance(c, Categorical)}
-    options = pa_csv.ConvertOptions(
-        column_types=texts, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
-    )
-    return pa_csv.read_csv(io.BytesIO(data), convert_options=options)
 
 
 def _short(value: Any) -> str:

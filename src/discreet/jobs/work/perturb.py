@@ -15,10 +15,10 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.output import promise_place
 from discreet.core.people import released_columns
 from discreet.engines.tables.columns import read_columns
-from discreet.engines.writer import PARQUET, WrittenTable, check_target
-from discreet.errors import FormatError
+from discreet.engines.writer import WrittenTable, check_target
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.pages import finish
+from discreet.reporting.artifacts import kind_of
 from discreet.reporting.words import category_level, whole_level
 from discreet.synopses import Synopsis
 
@@ -108,11 +108,8 @@ def distances(guarantee: Guarantee) -> str:
 def _prior(job: Job, domain: Domain) -> Any:
     """Read public knowledge: a saved synopsis, or a table with the numeric columns and perhaps 'weight'."""
     path = job.place(job.parameters["prior"])
-    if path.suffix.lower() in PARQUET:
-        try:
-            return Synopsis.load(path)
-        except FormatError:
-            pass  # a plain table
+    if path.is_file() and kind_of(path) == "synopsis":
+        return Synopsis.load(path)
     names = [c.name for c in domain if c.kind == "numeric"]
     source = engines.open(str(path))
     absent = [name for name in names if name not in source.names]

@@ -8,13 +8,14 @@ from typing import Any
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.sketch import read_lines
 from discreet.reporting import write_report
+from discreet.reporting.artifacts import kind_of
 
 
 def run(job: Job) -> JobResult:
     """Write the page."""
     given = job.declared.arguments(job.parameters)
     artifact, output = job.place(job.data), job.places().get("report")
-    if artifact.suffix.lower() == ".toml":
+    if artifact.is_file() and kind_of(artifact) == "job":
         made = Job.from_toml(artifact)
         artifact = made.artifact
         output = output or made.places().get("report")

@@ -22,6 +22,7 @@ from discreet.jobs.work.pages import finish
 from discreet.local import Counts, Reports
 from discreet.local.mechanism import Mechanism, mechanisms
 from discreet.local.wire.binary import messages
+from discreet.reporting.artifacts import kind_of
 
 #: Parameters of a mechanism that have options of their own.
 _OWN = ("epsilon", "domain", "key")
@@ -172,13 +173,10 @@ def read_lines(path: Path) -> list[str]:
 
 def read_parameters(path: Path) -> Mechanism:
     """Read the mechanism of a file of reports or counts."""
-    for reader in (Reports.from_bytes, Counts.from_bytes):
-        for message in _messages(path):
-            try:
-                return reader(message).mechanism
-            except FormatError:
-                break
-    raise FormatError(f"{str(path)!r} is no file of reports or counts")
+    reader = {"reports": Reports.from_bytes, "counts": Counts.from_bytes}.get(kind_of(path))
+    for message in _messages(path) if reader is not None else ():
+        return reader(message).mechanism  # type: ignore[no-any-return, misc]
+    raise FormatError(f"{str(path)!r} is not a file of reports or counts")
 
 
 def encode(job: Job, mechanism: Mechanism, output: Path) -> dict[str, Any]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from discreet.synopses.artifact.synopsis import Synopsis
 
 _FORMAT, _FORMAT_VERSION = "discreet.synopsis", 1
-_PROMISE, _FACTS, _CHECK = b"discreet.guarantee", b"discreet.synopsis", b"discreet.checksum"
+_PROMISE, FACTS, _CHECK = b"discreet.guarantee", b"discreet.synopsis", b"discreet.checksum"
 #: How the name of a synopsis file ends.
 ENDINGS = (".parquet", ".pq")
 _MARK = b"discreet-file-sha256:"
@@ -79,7 +79,7 @@ def leaves(synopsis: Synopsis) -> pa.Table:
     columns |= {f"{n}_at": synopsis.points[:, j] for j, n in enumerate(synopsis.domain.names)}
     table = pa.table({**columns, "weight": synopsis.weights, "variance": synopsis.variances})
     return table.replace_schema_metadata(
-        {_PROMISE: synopsis.guarantee.to_json().encode(), _FACTS: json.dumps(_facts(synopsis)).encode()}
+        {_PROMISE: synopsis.guarantee.to_json().encode(), FACTS: json.dumps(_facts(synopsis)).encode()}
     )
 
 
@@ -159,11 +159,11 @@ def _check_bytes(where: str, data: bytes) -> None:
 
 def _read_facts(where: str, metadata: dict[bytes, bytes]) -> dict[str, Any]:
     try:
-        facts = json.loads(metadata.get(_FACTS, b"null"))
+        facts = json.loads(metadata.get(FACTS, b"null"))
     except ValueError as error:
         raise FormatError(f"{where} is damaged: {error}") from None
     if not isinstance(facts, dict) or facts.get("format") != _FORMAT:
-        raise FormatError(f"{where} is not a Discreet synopsis: the metadata field {_FACTS.decode()!r} is missing")
+        raise FormatError(f"{where} is not a Discreet synopsis: the metadata field {FACTS.decode()!r} is missing")
     version = facts.get("format_version")
     if isinstance(version, int) and version > _FORMAT_VERSION:
         raise FormatError(

@@ -21,9 +21,9 @@ from discreet.anonymity.release.printed import Sets, Stretches
 from discreet.core import checks
 from discreet.core.arrays import IntArray
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.evaluation.attacks import _table_kernels as kernels
 from discreet.evaluation.attacks.rates import AttackResult, Rate
-from discreet.evaluation.attacks.tables import Column, ColumnSpace, Predicates, column_names, read
+from discreet.evaluation.table_attacks import _kernels as kernels
+from discreet.evaluation.table_attacks.columns import Column, ColumnSpace, Predicates, column_names, read
 
 
 def singling_out(

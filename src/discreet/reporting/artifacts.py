@@ -1,0 +1,74 @@
+"""What a file is, told in one place: by its first bytes, its metadata and what lies beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from discreet.anonymity.release.house import META as HOUSE
+from discreet.core.domain import Categorical, Domain
+from discreet.core.output import PROMISE_ENDING, promise_place
+from discreet.engines.writer import PARQUET
+from discreet.errors import FormatError
+from discreet.local.wire.binary import MAGIC, REPORTS
+from discreet.synopses.artifact.file import FACTS as SYNOPSIS
+
+_PARQUET_MAGIC = b"PAR1"
+
+
+def kind_of(path: Path) -> str:
+    """Tell what a file is.
+
+    Returns
+    -------
+    str
+        "released table" (its promise lies beside it), "promise of a table" (which lies beside it), "promise",
+        "reports", "counts", "synopsis" (also one that is damaged), "house", "table" (Parquet that nothing of ours
+        wrote), "job"; empty for anything else, such as a CSV file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import discreet as dc
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     place = Path(folder) / "counts.bin"
+    ...     dc.local.DirectResponse(1.0, ["a", "b"]).empty().save(place)
+    ...     kind_of(place)
+    'counts'
+    """
+    described = path.with_name(path.name.removesuffix(PROMISE_ENDING))
+    if path.name.endswith(PROMISE_ENDING) and described.is_file():
+        return "promise of a table"
+    if promise_place(path).is_file():
+        return "released table"
+    with path.open("rb") as file:
+        head = file.read(64)
+        tail = file.read()[-4:] if not head.startswith(_PARQUET_MAGIC) else b""
+    if head.startswith(MAGIC):
+        return "reports" if head[5:6] == bytes([REPORTS]) else "counts"
+    if _PARQUET_MAGIC in (head[:4], tail):
+        return _of_parquet(path)
+    return "promise" if head.lstrip()[:1] == b"{" else "job" if path.suffix.lower() == ".toml" else ""
+
+
+def _of_parquet(path: Path) -> str:
+    try:
+        named = pq.read_metadata(path).metadata or {}
+    except (pa.ArrowException, OSError):
+        return "synopsis"  # its reader says what is damaged
+    return "house" if HOUSE in named else "synopsis" if SYNOPSIS in named else "table"
+
+
+def read_released(path: Path, domain: Domain | None) -> pa.Table:
+    """Read a released table. Categories are texts: read as numbers, 01234 would be another one than was declared."""
+    texts = {c.name: pa.string() for c in domain or () if isinstance(c, Categorical)}
+    options = pa_csv.ConvertOptions(
+        column_types=texts, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+    )
+    try:
+        return pq.read_table(path) if path.suffix.lower() in PARQUET else pa_csv.read_csv(path, convert_options=options)
+    except (pa.ArrowException, OSError) as error:
+        raise FormatError(f"{path.name} cannot be read as a table: {str(error).splitlines()[0]}") from None
