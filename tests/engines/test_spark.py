@@ -20,6 +20,7 @@ from discreet.engines.tables.spark_cells import GridOfTree, cell_expression
 from discreet.errors import InvalidArgument, SchemaError
 from spark_releases import (
     DOMAIN,
+    JAVA,
     NUMBERS,
     PARTITIONERS,
     grids,
@@ -43,7 +44,12 @@ def spark() -> Iterator[Any]:
     from discreet.engines.tables.spark import session
 
     # Up to three attempts a task, as on a cluster.
-    started = session("local[2,3]", spark__sql__shuffle__partitions="2", spark__ui__showConsoleProgress="false")
+    started = session(
+        "local[2,3]",
+        spark__sql__shuffle__partitions="2",
+        spark__ui__showConsoleProgress="false",
+        spark__driver__extraJavaOptions=JAVA,
+    )
     started.sparkContext.setLogLevel("OFF")
     yield started
     started.stop()

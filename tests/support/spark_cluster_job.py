@@ -9,7 +9,7 @@ from typing import Any
 
 import discreet as dc
 from discreet.engines.tables.spark import session
-from spark_releases import NUMBERS, grids, sketches, trees
+from spark_releases import JAVA, NUMBERS, grids, sketches, trees
 
 
 def main(folder: str, stored: str, marks: str) -> None:
@@ -19,6 +19,8 @@ def main(folder: str, stored: str, marks: str) -> None:
         spark__sql__shuffle__partitions="2",
         spark__ui__showConsoleProgress="false",
         spark__speculation="true",
+        spark__driver__extraJavaOptions=JAVA,
+        spark__executor__extraJavaOptions=JAVA,
     )
     spark.sparkContext.setLogLevel("OFF")
     frame = spark.read.parquet(folder).repartition(2, "income").cache()

@@ -50,18 +50,22 @@ def test_joint_law_of_four_cells_is_that_of_dense_noise():
 
 def test_samples_follow_the_joint_law():
     """Chi-square over all outcomes of four cells; false alarm 1e-4."""
-    law = _dense_law([0, 3, 0, 0], 0.8, 1, 40)
-    stream, runs = noise.generator(11), 10_000
-    found: dict = {}
-    for _ in range(runs):
-        cells, weights = lazy.survivors(CellCounts(4, [1], [3]), epsilon=Fraction(4, 5), cutoff=1, stream=stream)
-        outcome = [None] * 4
-        for c, w in zip(cells.tolist(), weights.tolist(), strict=True):
-            outcome[c] = w
-        found[tuple(outcome)] = found.get(tuple(outcome), 0) + 1
-    common = [o for o in law if law[o] * runs >= 10]
-    observed = np.array([found.get(o, 0) for o in common])
-    expected = np.array([law[o] for o in common]) * runs
+    epsilon, cutoff, reach, runs = Fraction(4, 5), 1, 40, 10_000
+    noisy, held = noise.DiscreteLaplace(1 / epsilon), np.array([0, 3, 0, 0])
+    values = np.arange(cutoff + 1, reach)
+    hidden = 1 - noisy.sf(cutoff + 1 - held)
+    # The first outcome of a cell is not to be listed, the others are its values.
+    cells = np.column_stack([hidden, *(noisy.pmf(v - held) for v in values)])
+    law = np.einsum("a,b,c,d", *cells).ravel()
+    stream, found = noise.generator(11), np.zeros((runs, 4), np.int64)
+    counts = CellCounts(4, [1], [3])
+    for run in found:
+        places, weights = lazy.survivors(counts, epsilon=epsilon, cutoff=cutoff, stream=stream)
+        run[places] = weights - cutoff
+    inside = found[(found <= len(values)).all(axis=1)]
+    seen = np.bincount(np.ravel_multi_index(inside.T, (len(values) + 1,) * 4), minlength=law.size)
+    common = law * runs >= 10
+    observed, expected = seen[common], law[common] * runs
     observed, expected = np.append(observed, runs - observed.sum()), np.append(expected, runs - expected.sum())
     assert stats.chisquare(observed, expected).pvalue > 1e-4
 

@@ -2,8 +2,9 @@
 
 Numba keeps machine code on disk and looks only at a kernel's own file to see whether it is stale, not at the files of
 what is compiled into it. So the machine code lies in the user's cache folder, under a name that follows from the
-version, the text of the kernel's module and the texts of the kernels it calls. Nothing is written
-into the installation.
+version, the text of the kernel's module and the texts of the kernels it calls. Where the module lies does not matter:
+a second clone or environment with the same text finds what the first has compiled. Nothing is written into the
+installation.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 from numba import njit
+from numba.core import caching
 
 from discreet._version import __version__
 
@@ -54,19 +56,32 @@ def _kernel_text(module: str, names: dict[str, Any]) -> str:
     return _TEXTS[module]
 
 
+if hasattr(caching, "UserProvidedCacheLocator"):
+
+    class AnyPlace(caching.UserProvidedCacheLocator):  # type: ignore[misc]
+        """Tells Numba to name the folder of a kernel without the path of its file: its name follows from the texts."""
+
+        @classmethod
+        def get_suitable_cache_subpath(cls, py_file: str) -> str:
+            """Return the part of the folder's name that Numba would make unlike for each place of the file."""
+            return Path(py_file).parent.name
+
+
 def jit(function: F) -> F:
     """Compile a kernel on its first call, keep the machine code on disk, and run it without the interpreter's lock."""
-    given = numba.config.CACHE_DIR
+    given, locators = numba.config.CACHE_DIR, getattr(numba.config, "CACHE_LOCATOR_CLASSES", "")
     # Numba chooses the place when a function is decorated, so other packages' kernels stay where they were.
     if not given:
         text = _kernel_text(function.__module__, function.__globals__)
         numba.config.CACHE_DIR = str(_cache_folder() / f"kernels-{text[:24]}")
+        if "AnyPlace" in globals():
+            numba.config.CACHE_LOCATOR_CLASSES = f"{__name__}.AnyPlace"
     try:
         return cast(F, njit(function, cache=True, nogil=True))
     except (RuntimeError, OSError):
         return cast(F, njit(function, nogil=True))  # no folder can be written to: compiled anew in every process
     finally:
-        numba.config.CACHE_DIR = given
+        numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES = given, locators
 
 
 def inlined(function: F) -> F:

@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
 from typing import TypeVar
 
 S = TypeVar("S")
@@ -26,9 +27,14 @@ def in_order(work: Callable[[S], T], batches: Iterable[S]) -> Iterator[T]:
     if WORKERS < 2:
         yield from map(work, batches)
         return
+    rest = iter(batches)
+    first = list(islice(rest, 2))
+    if len(first) < 2:  # a single batch has nothing to be worked on beside it
+        yield from map(work, first)
+        return
     with ThreadPoolExecutor(max_workers=WORKERS) as pool:
         ahead: deque[Future[T]] = deque()
-        for batch in batches:
+        for batch in chain(first, rest):
             ahead.append(pool.submit(work, batch))
             if len(ahead) > WORKERS:
                 yield ahead.popleft().result()
