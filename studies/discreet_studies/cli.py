@@ -18,6 +18,7 @@ study = typer.Typer(
     name="study", help="Run published experiments again and set the figures side by side.", no_args_is_help=True
 )
 _Out = Annotated[Path, typer.Option("--out", help="Folder for results and report.")]
+_Plotly = Annotated[bool, typer.Option("--plotly", help="Charts to zoom as well (5 MB; needs the extra plot).")]
 _FOLDER = Path("discreet-studies")
 
 
@@ -45,6 +46,7 @@ def run(
     quick: Annotated[bool, typer.Option("--quick", help="The small grid: minutes, and wide intervals.")] = False,
     out: _Out = _FOLDER,
     processes: Annotated[int, typer.Option(help="How many settings are measured at a time.")] = 2,
+    plotly: _Plotly = False,
     as_json: Json = False,
 ) -> None:
     """Measure what is not measured yet, then write the report. An interrupted run goes on where it was."""
@@ -70,7 +72,7 @@ def run(
             processes=processes,
             tell=lambda done, total: progress.update(task, completed=done, total=total),
         )
-    files = [results_file(chosen, out, quick=quick), *write_report(chosen, results, out)]
+    files = [results_file(chosen, out, quick=quick), *write_report(chosen, results, out, plotly=plotly)]
     if as_json:
         facts = {"study": chosen.name, "settings": len(results.rows), "left_out": absent, "files": [*map(str, files)]}
         typer.echo(json.dumps(facts))
@@ -83,12 +85,14 @@ def run(
 def show(
     name: Annotated[str, typer.Argument(help="The study; 'discreet study list' names them.")],
     out: _Out = _FOLDER,
+    as_html: Annotated[Path | None, typer.Option("--html", help="Write the page with its charts here instead.")] = None,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the page as it is written.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON instead.")] = False,
 ) -> None:
     """Show the report: of your own run if the folder holds one, else of the results that came with the package."""
     with working("Reading the results ..."):
-        from discreet_studies.harness.report import page
+        from discreet.core.output import write_whole
+        from discreet_studies.harness.report import html, page
         from discreet_studies.harness.runner import read_results
 
         chosen = discreet_studies.load(name)
@@ -97,6 +101,9 @@ def show(
     if as_json:
         findings = [asdict(finding) for finding in chosen.findings(results)]
         typer.echo(json.dumps({"study": chosen.name, "findings": findings}, default=str))
+    elif as_html is not None:
+        write_whole(as_html, html(chosen, results))
+        console.print(f"  [cyan]{escape(str(as_html))}[/]", soft_wrap=True)
     elif as_markdown:
         typer.echo(text, nl=False)
     else:

@@ -274,11 +274,21 @@ def test_the_shell_lists_and_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "synthetic-8" in shown.output
 
 
-def test_pictures_of_a_study_ask_for_nothing_outside(tmp_path: Path) -> None:
+def test_a_report_has_no_script_unless_charts_to_zoom_are_asked_for(tmp_path: Path) -> None:
+    chosen = discreet_studies.load("frontier")
+    results = read_results(chosen)
+    names = [p.name for p in write_report(chosen, results, tmp_path)]
+    assert names == ["frontier.html", "frontier.md", "frontier.csv"]
+    assert "<script" not in (tmp_path / "frontier.html").read_text(encoding="utf-8")
+
+
+def test_charts_to_zoom_ask_for_nothing_outside(tmp_path: Path) -> None:
+    pytest.importorskip("plotly")
     chosen = discreet_studies.load("density-trees")
-    pages = [p for p in write_report(chosen, read_results(chosen), tmp_path) if p.suffix == ".html"]
-    assert pages
-    for page_file in pages:
-        asked = re.findall(r"<script[^>]*\bsrc=\"([^\"]*)\"", page_file.read_text(encoding="utf-8"))
-        assert asked == ["plotly.min.js"]
+    charts = chosen.pictures(read_results(chosen))
+    few = {name: charts[name] for name in ("losses", "shares-spread")}
+    write_report(replace(chosen, pictures=lambda _: few), Results([]), tmp_path, plotly=True)
+    for name in few:
+        text = (tmp_path / f"density-trees-{name}.html").read_text(encoding="utf-8")
+        assert re.findall(r"<script[^>]*\bsrc=\"([^\"]*)\"", text) == ["plotly.min.js"]
     assert (tmp_path / "plotly.min.js").stat().st_size > 1_000_000

@@ -33,8 +33,6 @@ from discreet_studies.nd_laplace.notes import notes
 from discreet_studies.nd_laplace.pictures import pictures
 from discreet_studies.nd_laplace.study import STUDY, absent, measure, settings
 
-pytest.importorskip("plotly")
-
 
 @pytest.fixture(scope="module")
 def results() -> Results:

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 from dataclasses import replace
+from html import escape
 from pathlib import Path
-from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 import discreet_studies
 from discreet_studies import Results
-from discreet_studies.harness.report import page
+from discreet_studies.harness.chart import Chart, Panel
+from discreet_studies.harness.report import html, page
 from discreet_studies.harness.runner import COMMITTED, read_results, results_file
 from discreet_studies.harness.study import CORRECTED, NOT, REPRODUCED
 
 DOCS = Path(__file__).parents[2] / "docs" / "studies"
 MARK = "<!-- from the results: studies/pages.py -->"
 _DECIMAL = re.compile(r"(?<![\w.])-?\d+\.\d+(?![\w.])")
-pytest.importorskip("plotly")
-Shown = tuple[discreet_studies.Study, Results, dict[str, Any]]
+_spec = importlib.util.spec_from_file_location("pages", Path(discreet_studies.__file__).parents[1] / "pages.py")
+assert _spec is not None
+assert _spec.loader is not None
+pages = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(pages)
+Shown = tuple[discreet_studies.Study, Results, dict[str, Chart]]
 
 
 @pytest.fixture(scope="module", params=sorted(discreet_studies.names()))
@@ -43,8 +50,7 @@ def test_a_page_says_what_the_results_say(shown: Shown) -> None:
     body = page(replace(study, absent=lambda: ()), results).split("\n", 4)[-1]
     assert below.endswith(body)
     assert set(_DECIMAL.findall(above)) <= set(_DECIMAL.findall(body))
-    assert re.findall(r"\]\(images/([^)]+)\)", below) == [f"{study.name}-{title}.png" for title in figures]
-    assert all((DOCS / "images" / f"{study.name}-{title}.png").is_file() for title in figures)
+    assert re.findall(r"\]\(images/([^)]+)\)", below) == [f"{study.name}-{title}.svg" for title in figures]
     assert f"discreet study run {study.name}" in above
 
 
@@ -63,10 +69,36 @@ def test_pictures_have_labelled_axes_and_a_title(shown: Shown) -> None:
     _, _, figures = shown
     assert figures
     for name, figure in figures.items():
-        made = figure.to_dict()["layout"]
-        assert made["title"]["text"], name
-        axes = [value for key, value in made.items() if re.fullmatch(r"[xy]axis\d*", key)]
-        assert any(a.get("title", {}).get("text") for a in axes), name
+        assert figure.title, name
+        assert figure.panels, name
+        for panel in figure.panels:
+            categories = isinstance(panel, Panel) and len(panel.up) > 0 and not panel.log_y
+            assert panel.x, name
+            assert panel.y or categories, name
+        named = {line.name for panel in figure.panels for line in panel.lines}
+        assert not named - {""} or all(escape(words) in figure.image() for words in named)
+
+
+def test_pictures_are_what_the_results_say(shown: Shown) -> None:
+    study, _, figures = shown
+    made = pages.images(study.name, figures)
+    held = {p.name: p.read_text(encoding="utf-8") for p in (DOCS / "images").glob(f"{study.name}-*")}
+    assert held == made, "run python studies/pages.py"
+    for text in made.values():
+        root = ElementTree.fromstring(text)
+        assert root.tag.endswith("svg")
+        assert "NaN" not in text.replace("nan", "NaN")
+        assert "prefers-color-scheme: dark" in text
+
+
+def test_the_page_of_a_study_is_light_and_asks_for_nothing(shown: Shown) -> None:
+    study, results, figures = shown
+    text = html(study, results)
+    assert len(text.encode()) < 300 * 1024
+    assert "<script" not in text
+    assert not re.search(r"(?:src|href)=\"(?!data:)", text)
+    assert text.count("<svg") >= sum(len(figure.panels) for figure in figures.values())
+    assert all(escape(section, quote=False) in text for f in study.findings(results) if (section := f.section))
 
 
 def test_a_quick_run_needs_no_data_folder(shown: Shown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,21 +1,24 @@
-"""Results as a page: Markdown for people, CSV for programs, pictures where Plotly is installed."""
+"""Results as a page: Markdown for the terminal and the guide, one HTML page with its charts, CSV for programs."""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
+import re
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+
+from jinja2 import PackageLoader
+from markdown_it import MarkdownIt
+from markupsafe import Markup
 
 from discreet.core.output import write_whole
+from discreet.errors import DataSourceError
+from discreet.reporting.pages.frame import Answer, render
+from discreet_studies.harness.chart import STYLE
 from discreet_studies.harness.study import CORRECTED, NOT, REPRODUCED, Estimate, Finding, Results, Study
 
-#: Colours that colour-blind readers can tell apart (Okabe and Ito 2008), with marks that need no colour.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-MARKS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star")
 _HEAD = ("figure", "published", "measured", "95 % interval", "runs", "ours at best", "95 % interval", "verdict")
 
 
@@ -28,9 +31,7 @@ def page(study: Study, results: Results) -> str:
         lines += [f"## {section}", ""] if section else []
         lines += [*table([f for f in found if f.section == section]), ""]
     lines += [line for note in study.notes(results) for line in (note, "")]
-    # Shipped results may hold what has no file here.
-    held = {value for setting, _ in results.rows for value in setting.values() if isinstance(value, str)}
-    if absent := [name for name in study.absent() if name not in held]:
+    if absent := _absent(study, results):
         lines += [f"Not run here, as they are not to be had: {', '.join(absent)}."]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -94,61 +95,73 @@ def comma_separated(findings: Sequence[Finding]) -> str:
     return sink.getvalue()
 
 
-def write_report(study: Study, results: Results, folder: str | Path) -> list[Path]:
-    """Write page, table and pictures into a folder; return the files. Without Plotly there are no pictures."""
+def html(study: Study, results: Results) -> str:
+    """Return the page to open in a browser: three answers, the charts, the tables; no script, light and dark."""
+    found = study.findings(results)
+    judged = [f for f in found if f.verdict]
+    failed = [f for f in judged if f.verdict == NOT]
+    counts = [(v, sum(f.verdict == v for f in judged)) for v in (REPRODUCED, CORRECTED, NOT)]
+    tones = {REPRODUCED: "good", CORRECTED: "", NOT: "warn"}
+    told = [(tones[verdict], f"{verdict}: {n:,}") for verdict, n in counts if n]
+    doubts = [("warn", f"{f.section + ': ' if f.section else ''}{f.figure}") for f in failed[:4]]
+    if len(failed) > 4:
+        doubts.append(("soft", f"and {len(failed) - 4} more, in the tables below"))
+    absent = _absent(study, results)
+    doubts += [("soft", f"Not run here: {', '.join(absent)}.")] if absent else []
+    if not judged:
+        doubts.append(("soft", "Nothing was published to compare with: these are figures of our own runs."))
+    runs = sum(f.measured.runs for f in found)
+    stand = f"{len(judged) - len(failed):,} of {len(judged):,} published figures stand"
+    answers = [
+        Answer("What was asked?", _asked(study.title), [("", f"After {study.source}.")]),
+        Answer(
+            "What came out?",
+            stand if judged else f"{len(found):,} figures",
+            [*told, ("soft", f"{runs:,} runs behind {len(found):,} figures, with intervals")],
+        ),
+        Answer("What should worry me?", f"{len(failed):,} do not stand" if failed else "Nothing that is known", doubts),
+    ]
+    body = page(study, results).split("\n", 4)[-1]
+    made = MarkdownIt("commonmark", {"html": False}).enable("table").render(body)
+    made = re.sub(r' style="text-align:(right|left)"', lambda found: ' class="n"' * (found[1] == "right"), made)
+    made = made.replace("<table>", '<div class="scroll"><table>').replace("</table>", "</table></div>")
+    charts = [(chart.title, chart.drawn()) for chart in study.pictures(results).values()]
+    loader = PackageLoader("discreet_studies.harness")
+    return render("study.html", study.title, "Study", answers, loader, charts=charts, style=STYLE, body=Markup(made))
+
+
+def write_report(study: Study, results: Results, folder: str | Path, *, plotly: bool = False) -> list[Path]:
+    """Write page and tables into a folder; return the files. ``plotly`` adds charts to zoom, and 5 MB of program."""
     place = Path(folder).expanduser()
     place.mkdir(parents=True, exist_ok=True)
-    files = {place / f"{study.name}.md": page(study, results)}
+    files = {place / f"{study.name}.html": html(study, results), place / f"{study.name}.md": page(study, results)}
     files[place / f"{study.name}.csv"] = comma_separated(study.findings(results))
-    if find_spec("plotly") is not None:
-        from plotly.offline import get_plotlyjs
-
-        for name, figure in study.pictures(results).items():
-            files[place / f"{study.name}-{name}.html"] = figure.to_html(include_plotlyjs="directory")
-        # Once for all pictures, and beside them: a page must open without a network.
+    if plotly:
+        try:
+            from plotly.offline import get_plotlyjs
+        except ImportError:
+            raise DataSourceError(
+                "charts to zoom need Plotly: pip install 'discreet[plot]', or leave --plotly out"
+            ) from None
+        for name, chart in study.pictures(results).items():
+            files[place / f"{study.name}-{name}.html"] = chart.plotly().to_html(include_plotlyjs="directory")
+        # Once for all charts, and beside them: a page must open without a network.
         files[place / "plotly.min.js"] = get_plotlyjs()
     for path, text in files.items():
         write_whole(path, text)
     return list(files)
 
 
-def curves(
-    title: str,
-    x: str,
-    y: str,
-    lines: dict[str, list[tuple[float, Estimate]]],
-    level: float | None,
-    level_name: str = "to compare with",
-    *,
-    log_x: bool = False,
-    log_y: bool = False,
-) -> Any:
-    """Return a Plotly figure of means with their intervals; ``level`` is a dashed line to compare with."""
-    import plotly.graph_objects as go
+def _asked(title: str) -> str:
+    """Return what stands behind the colon of a title, which the page already shows above."""
+    asked = title.partition(": ")[2] or title
+    return asked[:1].upper() + asked[1:]
 
-    figure = go.Figure()
-    for i, (name, points) in enumerate(lines.items()):
-        figure.add_trace(
-            go.Scatter(
-                x=[p for p, _ in points],
-                y=[e.mean for _, e in points],
-                error_y={
-                    "array": [e.high - e.mean if math.isfinite(e.high) else 0.0 for _, e in points],
-                    "thickness": 1,
-                },
-                mode="lines+markers",
-                marker={"symbol": MARKS[i % len(MARKS)], "size": 7},
-                line={"color": COLOURS[i % len(COLOURS)], "width": 2},
-                name=name,
-            )
-        )
-    if level is not None:
-        line = {"dash": "dash", "color": "#57606a"}
-        figure.add_hline(y=level, line=line, annotation_text=level_name, annotation_position="top left")
-    figure.update_layout(title=title, template="plotly_white", width=760, height=480, xaxis_title=x, yaxis_title=y)
-    figure.update_xaxes(type="log" if log_x else "linear")
-    figure.update_yaxes(type="log" if log_y else "linear")
-    return figure
+
+def _absent(study: Study, results: Results) -> list[str]:
+    """Return what was not run; shipped results may hold what has no file here."""
+    held = {value for setting, _ in results.rows for value in setting.values() if isinstance(value, str)}
+    return [name for name in study.absent() if name not in held]
 
 
 def _shown(estimate: Estimate | None, with_runs: bool) -> list[str]:

@@ -105,21 +105,21 @@ class Results:
 
     def __init__(self, rows: Iterable[tuple[Setting, Numbers]]) -> None:
         self.rows = list(rows)
-        self._places: dict[tuple[str, Any], list[int]] = {}
+        self._places: dict[tuple[str, Any], set[int]] = {}
         for i, (setting, _) in enumerate(self.rows):
             for part in setting.items():
-                self._places.setdefault(part, []).append(i)
+                self._places.setdefault(part, set()).add(i)
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def values(self, measure: str, where: Mapping[str, Any]) -> dict[str, float]:
         """Return a number by what its setting says beyond ``where``, such as the seed."""
+        near = [self._places.get(part, set()) for part in where.items()]
+        chosen = sorted(set.intersection(*sorted(near, key=len))) if near else range(len(self.rows))
         found = {}
-        # Only the rows that agree in the part fewest have.
-        near = min((self._places.get(part, []) for part in where.items()), key=len, default=range(len(self.rows)))
-        for setting, numbers in (self.rows[i] for i in near):
-            if measure in numbers and all(setting.get(name) == value for name, value in where.items()):
+        for setting, numbers in (self.rows[i] for i in chosen):
+            if measure in numbers:
                 rest = {name: value for name, value in setting.items() if name not in where}
                 found[json.dumps(rest, sort_keys=True)] = float(numbers[measure])
         return found
@@ -163,7 +163,7 @@ class Study:
     notes : callable
         From `Results` to paragraphs that stand below them.
     pictures : callable
-        From `Results` to Plotly figures by file name.
+        From `Results` to charts (`discreet_studies.harness.chart`) by file name.
     absent : callable
         What cannot be run here, such as data sets whose files are missing; the report names it.
 

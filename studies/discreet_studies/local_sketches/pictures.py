@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from discreet_studies.harness.report import COLOURS, MARKS
+from discreet_studies.harness.chart import GREY, Chart, Line, Mark, Panel, measured, plain, printed
 from discreet_studies.harness.study import Estimate, Finding, Results
 from discreet_studies.local_sketches.findings import (
     EXP_50K,
@@ -21,11 +20,10 @@ from discreet_studies.local_sketches.findings import (
 )
 from discreet_studies.local_sketches.published import column
 
-_WIDTH, _HEIGHT = 900, 520
 Curve = Sequence[tuple[float, Estimate]]
 
 
-def pictures(results: Results) -> dict[str, Any]:
+def pictures(results: Results) -> dict[str, Chart]:
     """Return the figures by name."""
     return {
         "faults": _faults(findings(results)),
@@ -40,71 +38,32 @@ def pictures(results: Results) -> dict[str, Any]:
 
 
 class _Picture:
-    """A figure in the making, both axes logarithmic."""
+    """A chart in the making, both axes logarithmic."""
 
-    def __init__(self, title: str, x: str, y: str, *, log_x: bool = True, height: int = _HEIGHT) -> None:
-        import plotly.graph_objects as go
-
-        self._scatter, self.figure = go.Scatter, go.Figure()
-        self.figure.update_layout(
-            title=title, template="plotly_white", width=_WIDTH, height=height, xaxis_title=x, yaxis_title=y
-        )
-        self.figure.update_layout(legend={"x": 1.02, "y": 1.0}, margin={"l": 80, "r": 20, "t": 60, "b": 60})
-        marks = {"type": "log", "dtick": 1, "exponentformat": "none", "separatethousands": True, "showline": True}
-        self.figure.update_yaxes(**marks)
-        self.figure.update_xaxes(**({**marks} if log_x else {"showline": True}))
+    def __init__(self, title: str, x: str, y: str) -> None:
+        self.title, self.x, self.y = title, x, y
+        self.lines: list[Line] = []
 
     def curve(self, name: str, points: Curve, look: int, dash: str = "solid") -> None:
         """Draw means with their intervals."""
-        shown = [(x, e) for x, e in points if e.runs]
-        if not shown:
-            return
-        up = [e.high - e.mean if math.isfinite(e.high) else 0.0 for _, e in shown]
-        down = [min(e.mean - e.low, 0.9 * e.mean) if math.isfinite(e.low) else 0.0 for _, e in shown]
-        self.figure.add_trace(
-            self._scatter(
-                x=[x for x, _ in shown],
-                y=[e.mean for _, e in shown],
-                error_y={"type": "data", "array": up, "arrayminus": down, "thickness": 1.2, "width": 4},
-                mode="lines+markers",
-                line={"color": COLOURS[look % len(COLOURS)], "width": 2, "dash": dash},
-                marker={"symbol": MARKS[look % len(MARKS)], "size": 6},
-                name=name,
-            )
-        )
+        if marks := measured(points):
+            self.lines.append(Line(name, marks, look, dash))
 
-    def printed(self, name: str, points: Iterable[tuple[float, float]], look: int, shown: bool = True) -> None:
+    def printed(self, name: str, points: Iterable[tuple[float, float]], look: int) -> None:
         """Draw printed single runs as hollow marks."""
-        places = list(points)
-        colour = COLOURS[look % len(COLOURS)]
-        self.figure.add_trace(
-            self._scatter(
-                x=[x for x, _ in places],
-                y=[y for _, y in places],
-                mode="markers",
-                marker={
-                    "symbol": f"{MARKS[look % len(MARKS)]}-open",
-                    "size": 12,
-                    "color": colour,
-                    "line": {"width": 2},
-                },
-                name=name,
-                showlegend=shown,
-            )
-        )
+        self.lines.append(Line(name, printed(points), look, "none", hollow=True))
 
-    def ticks(self, values: Sequence[float]) -> None:
-        """Mark the points of the grid on the x axis."""
-        self.figure.update_xaxes(
-            tickvals=list(values), ticktext=[f"{v:,g}" if v < 1e6 else f"{v / 1e6:g}M" for v in values]
-        )
+    def chart(self, across: Sequence[float], **how: Any) -> Chart:
+        """Return the chart; ``across`` are the points of the grid on the x axis."""
+        how = {"log_x": True, "log_y": True, "across": plain(across)} | how
+        return Chart(self.title, [Panel(self.x, self.y, self.lines, **how)])
 
 
 def _line(results: Results, measure: str, x: str, values: Iterable[float], **where: Any) -> Curve:
     return [(value, results.estimate(measure, **where, **{x: value})) for value in values]
 
 
-def _epsilon(results: Results) -> Any:
+def _epsilon(results: Results) -> Chart:
     title = "Mean error over ε: 200,000 normal values, k = 1,024, m = 256 (Tables 5.5 and 5.6)"
     picture = _Picture(title, "ε of one report", "mean error of a count")
     budgets = [point["epsilon"] for point, _ in column("5.5", "mean_error")]
@@ -119,15 +78,13 @@ def _epsilon(results: Results) -> Any:
     # Beyond, subset selection makes no error at all, which has no place on this scale.
     few = [epsilon for epsilon in budgets if epsilon <= 12]
     picture.curve("ours: subset selection", _line(results, "mean_error", "epsilon", few, part="subset", **NORM_200K), 2)
-    picture.ticks(budgets)
-    return picture.figure
+    return picture.chart(budgets)
 
 
-def _shape(results: Results, x: str, other: str, fixed: int) -> Any:
+def _shape(results: Results, x: str, other: str, fixed: int) -> Chart:
     words = {"m": "columns m", "k": "rows k"}
     title = f"Mean error over {words[x]}: 50,000 exponential values, ε = 2, {other} = {fixed:,} (Tables 5.2 and 5.4)"
     picture = _Picture(title, words[x], "mean error of a count")
-    picture.figure.update_yaxes(tickvals=[100, 200, 500, 1000, 2000, 5000], dtick=None)
     for look, (part, table) in enumerate((("PCMS", "5.2"), ("PHCMS", "5.4"))):
         points = [(p[x], v) for p, v in column(table, "mean_error") if p[other] == fixed]
         values = [value for value, _ in points]
@@ -136,11 +93,10 @@ def _shape(results: Results, x: str, other: str, fixed: int) -> Any:
         if part == "PHCMS":
             picture.curve("PHCMS, constant of ε/2", _line(results, "mean_error_half", x, values, **where), look, "dash")
         picture.printed(f"{part}, printed", points, look)
-        picture.ticks(values)
-    return picture.figure
+    return picture.chart(values, up=plain([100, 200, 500, 1000, 2000, 5000]))
 
 
-def _users(results: Results) -> Any:
+def _users(results: Results) -> Chart:
     picture = _Picture(
         "Percent error over users (Figure 5.5, Tables 5.14 and 5.18)", "users", "mean error, percent of the users"
     )
@@ -155,7 +111,7 @@ def _users(results: Results) -> Any:
             "the same, exponential values",
             "",
             "mean_error_half",
-            "dot",
+            "dots",
             {"part": "PHCMS", **sketch, "data": "exponential"},
         ),
         ("RAPPOR, ε₁ = 4.3", "5.14", "mean_error", "solid", {"part": "RAPPOR", **normal, **FILTER}),
@@ -166,11 +122,10 @@ def _users(results: Results) -> Any:
         picture.curve(name, line, look, dash)
         if table:
             picture.printed(f"{name.split(',')[0]}, printed", [(p["n"], v) for p, v in column(table, "percent")], look)
-    picture.ticks([50, 300, 2500, 15_000, 60_000, 350_000, 2_400_000])
-    return picture.figure
+    return picture.chart([50, 300, 2500, 15_000, 60_000, 350_000, 2_400_000])
 
 
-def _bits(results: Results) -> Any:
+def _bits(results: Results) -> Chart:
     title = "dBitFlip: mean error over bits of a report, 500,000 exponential values (Table 5.17); hollow: printed"
     picture = _Picture(title, "bits d of a report", "mean error of a count")
     points = column("5.17", "mean_error")
@@ -178,12 +133,11 @@ def _bits(results: Results) -> Any:
     for look, epsilon in enumerate((0.05, 0.5, 1, 2, 4, 8, 16)):
         where = {"part": "dBitFlip", **EXP_500K, "epsilon": epsilon}
         picture.curve(f"ε = {epsilon:g}", _line(results, "mean_error", "d", bits, **where), look)
-        picture.printed("printed", [(p["d"], v) for p, v in points if p["epsilon"] == epsilon], look, False)
-    picture.ticks(bits)
-    return picture.figure
+        picture.printed("", [(p["d"], v) for p, v in points if p["epsilon"] == epsilon], look)
+    return picture.chart(bits)
 
 
-def _chances(results: Results) -> Any:
+def _chances(results: Results) -> Chart:
     title = "RAPPOR: mean error over what a report costs, 60 choices of f, p and q (Table 5.15)"
     picture = _Picture(title, "ε₁ of one report", "mean error of a count")
     errors = {tuple(p.values()): v for p, v in column("5.15", "mean_error")}
@@ -194,13 +148,11 @@ def _chances(results: Results) -> Any:
         (0, "measured, at the true ε₁", "mean_error"),
         (2, "ours at the same ε₁ and ε∞", "mean_error_ours"),
     ):
-        picture.curve(name, [(r[3], results.estimate(measure, **where, **r[0])) for r in rows], look)
-        picture.figure.data[-1].mode = "markers"
-    picture.ticks((0.2, 0.5, 1, 2, 5, 10, 20))
-    return picture.figure
+        picture.curve(name, [(r[3], results.estimate(measure, **where, **r[0])) for r in rows], look, "none")
+    return picture.chart((0.2, 0.5, 1, 2, 5, 10, 20))
 
 
-def _thresholds(results: Results) -> Any:
+def _thresholds(results: Results) -> Chart:
     title = "Fragment puzzle: strings put together from the T strongest fragments (Table 5.11)"
     picture = _Picture(title, "threshold T", "strings")
     points = [(p["T"], v) for p, v in column("5.11", "candidates")]
@@ -209,8 +161,7 @@ def _thresholds(results: Results) -> Any:
     picture.printed("as published, printed", points, 1)
     ours = results.estimate("candidates_ours", **where)
     picture.curve("ours: significant, right hash", [(t, ours) for t, _ in points], 2)
-    picture.ticks((10, 20, 50, 100, 200, 500))
-    return picture.figure
+    return picture.chart((10, 20, 50, 100, 200, 500))
 
 
 #: What the overview of faults shows: a name, and the figure of a finding.
@@ -226,11 +177,10 @@ _SHOWN: Sequence[tuple[str, str, str]] = (
 )
 
 
-def _faults(found: Sequence[Finding]) -> Any:
-    picture = _Picture("Faults switched on and off: measured over printed", "measured / printed", "", height=440)
-    figure, names = picture.figure, []
-    on: list[tuple[float, str]] = []
-    off: list[tuple[float, str]] = []
+def _faults(found: Sequence[Finding]) -> Chart:
+    names: list[str] = []
+    on: list[Mark] = []
+    off: list[Mark] = []
     for name, section, label in _SHOWN:
         match = [f for f in found if section in f.section and f.figure == label and f.published]
         if not match:
@@ -238,35 +188,16 @@ def _faults(found: Sequence[Finding]) -> Any:
         finding = match[0]
         assert finding.published is not None
         names.append(name)
-        off.append((finding.measured.mean / finding.published, name))
+        off.append(Mark(finding.measured.mean / finding.published, -float(len(names))))
         wrong = _with_fault(finding)
         if wrong is not None:
-            on.append((wrong / finding.published, name))
-    for x, name in off:
-        figure.add_trace(
-            picture._scatter(
-                x=[1.0, x], y=[name, name], mode="lines", line={"color": "#b0b7bd", "width": 2}, showlegend=False
-            )
-        )
-    for title, points, look in (("fault on", on, 1), ("fault off: the right figure", off, 2)):
-        figure.add_trace(
-            picture._scatter(
-                x=[x for x, _ in points],
-                y=[y for _, y in points],
-                mode="markers",
-                marker={"symbol": MARKS[look], "size": 12, "color": COLOURS[look]},
-                name=title,
-            )
-        )
-    figure.add_vline(x=1, line={"dash": "dash", "color": "#57606a"})
-    # On a logarithmic axis a note stands at the logarithm.
-    figure.add_annotation(text="as printed", x=0, y=1.09, yref="paper", showarrow=False)
-    figure.update_yaxes(
-        {"type": "category", "categoryorder": "array", "categoryarray": names[::-1], "automargin": True, "dtick": 1}
-    )
-    figure.update_xaxes(exponentformat="power")
-    figure.update_layout(legend={"orientation": "h", "x": 0, "y": -0.18}, margin={"t": 70, "b": 80})
-    return figure
+            on.append(Mark(wrong / finding.published, -float(len(names))))
+    joined = [Line("", [Mark(1.0, mark.y), mark], GREY, shape=None) for mark in off]
+    lines = [*joined, Line("fault on", on, 1, "none"), Line("fault off: the right figure", off, 2, "none")]
+    lines.append(Line("as printed", [Mark(1.0, -0.4), Mark(1.0, -len(names) - 0.6)], GREY, "dash", None))
+    up = [(-float(i), name) for i, name in enumerate(names, 1)]
+    panel = Panel("measured / printed", "", lines, log_x=True, up=up, y_range=(-len(names) - 0.6, -0.4))
+    return Chart("Faults switched on and off: measured over printed", [panel])
 
 
 def _with_fault(finding: Finding) -> float | None:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from discreet_studies.harness.report import COLOURS, MARKS, curves
-from discreet_studies.harness.study import Estimate, Results
+from discreet_studies.harness.chart import STAR, Chart, Line, Mark, Panel, measured, plain, printed
+from discreet_studies.harness.study import Results
 from discreet_studies.nd_laplace import published
 from discreet_studies.nd_laplace.findings import column_where
 
-_Line = list[tuple[float, Estimate]]
 
-
-def pictures(results: Results) -> dict[str, Any]:
+def pictures(results: Results) -> dict[str, Chart]:
     """Return what can be drawn of the results."""
     made = {
         "artefact": _artefact(results),
@@ -26,152 +24,127 @@ def pictures(results: Results) -> dict[str, Any]:
         "rivals": _rivals(results),
         "remap": _remap(results),
     }
-    return {name: figure for name, figure in made.items() if figure is not None}
+    return {name: chart for name, chart in made.items() if chart is not None}
 
 
-def _line(results: Results, measure: str, at: str, values: Sequence[float], **where: Any) -> _Line:
-    found = [(float(v), results.estimate(measure, **where, **{at: v})) for v in values]
-    return [(v, e) for v, e in found if e.runs]
+def _marks(results: Results, measure: str, at: str, values: Sequence[float], **where: Any) -> list[Mark]:
+    return measured((float(v), results.estimate(measure, **where, **{at: v})) for v in values)
 
 
-def _drawn(lines: dict[str, _Line]) -> dict[str, _Line]:
-    return {name: line for name, line in lines.items() if line}
+def _lines(found: Mapping[str, Sequence[Mark]]) -> list[Line]:
+    """Return a line for each name, with a look of its own, without those that were not run."""
+    return [Line(name, marks, look) for look, (name, marks) in enumerate(found.items()) if marks]
 
 
-def _add(figure: Any, name: str, xs: Sequence[float], ys: Sequence[float], place: int, **more: Any) -> None:
-    """Add published figures: marks without a line."""
-    import plotly.graph_objects as go
-
-    colour = COLOURS[place % len(COLOURS)]
-    mark = {"symbol": "star", "size": 13, "color": colour, "line": {"width": 1, "color": "#000000"}}
-    figure.add_trace(go.Scatter(x=list(xs), y=list(ys), mode="markers", marker=mark, name=name, **more))
+def _published(name: str, xs: Sequence[float], ys: Sequence[float], look: int) -> Line:
+    return Line(name, printed(zip(xs, ys, strict=True)), look, "none", STAR)
 
 
-def _below(figure: Any, height: int = 520) -> Any:
-    """Put the legend under the picture, where it covers nothing."""
-    legend = {"orientation": "h", "yanchor": "top", "y": -0.16, "x": 0}
-    figure.update_layout(legend=legend, height=height, margin={"t": 70, "b": 40, "l": 70, "r": 30}, width=800)
-    return figure
+def _chart(title: str, x: str, y: str, lines: Sequence[Line], more: Sequence[Line] = (), **how: Any) -> Chart | None:
+    return Chart(title, [Panel(x, y, [*lines, *more], **how)]) if lines else None
 
 
-def _artefact(results: Results) -> Any:
+def _artefact(results: Results) -> Chart | None:
     names = {
         ("lost", "published"): "published sampler, published file",
         ("right", "published"): "published sampler, right file",
         ("right", "right"): "right noise, right file",
     }
-    lines, epsilon = {}, 0.5
-    for (file, sampler), name in names.items():
-        points = [
-            (float(n), results.estimate("ami k-means", **column_where("seeds", file, sampler, n, epsilon)))
-            for n in range(2, 8)
-        ]
-        lines[name] = [(n, e) for n, e in points if e.runs]
-    title = "Seeds, ε = 0.5: clusters that get better with every column, and why"
-    if not _drawn(lines):
-        lines = {}
+    epsilon, columns = 0.5, range(2, 8)
+    found = {
+        name: measured(
+            (n, results.estimate("ami k-means", **column_where("seeds", file, sampler, n, epsilon))) for n in columns
+        )
+        for (file, sampler), name in names.items()
+    }
+    y = "AMI of k-means after noise"
+    if not any(found.values()):
+        found = {}
         for sampler, name in (("published", "published sampler"), ("right", "right noise")):
             own = {"part": "columns", "set": "wine", "units": "box", "epsilon": 9.0, "sampler": sampler}
-            lines[name] = _line(results, "ami k-means", "columns", (2, 4, 7, 10, 13), **own)
-        title = "Wine, ε = 9: clusters that get better with every column"
-        return _below(curves(title, "columns", "AMI of k-means after noise", lines, None)) if _drawn(lines) else None
-    figure = curves(title, "columns", "AMI of k-means after noise", lines, None)
-    _add(figure, "published figures (one draw each)", range(2, 8), published.SEEDS[epsilon], 4)
-    return _below(figure)
+            found[name] = _marks(results, "ami k-means", "columns", (2, 4, 7, 10, 13), **own)
+        return _chart("Wine, ε = 9: clusters that get better with every column", "columns", y, _lines(found))
+    stars = _published("published figures (one draw each)", columns, published.SEEDS[epsilon], 4)
+    title = "Seeds, ε = 0.5: clusters that get better with every column, and why"
+    return _chart(title, "columns", y, _lines(found), [stars])
 
 
-def _noise(results: Results) -> Any:
+def _noise(results: Results) -> Chart | None:
     columns = range(1, 8)
-    lines: dict[str, _Line] = {}
-    for sampler, name in (("published", "published sampler"), ("right", "right noise: √8 in every column")):
-        own = {"part": "sampler", "sampler": sampler, "columns": 7}
-        found = [(float(j), results.estimate(f"deviation {j}", **own)) for j in columns]
-        lines[name] = [(j, e) for j, e in found if e.runs]
-    if not _drawn(lines):
-        return None
-    title = "Seven columns, ε = 1: how much noise each column gets"
-    figure = curves(title, "column", "deviation of the noise (in units of the data)", lines, None, log_y=True)
-    _add(figure, "the published perturbed Seeds table", columns, published.SEEDS_NOISE[1], 4)
-    figure.update_yaxes(tickvals=[0.001, 0.01, 0.1, 1, 10], ticktext=["0.001", "0.01", "0.1", "1", "10"])
-    return _below(figure)
-
-
-def _last_column(results: Results) -> Any:
-    counts = (2, 3, 4, 5, 7, 10)
-    lines = {
-        "published sampler": _line(results, "advantage", "columns", counts, part="pair", sampler="published"),
-        "right noise": _line(results, "advantage", "columns", counts, part="pair", sampler="right"),
+    found = {
+        name: measured(
+            (j, results.estimate(f"deviation {j}", part="sampler", sampler=sampler, columns=7)) for j in columns
+        )
+        for sampler, name in (("published", "published sampler"), ("right", "right noise: √8 in every column"))
     }
-    if not _drawn(lines):
-        return None
+    stars = _published("the published perturbed Seeds table", columns, published.SEEDS_NOISE[1], 4)
+    title = "Seven columns, ε = 1: how much noise each column gets"
+    y = "deviation of the noise (in units of the data)"
+    return _chart(title, "column", y, _lines(found), [stars], log_y=True)
+
+
+def _last_column(results: Results) -> Chart | None:
+    counts = (2, 3, 4, 5, 7, 10)
+    found = {
+        "published sampler": _marks(results, "advantage", "columns", counts, part="pair", sampler="published"),
+        "right noise": _marks(results, "advantage", "columns", counts, part="pair", sampler="right"),
+    }
     title = "Two records 1 apart in the last column, ε = 1: advantage of a look at it"
-    figure = curves(title, "columns", "advantage", lines, math.tanh(0.5), "what ε = 1 allows")
-    figure.update_yaxes(range=[0, 1.08])
-    return _below(figure)
+    level = (math.tanh(0.5), "what ε = 1 allows")
+    return _chart(title, "columns", "advantage", _lines(found), y_range=(0, 1.05), level=level)
 
 
-def _points(results: Results) -> Any:
+def _points(results: Results) -> Chart | None:
     names = {"ari k-means": "k-means", "ari affinity": "affinity propagation", "ari dbscan": "DBSCAN, radius 0.5"}
     own = {"part": "points", "units": "box"}
-    lines = {name: _line(results, m, "epsilon", published.BUDGETS, **own) for m, name in names.items()}
-    raw = _line(results, "ari k-means", "epsilon", published.BUDGETS, part="points", units="raw")
-    lines["k-means, columns in their own units"] = raw
-    if not _drawn(lines):
-        return None
-    title = "Fifty points in the plane: the published draw (stars) and ours"
-    figure = curves(title, "ε per unit of distance", "ARI against raw records", _drawn(lines), None, log_x=True)
-    for place, measure in enumerate(names):
+    found = {name: _marks(results, m, "epsilon", published.BUDGETS, **own) for m, name in names.items()}
+    raw = _marks(results, "ari k-means", "epsilon", published.BUDGETS, part="points", units="raw")
+    found["k-means, columns in their own units"] = raw
+    stars = []
+    for look, measure in enumerate(names):
         at = published.POINT_MEASURES.index(measure)
         ys = [figures[at] for figures in published.POINTS.values()]
-        _add(figure, f"published: {names[measure]}", list(published.POINTS), ys, place)
-    _ticks(figure, published.BUDGETS)
-    return _below(figure, 560)
+        stars.append(_published(f"published: {names[measure]}", list(published.POINTS), ys, look))
+    title = "Fifty points in the plane: the published draw (stars) and ours"
+    how: dict[str, Any] = {"log_x": True, "across": plain(published.BUDGETS)}
+    return _chart(title, "ε per unit of distance", "ARI against raw records", _lines(found), stars, **how)
 
 
-def _ticks(figure: Any, values: Sequence[float]) -> None:
-    figure.update_xaxes(tickvals=list(values), ticktext=[f"{v:g}" for v in values])
+def _shapes(results: Results) -> Chart | None:
+    budgets = published.COLUMN_BUDGETS
+    own = {"part": "columns", "sampler": "right", "columns": 2, "units": "raw"}
 
+    def lines(names: Sequence[str]) -> list[Line]:
+        found = [
+            Line(f"{name}, {way}", marks, look, "dots" if way == "hierarchical" else "solid")
+            for look, name in enumerate(names)
+            for way in ("k-means", "hierarchical")
+            if (marks := _marks(results, f"ami {way}", "epsilon", budgets, set=name, **own))
+        ]
+        return found
 
-def _shapes(results: Results) -> Any:
-    lines: dict[str, _Line] = {}
-    for name in ("circle", "line", "skewed", "ring-like", "band-like", "skew-like"):
-        for way in ("k-means", "hierarchical"):
-            own = {"part": "columns", "set": name, "sampler": "right", "columns": 2, "units": "raw"}
-            budgets = published.COLUMN_BUDGETS
-            lines[f"{name}, {way}"] = _line(results, f"ami {way}", "epsilon", budgets, **own)
-    shown = {n: line for n, line in _drawn(lines).items() if "like" not in n} or _drawn(lines)
-    if not shown:
-        return None
+    shown = lines(("circle", "line", "skewed")) or lines(("ring-like", "band-like", "skew-like"))
     title = "Shapes of 1,000 points, two columns: two ways to cluster"
-    figure = curves(title, "ε per unit of distance", "AMI against raw records", shown, None, log_x=True)
-    for i, trace in enumerate(figure.data):
-        trace.line.color, trace.marker.symbol = COLOURS[i // 2], MARKS[i // 2]
-        trace.line.dash = "dot" if i % 2 else "solid"
-    _ticks(figure, published.COLUMN_BUDGETS)
-    return _below(figure)
+    how: dict[str, Any] = {"log_x": True, "across": plain(budgets)}
+    return _chart(title, "ε per unit of distance", "AMI against raw records", shown, **how)
 
 
-def _attacks(results: Results) -> Any:
+def _attacks(results: Results) -> Chart | None:
     own = {"part": "attack", "set": "crowd"}
-    lines: dict[str, _Line] = {}
-    for size in (9.0, 27.0):
-        name = f"membership, ε = {size:g}"
-        lines[name] = _line(results, "advantage", "columns", (2, 3, 5, 9), **own, by="rate", size=size)
-    for size in (40.0, 160.0):
-        name = f"membership, ε times diameter = {size:g}"
-        lines[name] = _line(results, "advantage", "columns", (2, 3, 5, 9), **own, by="total", size=size)
-    name = "error of the best guess, ε times diameter = 40"
-    lines[name] = _line(results, "error", "columns", (2, 3, 5, 9), **own, by="total", size=40.0)
-    if not _drawn(lines):
-        return None
+    counts = (2, 3, 5, 9)
+    lines = []
+    for by, size in (("rate", 9.0), ("rate", 27.0), ("total", 40.0), ("total", 160.0)):
+        words, dash = ("ε", "solid") if by == "rate" else ("ε times diameter", "dash")
+        marks = _marks(results, "advantage", "columns", counts, **own, by=by, size=size)
+        lines.append(Line(f"membership, {words} = {size:g}", marks, len(lines), dash))
+    marks = _marks(results, "error", "columns", counts, **own, by="total", size=40.0)
+    lines.append(Line("error of the best guess, ε times diameter = 40", marks, 4, "dots"))
     title = "Attacks on the right noise: does leakage grow with the columns?"
-    figure = curves(title, "columns", "advantage; error as a share of a blind guess", _drawn(lines), None)
-    for i, trace in enumerate(figure.data):
-        trace.line.dash = "dash" if i in (2, 3) else "dot" if i == 4 else "solid"
-    return _below(figure, 560)
+    y = "advantage; error as a share of a blind guess"
+    return _chart(title, "columns", y, [line for line in lines if line.marks])
 
 
-def _rivals(results: Results) -> Any:
+def _rivals(results: Results) -> Chart | None:
     name, n = ("seeds", 7) if "seeds" in results.seen("set") else ("wine", 13)
     totals = (5.0, 10.0, 20.0, 40.0)
     own = {"part": "equal", "set": name, "columns": n}
@@ -183,18 +156,13 @@ def _rivals(results: Results) -> Any:
         "square_wave": "SquareWave",
         "whole ε on every column": "Piecewise, all of ε on every column",
     }
-    lines = {text: _line(results, "ami", "total", totals, **own, mechanism=m) for m, text in labels.items()}
-    if not _drawn(lines):
-        return None
+    found = {text: _marks(results, "ami", "total", totals, **own, mechanism=m) for m, text in labels.items()}
     title = f"{name.capitalize()}, {n} columns: rivals at equal total ε, and the published comparison"
-    figure = curves(
-        title, "ε between the two farthest rows", "AMI of k-means after noise", _drawn(lines), None, log_x=True
-    )
-    _ticks(figure, totals)
-    return _below(figure)
+    how: dict[str, Any] = {"log_x": True, "across": plain(totals)}
+    return _chart(title, "ε between the two farthest rows", "AMI of k-means after noise", _lines(found), **how)
 
 
-def _remap(results: Results) -> Any:
+def _remap(results: Results) -> Chart | None:
     own = {"part": "remap", "set": "blobs"}
     names = {
         "none": "as drawn",
@@ -205,12 +173,8 @@ def _remap(results: Results) -> Any:
         "noise-aware": "as drawn, NoisyKMeans",
     }
     budgets = (1.0, 3.0, 5.0, 9.0)
-    lines = {text: _line(results, "cost", "epsilon", budgets, **own, remap=m) for m, text in names.items()}
-    if not _drawn(lines):
-        return None
+    found = {text: _marks(results, "cost", "epsilon", budgets, **own, remap=m) for m, text in names.items()}
     title = "Four clusters, 500 points in [-1, 1]²: what remapping does for the centres"
     y = "cost of the centres (1: as good as without noise)"
-    figure = curves(title, "ε per unit of distance", y, _drawn(lines), None, log_x=True, log_y=True)
-    _ticks(figure, budgets)
-    figure.update_yaxes(tickvals=[1, 2, 5, 10, 20, 50, 100], ticktext=["1", "2", "5", "10", "20", "50", "100"])
-    return _below(figure)
+    how: dict[str, Any] = {"log_x": True, "log_y": True, "across": plain(budgets)}
+    return _chart(title, "ε per unit of distance", y, _lines(found), **how)

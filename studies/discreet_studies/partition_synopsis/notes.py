@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from discreet_studies.harness.report import COLOURS, MARKS, number, table_of
+from discreet_studies.harness.chart import GREY, Chart, Line, Panel, measured, plain
+from discreet_studies.harness.chart import printed as printed_marks
+from discreet_studies.harness.report import number, table_of
 from discreet_studies.harness.study import Estimate, Results
 from discreet_studies.partition_synopsis.findings import SHOWN, TITLES, baseline, nicv_near, over, tree
 from discreet_studies.partition_synopsis.published import EPSILONS, PARTITIONERS, SETS, SHAPES, chosen, printed
@@ -188,7 +190,7 @@ def _large(results: Results) -> list[str]:
     return ["## The large table", words, table_of([*head, "NICV over non-private"], rows)]
 
 
-def pictures(results: Results) -> dict[str, Any]:
+def pictures(results: Results) -> dict[str, Chart]:
     """Return NICV over ε by table, printed beside rerun; and all cells, printed against rerun."""
     found = {}
     here = {str(s["set"]) for s, _ in results.rows if s["method"] == "published"}
@@ -199,46 +201,19 @@ def pictures(results: Results) -> dict[str, Any]:
     return found
 
 
-def _over_epsilon(results: Results, name: str) -> Any:
-    import plotly.graph_objects as go
-
+def _over_epsilon(results: Results, name: str) -> Chart:
     base = baseline(results, name)
     theirs = baseline(results, name, as_printed=True)
-    figure = go.Figure()
+    lines: list[Line] = []
 
-    def line(title: str, points: list[tuple[str, Estimate]], i: int, marks: dict[str, float]) -> None:
-        points = [(e, v) for e, v in points if v.runs]
-        if not points:
+    def line(title: str, points: list[tuple[str, Estimate]], look: int, marks: dict[str, float]) -> None:
+        shares = [(EPSILONS[e], Estimate(v.mean / base, v.low / base, v.high / base, v.runs)) for e, v in points]
+        if not (found := measured(shares)):
             return
-        figure.add_trace(
-            go.Scatter(
-                x=[EPSILONS[e] for e, _ in points],
-                y=[v.mean / base for _, v in points],
-                error_y={
-                    "array": [(v.high - v.mean) / base if math.isfinite(v.high) else 0.0 for _, v in points],
-                    "thickness": 1,
-                },
-                mode="lines+markers",
-                marker={"symbol": MARKS[i], "size": 7, "color": COLOURS[i]},
-                line={"color": COLOURS[i], "width": 3 if i == 6 else 2},
-                name=title,
-            )
-        )
+        lines.append(Line(title, found, look))
         if marks:
-            figure.add_trace(
-                go.Scatter(
-                    x=[EPSILONS[e] for e in marks],
-                    y=[(1 + v / 100) * theirs / base for v in marks.values()],
-                    mode="markers",
-                    marker={
-                        "symbol": MARKS[i] + ("-open" if MARKS[i] != "x" else "-thin-open"),
-                        "size": 11,
-                        "color": COLOURS[i],
-                        "line": {"width": 1.5, "color": COLOURS[i]},
-                    },
-                    showlegend=False,
-                )
-            )
+            single = printed_marks((EPSILONS[e], (1 + v / 100) * theirs / base) for e, v in marks.items())
+            lines.append(Line("", single, look, "none", hollow=True))
 
     for i, p in enumerate(PARTITIONERS):
         shape = chosen(name, p)
@@ -248,61 +223,29 @@ def _over_epsilon(results: Results, name: str) -> Any:
     for i, (method, title) in ((4, ("eugkm", "EUGkM")), (6, ("ours", "ours: PrivateKMeans"))):
         points = [(e, results.estimate(f"nicv@{e}", set=name, method=method)) for e in EPSILONS]
         line(title, points, i, marks if method == "eugkm" else {})
-    tops = [y for trace in figure.data for y in trace.y]
-    _log_axis(figure.update_yaxes, max(tops))
-    figure.update_layout(
-        title=f"{TITLES.get(name, name)}: published methods run again (lines) and as printed (open marks)",
-        template="plotly_white",
-        width=900,
-        height=520,
-        xaxis_title="ε",
-        yaxis_title="NICV over the best non-private clustering",
-    )
-    figure.update_xaxes(type="log", tickvals=list(EPSILONS.values()), ticktext=list(EPSILONS))
-    return figure
+    how: dict[str, Any] = {"log_x": True, "across": [(v, e) for e, v in EPSILONS.items()]}
+    how |= _from_one([m.y for drawn in lines for m in drawn.marks], "y_range", "up", "log_y")
+    title = f"{TITLES.get(name, name)}: published methods run again (lines) and as printed (open marks)"
+    return Chart(title, [Panel("ε", "NICV over the best non-private clustering", lines, **how)])
 
 
-def _log_axis(update: Any, top: float) -> None:
-    """Give a logarithmic axis that starts at 1 a range, and few numbers that can be read; a plain one near 1."""
+def _from_one(values: list[float], ends: str, ticks: str, log: str) -> dict[str, Any]:
+    """Return how to draw an axis that starts at 1: logarithmic with few numbers, a plain one where all are near 1."""
+    top = max(values)
     if top < 1.3:
-        update(range=[1 - 0.05 * (top - 1), 1 + 1.1 * (top - 1)])
-        return
+        return {ends: (1 - 0.05 * (top - 1), 1 + 1.1 * (top - 1))}
     many = top > 300
-    marks = [m * 10**e for e in range(6) for m in ((1,) if many else (1, 2, 5))]
-    marks = sorted({*marks, *([] if top > 10 else [1.2, 1.5, 3.0])})
-    shown = [v for v in marks if v <= 1.5 * top]
-    update(
-        type="log", range=[math.log10(0.96), math.log10(1.5 * top)], tickvals=shown, ticktext=[f"{v:,g}" for v in shown]
-    )
+    marks = [m * 10.0**e for e in range(6) for m in ((1,) if many else (1, 2, 5))]
+    return {log: True, ends: (0.96, 1.5 * top), ticks: plain(sorted({*marks, *([] if top > 10 else [1.2, 1.5, 3.0])}))}
 
 
-def _printed_against_rerun(results: Results, here: list[str]) -> Any:
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
-    ends = [1.0, 1.0]
-    for i, p in enumerate(PARTITIONERS):
+def _printed_against_rerun(results: Results, here: list[str]) -> Chart:
+    lines, top = [], 1.0
+    for look, p in enumerate(PARTITIONERS):
         found = [(1 + value / 100, 1 + ours.mean / 100) for n in here for value, ours, _ in cells(results, n, p)]
-        ends[1] = max([ends[1], *(x for pair in found for x in pair)])
-        figure.add_trace(
-            go.Scatter(
-                x=[x for x, _ in found],
-                y=[y for _, y in found],
-                mode="markers",
-                marker={"symbol": MARKS[i], "size": 5, "color": COLOURS[i], "opacity": 0.7},
-                name=p,
-            )
-        )
-    dash = {"dash": "dash", "color": "#57606a"}
-    figure.add_trace(go.Scatter(x=ends, y=ends, mode="lines", line=dash, name="equal"))
-    figure.update_layout(
-        title="All printed cells that were run again: NICV over non-private k-means",
-        template="plotly_white",
-        width=760,
-        height=600,
-        xaxis_title="printed (1 + per cent / 100)",
-        yaxis_title="run again",
-    )
-    _log_axis(figure.update_xaxes, ends[1])
-    _log_axis(figure.update_yaxes, ends[1])
-    return figure
+        top = max([top, *(x for pair in found for x in pair)])
+        lines.append(Line(p, printed_marks(found), look, "none"))
+    lines.append(Line("equal", printed_marks([(1.0, 1.0), (top, top)]), GREY, "dash", None))
+    how = _from_one([top], "x_range", "across", "log_x") | _from_one([top], "y_range", "up", "log_y")
+    title = "All printed cells that were run again: NICV over non-private k-means"
+    return Chart(title, [Panel("printed (1 + per cent / 100)", "run again", lines, **how)])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from discreet._version import __version__
 from discreet.reporting import words
@@ -24,10 +24,11 @@ class Answer(NamedTuple):
     lines: list[tuple[str, str]]
 
 
-@lru_cache(maxsize=1)
-def _templates() -> Environment:
+@lru_cache(maxsize=2)
+def _templates(others: BaseLoader | None) -> Environment:
+    ours = PackageLoader("discreet.reporting.pages")
     made = Environment(
-        loader=PackageLoader("discreet.reporting.pages"),
+        loader=ours if others is None else ChoiceLoader([ours, others]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -37,8 +38,12 @@ def _templates() -> Environment:
     return made
 
 
-def render(template: str, title: str, kind: str, answers: list[Answer], **content: Any) -> str:
+def render(
+    template: str, title: str, kind: str, answers: list[Answer], others: BaseLoader | None = None, **content: Any
+) -> str:
     """Return a page: no script, no outside file, light and dark, narrow and wide, made to be printed.
+
+    ``others`` finds templates that live elsewhere and extend the frame.
 
     Examples
     --------
@@ -46,6 +51,6 @@ def render(template: str, title: str, kind: str, answers: list[Answer], **conten
     >>> "&lt;b&gt;" in page, "1 &lt; 2" in page, "<script" in page
     (True, True, False)
     """
-    return _templates().get_template(template).render(
+    return _templates(others).get_template(template).render(
         title=title, kind=kind, answers=answers, version=__version__, **content
     )  # fmt: skip
