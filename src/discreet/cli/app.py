@@ -1,4 +1,4 @@
-"""The command line: one verb a job. Thin: each verb calls the same public functions that a program would.
+"""The command line: one verb per job. Thin: each verb calls the same public functions that a program would.
 
 Heavy modules are imported inside the verbs, so that ``discreet --help`` answers at once.
 """

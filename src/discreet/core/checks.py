@@ -165,7 +165,7 @@ def shape(name: str, value: object) -> tuple[int, ...] | None:
 def numeric_column(name: str, value: object) -> FloatArray:
     """Read an argument that holds data as one float column.
 
-    Only its type and shape can be refused. The values cannot: what is no number becomes NaN (missing), row by row, and
+    Only its type and shape can be refused. The values cannot: what is not a number becomes NaN (missing), row by row, and
     nothing of it is quoted.
     """
     if isinstance(value, (str, bytes, dict)) or value is None:
@@ -186,7 +186,7 @@ def numeric_column(name: str, value: object) -> FloatArray:
 
 
 def as_floats(array: AnyArray) -> FloatArray:
-    """Convert an array of any kind, entry by entry where it must be: what is no number becomes NaN."""
+    """Convert an array of any kind, entry by entry where it must be: what is not a number becomes NaN."""
     if array.dtype.kind not in "buif":
         flat = [_number(x) for x in array.ravel().tolist()]
         return np.array(flat, dtype=np.float64).reshape(array.shape)

@@ -9,7 +9,7 @@ import math
 
 
 def at_most(number: float, digits: int = 6) -> str:
-    """Write a positive bound with so many digits, never less than it is.
+    """Write a positive bound with that many digits, never less than it is.
 
     Examples
     --------

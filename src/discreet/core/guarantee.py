@@ -375,7 +375,7 @@ def _share_text(share: float) -> str:
 
 
 def _together_text(earlier: Any) -> str:
-    """Say what a table keeps beside earlier ones, of which so many were named."""
+    """Say what a table keeps beside earlier ones, of which that many were named."""
     if not earlier:
         return ""
     others = "the earlier release" if earlier == 1 else f"the {earlier} earlier releases"

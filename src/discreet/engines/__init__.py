@@ -155,7 +155,7 @@ def _file(path: Path, header: bool = True) -> Part:
     suffix = _suffix(path)
     if suffix is None:
         listed = ", ".join(_READERS)
-        raise DataSourceError(f"data: {str(path)!r} is no table that is known; its name must end in {listed}")
+        raise DataSourceError(f"data: {str(path)!r} is not a table that is known; its name must end in {listed}")
     reader = _READERS[suffix]
     return reader(path) if header or not issubclass(reader, CsvTable) else CsvTable(path, header=False)
 

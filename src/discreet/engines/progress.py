@@ -41,7 +41,7 @@ class Meter:
         self._bar: tuple[Progress, TaskID] | None = None
 
     def advance(self, amount: int) -> None:
-        """Note that so much more is done."""
+        """Note that this much more is done."""
         self._done += amount
         if self._bar is None and self._wanted and time.monotonic() >= self._due:
             self._bar = self._start()

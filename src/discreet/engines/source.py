@@ -1,6 +1,6 @@
 """A table that can be counted: the one operation engines offer.
 
-A source consists of parts (one for a table in memory, one a file otherwise). A part knows its column names and
+A source consists of parts (one for a table in memory, one per file otherwise). A part knows its column names and
 types and yields its columns batch by batch; matching columns, counting and progress are the same for all. A frame of
 Spark is a part too: passes are sent to where its rows are (`discreet.engines.tables.spark`).
 """

@@ -197,7 +197,7 @@ class Kind:
         return say("method", self.classes[word]) if word in self.classes else word
 
     def _fix(self, about: Option, error: InvalidArgument) -> Fix:
-        """Return what the library suggests, spelt as options; or the example of the option if that is no value."""
+        """Return what the library suggests, spelt as options; or the example of the option if that is not a value."""
         try:
             call = ast.parse(f"f({error.fix})", mode="eval").body
             assert isinstance(call, ast.Call)

@@ -361,7 +361,7 @@ def _attached(file: str | Path, what: str) -> dict[str, Any]:
         facts = json.loads(Path(file).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise DataSourceError(
-            f"{what}: {str(file)!r} is no JSON file; write one with 'discreet {what} --json'"
+            f"{what}: {str(file)!r} is not a JSON file; write one with 'discreet {what} --json'"
         ) from None
     if not isinstance(facts, dict):
         raise FormatError(f"{what}: {str(file)!r} holds no result of 'discreet {what} --json'")

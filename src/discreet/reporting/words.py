@@ -122,7 +122,7 @@ def for_lawyers(guarantee: Guarantee) -> list[str]:
 
 
 def _times(bound: float) -> str:
-    """Write a bound with three digits, rounded up: what is "at most" so much must not be more."""
+    """Write a bound with three digits, rounded up: what is "at most" this much must not be more."""
     rounded = float(at_most(bound, 3))
     return f"{rounded:,.0f}" if 1000 <= rounded < 1e9 else at_most(bound, 3)
 

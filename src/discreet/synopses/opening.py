@@ -167,7 +167,7 @@ def bind(source: engines.Source, declared: Domain, axes: Domain) -> engines.Sour
 
 
 def table(X: Any, width: int | None = None) -> Any:
-    """Return what `engines.open` can read: lists become arrays, and what is no table is refused by its form.
+    """Return what `engines.open` can read: lists become arrays, and what is not a table is refused by its form.
 
     ``width`` is the number of declared columns, if it is known. Without it the first row of a list that is a sequence
     tells it.

@@ -120,7 +120,7 @@ def threshold(
     cut : {"auto", "noise"} or float
         "noise" cuts at ln(cells) / ε of each leaf's noise, which among empty leaves only about one in the whole
         synopsis exceeds. "auto" lowers that cut where it would take too many rows along: the leaves that stay,
-        heaviest first, hold at least ``keep_share`` of the estimated total. A number cuts at so many standard
+        heaviest first, hold at least ``keep_share`` of the estimated total. A number cuts at that many standard
         deviations of the noise.
     keep_share : float, default 0.95
         See "auto". Chosen on generated tables (``benchmarks/tuning/auto.py --section refine``): on grids of counts and

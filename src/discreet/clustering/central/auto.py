@@ -47,25 +47,25 @@ from discreet.synopses.grid.rules import least_parts, rugnik_root
 from discreet.synopses.publishing import TYPICAL_OFFSET, noise_scale
 from discreet.synopses.tree.axes import tie_order
 
-#: Up to so many axes a grid resolves the clusters.
+#: Up to this many axes a grid resolves the clusters.
 FEW_AXES = 3
 #: Below this x noise outweighs the clusters: no model to fit.
 FAINT = 20.0
 #: With fewer parts to an axis a component's shape is not to be seen, and a mixture does worse than the cells themselves
 #: (study optimal-grid: two to five times with two or three parts; generated tables: up to 1.2 times).
 COARSE = 5
-#: From this x on, a share of the budget buys a histogram, with so many cells or, if so many rows (times what it cost)
-#: are left to a cell, up to so many for each cluster.
+#: From this x on, a share of the budget buys a histogram, with this many cells or, if this many rows (times what it cost)
+#: are left to a cell, up to this many for each cluster.
 PROBE_FROM, PROBE_SHARE = 90.0, Fraction(1, 10)
 PROBE_CELLS, PROBE_ROWS, PROBE_CELLS_PER_CLUSTER = 144, 1.0, 16
 #: Clusters are tight if cells above the noise hold at least this share of the rows on at most this share of the domain.
 TIGHT_ROWS, TIGHT_DOMAIN = 0.95, 0.15
-#: For tight clusters: the parts per axis times so many. The argument for an occupied share ρ asks
+#: For tight clusters: the parts per axis times this many. The argument for an occupied share ρ asks
 #: for ρ^(-2/(4+d)) as many parts: 1.7 or more for ρ up to `TIGHT_DOMAIN` and three axes.
 TIGHT_FACTOR = 1.6
-#: Above so many cells times clusters a mixture takes too long to fit.
+#: Above this many cells times clusters a mixture takes too long to fit.
 MIXTURE_WORK = 400_000
-#: Many axes: up to this z a coarse grid with means, of so many cells for each cluster; a tree from there on.
+#: Many axes: up to this z a coarse grid with means, of this many cells for each cluster; a tree from there on.
 RICH, CELLS_PER_CLUSTER = 12.0, 8
 #: Share of a tree's budget for its structure: with more axes means are dearer, and leaves should be fewer.
 SOME_AXES, SOME_AXES_SHARE, TREE_SHARE = 5, 0.12, 0.06
@@ -225,7 +225,7 @@ def rich_depth(n_rows: float, n_axes: int, epsilon: float) -> int:
 
 
 def coarse_parts(domain: Domain, n_cells: int) -> list[int]:
-    """Return parts per axis of a grid of about so many cells: axes are cut in two, then in three, the widest first.
+    """Return parts per axis of a grid of about that many cells: axes are cut in two, then in three, the widest first.
 
     Equally wide ones come in the order of a public hash of their names. A last cut is made if it brings the number of
     cells nearer, in proportion.

@@ -198,7 +198,7 @@ def distance_units(domain: Domain, scale: str) -> FloatArray:
 
 
 def check_refine(steps: Refine) -> None:
-    """Refuse what is no refinement."""
+    """Refuse what is not a refinement."""
     if isinstance(steps, str):
         checks.choice("refine", steps, NAMES)
         return

@@ -57,7 +57,7 @@ class GridMap:
     domain : Domain
         The columns of the grid.
     parts : int or sequence of int
-        Parts per axis; one number holds for all. A categorical axis has one cell a category: for it a single
+        Parts per axis; one number holds for all. A categorical axis has one cell per category: for it a single
         number does not count, and in a sequence the entry is that number of categories or None.
 
     Examples

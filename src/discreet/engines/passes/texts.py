@@ -1,6 +1,6 @@
 """Columns of files as text, batch by batch: what a telemetry client reads. Local privacy needs values, not counts.
 
-CSV, Parquet, and plain text with one value a line. Whatever a column's type, a value is its text, so the same values
+CSV, Parquet, and plain text with one value per line. Whatever a column's type, a value is its text, so the same values
 give the same reports from every kind of file. No row causes an error.
 """
 
@@ -31,7 +31,7 @@ def texts(
     Parameters
     ----------
     path : str or Path
-        A CSV or Parquet file, a folder or pattern of them, or a text file (``.txt``) with one value a line.
+        A CSV or Parquet file, a folder or pattern of them, or a text file (``.txt``) with one value per line.
     columns : sequence of str
         Their names. None given: the file must have one column only. A text file has one, whatever it is called.
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 #: Rows of a block.
 CHUNK = 2**13
-#: A row at the edge of a box is so many units from its middle (`RowCells.spreads`).
+#: A row at the edge of a box is this many units from its middle (`RowCells.spreads`).
 SPREAD_UNITS = 2**8
 #: Cells of rows are kept between passes if they need no more bytes than this.
 MEMORY = 2**30
@@ -76,7 +76,7 @@ class TreeMap:
     key_axis : array of int, one entry a slot
         The axis along which rows of the slot are told apart, -1 for none.
     lines : int
-        Into so many parts, and so many cells of the map a slot has.
+        Into that many parts, and that many cells of the map a slot has.
 
     Examples
     --------

@@ -224,7 +224,7 @@ def _as_text(piece: pa.Array) -> pa.Array:
 
 
 def _readable(column: pa.LargeBinaryArray) -> pa.Array:
-    """Read bytes as text; where they are no UTF-8, with marks in place of what cannot be read."""
+    """Read bytes as text; where they are not UTF-8, with marks in place of what cannot be read."""
     try:
         return column.cast(pa.large_string())
     except pa.ArrowInvalid:

@@ -15,7 +15,7 @@ from discreet.errors import DataSourceError
 
 #: Bytes of a column chunk fetched at a time; otherwise a chunk, which may be the whole file, is read at once.
 _BUFFER = 1 << 20
-#: Row groups are joined to units of at least so many rows, read by one thread in one go.
+#: Row groups are joined to units of at least this many rows, read by one thread in one go.
 _UNIT_ROWS = 1 << 18
 
 

@@ -48,7 +48,7 @@ _PLAIN = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)$"
 _NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 #: Exponents of more digits than this are text: nobody's number, and long to reckon with.
 _LONGEST_EXPONENT = 1000
-#: Numbers of at most so many characters are written in plain digits.
+#: Numbers of at most this many characters are written in plain digits.
 _FEW = 36
 #: A number in its shortest form, and the steps that lead there from plain digits.
 _SHORTEST = r"^(?:0|-?[1-9][0-9]*|-?(?:0|[1-9][0-9]*)\.[0-9]*[1-9])$"

@@ -25,7 +25,7 @@ Scorer = Callable[[FloatArray], FloatArray]
 #: Noisy copies of each public record that stand for the points of people who are not in question.
 _COPIES = 4
 _BLOCK = 2**21
-#: Beyond so many pairs of leaf and public record no smooth density is made.
+#: Beyond this many pairs of leaf and public record no smooth density is made.
 _MOST_PAIRS = 10**9
 #: How many public records in a leaf weigh as much as the smooth density does.
 _PRIOR_COUNTS = 2.0

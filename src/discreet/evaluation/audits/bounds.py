@@ -25,8 +25,8 @@ _PLACES = 64
 def clopper_pearson(successes: Any, trials: Any, miss: float) -> tuple[Any, Any]:
     """Return the exact one-sided lower and upper bound of a rate, each wrong with chance at most ``miss``.
 
-    The lower bound is the rate at which so many successes or more have the chance ``miss``, the upper one that at
-    which so many or fewer have it (Clopper and Pearson 1934): quantiles of Beta(k, n-k+1) and Beta(k+1, n-k).
+    The lower bound is the rate at which that many successes or more have the chance ``miss``, the upper one that at
+    which that many or fewer have it (Clopper and Pearson 1934): quantiles of Beta(k, n-k+1) and Beta(k+1, n-k).
 
     Examples
     --------

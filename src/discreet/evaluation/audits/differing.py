@@ -53,7 +53,7 @@ def _rows(data: Any) -> list[Any] | None:
 
 
 def as_vector(record: Any, size: int) -> np.ndarray[Any, np.dtype[np.float64]] | None:
-    """Return a record as so many numbers, or None if it is none.
+    """Return a record as that many numbers, or None if it is none.
 
     Examples
     --------

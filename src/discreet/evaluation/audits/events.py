@@ -17,7 +17,7 @@ from discreet.evaluation.audits.event_scores import CellRatio, Classifier, Coord
 _CUTS = 200
 #: Fewer repeated releases than this share are no ground for events of exact outcomes.
 _REPEATED = 0.02
-#: A less plain event must promise so much more.
+#: A less plain event must promise this much more.
 _WORTH = 0.01
 #: Events more frequent than this on the less likely side show an ε of 0.5 at most.
 _FREQUENT = 0.6

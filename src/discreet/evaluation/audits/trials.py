@@ -41,7 +41,7 @@ class Game:
     batch: bool
 
     def releases(self, side: int, size: int, *place: int) -> Any:
-        """Return so many releases of one input, as a list or an array."""
+        """Return that many releases of one input, as a list or an array."""
         rng = numpy_stream(self.root, side, *place)
         if not self.batch:
             return [self.mechanism(self.inputs[side], rng) for _ in range(size)]
@@ -56,7 +56,7 @@ class Game:
         return found
 
     def portion(self, features: FeatureMap, columns: Any, side: int, size: int, *place: int) -> FloatArray:
-        """Return the features of so many releases."""
+        """Return the features of that many releases."""
         releases = self.releases(side, size, *place)
         found = features.batch(releases) if self.batch else np.array([features(r) for r in releases], np.float64)
         found = found.reshape(size, len(features.names))
@@ -87,7 +87,7 @@ class Runner:
         self._started = False
 
     def run(self, phase: int, pairs: int, take: Take, *, deadline: float | None = None, ahead: int = 0) -> int:
-        """Run so many releases of each input, or fewer if the deadline passes; return how many.
+        """Run that many releases of each input, or fewer if the deadline passes; return how many.
 
         Without a deadline the number is fixed beforehand, as it must be for releases that are counted. ``ahead`` are
         those of later phases: they count when it is decided whether processes pay.

@@ -107,7 +107,7 @@ def _bits(name: str, law: Any, pairs: tuple[NeighbourPair, ...], claim: float) -
 
 
 class _Rows:
-    """One row, perturbed so many times."""
+    """One row, perturbed that many times."""
 
     def __init__(self, law: Any) -> None:
         self.law = law
@@ -118,7 +118,7 @@ class _Rows:
 
 
 class _Walks:
-    """One trajectory, reported by so many users of their own."""
+    """One trajectory, reported by that many users of their own."""
 
     def __init__(self, law: Any) -> None:
         self.law = law

@@ -118,7 +118,7 @@ def _examine(path: Path, data: bytes, found: Examined) -> None:
         found.add("seal", None, "what it was sealed over is not beside it, so the seal was not checked")
     else:
         raise FormatError(
-            f"{path.name} is no synopsis, no reports or counts, no guarantee, and there is no "
+            f"{path.name} is not a synopsis, not reports or counts, not a guarantee, and there is no "
             f"{promise_place(path).name} beside it"
         )
 
@@ -284,7 +284,7 @@ def _local(data: bytes, found: Examined) -> None:
     if any(p != promises[0] for p in promises):
         found.add("mechanism", False, "the messages were made with different parameters")
     found.guarantee = replace(promises[0].guarantee, seeded=seeded)
-    counted = "counters that so many reports can have left" if "counts" in found.kind else "reports of its layout"
+    counted = "counters that that many reports can have left" if "counts" in found.kind else "reports of its layout"
     found.add("mechanism", True, f"{type(promises[0]).__name__}: {counted}")
     _ledger(found.guarantee, found)
 

@@ -146,7 +146,7 @@ def load(path: str | Path) -> Synopsis:
 
 def _check_bytes(where: str, data: bytes) -> None:
     if len(data) < 12 or not data.startswith(_MAGIC):
-        raise FormatError(f"{where} is not a Discreet synopsis: it is no Parquet file")
+        raise FormatError(f"{where} is not a Discreet synopsis: it is not a Parquet file")
     if not data.endswith(_MAGIC):
         raise FormatError(f"{where} is damaged: it is cut off or has been added to")
     place = data.rfind(_MARK)

@@ -59,7 +59,7 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         them parts in proportion to their declared widths.
     max_cells : int, default 2**20
         Grids up to this size list all cells, larger ones those above a cutoff. The rules do not ask for more. Where so
-        many cells of so many columns would exceed ``max_memory``, as many as fit it.
+        many cells of that many columns would exceed ``max_memory``, as many as fit it.
     expected_survivors : float, default 100
         How many empty cells a larger grid may list on average; sets the cutoff. Cells with fewer rows than that
         cutoff mostly vanish.

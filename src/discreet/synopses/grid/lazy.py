@@ -19,7 +19,7 @@ from discreet.synopses.publishing import noise_scale
 
 
 def cutoff(n_cells: int, epsilon: Exact, expected_survivors: float) -> int:
-    """Return the smallest cutoff τ >= 0 that so many empty cells, or fewer, are expected to exceed.
+    """Return the smallest cutoff τ >= 0 that that many empty cells, or fewer, are expected to exceed.
 
     τ = ceil(ln(M/(σ (1+α)))/ε) - 1, a function of public values. ε = ∞: 0, which keeps the occupied cells.
 

@@ -186,7 +186,7 @@ def axis_parts(
 ) -> tuple[int, ...]:
     """Apply a rule for equal axes to a domain: categories, unequal ranges, many axes, a limit of cells.
 
-    - A categorical axis has one cell a category. With C combinations of categories the grid has M = C m^d cells over
+    - A categorical axis has one cell per category. With C combinations of categories the grid has M = C m^d cells over
       the d numeric axes. Both rules weigh a noise that grows like √M/ε, so they are asked with ε/√C, and for as many
       clusters as are left to a combination.
     - Axes are scaled to their declared ranges and get equally many parts. With ``units`` they share a unit instead:
@@ -262,7 +262,7 @@ def _n_cells(parts: Sequence[int], columns: Sequence[Column]) -> int:
 
 
 def _proportional(parts: int, widths: Sequence[float]) -> list[int]:
-    """Divide axes in proportion to their widths, their geometric mean into so many parts."""
+    """Divide axes in proportion to their widths, their geometric mean into that many parts."""
     mean = math.exp(sum(map(math.log, widths)) / len(widths))
     return [max(1, _nearest(parts * w / mean)) for w in widths]
 

@@ -182,7 +182,7 @@ def auto_threshold(epsilon: Exact, fan_out: int) -> int:
 
 
 def split_chance(count: int, threshold: float, epsilon: Exact) -> float:
-    """Return the probability that a node with so many rows passes its test: Pr[count + Z > T]."""
+    """Return the probability that a node with that many rows passes its test: Pr[count + Z > T]."""
     return float(DiscreteLaplace(scale_of(epsilon)).sf(math.floor(threshold) + 1 - count))
 
 

@@ -1,4 +1,4 @@
-"""Tree synopses: a table parted by a private tree, one noisy count a leaf.
+"""Tree synopses: a table parted by a private tree, one noisy count per leaf.
 
 >>> import discreet as dc
 >>> from discreet.synopses.tree.estimator import TreeSynopsis
@@ -78,7 +78,7 @@ class TreeSynopsis(BaseEstimator):  # type: ignore[misc]
     bits : int, default 20
         Numeric axes have ``2**bits`` cells, between which cuts lie.
     n_clusters : int, optional
-        Clusters to be found in the synopsis. "auto" then compares with a grid for so many of them.
+        Clusters to be found in the synopsis. "auto" then compares with a grid for that many of them.
     axis : {"auto", "spread", "widest"}
         How the axis of a cut is chosen: bought by private spread, or the widest by declared range. "auto" buys it if
         there are too few levels to cut every axis twice. "privtree" always takes the widest; "uniform" and "density"

@@ -114,7 +114,7 @@ def grow_privtree(
     stream: noise.Generator,
     most_nodes: int,
 ) -> Leaves:
-    """Grow a PrivTree: two lines in the ledger, whatever the depth. Its tests are no estimates of counts."""
+    """Grow a PrivTree: two lines in the ledger, whatever the depth. Its tests do not estimate of counts."""
     scope.spend("structure of the tree", structure, "parallel")
     tree, nodes, ends = partitioner.tree, np.array([0]), []
     stopped_at: int | None = None

@@ -193,7 +193,7 @@ class OwnCuts(TreePartitioner):
         return tree.cut(nodes, checked.axis, checked.places, checked.numbers)
 
     def quantiles(self, nodes: IntArray, axis: IntArray, n_cuts: int, epsilon: Exact) -> Cuts:
-        """Buy quantiles: among as many lines as the tree's own partitioner has at a level of so many nodes."""
+        """Buy quantiles: among as many lines as the tree's own partitioner has at a level of that many nodes."""
         runs = Quantiles(self.tree, self.rows, self.stream, "own", n_cuts).read_runs(nodes, axis, len(self._nodes))
         lines, numbers = choose_lines(runs, n_cuts, epsilon, self.stream)
         which = np.repeat(np.arange(len(nodes)), numbers)

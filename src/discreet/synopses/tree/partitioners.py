@@ -26,7 +26,7 @@ from discreet.synopses.tree.growth import GrowingTree
 MOST_LINES, FEWEST_LINES = 2**18, 64
 #: Nodes counted at once ahead of a tree whose cuts are public.
 MOST_AHEAD = 2**16
-#: Or so many for each node, where that is more: a pass over a large table should serve some levels.
+#: Or this many for each node, where that is more: a pass over a large table should serve some levels.
 AHEAD_EACH = 8
 #: Children of all splits of a level together, at most, where one split has many.
 MOST_CHILDREN = 2**15
@@ -58,7 +58,7 @@ class TreePartitioner:
         return -np.inf
 
     def most_children(self, n_nodes: int) -> int:
-        """Return how many nodes cutting so many may add to the tree at most."""
+        """Return how many nodes cutting that many may add to the tree at most."""
         return self.fan_out * n_nodes
 
     def split(self, kept: BoolArray, epsilon: Exact) -> IntArray:

@@ -26,7 +26,7 @@ HALVES = {
 }
 #: Leaves that a tree may have if nothing but its depth bounds them.
 MOST_LEAVES = 2**22
-#: While the number of columns is not known, what is suggested should do for so many.
+#: While the number of columns is not known, what is suggested should do for this many.
 WIDE = 1000
 
 
@@ -117,7 +117,7 @@ class TreeSettings:
         self._check_leaves(most, fits, n_axes)
 
     def _check_leaves(self, most: int, expected: str, n_axes: int) -> None:
-        """Refuse levels that nothing but their number bounds; suggest what fits for so many axes."""
+        """Refuse levels that nothing but their number bounds; suggest what fits for that many axes."""
         by_depth = self.threshold is not None or not self.shares[0]
         free = self.max_depth if by_depth else self.test_from or 0
         if (self.own is None and self.partitioner in ("privtree", "uniform")) or self.fan_out**free <= most:
