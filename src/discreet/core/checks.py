@@ -165,8 +165,8 @@ def shape(name: str, value: object) -> tuple[int, ...] | None:
 def numeric_column(name: str, value: object) -> FloatArray:
     """Read an argument that holds data as one float column.
 
-    Only its type and shape can be refused. The values cannot: what is not a number becomes NaN (missing), row by row, and
-    nothing of it is quoted.
+    Only its type and shape can be refused. The values cannot: what is not a number becomes NaN (missing), row by row,
+    and nothing of it is quoted.
     """
     if isinstance(value, (str, bytes, dict)) or value is None:
         raise InvalidType(name, type(value).__name__, "a one-dimensional array of numbers", f"{name}=np.array([1.0])")

@@ -54,8 +54,8 @@ FAINT = 20.0
 #: With fewer parts to an axis a component's shape is not to be seen, and a mixture does worse than the cells themselves
 #: (study optimal-grid: two to five times with two or three parts; generated tables: up to 1.2 times).
 COARSE = 5
-#: From this x on, a share of the budget buys a histogram, with this many cells or, if this many rows (times what it cost)
-#: are left to a cell, up to this many for each cluster.
+#: From this x on, a share of the budget buys a histogram, with this many cells or, if this many rows (times what it
+#: cost) are left to a cell, up to this many for each cluster.
 PROBE_FROM, PROBE_SHARE = 90.0, Fraction(1, 10)
 PROBE_CELLS, PROBE_ROWS, PROBE_CELLS_PER_CLUSTER = 144, 1.0, 16
 #: Clusters are tight if cells above the noise hold at least this share of the rows on at most this share of the domain.
