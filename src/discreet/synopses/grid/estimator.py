@@ -58,8 +58,8 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         "scaled" gives all numeric axes equally many parts; "units" says that they share one unit of length, and gives
         them parts in proportion to their declared widths.
     max_cells : int, default 2**20
-        Grids up to this size list all cells, larger ones those above a cutoff. The rules do not ask for more. Where they
-        would exceed ``max_memory``, as many as fit it.
+        Grids up to this size list all cells, larger ones those above a cutoff. The rules do not ask for more, nor for
+        more than ``max_memory`` holds.
     expected_survivors : float, default 100
         How many empty cells a larger grid may list on average; sets the cutoff. Cells with fewer rows than that
         cutoff mostly vanish.
