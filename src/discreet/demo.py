@@ -4,8 +4,6 @@ Everything is done with the public surface, as a reader would do it: `PrivateKMe
 cells, adds exact noise to every count and finds centres in the result.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ Two rules hold for all of them. A message names the argument, the value and the 
 neighbouring tables must not differ in whether a call fails (design rule 3).
 """
 
-from __future__ import annotations
-
 from reprlib import Repr
 
 _short = Repr()

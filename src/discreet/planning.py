@@ -10,8 +10,6 @@ of their answers have different units, all of them shares:
 Within a question the methods can be compared; between them they cannot.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """The command line: one file per verb. Each builds a job and shows what came of it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 __all__ = ["main"]

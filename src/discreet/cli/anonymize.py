@@ -1,7 +1,5 @@
 """What `anonymize` shows: the promise, the groups, and the first rows of the table."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import typer

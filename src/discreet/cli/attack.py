@@ -1,7 +1,5 @@
 """What `attack` shows: what somebody with the release could find out about people in it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What `audit` shows: checks of a released file, or runs of a mechanism against its claim."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What all verbs share: how they speak, wait, complete, warn, and which exit codes they have."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any

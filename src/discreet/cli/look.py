@@ -3,8 +3,6 @@
 Which options are files to read is part of their declaration. What is wrong *inside* a file is for the jobs to say.
 """
 
-from __future__ import annotations
-
 import glob
 import tomllib
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What `perturb` shows: the promise, what it means, and the first rows of the table."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What `plan` shows: what to expect from which method, before any data are touched."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

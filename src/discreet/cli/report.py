@@ -1,7 +1,5 @@
 """What `report` shows: the promise in plain words, and where the page is."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What `risk` shows: how well people hide in a table, and what was required and is not met."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The verb `run`: a whole job from one file."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

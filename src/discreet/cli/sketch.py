@@ -1,7 +1,5 @@
 """What the verbs of `sketch` show: from values on devices to estimates at a collector."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ Whoever installs ``discreet-studies`` gets its verbs (group `GROUP`, name ``stud
 is used, so that ``discreet --help`` waits for nothing.
 """
 
-from __future__ import annotations
-
 from importlib.metadata import entry_points
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What `synopsis` and `cluster` show: promise and ledger, boxes and centres."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Verbs made from declarations: options, help and completion of a kind of job, and what starts it."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any

@@ -4,8 +4,6 @@ All take the points row by row and non-negative weights. Random numbers come in 
 the same centres on every machine. "Nearest" ties go to the centre with the lower number.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from discreet.core.arrays import BoolArray, FloatArray, IntArray

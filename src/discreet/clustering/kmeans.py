@@ -7,8 +7,6 @@ stays if the cost fell (random swap, Fränti 2018; the choice of the centre as i
 2019).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What arrays hold, named once for the whole package."""
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The declaration of one column: bounds or categories, its role, and the rule for its missing values."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

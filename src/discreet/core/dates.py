@@ -3,8 +3,6 @@
 A date is read as it is written: of a time stamp the day counts, with the clock it was written by.
 """
 
-from __future__ import annotations
-
 import datetime
 import math
 

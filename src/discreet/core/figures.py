@@ -3,8 +3,6 @@
 A promise that holds up to a distance of 0.608480537 does not hold up to 0.608481.
 """
 
-from __future__ import annotations
-
 import math
 
 

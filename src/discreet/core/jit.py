@@ -7,8 +7,6 @@ a second clone or environment with the same text finds what the first has compil
 installation.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import sys

@@ -1,7 +1,5 @@
 """Files are written whole or not at all: under a temporary name first, then moved into place."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from pathlib import Path

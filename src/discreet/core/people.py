@@ -5,8 +5,6 @@ with m rows is protected at m times the ε. So a schema that names a person gets
 must say that one row is what is meant.
 """
 
-from __future__ import annotations
-
 from discreet.core.columns import NAMING
 from discreet.core.domain import Domain
 from discreet.errors import SchemaError

@@ -6,8 +6,6 @@ column_1, column_2, ...
 Only the draft is written by hand: it is mostly comments, which no writer of TOML writes.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Mapping, Sequence

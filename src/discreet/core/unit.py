@@ -1,7 +1,5 @@
 """The unit of privacy that a schema states: what may be said of it, and how it is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 

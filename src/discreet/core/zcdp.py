@@ -8,8 +8,6 @@
 Results are rounded to the safe side by one part in 10^9 and 10^-14, far above the rounding errors of the evaluation.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What every generator and loader returns: a table of numbers with its public domain."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """How often values occur: real frequency tables to draw users from, and the loan-words of a published experiment."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@ The same arguments give the same table. It is drawn with NumPy's default generat
 distributions NumPy keeps stable in practice but does not promise to keep for ever.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from discreet.core import checks

@@ -6,8 +6,6 @@ four inventions inform about the class, and the two blobs of the seventh lie at 
 round numbers around the published files and around what the generators give; what lies outside is clamped.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

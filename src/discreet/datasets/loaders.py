@@ -5,8 +5,6 @@ the sensor, the form or the generator where one is documented; else (Shuttle, HT
 powers of two, wide enough for the published file, which leaks nothing because the file itself is public.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tables of people with columns of several kinds and roles: an invented one, and Adult where its file is present."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

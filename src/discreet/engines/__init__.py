@@ -12,8 +12,6 @@ Whatever the table is stored in, the same rows give the same counts. Rows never 
 read is missing, and what is missing follows the declared rule.
 """
 
-from __future__ import annotations
-
 import glob
 from collections.abc import Sequence
 from pathlib import Path

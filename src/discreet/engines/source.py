@@ -5,8 +5,6 @@ types and yields its columns batch by batch; matching columns, counting and prog
 Spark is a part too: passes are sent to where its rows are (`discreet.engines.tables.spark`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Work on several batches at once; results come in the order of the batches, whichever thread is faster."""
 
-from __future__ import annotations
-
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """The job `anonymize`: release a table in which everyone hides among k rows."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The job `attack`: what somebody with the release could find out about people in it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

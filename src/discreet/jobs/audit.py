@@ -1,7 +1,5 @@
 """The job `audit`: check a released file against its promise, or run a mechanism against its claim."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from discreet.jobs.common import SEED

@@ -1,7 +1,5 @@
 """The job `cluster`: private cluster centres, of a table or of a saved synopsis."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Options that several kinds of job take: spelt and explained the same way everywhere."""
 
-from __future__ import annotations
-
 from discreet.jobs.options import Option, option, output
 
 TABLE = option(

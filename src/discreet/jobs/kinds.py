@@ -1,7 +1,5 @@
 """All kinds of job, by name."""
 
-from __future__ import annotations
-
 from discreet.jobs import anonymize, attack, audit, cluster, perturb, plan, report, risk, sketch, synopsis
 from discreet.jobs.declare import Kind
 

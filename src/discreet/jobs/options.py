@@ -1,7 +1,5 @@
 """One thing that a job takes, how it is spelt in a file and on a command line, and how values are written there."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

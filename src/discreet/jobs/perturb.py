@@ -1,7 +1,5 @@
 """The job `perturb`: move every row by noise, so that rows near each other look alike."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The job `plan`: what to expect from which method, before any data are touched."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from discreet.jobs.common import EPSILON

@@ -1,7 +1,5 @@
 """The job `report`: one page of evidence for any release."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from discreet.jobs.common import release

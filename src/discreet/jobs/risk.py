@@ -1,7 +1,5 @@
 """The job `risk`: measure how well people hide in a table."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from discreet.jobs.common import TABLE

@@ -1,7 +1,5 @@
 """The jobs of local privacy: `sketch` (randomise, and count and estimate if asked), and its later steps one by one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

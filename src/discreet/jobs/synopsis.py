@@ -1,7 +1,5 @@
 """The job `synopsis`: release a table as noisy counts of boxes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from discreet.jobs.common import (

@@ -1,7 +1,5 @@
 """What follows from a declaration: a commented job file to start from, and a JSON schema."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

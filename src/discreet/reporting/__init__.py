@@ -5,8 +5,6 @@
 ['report_facts', 'report_page', 'write_report']
 """
 
-from __future__ import annotations
-
 import datetime
 from pathlib import Path
 from typing import Any

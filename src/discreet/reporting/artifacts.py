@@ -1,7 +1,5 @@
 """What a file is, told in one place: by its first bytes, its metadata and what lies beside it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa

@@ -4,8 +4,6 @@ Nothing here is a raw value: everything comes from the artifact, which may be pu
 exception is the comparison with the raw table, which the user must ask for and which is marked as not private.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ A chart must not show more than the cuts know. Bins end where leaves end. The pa
 reach beyond it is told apart ("assumed"), and a column that was never cut has no distribution at all.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

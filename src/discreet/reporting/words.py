@@ -1,7 +1,5 @@
 """The promise in words that a lawyer can read, and in symbols that an expert can check."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping

@@ -8,8 +8,6 @@
 Count(6.5 ± 1.12)
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

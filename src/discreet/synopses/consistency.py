@@ -12,8 +12,6 @@ E[c | split] = n + E[Z | Z >= T + 1 - n]. It is lowered by that bias at n = Z, t
 whose noise is independent of c; so the correction needs no iteration.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -6,8 +6,6 @@ measures them again). Rows come on top: a batch of them for a grid, up to `discr
 for a tree.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How every central release begins: read the form of the table, open the ledger, buy a rough number of rows."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ j relative to the leaf's own box: -S at its lower face, +S at its upper one. The
 by at most S in the maximum norm, so one draw of max-norm noise pays for all of it.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import NamedTuple

@@ -9,8 +9,6 @@ On the same grid these choices moved the error of private k-means by up to nine 
 did.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ Leaves come sorted by their interval on the first axis, in blocks that share it 
 components are far from most leaves: where a component has no share of the interval, it skips the block.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from discreet.core.arrays import FloatArray, IntArray

@@ -26,8 +26,6 @@ The refinement follows one rule, `refinement`, whether the synopsis is about to 
 made by whomever (`refinement_for`).
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Categories of a mixed synopsis are described afterwards: which share of each clu
 as the synopsis was cut along that column. Everything here is post-processing or looks at the declared columns only.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 

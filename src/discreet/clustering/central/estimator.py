@@ -1,7 +1,5 @@
 """What the private clusterers share: centres in, labels and distances of the user's own rows out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

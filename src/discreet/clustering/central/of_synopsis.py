@@ -1,7 +1,5 @@
 """From a synopsis to clusters: refine, then weighted k-means. Post-processing throughout."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias

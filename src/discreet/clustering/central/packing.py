@@ -1,7 +1,5 @@
 """Starting centres that do not look at the data: spheres packed into the public box."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from discreet import noise

@@ -1,7 +1,5 @@
 """How well the weights of clusters are known: standard errors from the released counts, and what may be noise alone."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

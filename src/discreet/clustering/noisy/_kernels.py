@@ -5,8 +5,6 @@ Gaussians. Given component and node, z is Gaussian with covariance "component + 
 component's own axes whatever v is: one rotation serves all nodes.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from discreet.core.arrays import FloatArray

@@ -1,7 +1,5 @@
 """Any clustering algorithm after metric privacy: the noisy records are ordinary points, only the parameters change."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ a public grid of candidates this is the usual server-side deconvolution; beyond 
 the candidates are noisy records moved part of the way to their middle.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -4,8 +4,6 @@ Rows come in blocks small enough for the cache of one core: ``cells`` by row and
 reached, -1 for a dropped row. Slots are the nodes that are counted.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ machine. An engine asks three things of it (`CellMap`): the columns it needs, ho
 numbers of a batch of coordinates. Cells are those of spec `partition-synopsis.md`, 9.1.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

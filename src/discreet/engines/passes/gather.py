@@ -5,8 +5,6 @@ With a checkpoint the threads come together every so often, what they have is ad
 killed goes on from there.
 """
 
-from __future__ import annotations
-
 import math
 import threading
 import time

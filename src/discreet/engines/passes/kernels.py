@@ -4,8 +4,6 @@ All engines run these and no others, which is why they agree to the last row. Th
 fast-math, so a row's cell does not depend on the machine either.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The cell map of k-means: a row belongs to its nearest centre. Also labels and distances of a user's own rows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Two-level grids: every cell of a grid is divided further, each into its own number of parts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any

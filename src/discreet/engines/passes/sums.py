@@ -5,8 +5,6 @@ on axis j. Whole numbers, so the order of rows, batches and files does not matte
 the clamp, whatever rounding the cell map does.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 

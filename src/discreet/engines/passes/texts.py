@@ -4,8 +4,6 @@ CSV, Parquet, and plain text with one value per line. Whatever a column's type, 
 give the same reports from every kind of file. No row causes an error.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any

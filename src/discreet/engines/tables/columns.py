@@ -3,8 +3,6 @@
 A column of numbers keeps its type; everything else becomes text. What cannot be read is null. No row causes an error.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ decides a type, and no line causes an error: a line with another number of field
 megabyte is no row.
 """
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from collections.abc import Iterator, Sequence

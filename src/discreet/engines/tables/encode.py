@@ -9,8 +9,6 @@ A category is recognised by its text. In columns of numbers the text is that of 
 also found by value ("7.0"). Which of these rules holds depends on types and on the declaration, never on rows.
 """
 
-from __future__ import annotations
-
 import datetime
 import functools
 import math

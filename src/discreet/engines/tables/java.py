@@ -5,8 +5,6 @@ runtime lacks; Java then refuses to start, although Spark does without the modul
 leaves this one argument out stands before the runtime.
 """
 
-from __future__ import annotations
-
 import atexit
 import os
 import shlex

@@ -4,8 +4,6 @@ Rows are taken in slices, so the table is never copied as a whole. pandas and Po
 object of theirs brings its library along.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

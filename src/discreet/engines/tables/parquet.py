@@ -1,7 +1,5 @@
 """Parquet files, read out of core: only the needed columns, only one batch at a time, several row groups at once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

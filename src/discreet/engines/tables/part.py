@@ -1,7 +1,5 @@
 """What a source is made of: tables in memory, files, or a Spark frame, each with the same few questions to answer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 

@@ -21,8 +21,6 @@ itself, so keys that were stored can be compared with new ones.
 Nothing here looks at more than one value at a time, so batches and engines cannot matter.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from typing import Any

@@ -17,8 +17,6 @@ never again.
 Only the data frame API is used, so Spark Connect works as well. discreet must be installed on the executors too.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

@@ -5,8 +5,6 @@ A library gives up on a row that is too long or a quote that is never closed, an
 the call fails. Here every sequence of bytes has a reading, and it does not depend on where blocks end.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Inner loops of the attacks on points: sums of exp(-rate distance) over all pairs, without a table of all pairs."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What several noisy reports about one person give away together: why every repeat must be charged."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any

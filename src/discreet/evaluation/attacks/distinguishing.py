@@ -1,7 +1,5 @@
 """Which of two candidate records is behind a noisy point? The game that the promise of a metric mechanism is about."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from itertools import pairwise

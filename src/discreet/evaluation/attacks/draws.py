@@ -3,8 +3,6 @@
 None of this ever enters a release; noise that protects people is drawn in `discreet.noise`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

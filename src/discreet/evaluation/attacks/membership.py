@@ -4,8 +4,6 @@ Who is in the release is the evaluator's knowledge. The attack gets the released
 people's records in a random order, members and others mixed; what it cannot know has no way in.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The kernels over all pairs, several portions of people at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Success rates of attacks with Wilson intervals, and the risk they amount to beyond a control group."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Where was the record behind a noisy point? The best guess under the known law of the noise and a public prior."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import Any

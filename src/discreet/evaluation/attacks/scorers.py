@@ -4,8 +4,6 @@ A scorer is made before the people are shown to it, and is then called with thei
 through which the released people's raw rows, or who is in the release, could enter.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

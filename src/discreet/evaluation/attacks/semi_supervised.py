@@ -5,8 +5,6 @@ on the perturbed members, is what is attacked (the shadow models of Shokri and o
 attack as their raw rows: the question is whether a person's record was used, not whether a noisy row was.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

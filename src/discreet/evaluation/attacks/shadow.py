@@ -4,8 +4,6 @@ Shokri and others (2017) train a classifier on what the rehearsals give; with a 
 against what it gets from releases that it is not in (the offline form of Carlini and others 2022).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -5,8 +5,6 @@ double reaches only some of the doubles, and adding it to a count of 0 or of 1 r
 alike; their bits do not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ much likelier on one input than on the other, and turn the two rates into a boun
 the other half, run afterwards, count it. So the choice may be as clever as it likes without making the bound wrong.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable

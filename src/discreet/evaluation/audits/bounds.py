@@ -5,8 +5,6 @@ An event E has the rate p on one input and q on its neighbour. (ε, δ)-differen
 confidence leaves, the same formula gives a bound on ε that is too large with at most that chance.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What a claim may be: an ε from 0 to infinity, a δ from 0 to below 1."""
 
-from __future__ import annotations
-
 from discreet.core import checks
 from discreet.errors import InvalidArgument
 

@@ -1,7 +1,5 @@
 """The records in which two neighbouring inputs differ: an auditor knows them and looks where they matter."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from typing import Any

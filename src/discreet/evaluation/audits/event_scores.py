@@ -4,8 +4,6 @@ Each score is fitted on releases of both inputs. Whatever it looks like, the eve
 on releases that no fit has seen.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any, Protocol
 

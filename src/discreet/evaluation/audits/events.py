@@ -4,8 +4,6 @@ The releases given here are parted once more. Scores are fitted on the first par
 tried on the second, by the bound it would have given there. One event comes out.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

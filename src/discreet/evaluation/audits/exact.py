@@ -1,7 +1,5 @@
 """The exact privacy of a mechanism whose law can be written down: no runs, no confidence."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

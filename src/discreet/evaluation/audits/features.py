@@ -4,8 +4,6 @@ A map may lose information: the audit then sees less, but never claims too much.
 that equal texts stay equal.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence

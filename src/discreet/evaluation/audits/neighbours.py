@@ -1,7 +1,5 @@
 """Neighbouring inputs on which mechanisms tend to break, and a search through them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Steinke, Nasr and Jagielski, "Privacy auditing with one (1) training run" (2023)
 as many trials as there are canaries, at the price of a looser bound: an attack must guess many of them.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 Nothing here uses the rules, distances or cells of `discreet.anonymity`: what is to be checked must not check itself.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Features of this package's own releases and of tables: synopses, reports, counts, centres, data frames."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """What an audit found: a lower bound on ε, the event that shows it, and what it would have seen."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 A portion's stream depends on the seed and its place alone, so the result is the same for any number of workers.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import time

@@ -1,7 +1,5 @@
 """The audited mechanisms of `discreet.synopses` and `discreet.clustering`: few rows, few cells, odd neighbours."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -3,8 +3,6 @@
 Where the law of the reports can be listed it is given too, and the exact audit has no confidence to spend.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

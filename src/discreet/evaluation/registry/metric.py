@@ -4,8 +4,6 @@ Neighbours are two places of that row. Points are audited by where they lie and,
 bits of their coordinates, where floating-point noise gives itself away.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

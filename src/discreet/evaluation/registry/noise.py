@@ -1,7 +1,5 @@
 """The audited mechanisms of `discreet.noise`: each as the smallest release it is made for."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

@@ -3,8 +3,6 @@
 Every number of the tables lies off the public grid, so an edge or a mean that equals one was read off a row.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

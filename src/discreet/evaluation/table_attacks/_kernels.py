@@ -4,8 +4,6 @@ Columns come as one matrix, numbers and categories alike. Of an original row, a 
 value the number of categories; a missing number is NaN.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

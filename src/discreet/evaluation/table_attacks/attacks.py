@@ -9,8 +9,6 @@ cells are read as what they say: ``[34, 41)``, ``{cook, smith}``, ``*``, single 
 records, so results are not for publication.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

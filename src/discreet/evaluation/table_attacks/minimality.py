@@ -7,8 +7,6 @@ to its rows in any way; the attacker deals them at random, runs the method, and 
 cells. If the values were drawn for everybody alike, the kept deals are the exact posterior.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any

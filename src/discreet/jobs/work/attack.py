@@ -1,7 +1,5 @@
 """What the job `attack` does: files in, the result of an attack out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

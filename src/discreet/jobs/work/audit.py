@@ -1,7 +1,5 @@
 """What the job `audit` does: a released file checked against its promise, a mechanism run against its claim."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

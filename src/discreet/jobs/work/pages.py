@@ -1,7 +1,5 @@
 """What every release ends with: the page about it and the promise alone, if they were asked for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the job `perturb` does."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What the job `plan` does."""
 
-from __future__ import annotations
-
 from discreet.core.output import write_whole
 from discreet.jobs.job import Job, JobResult
 from discreet.planning import outlook

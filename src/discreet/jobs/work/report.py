@@ -1,7 +1,5 @@
 """What the job `report` does: facts about a release, and the page."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the jobs of local privacy do: files in, files and plain figures out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, fields, replace
 from inspect import signature

@@ -1,7 +1,5 @@
 """What the jobs `synopsis` and `cluster` do: read a table once, release a synopsis of it, find centres in it."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What the jobs `anonymize` and `risk` do."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The pages of the verb `audit`: an examined file, and a mechanism that was run."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

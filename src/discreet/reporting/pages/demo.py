@@ -1,7 +1,5 @@
 """The page of the demonstration: the raw rows, and what is published of them, with the centres found in each."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from discreet.core.arrays import FloatArray

@@ -3,8 +3,6 @@
 Jinja2 escapes whatever a page shows; only our own pictures, which escape their texts themselves, go in as they are.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """What all charts are drawn with: axes with round marks, fields, words. Texts from outside are escaped here."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from html import escape

@@ -1,7 +1,5 @@
 """The outlook as one page: what to expect of every method, and how its error falls with ε."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from discreet.planning import Outlook

@@ -1,7 +1,5 @@
 """Pictures of two columns: boxes coloured by density, points, and marks over them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 from typing import Any

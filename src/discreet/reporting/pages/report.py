@@ -1,7 +1,5 @@
 """The page of a release: what was released, what is promised to whom, what should worry, and the evidence."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -5,8 +5,6 @@ colours are classes that the style sheet sets for light and dark. Every text tha
 picture goes into a page as it is (`Markup`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from html import escape

@@ -4,8 +4,6 @@ If no row can be read as the schema declares it (a decimal comma, another format
 release of an empty table is drawn with the whole budget. No raw count may tell of it; the noisy one may.
 """
 
-from __future__ import annotations
-
 import math
 
 #: A number of rows up to this many standard errors may be noise around zero. Laplace noise exceeds ln 50/√2 of them in

@@ -3,8 +3,6 @@
 All are frozen and their arrays cannot be written to: an artifact that is sealed must not change under its seal.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields

@@ -5,8 +5,6 @@ in any number of dimensions, whose two noisy views of each coarse cell are recon
 as drawn and leaves the coarse ones in the tree, for a refinement to use.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ others (spec partition-synopsis 9.7), so the result is distributed as if every c
 it tells which cells hold rows. The price is resolution: a cell with fewer rows than about the cutoff vanishes.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

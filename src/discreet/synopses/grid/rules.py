@@ -8,8 +8,6 @@ noise of M = m^d cells against rows moved to the centres of their cells. EUGkM (
 m = (N ε/θ)^(2/(2+d)). Neither may see the true number of rows: N is noisy or declared (9.8).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Literal

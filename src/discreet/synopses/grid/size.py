@@ -1,7 +1,5 @@
 """Whether a grid fits its memory, told from public values before rows are read, and what to write where it does not."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from typing import Any

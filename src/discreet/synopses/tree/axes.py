@@ -5,8 +5,6 @@ ties, which are the rule, go by a public hash of the column name, so that the or
 spread (spec partition-synopsis 9.12) buys the axis whose halving lowers the quantisation error most.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -4,8 +4,6 @@ Nothing here looks at rows or draws noise. A cut along several axes at once is m
 hidden: rows are routed through them, but the published tree does not show them.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray

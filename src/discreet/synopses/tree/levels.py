@@ -9,8 +9,6 @@ are and how many passed their test is part of what is published, so this decides
 far it is the same for neighbours, and a path that ends earlier spends what it has left on its leaf.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 

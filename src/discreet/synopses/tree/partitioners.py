@@ -6,8 +6,6 @@ a node is empty, and whatever it chooses among is a function of the node's publi
 caller.
 """
 
-from __future__ import annotations
-
 import copy
 from fractions import Fraction
 
