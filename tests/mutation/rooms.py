@@ -44,6 +44,8 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "anonymity/test_releasing_again.py",
             "anonymity/test_minimality.py",
             "anonymity/test_tree.py",
+            "anonymity/test_growth.py",
+            "anonymity/test_thousand_tables.py",
             "anonymity/test_classical.py",
             "engines/test_streamed_rows.py",
         ),
@@ -83,7 +85,10 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("local.repeated.bit_flip", "local.repeated.rappor", "local.repeated.memo", "noise.reports.stored"),
         ("local/test_bit_flip.py", "local/test_rappor.py"),
     ),
-    "strings": (("local.strings.puzzle", "local.strings.prefix", "local.strings.alphabet"), ("local/test_heavy.py",)),
+    "strings": (
+        ("local.strings.puzzle", "local.strings.prefix", "local.strings.alphabet"),
+        ("local/test_heavy.py", "local/test_texts_as_symbols.py"),
+    ),
     "noise": (
         ("noise",),
         (
