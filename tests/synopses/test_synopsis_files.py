@@ -177,7 +177,7 @@ def test_foreign_files_are_named_as_such(tmp_path: Path) -> None:
     with pytest.raises(DataSourceError):
         Synopsis.load(None)  # type: ignore[arg-type]
     (tmp_path / "a.csv").write_text("age,sex\n1,f\n")
-    with pytest.raises(FormatError, match="no Parquet file"):
+    with pytest.raises(FormatError, match="not a Parquet file"):
         Synopsis.load(tmp_path / "a.csv")
     pq.write_table(pa.table({"a": [1]}), tmp_path / "b.parquet")
     with pytest.raises(FormatError, match="not a Discreet synopsis"):
