@@ -394,7 +394,7 @@ def _svg(parts: Sequence[str], height: float, title: str) -> str:
 def _wrapped(text: str, width: float) -> list[str]:
     lines = [""]
     for word in text.split():
-        if lines[-1] and 1.25 * LETTER * len(f"{lines[-1]} {word}") > width:
+        if lines[-1] and 1.45 * LETTER * len(f"{lines[-1]} {word}") > width:
             lines.append("")
         lines[-1] = f"{lines[-1]} {word}".strip()
     return lines
