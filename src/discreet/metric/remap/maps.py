@@ -124,8 +124,12 @@ def bayes(
         part = slice(start, start + _AT_ONCE)
         kernel(np.ascontiguousarray(points[part]), *fixed, *arrays, rounds, out[part])
 
-    with ThreadPoolExecutor() as pool:
-        list(pool.map(work, range(0, len(points), _AT_ONCE)))
+    starts = range(0, len(points), _AT_ONCE)
+    if len(starts) < 2:
+        list(map(work, starts))
+    else:
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(work, starts))
     lost = np.isnan(out).any(axis=1)  # no candidate was possible
     out[lost] = clip(points[lost], low, high)
     return out

@@ -42,6 +42,10 @@ def choose_many(weights: FloatArray, starts: IntArray, source: Generator) -> Int
     return out
 
 
+#: Runs of rows below which a second thread takes longer to start than to help.
+_WORTH_A_THREAD = 2048
+
+
 @dataclass(frozen=True)
 class ManyRuns:
     """The runs of candidate cuts (`_runs.Runs`) of many boxes whose ranges are 0 .. n_lines - 1.
@@ -132,13 +136,13 @@ def joint_cuts(runs: ManyRuns, n_cuts: int, epsilon: Exact, source: Generator) -
         places = levels[a:b], run[a:b], k[a:b]
         kernels.pick_groups(runs.left, runs.size, *boxes, n_cuts, floor, *numbers, *places)
 
-    _in_halves(draw, n)
+    _in_halves(draw, n, len(runs.left))
     return np.sort(_subsets(runs.first[run], runs.size[run], k, source), axis=1)
 
 
-def _in_halves(draw: Callable[[int, int], None], n: int) -> None:
-    """Call ``draw(a, b)`` for both halves of 0..n, in threads: no random number is drawn there any more."""
-    if n < 2:
+def _in_halves(draw: Callable[[int, int], None], n: int, work: int) -> None:
+    """Call ``draw(a, b)`` for both halves of 0..n, in threads if worth it: no random number is drawn there any more."""
+    if n < 2 or work < _WORTH_A_THREAD:
         draw(0, n)
         return
     with ThreadPoolExecutor(max_workers=2) as pool:
