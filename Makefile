@@ -53,9 +53,9 @@ $(VENV)/.docs: pyproject.toml studies/pyproject.toml
 demo: $(VENV)/.demo
 	@$(BIN)/discreet demo
 
-# Two processes, a file at a time: fixtures of a file are set up once.
+# Two processes, a file at a time, so that fixtures of a file are set up once; the order is that of tests/conftest.py.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 # The browser checks need Debian's chromium. Where it can be installed it is; elsewhere they skip and say so.
 $(VENV)/.browser: $(VENV)/.dev
@@ -64,7 +64,7 @@ $(VENV)/.browser: $(VENV)/.dev
 	@touch $@
 
 test-all: $(VENV)/.browser
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m ''
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m ''
 
 # Takes up where it was stopped; `make mutants AGAIN=--again` runs all of them anew.
 mutants: $(VENV)/.dev

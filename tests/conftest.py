@@ -1,0 +1,28 @@
+"""How many threads a process of the tests may use, and which files are handed out first."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+# With a process per core, threads of OpenMP and BLAS have no core to run on: they spin while they wait for each other,
+# and k-means on a few hundred rows takes ten times as long. Read when the libraries are loaded, so set before.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(_name, "1")
+
+HERE = Path(__file__).parent
+#: Processes take files from this list in turn, then the others as they come, with the many small doctests at the end:
+#: whoever is done early takes more of those. Both files with Spark go to one process, one after the other.
+FIRST = (
+    "engines/test_spark_cluster.py",
+    "evaluation/test_audit_registry.py",
+    "engines/test_spark.py",
+    "evaluation/test_audit.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the files that take longest first; `make test` hands files out in this order."""
+    place = {HERE / name: number for number, name in enumerate(FIRST)}
+    items.sort(key=lambda item: place.get(item.path, len(FIRST)))
