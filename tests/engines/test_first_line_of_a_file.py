@@ -102,16 +102,16 @@ def test_a_job_of_clusters_reads_the_first_line_as_a_row(bare: Path) -> None:
 
 
 def test_a_program_says_it_too(bare: Path) -> None:
-    source = dc.engines.open(bare / "bare.csv", header=False)
+    source = dc.engines.open(bare / "bare.csv", dialect={"header": False})
     assert source.names == ("column_1", "column_2")
     grid = dc.engines.GridMap(dc.Domain({"column_1": (0, 100)}), 2)
     assert source.count(grid).dense().sum() == 400
     marked = bare / "marked.csv"
     marked.write_bytes(b"\xef\xbb\xbf" + (bare / "bare.csv").read_bytes())
-    assert dc.engines.open(marked, header=False).count(grid).dense().sum() == 400
+    assert dc.engines.open(marked, dialect={"header": False}).count(grid).dense().sum() == 400
 
 
-def test_source_takes_nothing_but_header(tmp_path: Path) -> None:
-    for line in ('header = "no"', "heading = false"):
-        with pytest.raises(dc.errors.SchemaError, match=r"\[source\] must hold header"):
+def test_source_takes_no_other_value_and_no_other_key(tmp_path: Path) -> None:
+    for line, said in (('header = "no"', "header must be one of True, False"), ("headers = false", "try header")):
+        with pytest.raises(dc.errors.DiscreetError, match=said):
             dc.Domain.from_toml(f"[source]\n{line}\n[columns.a]\nbounds = [0, 1]\n")

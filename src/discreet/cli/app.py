@@ -145,11 +145,12 @@ def schema(
     """Draft a schema file from the column names alone; types, bounds and categories are yours to declare."""
     look.look([(TABLE, data)])
     from discreet import engines
+    from discreet.core.dialect import Dialect
     from discreet.core.output import check_place, write_whole
     from discreet.core.schema_file import draft_schema, looks_like_a_record
     from discreet.engines.tables.csv_file import CsvTable
 
-    source = engines.open(data, header=header is not False)
+    source = engines.open(data, dialect=Dialect(header=header is not False))
     names, lines = source.names, any(isinstance(part, CsvTable) for part in source._parts)
     if lines and header is None and looks_like_a_record(names):
         # Not a word of the line: it may be about somebody.

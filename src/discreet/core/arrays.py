@@ -9,5 +9,6 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 ByteArray: TypeAlias = npt.NDArray[np.uint8]
+SmallIntArray: TypeAlias = npt.NDArray[np.int32]  # places within a block of a file
 WordArray: TypeAlias = npt.NDArray[np.uint64]  # random words, hashes, packed bits
 AnyArray: TypeAlias = npt.NDArray[Any]

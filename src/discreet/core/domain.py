@@ -21,6 +21,7 @@ import numpy as np
 
 from discreet.core.arrays import FloatArray
 from discreet.core.columns import Categorical, Column, Date, Numeric, category_text, read_column
+from discreet.core.dialect import Dialect, read_dialect
 from discreet.core.schema_file import load_schema, write_toml
 from discreet.core.unit import Unit, read_unit
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
@@ -97,6 +98,9 @@ class Domain:
         From column name to ``(low, high)`` (a tuple: bounds, which may be dates), ``["a", "b"]`` (a list:
         categories), a mapping with the keys of a schema file (``bounds`` or ``categories``, ``role``, ``missing``),
         or a `Numeric`, `Date` or `Categorical`.
+    source : Dialect or mapping, optional
+        How files of this table are written (`Dialect`); the ``[source]`` of a schema file. It is no part of what the
+        table means: domains that differ in nothing else are equal.
     unit : "row", optional
         Says that privacy is promised to one row. Needed only where a column has the role "person": without it such a
         table gets no promise about rows.
@@ -110,26 +114,28 @@ class Domain:
     [[120.0, 0.5]]
     """
 
-    def __init__(self, columns: Mapping[str, Any], *, unit: Any = None) -> None:
+    def __init__(self, columns: Mapping[str, Any], *, unit: Any = None, source: Any = None) -> None:
         if isinstance(columns, Domain) or not isinstance(columns, Mapping):
             kind = type(columns).__name__  # not the object: it may be the data
             raise InvalidType("columns", kind, "a mapping from column name to bounds", '{"age": (0, 120)}')
-        self._setup([read_column(name, declared) for name, declared in columns.items()], named=True, unit=unit)
+        read = [read_column(name, declared) for name, declared in columns.items()]
+        self._setup(read, named=True, unit=unit, source=source)
 
-    def _setup(self, columns: Sequence[Column], *, named: bool, unit: Any = None) -> None:
+    def _setup(self, columns: Sequence[Column], *, named: bool, unit: Any = None, source: Any = None) -> None:
         if not columns:
             raise InvalidArgument("columns", {}, "a declaration of at least one column", '{"age": (0, 120)}')
         self._columns = tuple(columns)
         self._named = named
         self._unit = read_unit(unit)
+        self._source = read_dialect(source)
         self._index = {c.name: i for i, c in enumerate(columns)}
         self._low = np.array([c.low for c in columns])
         self._high = np.array([c.high for c in columns])
 
     @classmethod
-    def _of(cls, columns: Sequence[Column], *, named: bool, unit: Any = None) -> Domain:
+    def _of(cls, columns: Sequence[Column], *, named: bool, unit: Any = None, source: Any = None) -> Domain:
         domain = cls.__new__(cls)
-        domain._setup(columns, named=named, unit=unit)
+        domain._setup(columns, named=named, unit=unit, source=source)
         return domain
 
     @classmethod
@@ -171,8 +177,8 @@ class Domain:
         ... ''').column("age").role
         'quasi-identifier'
         """
-        columns, unit = load_schema(source)
-        return cls(columns, unit=unit)
+        columns, unit, written = load_schema(source)
+        return cls(columns, unit=unit, source=written)
 
     def to_toml(self, path: str | Path | None = None) -> str:
         """Return the schema file's text, and write it if a path is given.
@@ -186,7 +192,9 @@ class Domain:
         missing = "drop"
         """
         unit = {} if self._unit is None else {"unit": self._unit}
-        text = write_toml({**unit, "columns": self.to_dict()}).rstrip("\n")
+        source = self._source.to_dict()
+        written = {"source": source} if source else {}
+        text = write_toml({**unit, **written, "columns": self.to_dict()}).rstrip("\n")
         if path is not None:
             Path(path).write_text(text + "\n", encoding="utf-8")
         return text
@@ -223,7 +231,12 @@ class Domain:
         >>> Domain({"age": (0, 120)}).with_unit("row")
         Domain({'age': (0.0, 120.0)}, unit='row')
         """
-        return Domain._of(self._columns, named=self._named, unit=unit)
+        return Domain._of(self._columns, named=self._named, unit=unit, source=self._source)
+
+    @property
+    def source(self) -> Dialect:
+        """How files of this table are written."""
+        return self._source
 
     @property
     def low(self) -> FloatArray:
@@ -265,7 +278,7 @@ class Domain:
         chosen = [self.column(n) for n in names]
         if len(set(names)) < len(chosen):
             raise InvalidArgument("names", list(names), "a list without repeats", "naming each column once")
-        return Domain._of(chosen, named=self._named, unit=self._unit)
+        return Domain._of(chosen, named=self._named, unit=self._unit, source=self._source)
 
     def clamp(self, X: Any) -> FloatArray:
         """Move every coordinate into its declared interval; NaN (missing) stays NaN.
@@ -358,6 +371,11 @@ def as_domain(domain: object, names: Sequence[str]) -> Domain:
         "the declared bounds of the columns (bounds are never read off the data)",
         'domain={"age": (0, 120)}',
     )
+
+
+def dialect_of(domain: object) -> Dialect | None:
+    """Return how files are written by what a user may pass as ``domain``; None where it does not say."""
+    return domain.source if isinstance(domain, Domain) else None
 
 
 def _ends(column: Numeric) -> tuple[Any, ...]:

@@ -1,7 +1,7 @@
 """The TOML schema file: a table ``[columns.NAME]`` per column, perhaps a first line ``unit = "row"`` and ``[source]``.
 
-``[source]`` says how the table is written: ``header = false`` if its first line is a record and the columns are called
-column_1, column_2, ...
+``[source]`` says how the table is written (`Dialect`): ``delimiter = ";"``, ``decimal = ","``, or ``header = false`` if
+its first line is a record and the columns are called column_1, column_2, ...
 
 Only the draft is written by hand: it is mostly comments, which no writer of TOML writes.
 """
@@ -14,6 +14,7 @@ from typing import Any
 
 import tomli_w
 
+from discreet.core.dialect import Dialect, read_dialect
 from discreet.errors import DataSourceError, SchemaError
 
 _ROLES = ("quasi-identifier", "sensitive", "identifier", "person", "target")
@@ -44,13 +45,8 @@ def looks_like_a_record(names: Sequence[str]) -> bool:
     return len({name.casefold() for name in plain}) < len(plain)
 
 
-def load_source(source: str | Path) -> Mapping[str, Any]:
-    """Return what a schema file says of how the table is written: ``header``, True unless said otherwise."""
-    return {"header": True, **_tables(source)[1].get("source", {})}
-
-
-def load_schema(source: str | Path) -> tuple[Mapping[str, Any], Any]:
-    """Return columns and unit (None if not said) of a schema file, or of its text (recognised by its line breaks)."""
+def load_schema(source: str | Path) -> tuple[Mapping[str, Any], Any, Dialect]:
+    """Return columns, unit (None if not said) and dialect of a schema file, or of its text (it has line breaks)."""
     where, table = _tables(source)
     columns = table.get("columns")
     if not isinstance(columns, dict) or not columns or set(table) - {"columns", "unit", "source"}:
@@ -58,10 +54,7 @@ def load_schema(source: str | Path) -> tuple[Mapping[str, Any], Any]:
             f"{where} must hold one table [columns.NAME] per column, and nothing else but unit and [source], "
             f"got {sorted(table)}"
         )
-    written = table.get("source", {})
-    if not isinstance(written, dict) or set(written) - {"header"} or not isinstance(written.get("header", True), bool):
-        raise SchemaError(f"{where}: [source] must hold header = true or header = false, got {written!r}")
-    return columns, table.get("unit")
+    return columns, table.get("unit"), read_dialect(table.get("source"), f"{where}: [source]")
 
 
 def _tables(source: str | Path) -> tuple[str, dict[str, Any]]:

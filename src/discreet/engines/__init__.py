@@ -12,6 +12,7 @@ Whatever the table is stored in, the same rows give the same counts. Rows never 
 read is missing, and what is missing follows the declared rule.
 """
 
+import dataclasses
 import glob
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,8 +21,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.dialect import Dialect, read_dialect
 from discreet.core.domain import Domain
-from discreet.core.schema_file import load_source
 from discreet.engines.passes.cells import CellMap, GridMap
 from discreet.engines.passes.checkpoint import Checkpoint
 from discreet.engines.passes.counts import CellCounts
@@ -43,6 +44,10 @@ def __dir__() -> list[str]:
 _READERS: dict[str, type[CsvTable] | type[ParquetTable]] = {
     ".csv": CsvTable,
     ".csv.gz": CsvTable,
+    ".csv.zst": CsvTable,
+    ".tsv": CsvTable,
+    ".tsv.gz": CsvTable,
+    ".tsv.zst": CsvTable,
     ".parquet": ParquetTable,
     ".pq": ParquetTable,
 }
@@ -54,7 +59,7 @@ def open(
     domain: Domain | None = None,
     *,
     checkpoint: str | Path | Checkpoint | None = None,
-    header: bool = True,
+    dialect: Dialect | None = None,
 ) -> Source:
     """Open a table for counting. No row is read yet.
 
@@ -63,7 +68,7 @@ def open(
     data : array, data frame, table or path
         A NumPy array (rows by columns; columns are called ``x0, x1, ...``), a pandas or Polars data frame, an
         Arrow table or record batch, a Spark data frame (`discreet.engines.tables.spark`), or a path, a glob, a
-        directory or a list of paths of CSV (``.csv``, ``.csv.gz``) and Parquet files.
+        directory or a list of paths of CSV (``.csv``, ``.tsv``, also with ``.gz`` or ``.zst``) and Parquet files.
     domain : Domain, optional
         All declared columns. They are matched with those of the data at once, by name, or by position if either
         side has no names; counting over some of them is then possible also for an array.
@@ -71,9 +76,8 @@ def open(
         A folder in which counts over files are saved as they come, so that a job that was killed goes on from there.
         They are raw counts, as sensitive as the rows: delete the folder when the release is done
         (`discreet.engines.checkpoint`).
-    header : bool, default True
-        Whether the first line of CSV files names the columns. If not it is a row, and the columns are called
-        ``column_1, column_2, ...``.
+    dialect : Dialect or mapping, optional
+        How text files are written; by default as ``domain.source`` says.
 
     Returns
     -------
@@ -96,20 +100,22 @@ def open(
     saved = Checkpoint(checkpoint) if isinstance(checkpoint, (str, Path)) else checkpoint
     if saved is not None and not isinstance(saved, Checkpoint):
         raise InvalidType("checkpoint", type(checkpoint), "a folder", 'checkpoint="state"')
+    if domain is not None and not isinstance(domain, Domain):
+        raise InvalidType("domain", type(domain), "a Domain", 'domain=Domain({"age": (0, 120)})')
+    written = domain.source if dialect is None and domain is not None else read_dialect(dialect)
     if isinstance(data, Source):
         if domain is None and saved is None:
             return data
         parts: Sequence[Part] = data._parts
         domain, saved = domain or data._domain, saved or data._checkpoint
+        written = read_dialect(dialect) if dialect is not None else data.dialect
     elif isinstance(data, (str, Path)):
-        parts = _files([data], header)
+        parts = _files([data], written)
     elif isinstance(data, (list, tuple)) and data and all(isinstance(d, (str, Path)) for d in data):
-        parts = _files(data, header)
+        parts = _files(data, written)
     else:
         parts = [_table(data)]
-    if domain is not None and not isinstance(domain, Domain):
-        raise InvalidType("domain", type(domain), "a Domain", 'domain=Domain({"age": (0, 120)})')
-    return Source(parts, domain, saved)
+    return Source(parts, domain, saved, written)
 
 
 def _table(data: Any) -> Part:
@@ -132,7 +138,7 @@ def _table(data: Any) -> Part:
     raise InvalidType("data", type(data), expected, _FIX)
 
 
-def _files(paths: Sequence[str | Path], header: bool = True) -> list[Part]:
+def _files(paths: Sequence[str | Path], dialect: Dialect) -> list[Part]:
     found: set[Path] = set()
     for given in paths:
         path = Path(given).expanduser()
@@ -142,25 +148,22 @@ def _files(paths: Sequence[str | Path], header: bool = True) -> list[Part]:
         if not files:
             raise DataSourceError(f"data: no file matches {str(given)!r}; check the path")
         found.update(f.resolve() for f in files)  # a file named twice, or linked to, holds its rows once
-    return [_file(path, header) for path in sorted(found)]
+    return [_file(path, dialect) for path in sorted(found)]
 
 
 def _tables_in(folder: Path) -> list[Path]:
     return [p for p in folder.iterdir() if p.is_file() and _suffix(p) and not p.name.startswith(("_", "."))]
 
 
-def _file(path: Path, header: bool = True) -> Part:
+def _file(path: Path, dialect: Dialect) -> Part:
     suffix = _suffix(path)
     if suffix is None:
         listed = ", ".join(_READERS)
         raise DataSourceError(f"data: {str(path)!r} is not a table that is known; its name must end in {listed}")
-    reader = _READERS[suffix]
-    return reader(path) if header or not issubclass(reader, CsvTable) else CsvTable(path, header=False)
-
-
-def as_declared(data: str, schema: str | Path) -> str | Source:
-    """Return a table to be read as its schema file says: the path itself, unless the file has no header."""
-    return data if load_source(schema)["header"] else open(data, header=False)
+    if _READERS[suffix] is ParquetTable:
+        return ParquetTable(path)
+    tabs = suffix.startswith(".tsv") and dialect.delimiter == ","
+    return CsvTable(path, dataclasses.replace(dialect, delimiter="\t") if tabs else dialect)
 
 
 def _suffix(path: Path) -> str | None:

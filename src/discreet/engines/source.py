@@ -5,13 +5,14 @@ types and yields its columns batch by batch; matching columns, counting and prog
 Spark is a part too: passes are sent to where its rows are (`discreet.engines.tables.spark`).
 """
 
+import functools
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
+from discreet.core.dialect import Dialect
 from discreet.core.domain import Domain
 from discreet.engines.passes.cells import CellMap, GridMap
 from discreet.engines.passes.checkpoint import Checkpoint
@@ -21,11 +22,9 @@ from discreet.engines.passes.sums import BoxedMap, CellSums, SumsPass
 from discreet.engines.passes.tally import Adder, CountPass, KeyedNumbers, Pass
 from discreet.engines.progress import Meter
 from discreet.engines.tables.encode import Encoder
-from discreet.engines.tables.part import BATCH_SIZE, Part, StoredFile, is_divided, is_remote
+from discreet.engines.tables.part import BATCH_SIZE, Batch, Part, StoredFile, is_divided, is_remote
 from discreet.engines.threads import in_order
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
-
-T = TypeVar("T")
 
 
 class Source:
@@ -43,9 +42,14 @@ class Source:
     """
 
     def __init__(
-        self, parts: Sequence[Part], domain: Domain | None = None, checkpoint: Checkpoint | None = None
+        self,
+        parts: Sequence[Part],
+        domain: Domain | None = None,
+        checkpoint: Checkpoint | None = None,
+        dialect: Dialect | None = None,
     ) -> None:
         self._parts = tuple(parts)
+        self.dialect = dialect or Dialect()
         self._domain = domain
         self._checkpoint = checkpoint
         if domain is not None:
@@ -139,7 +143,7 @@ class Source:
         if is_remote(first := self._parts[0]):  # such a part is the only one
             if self._checkpoint is not None:
                 _identity(first)
-            return first.gather(job, matched[0][0])
+            return first.gather(job, matched[0][0], self.dialect)
         batch_size, progress = _checked(batch_size, progress)
         units = units_of(self._parts, [positions for positions, _ in matched])
         saved = None
@@ -153,7 +157,9 @@ class Source:
             for prepared in map(job.prepare, batches) if single else in_order(job.prepare, batches):
                 adder.add(prepared)
             return adder.result()
-        return gather(lambda: _Encoding(job), units, batch_size=batch_size, progress=progress, saved=saved)
+        return gather(
+            lambda: _Encoding(job, self.dialect), units, batch_size=batch_size, progress=progress, saved=saved
+        )
 
     def _batches(
         self,
@@ -168,14 +174,15 @@ class Source:
         jobs = self._match(domain) if matched is None else matched
         with Meter(sum(part.size() for part in self._parts), progress) as meter:
             for part, (positions, encoders) in zip(self._parts, jobs, strict=True):
+                encode = functools.partial(_encoded, part, encoders)
                 batches = part.read(positions, batch_size)
-                for pieces, amount in _ahead(batches) if part.slow else batches:
-                    yield [part.encode(p, e) for p, e in zip(pieces, encoders, strict=True)]
+                for columns, amount in in_order(encode, batches) if part.slow else map(encode, batches):
+                    yield columns
                     meter.advance(amount)
 
     def _match(self, domain: Domain) -> list[tuple[list[int], list[Encoder]]]:
         """Find the columns of a domain in every part and check their types, before any row is read."""
-        encoders = [Encoder(column) for column in domain]
+        encoders = [Encoder(column, self.dialect) for column in domain]
         jobs = []
         for part in self._parts:
             if self._domain is None or domain is self._domain:
@@ -197,11 +204,13 @@ class _Encoding:
     """An adder of a pass that takes in columns as parts keep them."""
 
     job: Pass
+    dialect: Dialect
     encoders: list[Encoder] = field(init=False)
     adder: Adder = field(init=False)
 
     def __post_init__(self) -> None:
-        self.encoders, self.adder = [Encoder(column) for column in self.job.domain], self.job.start()
+        self.encoders = [Encoder(column, self.dialect) for column in self.job.domain]
+        self.adder = self.job.start()
 
     def add(self, part: Part, pieces: list[Any]) -> None:
         columns = [part.encode(piece, encoder) for piece, encoder in zip(pieces, self.encoders, strict=True)]
@@ -209,6 +218,11 @@ class _Encoding:
 
     def result(self) -> KeyedNumbers:
         return self.adder.result()
+
+
+def _encoded(part: Part, encoders: list[Encoder], batch: Batch) -> tuple[list[FloatArray], int]:
+    pieces, amount = batch
+    return [part.encode(piece, encoder) for piece, encoder in zip(pieces, encoders, strict=True)], amount
 
 
 def _checked(batch_size: Any, progress: Any) -> tuple[int, bool | None]:
@@ -248,12 +262,3 @@ def _positions(part: Part, domain: Domain) -> list[int]:
             shown = "" if part.headed and name not in domain.names else f" {name!r}"
             raise SchemaError(f"{part.label} has more than one column{shown}; rename or drop the others")
     return [part.names.index(name) for name in wanted]
-
-
-def _ahead(batches: Iterator[T]) -> Iterator[T]:
-    """Read the next batch in a thread of its own while the current one is counted."""
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        coming = pool.submit(next, batches, None)
-        while (batch := coming.result()) is not None:
-            coming = pool.submit(next, batches, None)
-            yield batch

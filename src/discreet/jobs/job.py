@@ -265,12 +265,8 @@ class Job:
         return declared if unit is None else declared.with_unit(unit)
 
     def read_table(self) -> Any:
-        """Return the table, to be read as the schema says."""
-        from discreet.core.domain import Domain
-        from discreet.engines import as_declared
-
-        declared = self.schema.to_toml() if isinstance(self.schema, Domain) else self.place(self.schema)
-        return as_declared(str(self.place(self.data)), declared)
+        """Return the table; the domain says how it is written."""
+        return str(self.place(self.data))
 
     @property
     def artifact(self) -> Path:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from discreet import engines
 from discreet.core.arrays import FloatArray
-from discreet.core.domain import Domain, as_domain, category_text
+from discreet.core.domain import Domain, as_domain, category_text, dialect_of
 from discreet.core.people import released_columns
 from discreet.errors import InvalidArgument
 
@@ -53,7 +53,7 @@ def open_rows(X: Any, domain: Any) -> tuple[engines.Source, Domain]:
     """Open a table to read its rows bit by bit, and say in which domain they lie; see `read_rows`."""
     if isinstance(X, (list, tuple)) and not (X and isinstance(X[0], (str, Path))):
         X = rows_of(X)
-    source = engines.open(X)
+    source = engines.open(X, dialect=dialect_of(domain))
     declared = as_domain(domain, source.names)
     kept = released_columns(declared)
     # By name only the released columns are looked for; by place the others have to be counted in.

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from discreet import engines, noise
 from discreet.core import checks
-from discreet.core.domain import Domain, as_domain
+from discreet.core.domain import Domain, as_domain, dialect_of
 from discreet.core.guarantee import Ledger
 from discreet.core.people import check_unit, released_columns, row_promise
 from discreet.engines.passes.cells import GridMap, RowMap
@@ -109,7 +109,7 @@ def open_release(
     (2.0, Domain({'x0': (0.0, 1.0)}))
     """
     ledger, share, public, stream = _shared(epsilon, random_state, n_rows, size_share)
-    source = engines.open(table(X, _declared_width(domain)))
+    source = engines.open(table(X, _declared_width(domain)), dialect=dialect_of(domain))
     declared = as_domain(domain, source.names)
     axes = check_columns(declared, select=select)
     source = bind(source, declared, axes)
@@ -227,7 +227,8 @@ def _declared_width(domain: Any) -> int | None:
 
 def note_columns(estimator: Any, X: Any) -> None:
     """Set what scikit-learn expects an estimator to remember of its columns: their number, and names if any."""
-    source = engines.open(table(X, _declared_width(getattr(estimator, "domain", None))))
+    domain = getattr(estimator, "domain", None)
+    source = engines.open(table(X, _declared_width(domain)), dialect=dialect_of(domain))
     estimator.n_features_in_ = len(source.names)
     if source.named and all(isinstance(name, str) for name in getattr(X, "columns", ())):
         estimator.feature_names_in_ = np.array(source.names, dtype=object)

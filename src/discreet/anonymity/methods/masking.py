@@ -27,7 +27,7 @@ from discreet.anonymity.release.table import Table, TablePlan, read_table
 from discreet.anonymity.risk.disclosure import linkage, near_values
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
-from discreet.core.domain import Categorical, as_domain
+from discreet.core.domain import Categorical, as_domain, dialect_of
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 #: Noise is drawn on a public lattice of so many steps across the declared interval.
@@ -58,7 +58,7 @@ class _Masking(BaseEstimator):  # type: ignore[misc]
         self._check()
         if self.domain is None:
             raise InvalidType("domain", None, "a Domain", 'domain=Domain({"age": (0, 120)})')
-        domain = as_domain(self.domain, engines.open(data).names)
+        domain = as_domain(self.domain, engines.open(data, dialect=dialect_of(self.domain)).names)
         plan = TablePlan.of(domain, sensitive=self.sensitive, target=self.target, keep=self.keep, grid=self.grid)
         self._check_plan(plan)
         self.plan_ = plan

@@ -25,7 +25,7 @@ from discreet.anonymity.release.together import enforce_together, read_past
 from discreet.anonymity.risk.rules import Rules
 from discreet.core import checks
 from discreet.core.arrays import IntArray
-from discreet.core.domain import Categorical, as_domain
+from discreet.core.domain import Categorical, as_domain, dialect_of
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 #: What is assumed of a release that was checked against earlier ones.
@@ -159,7 +159,7 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
 
     def _read(self, data: Any) -> tuple[Table, dict[int, IntArray]]:
         """Check the arguments, read the build records, and refuse what no partition can make anonymous."""
-        rules, plan, trees = self._settings(lambda: engines.open(data).names)
+        rules, plan, trees = self._settings(lambda: engines.open(data, dialect=dialect_of(self.domain)).names)
         given = {name: tree for name, tree in trees.items() if isinstance(tree, Hierarchy)}
         self.rules_ = replace(rules, hierarchies={n: t for n, t in given.items() if n in plan.sensitive})
         table = read_table(data, plan)

@@ -14,6 +14,7 @@ from discreet.engines import open as open_table
 from discreet.engines.progress import Meter
 from discreet.engines.tables.encode import arrow_kind
 from discreet.engines.tables.parquet import ParquetTable
+from discreet.engines.tables.text_kernels import Field
 from discreet.errors import DataSourceError, SchemaError
 
 BATCH_SIZE = 2**16
@@ -95,6 +96,8 @@ def _table(
 
 
 def _as_text(piece: Any) -> pa.Array:
+    if isinstance(piece, Field):
+        return piece.text().view(pa.large_string())
     if pa.types.is_dictionary(piece.type):
         piece = piece.dictionary_decode()
     if arrow_kind(piece.type) == "text":

@@ -13,11 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.dialect import Dialect
 from discreet.core.domain import Domain
-from discreet.engines.source import Source, _ahead
+from discreet.engines.source import Source
 from discreet.engines.tables.encode import Encoder, _text, arrow_kind
 from discreet.engines.tables.parquet import ParquetTable
 from discreet.engines.tables.part import BATCH_SIZE, Part, Remote
+from discreet.engines.tables.text_kernels import Field
+from discreet.engines.tables.text_numbers import readable
 from discreet.errors import SchemaError
 
 
@@ -61,9 +64,11 @@ def column_batches(
     for (part, places), (positions, encoders) in zip(placed, matched, strict=True):
         asked = list(dict.fromkeys([*positions, *places]))  # a file reads a column once
         batches = part.read(asked, batch_size)
-        for pieces, _ in _ahead(batches) if part.slow else batches:
+        for pieces, _ in batches:
             own = dict(zip(asked, pieces, strict=True))
-            found = {name: _as_arrow(own[place]) for name, place in zip(names, places, strict=True)}
+            found = {
+                name: _present(_as_arrow(own[place]), source.dialect) for name, place in zip(names, places, strict=True)
+            }
             found |= {name: _of_kind(found[name], kind) for name, kind in shared.items()}
             yield _coordinates(part, [own[p] for p in positions], encoders), found
 
@@ -177,8 +182,18 @@ def _written(value: Any, text: str) -> str:
     return text if isinstance(value, float) else f"{value:f}".rstrip("0")  # a decimal has zeros at its end
 
 
+def _present(column: pa.Array, dialect: Dialect) -> pa.Array:
+    """Leave out texts that the dialect calls missing."""
+    if not dialect.missing or not pa.types.is_large_string(column.type):
+        return column
+    marks = pa.array(dialect.missing, pa.large_string())
+    return pc.if_else(pc.is_in(pc.utf8_trim_whitespace(column), value_set=marks), None, column)
+
+
 def _as_arrow(piece: Any) -> pa.Array:
     """Turn a piece of a column, in whatever form its part keeps it, into Arrow numbers or Arrow text."""
+    if isinstance(piece, Field):
+        return readable(piece.text())
     if isinstance(piece, np.ndarray) and piece.dtype.kind in "biuf":
         # Arrow computes with single and double precision only.
         small, large = piece.dtype == np.float16, piece.dtype == np.longdouble
@@ -192,14 +207,14 @@ def _as_arrow(piece: Any) -> pa.Array:
         piece = piece.combine_chunks()
     if not isinstance(piece, pa.Array):
         values = piece.tolist() if hasattr(piece, "tolist") else list(piece)
-        return _readable(pa.array([_text(v) for v in values], pa.large_binary()))
+        return readable(pa.array([_text(v) for v in values], pa.large_binary()))
     if pa.types.is_dictionary(piece.type):
         piece = piece.dictionary_decode()
     if pa.types.is_float16(piece.type):
         piece = piece.cast(pa.float32())
     kind = arrow_kind(piece.type)
     if kind == "text":
-        return _readable(piece.cast(pa.large_binary()))
+        return readable(piece.cast(pa.large_binary()))
     if kind in ("bool", "int", "float"):
         return piece
     if kind == "null":
@@ -219,13 +234,3 @@ def _as_text(piece: pa.Array) -> pa.Array:
         return piece.cast(pa.large_string())
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         return pa.array([None if v is None else str(v) for v in piece.to_pylist()], pa.large_string())
-
-
-def _readable(column: pa.LargeBinaryArray) -> pa.Array:
-    """Read bytes as text; where they are not UTF-8, with marks in place of what cannot be read."""
-    try:
-        return column.cast(pa.large_string())
-    except pa.ArrowInvalid:
-        return pa.array(
-            [None if v is None else v.decode("utf-8", "replace") for v in column.to_pylist()], pa.large_string()
-        )

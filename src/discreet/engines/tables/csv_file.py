@@ -1,10 +1,14 @@
-"""CSV files, plain or gzipped, read in blocks with every value as bytes.
+"""Text files of records and fields, plain or compressed, read in blocks with every value as bytes.
 
-The first line names the columns (or is a row, if the file has no header) and fixes how many fields a row has. No value
-decides a type, and no line causes an error: a line with another number of fields, an empty one, one of more than a
-megabyte is no row.
+How the file is written is declared (`Dialect`). The first line names the columns (or is a row, if the file has no
+header) and fixes how many fields a row has. No value decides a type, and no line causes an error: a line with another
+number of fields, an empty one, one of more than a megabyte is no row.
+
+One thread reads and finds where records end, which is quick; fields are found, and read as numbers or categories, by
+several at once.
 """
 
+import codecs
 import gzip
 import zlib
 from collections.abc import Iterator, Sequence
@@ -16,32 +20,55 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.arrays import ByteArray, FloatArray, IntArray
+from discreet.core.dialect import ENCODINGS, Dialect
 from discreet.engines.tables.encode import Encoder
-from discreet.engines.tables.part import Batch
-from discreet.engines.tables.text_kernels import RECORD_LIMIT, START, gather, split_records
+from discreet.engines.tables.part import BATCH_SIZE, Batch
+from discreet.engines.tables.text_kernels import (
+    PLAIN,
+    QUOTED,
+    RECORD_LIMIT,
+    START,
+    Field,
+    record_ends,
+    split_records,
+)
+from discreet.engines.threads import in_order
 from discreet.errors import DataSourceError
 
-_BLOCK = 4 * RECORD_LIMIT
+#: Bytes read at a time for batches of the usual size.
+_BLOCK = 1 << 21
 _BOM = b"\xef\xbb\xbf"
+_WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class CsvTable:
-    """One CSV file, fields separated by commas, quoted with double quotes, text in UTF-8."""
+    """One text file of records.
+
+    Parameters
+    ----------
+    path : Path
+        The file; one that ends in ``.gz`` or ``.zst`` is compressed.
+    dialect : Dialect
+        How it is written.
+    """
 
     bare = False
-    headed = True
     slow = True
 
-    def __init__(self, path: Path, header: bool = True) -> None:
+    def __init__(self, path: Path, dialect: Dialect | None = None) -> None:
         self.label = f"file {str(path)!r}"
+        self.dialect = dialect or Dialect()
         self._path = path
+        self._delimiter = ord(self.dialect.delimiter)
+        self._quote = ord(self.dialect.quote) if self.dialect.quote else -1
         with self._open() as (_, stream):
-            head = stream.read(RECORD_LIMIT + 1)
+            head = _first(stream, RECORD_LIMIT + 1)
             self._size = path.stat().st_size
-        self.names, self._body = self._header(head)
-        if not header:
-            self.names = tuple(f"column_{i}" for i in range(1, len(self.names) + 1))
-            self._body = len(_BOM) if head.startswith(_BOM) else 0
+        found, self._body = self._header(head)
+        self._n_fields = len(found)
+        self.names = self._named(found)
+        #: Whether the names were read from a first line, which may be a row after all: then no error quotes them.
+        self.headed = self.dialect.header and not self.dialect.names
 
     def size(self) -> int:
         return self._size
@@ -53,68 +80,139 @@ class CsvTable:
     def check(self, position: int, encoder: Encoder) -> None:
         encoder.check("text", "text", self.label)
 
-    def encode(self, piece: pa.LargeBinaryArray, encoder: Encoder) -> FloatArray:
-        return encoder.arrow(piece)
+    def encode(self, piece: Field, encoder: Encoder) -> FloatArray:
+        return encoder.field(piece)
 
     def read(self, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:
-        slots = np.full(len(self.names), -1)
+        """Yield the asked columns; ``batch_size`` says how many bytes are read at a time, 16 per row."""
+        slots = np.full(self._n_fields, -1)
         slots[list(positions)] = np.arange(len(positions))
-        batch_size = min(batch_size, _BLOCK // 2)  # a block has no more rows than that
-        shape = (len(positions), batch_size)
-        starts, ends, styles = np.empty(shape, int), np.empty(shape, int), np.empty(shape, np.uint8)
-        block = np.empty(_BLOCK, dtype=np.uint8)
+
+        def split(chunk: tuple[ByteArray, int]) -> Batch:
+            block, amount = chunk
+            return self._fields(block, slots, len(positions)), amount
+
+        yield from in_order(split, self._chunks(max(_BLOCK * batch_size // BATCH_SIZE, 1 << 10)))
+
+    def _fields(self, block: ByteArray, slots: IntArray, width: int) -> list[Field]:
+        """Find the fields of some whole records."""
+        # More rows than line ends there are not, and one that the file may end with.
+        most = np.count_nonzero(block == 10) + np.count_nonzero(block == 13) + 1
+        starts, ends = np.empty((width, most), np.int32), np.empty((width, most), np.int32)
+        styles = np.empty((width, most), np.uint8)
+        rows, _, _ = split_records(block, self._delimiter, self._quote, slots, len(slots), starts, ends, styles)
+        return [Field(block, starts[k, :rows], ends[k, :rows], styles[k, :rows], self._quote) for k in range(width)]
+
+    def _chunks(self, size: int) -> Iterator[tuple[ByteArray, int]]:
+        """Yield whole records, some at a time, and how much of the file they are."""
         with self._open() as (raw, stream):
-            stream.read(self._body)
-            kept, state, dead, done, final = 0, START, False, 0, False
+            _first(stream, self._body)
+            kept, state, dead, done, final = np.empty(0, np.uint8), START, False, 0, False
             while not final:
-                got = _fill(stream, block[kept:])
-                final = kept + got < _BLOCK
-                filled, position = block[: kept + got], 0
-                rows = batch_size
-                while rows == batch_size:
-                    rows, _, position, state, dead = split_records(
-                        filled, position, final, state, dead, slots, len(slots), starts, ends, styles
-                    )
-                    columns = [
-                        _text(filled, starts[k, :rows], ends[k, :rows], styles[k, :rows]) for k in range(len(positions))
-                    ]
-                    yield columns, raw.tell() - done
-                    done = raw.tell()
-                kept = len(filled) - position
-                block[:kept] = filled[position:].copy()
+                room = max(size, len(kept))  # a long record is looked at again and again, but not often
+                block = np.empty(len(kept) + room, np.uint8)
+                block[: len(kept)] = kept
+                got = _fill(stream, block[len(kept) :])
+                block, final = block[: len(kept) + got], got < room
+                first, last, ending = self._ends(block, state)
+                if final:
+                    last = len(block)
+                if dead:  # in a record that is too long: the next one begins behind its end
+                    begin = first if first >= 0 else len(block)
+                    dead = first < 0
+                else:
+                    begin = 0
+                last = max(last, begin)
+                yield block[begin:last], raw.tell() - done
+                done = raw.tell()
+                kept, state = block[last:], START
+                if dead or len(kept) > RECORD_LIMIT:
+                    kept, state, dead = block[:0], ending, True
+
+    def _ends(self, block: ByteArray, state: int) -> tuple[int, int, int]:
+        """Return where the first and the last record end, and the state at the end."""
+        text = block.tobytes()
+        if state != QUOTED and (self._quote < 0 or bytes([self._quote]) not in text):
+            # Without a quote every line break ends a record, and that is quicker to find.
+            breaks = [i for i in (text.find(b"\n"), text.find(b"\r")) if i >= 0]
+            last = max(text.rfind(b"\n"), text.rfind(b"\r"))
+            ending = START if text.endswith((self.dialect.delimiter.encode(), b"\n", b"\r")) else PLAIN
+            return (min(breaks) + 1, last + 1, ending) if breaks else (-1, -1, ending if text else state)
+        return record_ends(block, state, self._delimiter, self._quote)
 
     @contextmanager
     def _open(self) -> Iterator[tuple[IO[bytes], Any]]:
-        """Open the file: the bytes on disk, whose position shows progress, and the bytes to read."""
+        """Open the file: the bytes on disk, whose position shows progress, and the bytes to read, in UTF-8."""
         try:
             with self._path.open("rb") as raw:
-                if self._path.name.lower().endswith(".gz"):
-                    with gzip.GzipFile(fileobj=raw) as stream:
-                        yield raw, stream
-                else:
-                    yield raw, raw
-        except (OSError, EOFError, zlib.error) as error:
+                name = self._path.name.lower()
+                stream: Any = raw
+                if name.endswith(".gz"):
+                    stream = gzip.GzipFile(fileobj=raw)
+                elif name.endswith(".zst"):
+                    stream = pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd")
+                yield raw, stream if self.dialect.encoding == "utf-8" else _Translated(stream, self.dialect.encoding)
+        except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
             if isinstance(error, DataSourceError):
                 raise
             raise DataSourceError(
                 f"data: {self.label} cannot be read as CSV; check the file and its permissions"
             ) from None
 
-    def _header(self, head: bytes) -> tuple[tuple[str, ...], int]:
-        """Read the first line: the names, and where the rows begin."""
+    def _header(self, head: bytes) -> tuple[list[bytes], int]:
+        """Read the first line: its fields, and where the rows begin."""
+        if head.startswith(_WIDE_BOMS) and self.dialect.encoding == "utf-8":
+            raise DataSourceError(
+                f'data: {self.label} is written in UTF-16, not UTF-8; declare encoding = "utf-16" under [source]'
+            )
         begin = len(_BOM) if head.startswith(_BOM) else 0
-        block = np.frombuffer(head, dtype=np.uint8).copy()
-        slots = np.arange(head.count(b",") + 1)
-        starts, ends = np.empty((len(slots), 1), int), np.empty((len(slots), 1), int)
-        styles = np.empty((len(slots), 1), np.uint8)
-        final = len(head) <= RECORD_LIMIT
-        rows, n, body, _, _ = split_records(block, begin, final, START, False, slots, 0, starts, ends, styles)
+        for _ in range(self.dialect.skip):
+            begin = _behind_line(head, begin)
+        block = np.frombuffer(head[begin:], dtype=np.uint8).copy()
+        slots = np.arange(head.count(self.dialect.delimiter.encode()) + 1)
+        shape = (len(slots), 1)
+        starts, ends, styles = np.empty(shape, np.int32), np.empty(shape, np.int32), np.empty(shape, np.uint8)
+        rows, n, body = split_records(block, self._delimiter, self._quote, slots, 0, starts, ends, styles)
         if not rows:
             raise DataSourceError(f"data: {self.label} has no header; give the columns names in its first line")
-        fields = _text(block, *(np.ascontiguousarray(a[:n, 0]) for a in (starts, ends, styles))).to_pylist()
+        line = Field(block, starts[:n, 0].copy(), ends[:n, 0].copy(), styles[:n, 0].copy(), self._quote)
+        fields = line.text().to_pylist()
         if any(b"\n" in f or b"\r" in f for f in fields):
             raise DataSourceError(f"data: {self.label} has no proper header: a quotation mark in it is not closed")
-        return tuple(f.decode("utf-8", "replace").strip() for f in fields), body
+        return fields, begin + body if self.dialect.header else begin
+
+    def _named(self, found: list[bytes]) -> tuple[str, ...]:
+        if self.dialect.names:
+            if len(self.dialect.names) != len(found):
+                raise DataSourceError(
+                    f"data: {self.label} has {len(found)} columns, but {len(self.dialect.names)} names are declared "
+                    "under [source]; name every column, also those that are not used"
+                )
+            return self.dialect.names
+        if not self.dialect.header:
+            return tuple(f"column_{i}" for i in range(1, len(found) + 1))
+        return tuple(f.decode("utf-8", "replace").strip() for f in found)
+
+
+class _Translated:
+    """A stream in another encoding, read as UTF-8. What the encoding does not know becomes U+FFFD."""
+
+    def __init__(self, stream: Any, encoding: str) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder(ENCODINGS[encoding])(errors="replace")
+        self._left = b""
+        self._ended = False
+
+    def readinto(self, room: Any) -> int:
+        view = memoryview(room).cast("B")
+        while not self._left and not self._ended:
+            data = self._stream.read(1 << 20)
+            self._ended = not data
+            self._left = self._decoder.decode(data, self._ended).encode("utf-8", "replace")
+        given = min(len(view), len(self._left))
+        view[:given] = self._left[:given]
+        self._left = self._left[given:]
+        return given
 
 
 def _fill(stream: Any, room: ByteArray) -> int:
@@ -128,9 +226,15 @@ def _fill(stream: Any, room: ByteArray) -> int:
     return filled
 
 
-def _text(block: ByteArray, starts: IntArray, ends: IntArray, styles: ByteArray) -> pa.LargeBinaryArray:
-    """Collect the fields of one column in an Arrow array."""
-    offsets, data = gather(block, starts, ends, styles)
-    return pa.LargeBinaryArray.from_buffers(
-        pa.large_binary(), len(starts), [None, pa.py_buffer(offsets), pa.py_buffer(data)]
-    )
+def _first(stream: Any, size: int) -> bytes:
+    """Read the first bytes of a stream."""
+    room = np.empty(size, np.uint8)
+    return room[: _fill(stream, room)].tobytes()
+
+
+def _behind_line(head: bytes, begin: int) -> int:
+    """Return where the next line begins."""
+    breaks = [i for i in (head.find(b"\n", begin), head.find(b"\r", begin)) if i >= 0]
+    if not breaks:
+        return len(head)
+    return min(breaks) + (2 if head[min(breaks) : min(breaks) + 2] == b"\r\n" else 1)

@@ -23,8 +23,11 @@ import pyarrow.compute as pc
 
 from discreet.core import dates
 from discreet.core.arrays import AnyArray, FloatArray
+from discreet.core.dialect import Dialect
 from discreet.core.domain import Categorical, Column, Date, category_text
-from discreet.engines.tables.text_kernels import parse_numbers
+from discreet.engines.tables.text_dates import days_by_format
+from discreet.engines.tables.text_kernels import MIXED, Field
+from discreet.engines.tables.text_numbers import has_words, numbers_at, numbers_of_text, trim
 from discreet.errors import SchemaError
 
 _TRUE, _FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
@@ -79,6 +82,8 @@ class Encoder:
     ----------
     column : Numeric, Date or Categorical
         The declaration.
+    dialect : Dialect, optional
+        How values are written, where they are text; its marks of missing values hold for numbers too.
 
     Examples
     --------
@@ -89,10 +94,15 @@ class Encoder:
     [1.5, nan]
     """
 
-    def __init__(self, column: Column) -> None:
+    def __init__(self, column: Column, dialect: Dialect | None = None) -> None:
         self.column = column
-        self._codes = _Codes(column) if isinstance(column, Categorical) else None
+        self._dialect = dialect or Dialect()
+        self._codes = _Codes(column, self._dialect) if isinstance(column, Categorical) else None
         self._dated = isinstance(column, Date)
+        self._absent = np.empty(0)
+        if self._codes is None and self._dialect.missing:  # what a category list does not hold is missing anyway
+            marks = self._text(pa.array([m.encode() for m in self._dialect.missing], pa.large_binary()))
+            self._absent = np.unique(marks[~np.isnan(marks)])
 
     def check(self, kind: str, shown: object, where: str) -> None:
         """Refuse a column type that cannot carry this column; ``shown`` is the type as the user knows it."""
@@ -119,11 +129,15 @@ class Encoder:
         if self._codes is not None:
             return self._codes.of_numbers(values)
         with np.errstate(all="ignore"):  # a long double may overflow: it is clamped like any infinite value
-            return values.astype(np.float64, copy=False)
+            return self._present(values.astype(np.float64, copy=False))
 
     def times(self, values: npt.NDArray[np.datetime64]) -> FloatArray:
         """Encode an array of NumPy dates or times."""
-        return dates.numpy_days(values)
+        return self._present(dates.numpy_days(values))
+
+    def _present(self, values: FloatArray) -> FloatArray:
+        """Leave out what the dialect calls missing."""
+        return np.where(np.isin(values, self._absent), np.nan, values) if self._absent.size else values
 
     def arrow(self, values: pa.Array) -> FloatArray:
         """Encode an Arrow array of a type that `check` let pass."""
@@ -137,7 +151,7 @@ class Encoder:
         if kind == "null" or (self._dated and kind == "float"):
             return np.full(len(values), np.nan)
         if self._dated and kind == "other":
-            return dates.arrow_days(values)
+            return self._present(dates.arrow_days(values))
         if kind == "text":
             return self._text(values.cast(pa.large_binary()))
         if kind == "float" or self._codes is None:
@@ -154,16 +168,33 @@ class Encoder:
         """Encode Python objects of any kinds, by their text."""
         return self._text(pa.array([_text(v) for v in values], pa.large_binary()))
 
+    def field(self, piece: Field) -> FloatArray:
+        """Encode one field of a text file."""
+        if self._codes is not None or self._dated or has_words(self._dialect):
+            return self._text(piece.text())
+        out, hard = numbers_at(piece.block, piece.starts, piece.ends, self._dialect)
+        # Texts with quotes inside, and numbers of many digits, are few: they are read from a copy.
+        rows = np.union1d(hard, np.flatnonzero(piece.styles == MIXED))
+        if len(rows):
+            out[rows] = numbers_of_text(piece.take(rows).text(), self._dialect)
+        return self._present(out)
+
     def _text(self, values: pa.LargeBinaryArray) -> FloatArray:
-        if self._dated:
-            return dates.parse_days(values)
-        return numbers_of_text(values) if self._codes is None else self._codes.of_text(values)
+        if self._codes is not None:
+            return self._codes.of_text(values)
+        if not self._dated:
+            return self._present(numbers_of_text(values, self._dialect))
+        days = dates.parse_days(values)
+        for written in self._dialect.dates:
+            days = np.where(np.isnan(days), days_by_format(values, written), days)
+        return self._present(days)
 
 
 class _Codes:
     """The lookup tables of a categorical column, made from its declaration alone."""
 
-    def __init__(self, column: Categorical) -> None:
+    def __init__(self, column: Categorical, dialect: Dialect) -> None:
+        self._dialect = dialect
         texts = {category_text(c): i for i, c in enumerate(column.categories)}
         self._numbers: dict[float, int] = {}
         self._declared_numbers: dict[float, int] = {}
@@ -178,7 +209,7 @@ class _Codes:
         self._booleans = [self._boolean(texts, False), self._boolean(texts, True)]
         for i, c in enumerate(column.categories):
             if isinstance(c, bool):
-                for spelling in _TRUE if c else _FALSE:
+                for spelling in (*_TRUE, *_cases(dialect.true)) if c else (*_FALSE, *_cases(dialect.false)):
                     texts.setdefault(spelling, i)
         self._texts = pa.array([t.encode("utf-8", "surrogatepass") for t in texts], pa.large_binary())
         self._text_codes = np.append(np.array(list(texts.values())) + 0.5, np.nan)
@@ -197,11 +228,13 @@ class _Codes:
     def of_text(self, values: pa.LargeBinaryArray) -> FloatArray:
         places = pc.index_in(values, value_set=self._texts)
         if places.null_count:
-            places = pc.coalesce(places, pc.index_in(_trim(values), value_set=self._texts))
+            places = pc.coalesce(places, pc.index_in(trim(values), value_set=self._texts))
         codes: FloatArray = self._text_codes[places.fill_null(-1).to_numpy()]
         if places.null_count and self._declared_numbers:
             rest = np.isnan(codes)
-            codes[rest] = _look_up(self._declared_numbers, numbers_of_text(values.filter(pa.array(rest))))
+            codes[rest] = _look_up(
+                self._declared_numbers, numbers_of_text(values.filter(pa.array(rest)), self._dialect)
+            )
         return codes
 
 
@@ -258,34 +291,5 @@ def _text(value: object) -> bytes | None:
     return str(value).encode() if isinstance(value, Decimal) else None
 
 
-def _trim(values: pa.LargeBinaryArray) -> pa.LargeBinaryArray:
-    # The view does not check the encoding, and the function looks at bytes only.
-    return pc.ascii_trim_whitespace(values.view(pa.large_string())).view(pa.large_binary())
-
-
-def numbers_of_text(values: pa.LargeBinaryArray) -> FloatArray:
-    """Read texts as numbers, NaN for what is none."""
-    if not len(values):
-        return np.empty(0)
-    values = values.fill_null(b"")
-    _, offsets, data = values.buffers()
-    hard = np.empty(len(values), dtype=np.int64)
-    out, n_hard = parse_numbers(
-        _readonly(data, np.uint8), _readonly(offsets, np.int64)[values.offset : values.offset + len(values) + 1], hard
-    )
-    if n_hard:
-        rows = hard[:n_hard]
-        texts = _trim(values.take(pa.array(rows))).view(pa.large_string())
-        # Both ways round correctly, so which one is taken does not change the result.
-        try:
-            out[rows] = texts.cast(pa.float64()).to_numpy()
-        except pa.ArrowInvalid:  # some versions of Arrow refuse numbers beyond the range of doubles
-            out[rows] = [float(t) for t in texts.to_pylist()]
-    return out
-
-
-def _readonly(buffer: pa.Buffer | None, kind: npt.DTypeLike) -> AnyArray:
-    """View a buffer as an array, always read-only: one type of argument, one compiled kernel."""
-    array = np.frombuffer(buffer if buffer is not None and buffer.size else b"", dtype=kind)
-    array.flags.writeable = False
-    return array
+def _cases(words: Iterable[str]) -> list[str]:
+    return [spelling for word in words for spelling in (word, word.lower(), word.upper(), word.capitalize())]

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 from discreet.core.arrays import FloatArray
+from discreet.core.dialect import Dialect
 from discreet.engines.passes.tally import KeyedNumbers, Pass
 from discreet.engines.tables.encode import Encoder
 
@@ -63,7 +64,7 @@ class DivisibleFile(StoredFile, Protocol):
 class Remote(Part, Protocol):
     """A table whose rows stay where they are: a pass is sent to them, and what it gathered comes back."""
 
-    def gather(self, job: Pass, positions: Sequence[int]) -> KeyedNumbers:
+    def gather(self, job: Pass, positions: Sequence[int], dialect: Dialect) -> KeyedNumbers:
         """Run a pass over all rows."""
 
     def counted(self, positions: Sequence[int]) -> Iterator[Batch]:

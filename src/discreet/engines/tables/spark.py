@@ -31,6 +31,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.arrays import FloatArray
+from discreet.core.dialect import Dialect
 from discreet.engines.passes.tally import CountPass, KeyedNumbers, Pass
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.java import provide_java
@@ -102,10 +103,10 @@ class SparkTable:
     def encode(self, piece: pa.Array, encoder: Encoder) -> FloatArray:
         return encoder.arrow(piece)
 
-    def gather(self, job: Pass, positions: Sequence[int]) -> KeyedNumbers:
+    def gather(self, job: Pass, positions: Sequence[int], dialect: Dialect) -> KeyedNumbers:
         """Run a pass on the executors and collect its sums, once."""
         columns = self._columns(positions)
-        if isinstance(job, CountPass):
+        if isinstance(job, CountPass) and not dialect.missing:  # marks of missing values are for the kernels
             kinds = [self._kinds[p].typeName() for p in positions]
             tree = GridOfTree.of(job.cell_map, columns.columns, kinds)
             cell = cell_expression(job.cell_map, columns.columns, kinds) if tree is None else tree.expression
@@ -115,7 +116,7 @@ class SparkTable:
                 return found if tree is None else tree.fold(found)
         names = [f"v{i}" for i in range(job.width)]
         schema = ", ".join(["key bigint", *(f"{name} bigint" for name in names)])
-        partial = columns.mapInArrow(lambda batches: _run(job, batches), schema)
+        partial = columns.mapInArrow(lambda batches: _run(job, dialect, batches), schema)
         return _keyed(partial.groupBy("key").sum(*names))
 
     def states(self, work: Callable[[Iterator[pa.RecordBatch]], bytes], positions: Sequence[int]) -> Iterator[bytes]:
@@ -155,9 +156,9 @@ def unsteady(frame: Any) -> bool:
     return _UNSTEADY.search(analyzed) is not None
 
 
-def _run(job: Pass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _run(job: Pass, dialect: Dialect, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Run a pass over one partition, on an executor."""
-    encoders = [Encoder(column) for column in job.domain]
+    encoders = [Encoder(column, dialect) for column in job.domain]
     adder = job.start()
     for batch in batches:
         columns = [encoder.arrow(piece) for encoder, piece in zip(encoders, batch.columns, strict=True)]

@@ -220,7 +220,7 @@ def _memory(job: Job, mechanism: Mechanism) -> dict[str, Any]:
 def _values(mechanism: Mechanism, column: pa.Array) -> Any:
     """Give a mechanism over numbered values its numbers; all others take text."""
     if _numbered(mechanism):
-        from discreet.engines.tables.encode import numbers_of_text
+        from discreet.engines.tables.text_numbers import numbers_of_text
 
         numbers = numbers_of_text(column.cast(pa.large_binary()))
         whole = np.isfinite(numbers) & (numbers == np.floor(numbers)) & (np.abs(numbers) < 2**53)

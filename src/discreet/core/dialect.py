@@ -1,0 +1,173 @@
+"""How a file is written: delimiter, quotes, marks in numbers, encoding, dates. Declared, like bounds, never guessed.
+
+It stands in the schema file under ``[source]``. What it says holds for every row alike, and whatever cannot be read as
+declared is a missing value; so a row decides nothing about how the others are read.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from discreet.core import checks
+from discreet.errors import InvalidArgument, InvalidType, SchemaError
+
+#: What schemas may call an encoding, and what Python calls it.
+ENCODINGS = {
+    "utf-8": "utf-8",
+    "utf-16": "utf-16",
+    "latin-1": "latin-1",
+    "windows-1252": "cp1252",
+}
+#: The directives that a date format may use, and how many digits each takes.
+DIRECTIVES = {"Y": (4, 4), "y": (2, 2), "m": (1, 2), "d": (1, 2), "H": (1, 2), "M": (1, 2), "S": (1, 2)}
+_DELIMITERS = (",", ";", "\t", "|")
+#: Written differently, but one mark to a reader: the blanks that keep a number on one line.
+BLANKS = (" ", "\u00a0", "\u202f", "\u2009")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a text file is to be read.
+
+    Parameters
+    ----------
+    delimiter : str, default ","
+        What separates fields: a single ASCII character, such as ``;``, ``|`` or a tab.
+    quote : str, default '"'
+        What fields may be wrapped in; doubled it stands for itself. Empty: nothing is.
+    decimal : {".", ","}, default "."
+        The decimal mark of numbers.
+    thousands : str, default ""
+        The mark between groups of digits, such as ``.`` or ``'``; a blank stands for all kinds of blanks.
+    marks : sequence of str
+        What may stand before or after a number and is left away: ``["€", "%"]``.
+    encoding : {"utf-8", "utf-16", "latin-1", "windows-1252"}, default "utf-8"
+        The encoding of the text. Bytes that it does not know become marks of a missing letter.
+    header : bool, default True
+        Whether the first line (after those skipped) names the columns.
+    names : sequence of str, optional
+        The columns' names, instead of those in the file.
+    skip : int, default 0
+        Lines before the header that belong to no table.
+    dates : sequence of str
+        Formats of dates beside 1984-05-01, tried in order: ``["%d.%m.%Y", "%d/%m/%y"]``.
+    true, false : sequence of str
+        Words for 1 and 0 beside ``true`` and ``false``; capitals do not matter.
+    missing : sequence of str
+        Marks of missing values; those that are numbers or dates count by value. What a column cannot read is missing
+        without being listed here.
+    looked : int, default 0
+        How many rows somebody looked at to find out the rest; every guarantee made with this schema repeats it.
+
+    Examples
+    --------
+    >>> german = Dialect(delimiter=";", decimal=",", thousands=".", dates=["%d.%m.%Y"])
+    >>> german.to_dict()
+    {'delimiter': ';', 'decimal': ',', 'thousands': '.', 'dates': ['%d.%m.%Y']}
+    """
+
+    delimiter: str = ","
+    quote: str = '"'
+    decimal: str = "."
+    thousands: str = ""
+    marks: tuple[str, ...] = ()
+    encoding: str = "utf-8"
+    header: bool = True
+    names: tuple[str, ...] = ()
+    skip: int = 0
+    dates: tuple[str, ...] = ()
+    true: tuple[str, ...] = ()
+    false: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    looked: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("delimiter", "quote", "decimal", "thousands", "encoding"):
+            if not isinstance(getattr(self, name), str):
+                raise InvalidType(name, getattr(self, name), "text", f"{name} = {_default(name)!r}")
+        if not _mark(self.delimiter):
+            raise InvalidArgument("delimiter", self.delimiter, "one character that is no letter or digit", '";"')
+        if self.quote and (not _mark(self.quote) or self.quote == self.delimiter):
+            raise InvalidArgument("quote", self.quote, "one character other than the delimiter, or empty", "'\"'")
+        checks.choice("decimal", self.decimal, (".", ","))
+        if self.thousands in BLANKS:
+            object.__setattr__(self, "thousands", " ")
+        if self.thousands and (self.thousands == self.decimal or self.thousands not in ".,' _\u2019"):
+            what = "a mark between digits (. , ' _ or a blank) other than the decimal mark, or empty"
+            raise InvalidArgument("thousands", self.thousands, what, repr("." if self.decimal == "," else ","))
+        checks.choice("encoding", self.encoding.lower(), tuple(ENCODINGS))
+        object.__setattr__(self, "encoding", self.encoding.lower())
+        checks.choice("header", self.header, (True, False))
+        for name in ("skip", "looked"):
+            object.__setattr__(self, name, checks.whole(name, getattr(self, name), low=0))
+        for name in ("marks", "names", "dates", "true", "false", "missing"):
+            object.__setattr__(self, name, _texts(name, getattr(self, name)))
+        if len(set(self.names)) < len(self.names):
+            raise InvalidArgument("names", list(self.names), "a list without repeats", "naming each column once")
+        for written in self.dates:
+            _check_date(written)
+        if both := {w.casefold() for w in self.true} & {w.casefold() for w in self.false}:
+            raise SchemaError(f"{min(both)!r} stands among the words for true and for false; leave it in one list")
+
+    @property
+    def plain(self) -> bool:
+        """Whether values are written as programs write them, so that nothing but the fields is to be found."""
+        return not (self.thousands or self.marks or self.dates or self.true or self.false or self.missing) and (
+            self.decimal == "."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is declared otherwise than usual, as plain data."""
+        found = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        changed = {name: value for name, value in found.items() if value != _default(name)}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in changed.items()}
+
+
+def read_dialect(declared: object, where: str = "[source]") -> Dialect:
+    """Read what a schema declares under ``[source]``, or a `Dialect`.
+
+    Examples
+    --------
+    >>> read_dialect({"delimiter": ";", "dates": "%d.%m.%Y"}).dates
+    ('%d.%m.%Y',)
+    """
+    if declared is None:
+        return Dialect()
+    if isinstance(declared, Dialect):
+        return declared
+    if not isinstance(declared, Mapping):
+        raise InvalidType("source", type(declared).__name__, "a Dialect or a mapping", 'source={"delimiter": ";"}')
+    known = [f.name for f in dataclasses.fields(Dialect)]
+    odd = sorted(set(map(str, declared)) - set(known))
+    if odd:
+        near = checks.nearest(odd[0], known)
+        raise SchemaError(f"{where} has no key {odd[0]!r}; try {near or known[0]}")
+    return Dialect(**cast(Any, dict(declared)))
+
+
+def _default(name: str) -> Any:
+    return Dialect.__dataclass_fields__[name].default
+
+
+def _mark(text: str) -> bool:
+    return len(text) == 1 and text.isascii() and not text.isalnum() and text not in "\r\n\0+-."
+
+
+def _texts(name: str, given: object) -> tuple[str, ...]:
+    values = (given,) if isinstance(given, str) else given
+    if not isinstance(values, Iterable) or isinstance(values, (bytes, Mapping)):
+        raise InvalidType(name, given, "a list of texts", f'{name} = ["..."]')
+    found = tuple(values)
+    if any(not isinstance(value, str) for value in found):
+        raise InvalidType(name, given, "a list of texts", f'{name} = ["..."]')
+    return tuple(cast(str, value).strip() for value in found)
+
+
+def _check_date(written: str) -> None:
+    """Refuse a format that does not say year, month and day, each once."""
+    used = [written[i + 1 : i + 2] for i, c in enumerate(written) if c == "%"]
+    wanted = {"d", "m"} <= set(used) and ("Y" in used) != ("y" in used)
+    if not wanted or set(used) - set(DIRECTIVES) or len(set(used)) < len(used):
+        what = "a format with %Y (or %y), %m and %d once each, perhaps %H, %M and %S"
+        raise InvalidArgument("dates", written, what, '"%d.%m.%Y"')

@@ -1,0 +1,293 @@
+"""From text to numbers, correctly rounded, in one look at every byte.
+
+Written out because a library either fails at the first text that is no number, or knows one decimal mark only. The
+rounding of long decimals is that of D. Lemire, "Number parsing at a gigabyte per second" (Software: Practice and
+Experience 51, 2021): the digits are multiplied with a 128-bit power of five, and where that leaves the rounding open
+the text is handed to the standard library.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.core.arrays import AnyArray, FloatArray, IntArray
+from discreet.core.dialect import BLANKS, Dialect
+from discreet.core.jit import jit
+
+#: Numbers as programs write them.
+PLAIN_NUMBERS = Dialect()
+
+_SPACE, _PLUS, _MINUS, _ZERO, _NINE, _E = 32, 43, 45, 48, 57, 101
+#: Powers of ten that are exact in double precision.
+_TEN = 10.0 ** np.arange(23)
+#: The powers of five whose 128 leading bits are kept; numbers with other exponents are rare, and left to others.
+_LEAST, _MOST = -80, 80
+_WORDS = (
+    np.frombuffer(b"nan", np.uint8),
+    np.frombuffer(b"inf", np.uint8),
+    np.frombuffer(b"infinity", np.uint8),
+    np.frombuffer(b"true", np.uint8),
+    np.frombuffer(b"false", np.uint8),
+)
+_WORD_VALUES = np.array([np.nan, np.inf, np.inf, 1.0, 0.0])
+
+
+def _powers() -> Any:
+    """Return the 128 leading bits of the powers of five: cut off, but rounded up where that keeps them exact enough."""
+    found = np.empty((_MOST - _LEAST + 1, 2), np.uint64)
+    for row, q in enumerate(range(_LEAST, _MOST + 1)):
+        five = 5 ** abs(q)
+        inverse = (1 << (five - 1).bit_length() + 127) // five + (q >= -27)
+        bits = five << 128 >> five.bit_length() if q >= 0 else inverse
+        found[row] = bits >> 64, bits & (1 << 64) - 1
+    return found
+
+
+_FIVES = _powers()
+_LOW_HALF, _HALF, _ONE, _BIT = np.uint64(0xFFFFFFFF), np.uint64(32), np.uint64(1), np.uint64(1 << 63)
+_LAST_NINE, _NINE_BITS, _FRACTION, _THREE = np.uint64(0x1FF), np.uint64(9), np.uint64(52), np.uint64(3)
+_ALL, _HIDDEN = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(1 << 52)
+
+
+@jit
+def _product(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return the upper and the lower half of a product of two 64-bit numbers."""
+    a1, a0, b1, b0 = a >> _HALF, a & _LOW_HALF, b >> _HALF, b & _LOW_HALF
+    low, mid, other = a0 * b0, a1 * b0, a0 * b1
+    carried = (low >> _HALF) + (mid & _LOW_HALF) + (other & _LOW_HALF)
+    high = a1 * b1 + (mid >> _HALF) + (other >> _HALF) + (carried >> _HALF)
+    return high, (carried << _HALF) | (low & _LOW_HALF)
+
+
+@jit
+def _rounded(digits: Any, power: int) -> Any:
+    """Return the bits of the double nearest to ``digits * 10**power``, or all ones where this way cannot tell.
+
+    ``digits`` is not zero.
+    """
+    if power < _LEAST or power > _MOST:
+        return _ALL
+    shift = 0
+    while not digits & _BIT:
+        digits = digits << _ONE
+        shift += 1
+    high, low = _product(digits, _FIVES[power - _LEAST, 0])
+    if high & _LAST_NINE == _LAST_NINE:  # too close to call with 64 bits of the power
+        more, _ = _product(digits, _FIVES[power - _LEAST, 1])
+        low = low + more
+        if low < more:
+            high = high + _ONE
+    if low == _ALL and (power < -27 or power > 55):
+        return _ALL
+    top = high >> np.uint64(63)
+    mantissa = high >> (top + _NINE_BITS)
+    exponent = ((217706 * power) >> 16) + 63 + np.int64(top) - shift + 1023
+    if exponent <= 0 or exponent >= 2046:
+        return _ALL
+    half = low <= _ONE and -4 <= power <= 23 and mantissa & _THREE == _ONE
+    if half and mantissa << (top + _NINE_BITS) == high:  # in the middle between two doubles: the even one
+        mantissa = mantissa & ~_ONE
+    mantissa = (mantissa + (mantissa & _ONE)) >> _ONE
+    if mantissa >= _HIDDEN << _ONE:
+        mantissa = _HIDDEN
+        exponent += 1
+    return (mantissa & ~_HIDDEN) | (np.uint64(exponent) << _FRACTION)
+
+
+@jit
+def parse_numbers(
+    data: Any, starts: Any, ends: Any, decimal: int, thousands: int, hard: IntArray
+) -> tuple[FloatArray, int]:
+    """Read each text as a number: blanks around it are ignored, what is not a number is NaN.
+
+    A number is ``[sign] digits [. digits] [e [sign] digits]`` with a digit before or after the point, or one of
+    the words inf, infinity, nan, true (1), false (0) in any case. The rows of numbers that need more than 19 digits or
+    an unusual power of ten are noted in ``hard``, the second result says how many, and the caller converts them.
+
+    Parameters
+    ----------
+    data : array of bytes
+    starts, ends : array of int
+        Where the texts lie.
+    decimal, thousands : int
+        The bytes of the two marks; -1 for no mark between groups of digits. Such a mark stands before the decimal
+        mark, has a digit before it and two or more behind it, and three digits follow the last one.
+    hard : array of int
+        Room for as many rows as there are texts.
+    """
+    out = np.full(starts.size, np.nan)
+    bits = out.view(np.uint64)
+    n_hard = 0
+    for row in range(starts.size):
+        i, end = np.int64(starts[row]), np.int64(ends[row])
+        while i < end and (data[i] == _SPACE or 9 <= data[i] <= 13):
+            i += 1
+        while end > i and (data[end - 1] == _SPACE or 9 <= data[end - 1] <= 13):
+            end -= 1
+        negative, first = False, i
+        if i < end and (data[i] == _PLUS or data[i] == _MINUS):
+            negative = data[i] == _MINUS
+            i += 1
+        if i == end:
+            continue
+        if data[i] > _NINE:
+            word = _word(data, i, end)
+            if word >= 0 and (word < 3 or i == first):
+                out[row] = -_WORD_VALUES[word] if negative else _WORD_VALUES[word]
+            continue
+        mantissa, digits, exact = np.uint64(0), 0, True
+        before, group = 0, -1  # digits before the decimal mark, and since the last mark between groups
+        point = False
+        while i < end:
+            c = np.int64(data[i])
+            if _ZERO <= c <= _NINE:
+                digits += 1
+                if mantissa < np.uint64(10**18):
+                    mantissa = mantissa * np.uint64(10) + np.uint64(c - _ZERO)
+                else:
+                    exact = False
+            elif c == decimal and not point:
+                point, before = True, digits
+            elif c == thousands and not point and digits > 0 and (group < 0 or digits - group >= 2):
+                group = digits
+            else:
+                break
+            i += 1
+        if not point:
+            before = digits
+        if digits == 0 or (group >= 0 and before - group != 3):
+            continue
+        power = before - digits
+        if i < end:
+            if (data[i] | 32) != _E:
+                continue
+            i += 1
+            down = i < end and data[i] == _MINUS
+            if i < end and (data[i] == _PLUS or data[i] == _MINUS):
+                i += 1
+            if i == end:
+                continue
+            size: Any = 0
+            while i < end and _ZERO <= data[i] <= _NINE:
+                size = min(size * 10 + (np.int64(data[i]) - _ZERO), 1 << 20)
+                i += 1
+            if i < end:
+                continue
+            power += -size if down else size
+        if mantissa == np.uint64(0):
+            out[row] = -0.0 if negative else 0.0
+        elif exact and mantissa <= np.uint64(1 << 53) and -22 <= power <= 22:
+            # Both are exact doubles, so one multiplication or division rounds correctly.
+            value = float(mantissa)
+            value = value * _TEN[power] if power >= 0 else value / _TEN[-power]
+            out[row] = -value if negative else value
+        else:
+            found = _rounded(mantissa, power) if exact else _ALL
+            if found == _ALL:
+                hard[n_hard] = row
+                n_hard += 1
+            else:
+                bits[row] = found | _BIT if negative else found
+    return out, n_hard
+
+
+@jit
+def _word(data: Any, start: Any, end: Any) -> int:
+    """Return which of the words stands here, in any case, or -1."""
+    for k in range(len(_WORDS)):
+        word = _WORDS[k]
+        if word.size == end - start:
+            same = True
+            for j in range(word.size):
+                same = same and (data[start + j] | 32) == word[j]
+            if same:
+                return k
+    return -1
+
+
+def numbers_of_text(values: pa.LargeBinaryArray, dialect: Dialect = PLAIN_NUMBERS) -> FloatArray:
+    """Read texts as numbers, NaN for what is none.
+
+    Examples
+    --------
+    >>> german = Dialect(decimal=",", thousands=".", marks=["€"])
+    >>> numbers_of_text(pa.array(["1.234,50 €".encode(), b"1.2"], pa.large_binary()), german).tolist()
+    [1234.5, nan]
+    """
+    if not len(values):
+        return np.empty(0)
+    values = _bare(values.fill_null(b""), dialect)
+    _, offsets, data = values.buffers()
+    places = _readonly(offsets, np.int64)[values.offset : values.offset + len(values) + 1]
+    out, hard = numbers_at(_readonly(data, np.uint8), places[:-1], places[1:], dialect)
+    if len(hard):
+        texts = trim(values.take(pa.array(hard))).view(pa.large_string())
+        if dialect.thousands:
+            texts = pc.replace_substring(texts, dialect.thousands, "")
+        if dialect.decimal != ".":
+            texts = pc.replace_substring(texts, dialect.decimal, ".")
+        # Both ways round correctly, so which one is taken does not change the result.
+        try:
+            out[hard] = texts.cast(pa.float64()).to_numpy()
+        except pa.ArrowInvalid:  # some versions of Arrow refuse numbers beyond the range of doubles
+            out[hard] = [float(t) for t in texts.to_pylist()]
+    if dialect.true or dialect.false:
+        words = pc.utf8_lower(readable(trim(values)))
+        for number, spelled in ((1.0, dialect.true), (0.0, dialect.false)):
+            named = pc.is_in(words, value_set=pa.array([w.lower() for w in spelled], pa.large_string()))
+            out[named.to_numpy(zero_copy_only=False)] = number
+    return out
+
+
+def numbers_at(data: AnyArray, starts: AnyArray, ends: AnyArray, dialect: Dialect) -> tuple[FloatArray, IntArray]:
+    """Read numbers where they lie; also return the rows that the kernel leaves to others."""
+    hard = np.empty(len(starts), dtype=np.int64)
+    thousands = ord(dialect.thousands) if dialect.thousands else -1
+    out, n_hard = parse_numbers(data, starts, ends, ord(dialect.decimal), thousands, hard)
+    return out, hard[:n_hard]
+
+
+def has_words(dialect: Dialect) -> bool:
+    """Tell whether numbers may have something about them that the kernel does not know."""
+    return bool(dialect.marks or dialect.true or dialect.false or dialect.thousands == " ")
+
+
+def _bare(values: pa.LargeBinaryArray, dialect: Dialect) -> pa.LargeBinaryArray:
+    """Take away what may stand around numbers, and write all blanks between digits alike."""
+    if not dialect.marks and dialect.thousands != " ":
+        return values
+    texts = readable(values)
+    if dialect.thousands == " ":
+        for blank in BLANKS[1:]:
+            texts = pc.replace_substring(texts, blank, " ")
+    for mark in dialect.marks:
+        trimmed = pc.utf8_trim_whitespace(texts)
+        behind = pc.if_else(pc.ends_with(trimmed, mark), pc.utf8_slice_codeunits(trimmed, 0, -len(mark)), trimmed)
+        before = pc.utf8_slice_codeunits(behind, len(mark))
+        texts = pc.if_else(pc.starts_with(behind, mark), before, behind)
+    return texts.cast(pa.large_binary())
+
+
+def readable(column: pa.LargeBinaryArray) -> pa.LargeStringArray:
+    """Read bytes as text; where they are no UTF-8, with marks in place of what cannot be read."""
+    try:
+        return column.cast(pa.large_string())
+    except pa.ArrowInvalid:
+        return pa.array(
+            [None if v is None else v.decode("utf-8", "replace") for v in column.to_pylist()], pa.large_string()
+        )
+
+
+def trim(values: pa.LargeBinaryArray) -> pa.LargeBinaryArray:
+    # The view does not check the encoding, and the function looks at bytes only.
+    return pc.ascii_trim_whitespace(values.view(pa.large_string())).view(pa.large_binary())
+
+
+def _readonly(buffer: pa.Buffer | None, kind: npt.DTypeLike) -> AnyArray:
+    """View a buffer as an array, always read-only: one type of argument, one compiled kernel."""
+    array = np.frombuffer(buffer if buffer is not None and buffer.size else b"", dtype=kind)
+    array.flags.writeable = False
+    return array
