@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,7 +18,9 @@ from discreet.cli.app import app
 
 DOCS = Path(__file__).parents[2] / "docs"
 TUTORIALS = sorted(p.relative_to(DOCS).as_posix() for p in (DOCS / "tutorials").glob("*.md"))
-OTHERS = sorted(p.relative_to(DOCS).as_posix() for p in DOCS.glob("*.md") if "```python" in p.read_text("utf-8"))
+#: Has files of its own, and a test of its own below.
+EXTEND = "extend.md"
+OTHERS = sorted(p.name for p in DOCS.glob("*.md") if "```python" in p.read_text("utf-8") and p.name != EXTEND)
 _BLOCK = re.compile(r"```(python|sh)\n(.*?)```", re.S)
 
 
@@ -51,6 +56,36 @@ def test_every_python_block_of_a_page_runs(page: str, tmp_path: Path, monkeypatc
         if "spark" in text:
             continue  # tests/engines/test_spark.py has a session to run these on
         exec(compile(text, page, "exec"), space)
+
+
+def test_a_method_is_added_as_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks with a title are parts of that file, the others run, all in the order of the page."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    page = (DOCS / EXTEND).read_text(encoding="utf-8")
+    blocks = re.findall(r"```(python|sh)(?: title=\"([a-z_]+\.py)\")?\n(.*?)```", page, re.S)
+    assert len(blocks) == page.count("```python") + page.count("```sh")
+    space: dict[str, object] = {"__name__": "extend"}
+    audits = []
+    files = {name for _, name, _ in blocks if name}
+    for kind, name, text in blocks:
+        if name:
+            with (tmp_path / name).open("a", encoding="utf-8") as file:
+                file.write(text + "\n\n")
+            sys.modules.pop(name.removesuffix(".py"), None)
+            importlib.invalidate_caches()
+            assert ast.parse((tmp_path / name).read_text(encoding="utf-8"))
+        elif kind == "python":
+            exec(compile(text, EXTEND, "exec"), space)
+        else:
+            for line in text.strip().splitlines():
+                done = CliRunner().invoke(app, shlex.split(line, comments=True)[1:])
+                assert done.exit_code == int("exit code 1" in line), f"{line}\n{done.output}\n{done.exception!r}"
+                audits.append(line)
+    assert any("halves:audited" in line for line in audits)
+    assert sum("histogram:" in line for line in audits) == 2
+    for name in files:
+        sys.modules.pop(name.removesuffix(".py"), None)
 
 
 def test_links_between_pages_lead_somewhere() -> None:
