@@ -30,7 +30,7 @@ import numpy as np
 from discreet import Domain, DPLloyd, GridSynopsis, PrivateKMeans, datasets
 from discreet.clustering import cluster_synopsis, weighted_kmeans
 from discreet.evaluation import nicv
-from studies.measures._measure import RESULTS, save, show
+from studies.measures._measure import RESULTS, save, show, versions
 
 EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 REAL = [
@@ -198,7 +198,8 @@ def main() -> None:
         import clustering as _
     except ImportError:
         print("Google's clustering is not importable: left out. OpenDP has no k-means.")
-    old = json.loads((RESULTS / "accuracy.json").read_text())["results"] if arguments.keep else []
+    last = json.loads((RESULTS / "accuracy.json").read_text()) if arguments.keep else {"results": [], "versions": {}}
+    old, used = last["results"], {**last["versions"], **versions(*PACKAGES)}  # a peer may be kept without being here
     known = {r["data"]: r["baseline_nicv"] for r in old}
     tasks = [
         (name, arguments.epsilons, methods, arguments.seeds, arguments.seconds, known.get(name))
@@ -210,7 +211,7 @@ def main() -> None:
             rows = merged(rows, part)
             print(f"{name} done", flush=True)
             if not arguments.no_save:  # a long run that is cut short keeps what it has
-                save("accuracy", {"summary": summary(rows), "results": rows}, *PACKAGES)
+                save("accuracy", {"versions": used, "summary": summary(rows), "results": rows})
     methods = [m for m in METHODS if any(r["method"] == m for r in rows)]
     lines = []
     for name in arguments.data:
