@@ -13,12 +13,13 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 HERE = Path(__file__).parent
 #: Processes take files from this list in turn, then the others as they come, with the many small doctests at the end:
-#: whoever is done early takes more of those. Both files with Spark go to one process, one after the other.
+#: whoever is done early takes more of those. Spark comes when others have compiled the kernels its workers need.
 FIRST = (
-    "engines/test_spark_cluster.py",
     "evaluation/test_audit_registry.py",
-    "engines/test_spark.py",
     "evaluation/test_audit.py",
+    "engines/test_spark_cluster.py",
+    "synopses/test_grid.py",
+    "engines/test_spark.py",
 )
 
 

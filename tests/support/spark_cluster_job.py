@@ -12,8 +12,8 @@ from discreet.engines.tables.spark import session
 from spark_releases import JAVA, NUMBERS, grids, sketches, trees
 
 
-def main(folder: str, stored: str, marks: str) -> None:
-    """Print the digests as JSON."""
+def main(folder: str, stored: str, marks: str, *names: str) -> None:
+    """Print the digests as JSON: of trees by these partitioners, of grids if there are several, of stored reports."""
     spark = session(
         "local-cluster[2,1,1024]",
         spark__sql__shuffle__partitions="2",
@@ -24,10 +24,11 @@ def main(folder: str, stored: str, marks: str) -> None:
     )
     spark.sparkContext.setLogLevel("OFF")
     frame = spark.read.parquet(folder).repartition(2, "income").cache()
-    facts: dict[str, Any] = {"trees": trees(frame), "grids": grids(frame)}
+    facts: dict[str, Any] = {"trees": trees(frame, names), "grids": grids(frame) if len(names) > 1 else {}}
     facts["counts"] = {
         name: mechanism.aggregate(spark.read.parquet(f"{stored}/{name}")).to_bytes().hex()
         for name, mechanism in sketches().items()
+        if Path(stored, name).exists()
     }
 
     def process(batches: Any) -> Any:
