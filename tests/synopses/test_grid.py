@@ -20,6 +20,8 @@ from discreet.errors import InvalidArgument
 from discreet.synopses.grid import estimator as grids
 from discreet.synopses.grid.estimator import GridSynopsis, build
 from discreet.synopses.grid.rules import eugkm, rugnik
+from discreet.synopses.grid.settings import GridSettings
+from discreet.synopses.opening import OpenRelease
 
 MIXED = Domain({"x": (0, 10), "y": {"bounds": [-1, 1], "missing": "own"}, "sex": ["f", "m"]})
 RULES = ["rugnik", "eugkm", "adaptive", "dpkfm", 3, [5, 4, 2], [4000, 4000, None]]
@@ -234,7 +236,8 @@ def test_build_spends_what_is_left_and_nothing_more():
     ledger = Ledger(1)
     ledger.spend("elsewhere", 0.4)
     domain = Domain.box([0, 0], [1, 1])
-    s = build(engines.open(np.zeros((5, 2))), domain, ledger=ledger, stream=noise.generator(1), n_rows=5.0, rule=2)
+    source = engines.open(np.zeros((5, 2)))
+    s = build(OpenRelease(source, domain, domain, ledger, noise.generator(1), n_rows=5.0), GridSettings.read(rule=2))
     assert ledger.remaining == 0
     assert s.guarantee.seeded
     assert s.variances[0] == noise.DiscreteLaplace(Fraction(5, 3)).variance

@@ -18,7 +18,9 @@ from discreet import Domain, datasets, engines, noise
 from discreet.core.guarantee import Ledger, add_up
 from discreet.engines.passes import trees
 from discreet.errors import InvalidArgument
+from discreet.synopses.opening import OpenRelease
 from discreet.synopses.tree.estimator import TreeSynopsis, build
+from discreet.synopses.tree.settings import TreeSettings
 
 PARTITIONERS = ["binary", "median", "quantile", "uniform", "privtree", "density"]
 SMALL = datasets.s_like(1, n=1200, random_state=3)
@@ -183,7 +185,8 @@ def test_a_builder_spends_all_that_is_left():
     ledger = Ledger(epsilon=1)
     ledger.spend("something else", 0.25)
     source = engines.open(SMALL.X, SMALL.domain)
-    s = build(source, SMALL.domain, ledger=ledger, stream=noise.generator(1), n_rows=1200.0, partitioner="median")
+    opening = OpenRelease(source, SMALL.domain, SMALL.domain, ledger, noise.generator(1), n_rows=1200.0)
+    s = build(opening, TreeSettings.read(partitioner="median"))
     assert ledger.remaining == 0
     assert s.guarantee.epsilon == 1.0
 

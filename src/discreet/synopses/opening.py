@@ -13,7 +13,7 @@ import numpy.typing as npt
 from discreet import engines, noise
 from discreet.core import checks
 from discreet.core.domain import Domain, as_domain, dialect_of
-from discreet.core.guarantee import Ledger
+from discreet.core.guarantee import Guarantee, Ledger
 from discreet.core.people import check_unit, released_columns, row_promise
 from discreet.engines.passes.cells import GridMap, RowMap
 from discreet.engines.passes.counts import CellCounts
@@ -55,9 +55,20 @@ class OpenRelease:
     ledger: Ledger
     stream: noise.Generator
     n_rows: float
-    n_rows_variance: float | None
-    assumptions: tuple[str, ...]
+    n_rows_variance: float | None = None
+    assumptions: tuple[str, ...] = ()
     counts: CellCounts | None = None
+
+    def promise(self, parameters: Mapping[str, Any]) -> Guarantee:
+        """Return what is promised once all is spent."""
+        return Guarantee.from_ledger(
+            self.ledger,
+            model="central",
+            parameters=parameters,
+            domain=self.domain,
+            assumptions=self.assumptions,
+            seeded=self.stream.seeded,
+        )
 
 
 def open_release(
@@ -126,6 +137,11 @@ def open_release(
     noisy = float(int(counts.counts.sum()) + noise.discrete_laplace(law.scale, rng=stream))
     kept = None if known is None else counts
     return OpenRelease(source, axes, declared, ledger, stream, noisy, law.variance, assumed, kept)
+
+
+def open_for(model: Any, X: Any, **checks: Any) -> OpenRelease:
+    """Open a release with the arguments of an estimator; ``checks`` as in `open_release`."""
+    return open_release(X, model.domain, model.epsilon, model.random_state, model.n_rows, model.size_share, **checks)
 
 
 def check_release(

@@ -11,6 +11,7 @@ It serves as a baseline: on most tables `PrivateKMeans` is better, because a syn
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from fractions import Fraction
 from typing import Any
@@ -25,14 +26,14 @@ from discreet.clustering.central.packing import pack
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
 from discreet.core.checks import Exact
-from discreet.core.guarantee import Guarantee, Ledger, Scope
+from discreet.core.guarantee import Ledger, Scope
 from discreet.engines.passes.nearest import NearestMap
 from discreet.synopses.artifact.empty import empty_text
 from discreet.synopses.grid import estimator
 from discreet.synopses.grid.settings import GridSettings
 from discreet.synopses.grid.size import check_size
-from discreet.synopses.opening import OpenRelease, note_columns, open_release
-from discreet.synopses.publishing import FIXED_POINT, publish
+from discreet.synopses.opening import OpenRelease, note_columns, open_for
+from discreet.synopses.publishing import FIXED_POINT, noise_scale, publish
 
 #: Iterations of the plain schedule, and bounds of the improved one.
 PLAIN_ITERATIONS, FEWEST_ITERATIONS, MOST_ITERATIONS = 5, 2, 7
@@ -133,18 +134,7 @@ class DPLloyd(Centers):
         self.columns = columns
 
     def fit(self, X: Any, y: Any = None) -> DPLloyd:
-        """Run the private iterations.
-
-        Parameters
-        ----------
-        X : array, data frame, table or path
-            The rows: what `discreet.engines.open` takes.
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
+        """Run the private iterations. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
         k = checks.whole("n_clusters", self.n_clusters, low=1)
         plain = checks.choice("schedule", self.schedule, ("improved", "plain")) == "plain"
         joint = checks.choice("draw", self.draw, ("joint", "split")) == "joint"
@@ -152,13 +142,9 @@ class DPLloyd(Centers):
         asked = None if self.n_iter == "auto" else checks.whole("n_iter", self.n_iter, low=1, high=1000)
         checks.choice("scale", self.scale, ("none", "domain"))
         grids = GridSettings.read(n_clusters=k)
-        opening = open_release(
+        opening = open_for(
+            self,
             X,
-            self.domain,
-            self.epsilon,
-            self.random_state,
-            self.n_rows,
-            self.size_share,
             check=lambda domain: check_size(domain, grids, self.epsilon, self.n_rows) if hybrid else None,
             select=lambda domain: select_columns(domain, self.columns),
         )
@@ -181,22 +167,9 @@ class DPLloyd(Centers):
         # With a public number of rows there is no noisy one to judge by.
         spread = opening.n_rows_variance
         self.note_ = "" if spread is None else empty_text(opening.n_rows, spread)
-        settings = {
-            "method": "DPLloyd",
-            "n_clusters": k,
-            "schedule": self.schedule,
-            "draw": self.draw,
-            "init": self.init,
-        }
-        promise = Guarantee.from_ledger(
-            ledger,
-            model="central",
-            parameters={**settings, "iterations": steps, "scale": self.scale, **no_part(opening.declared, domain)},
-            domain=domain,
-            assumptions=opening.assumptions,
-            seeded=opening.stream.seeded,
-        )
-        self.guarantee_ = promise.seal(np.ascontiguousarray(centers).tobytes())
+        facts = {"method": "DPLloyd", "n_clusters": k, "schedule": self.schedule, "draw": self.draw, "init": self.init}
+        facts |= {"iterations": steps, "scale": self.scale, **no_part(opening.declared, domain)}
+        self.guarantee_ = opening.promise(facts).seal(np.ascontiguousarray(centers).tobytes())
         note_columns(self, X)
         return self
 
@@ -258,9 +231,9 @@ def _iterate(
     else:
         for_count, for_sum = _split(opening.ledger.sequential(label), price, share, len(domain))
         counts, sums = opening.source.sums(cells, FIXED_POINT).dense()
-        law = noise.DiscreteLaplace(_scale(1, for_count))
+        law = noise.DiscreteLaplace(noise_scale(1, for_count))
         weights, spread = counts + noise.discrete_laplace(law.scale, counts.shape, stream), math.sqrt(law.variance)
-        sums = sums + noise.discrete_laplace(_scale(FIXED_POINT, for_sum), sums.shape, stream)
+        sums = sums + noise.discrete_laplace(noise_scale(FIXED_POINT, for_sum), sums.shape, stream)
         offsets = np.clip(sums / FIXED_POINT / np.maximum(weights, 1)[:, np.newaxis], -1.0, 1.0)
     # Public: a mean of fewer rows than the noise of their count says nothing.
     enough = (weights >= max(1.0, spread))[:, np.newaxis]
@@ -278,21 +251,11 @@ def _split(scope: Scope, price: Exact, share: Fraction, n_axes: int) -> tuple[Ex
     return for_count, for_sums / n_axes
 
 
-def _scale(sensitivity: int, epsilon: Exact) -> Fraction:
-    return Fraction(0) if epsilon == math.inf else sensitivity / Fraction(epsilon)
-
-
 def _synopsis_start(opening: OpenRelease, k: int, scale: str, share: Fraction) -> FloatArray:
     """Return the clusters of a grid synopsis bought with a share of what is left."""
     rest = opening.ledger.remaining.exact
     price = opening.ledger.spend("synopsis", rest * share if isinstance(rest, Fraction) else rest)
-    released = estimator.build(
-        opening.source,
-        opening.domain,
-        ledger=Ledger(price),
-        stream=opening.stream,
-        n_rows=opening.n_rows,
-        n_clusters=k,
-    )
+    paid = dataclasses.replace(opening, ledger=Ledger(price), n_rows_variance=None)
+    released = estimator.build(paid, GridSettings.read(n_clusters=k))
     seed = int(noise.below(2**31, rng=opening.stream))
     return cluster_synopsis(released, k, scale=scale, random_state=seed, columns=opening.domain.names).centers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 from discreet import noise
@@ -20,7 +21,7 @@ from discreet.synopses.grid import estimator
 from discreet.synopses.grid.estimator import GridSynopsis
 from discreet.synopses.grid.settings import GridSettings
 from discreet.synopses.grid.size import check_size
-from discreet.synopses.opening import OpenRelease, check_release, note_columns, open_release
+from discreet.synopses.opening import OpenRelease, check_release, note_columns, open_for
 from discreet.synopses.tree import estimator as tree
 from discreet.synopses.tree.estimator import TreeSynopsis
 from discreet.synopses.tree.settings import TreeSettings
@@ -125,30 +126,9 @@ class PrivateKMeans(Centers):
         self.columns = columns
 
     def fit(self, X: Any, y: Any = None) -> PrivateKMeans:
-        """Release a synopsis and cluster it.
-
-        Parameters
-        ----------
-        X : array, data frame, table or path
-            The rows: what `discreet.engines.open` takes.
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        named = self._named_method()
-        opening = open_release(
-            X,
-            self.domain,
-            self.epsilon,
-            self.random_state,
-            self.n_rows,
-            self.size_share,
-            check=lambda domain: _check_size(domain, named, self.epsilon, self.n_rows),
-            grid=lambda domain: _known_grid(domain, named),
-            select=lambda domain: select_columns(domain, self.columns),
-        )
+        """Release a synopsis, cluster it. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
+        named, fits, select = self._settings()
+        opening = open_for(self, X, check=fits, select=select, grid=lambda domain: _known_grid(domain, named))
         k = int(self.n_clusters)
         choice = named or choice_for(opening, k)
         released = _named(_build(choice, opening), opening)
@@ -173,20 +153,21 @@ class PrivateKMeans(Centers):
 
     def check(self) -> None:
         """Refuse what no table could be clustered with: what `fit` refuses before it reads a row."""
-        named = self._named_method()
-        check_release(
-            self,
-            lambda domain: _check_size(domain, named, self.epsilon, self.n_rows),
-            lambda domain: select_columns(domain, self.columns),
-        )
+        _, fits, select = self._settings()
+        check_release(self, fits, select)
 
-    def _named_method(self) -> auto.Choice | None:
-        """Check the settings; return the synopsis that they name, None for "auto"."""
+    def _settings(self) -> tuple[auto.Choice | None, Callable[[Domain], None], Callable[[Domain], Domain]]:
+        """Check the settings; return the synopsis that they name, what checks its size, and what selects columns."""
         k = checks.whole("n_clusters", self.n_clusters, low=1)
         checks.whole("n_init", self.n_init, low=1)
         check_refine(self.refine)
         checks.choice("scale", self.scale, ("none", "domain"))
-        return _method(self.synopsis, k)
+        named = _method(self.synopsis, k)
+        return (
+            named,
+            lambda domain: _check_size(domain, named, self.epsilon, self.n_rows),
+            lambda domain: select_columns(domain, self.columns),
+        )
 
 
 def _named(released: Synopsis, opening: OpenRelease) -> Synopsis:
@@ -224,26 +205,24 @@ def _method(synopsis: Any, n_clusters: int) -> auto.Choice | None:
 
 def _check_size(domain: Domain, choice: auto.Choice | None, epsilon: Any, n_rows: Any) -> None:
     """Refuse a method that does not fit its memory, before rows are read; "auto" takes a grid for few axes."""
-    if choice is None:
-        if len(domain) > auto.FEW_AXES:
-            return
-        choice = auto.Choice("grid")
-    if choice.method == "tree":
-        TreeSettings.read(**choice.settings).check_size(len(domain))
+    if choice is None and len(domain) > auto.FEW_AXES:
+        return
+    settings = _read(choice or auto.Choice("grid"))
+    if isinstance(settings, TreeSettings):
+        settings.check_size(len(domain))
     else:
-        check_size(domain, GridSettings.read(**choice.settings), epsilon, n_rows)
+        check_size(domain, settings, epsilon, n_rows)
+
+
+def _read(choice: auto.Choice) -> TreeSettings | GridSettings:
+    return (TreeSettings if choice.method == "tree" else GridSettings).read(**choice.settings)
 
 
 def _known_grid(domain: Domain, choice: auto.Choice | None) -> GridMap | None:
-    if choice is None or choice.method != "grid":
-        return None
-    return estimator.fixed_grid(domain, GridSettings.read(**choice.settings))
+    settings = None if choice is None else _read(choice)
+    return estimator.fixed_grid(domain, settings) if isinstance(settings, GridSettings) else None
 
 
 def _build(choice: auto.Choice, opening: OpenRelease) -> Synopsis:
-    shared = {"ledger": opening.ledger, "stream": opening.stream, "n_rows": opening.n_rows}
-    settings: dict[str, Any] = {**shared, "assumptions": opening.assumptions, **choice.settings}
-    if choice.method == "tree":
-        return tree.build(opening.source, opening.domain, **settings)
-    settings |= {"n_rows_variance": opening.n_rows_variance, "counts": opening.counts}
-    return estimator.build(opening.source, opening.domain, **settings)
+    settings = _read(choice)
+    return tree.build(opening, settings) if isinstance(settings, TreeSettings) else estimator.build(opening, settings)

@@ -11,16 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from discreet import noise
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.checks import Exact
 from discreet.core.domain import Categorical
-from discreet.core.guarantee import Ledger
-from discreet.engines import GridMap, Source
+from discreet.engines import GridMap
 from discreet.engines.passes.nested import NestedMap
 from discreet.synopses.artifact.tables import HiddenCells, TreeTable
 from discreet.synopses.grid.rules import second_level
 from discreet.synopses.grid.settings import GridSettings
+from discreet.synopses.opening import OpenRelease
 from discreet.synopses.publishing import PublishedLeaves, publish
 
 
@@ -52,9 +51,7 @@ class GridRelease:
     tree: TreeTable | None = None
 
 
-def two_levels(
-    source: Source, grid: GridMap, *, ledger: Ledger, stream: noise.Generator, n_rows: float, settings: GridSettings
-) -> GridRelease:
+def two_levels(opening: OpenRelease, grid: GridMap, settings: GridSettings) -> GridRelease:
     """Count on a grid, divide its cells by what was counted, count again.
 
     Privacy
@@ -63,6 +60,7 @@ def two_levels(
     cells get noise; the second grid is a function of those noisy counts, so it costs the rest
     (`discreet.synopses.publishing`), and all its cells get noise too. Price: everything the ledger has left.
     """
+    source, ledger, stream = opening.source, opening.ledger, opening.stream
     whole = ledger.remaining.exact
     share = whole if whole == math.inf else whole * settings.adaptive.first_share
     price = ledger.spend("first level", share, "parallel")
@@ -70,11 +68,11 @@ def two_levels(
     rest = ledger.spend("second level", ledger.remaining, "parallel")
     most = min(settings.max_cells, settings.most_nested(len(grid.domain)) - grid.n_cells)
     nested = NestedMap(grid, _inner_parts(grid, coarse.weights, rest, settings.adaptive.c2, most))
-    if settings.wants_means(n_rows, nested.n_cells, rest, len(grid.domain)):
+    if settings.wants_means(opening.n_rows, nested.n_cells, rest, len(grid.domain)):
         counts, sums = source.sums(nested).dense()
-        fine = publish(counts, sums, epsilon=rest, stream=stream)
     else:
-        fine = publish(source.count(nested).dense(), None, epsilon=rest, stream=stream)
+        counts, sums = source.count(nested).dense(), None
+    fine = publish(counts, sums, epsilon=rest, stream=stream)
     reconciled, total, spread = _reconcile(nested, coarse, fine)
     as_drawn = settings.rule == "dpkfm"
     boxes = nested.boxes(np.arange(nested.n_cells))

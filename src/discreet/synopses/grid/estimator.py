@@ -8,7 +8,7 @@ ones among them (`lazy.py`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from inspect import signature
 from typing import Any
 
@@ -18,9 +18,9 @@ from sklearn.base import BaseEstimator
 from discreet import noise
 from discreet.core.checks import Exact
 from discreet.core.domain import Categorical, Domain
-from discreet.core.guarantee import Guarantee, Ledger
-from discreet.engines import GridMap, Source
-from discreet.engines.passes.counts import DENSE_LIMIT, CellCounts
+from discreet.core.guarantee import Guarantee
+from discreet.engines import GridMap
+from discreet.engines.passes.counts import DENSE_LIMIT
 from discreet.synopses.artifact.synopsis import Synopsis
 from discreet.synopses.artifact.tables import HiddenCells
 from discreet.synopses.grid import lazy
@@ -29,7 +29,7 @@ from discreet.synopses.grid.rules import axis_parts, eugkm, first_level, rugnik
 from discreet.synopses.grid.settings import GridSettings
 from discreet.synopses.grid.size import check_large, check_size
 from discreet.synopses.memory import MOST_MEMORY
-from discreet.synopses.opening import check_release, note_columns, open_release
+from discreet.synopses.opening import OpenRelease, check_release, note_columns, open_for
 from discreet.synopses.publishing import PublishedLeaves, noise_scale, publish
 
 
@@ -138,40 +138,10 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> GridSynopsis:
-        """Make the synopsis of a table.
-
-        Parameters
-        ----------
-        X : array, data frame, table or path
-            The rows.
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        chosen = self._settings()
-        opening = open_release(
-            X,
-            self.domain,
-            self.epsilon,
-            self.random_state,
-            self.n_rows,
-            self.size_share,
-            check=self._fits(chosen),
-            grid=lambda domain: fixed_grid(domain, chosen),
-        )
-        self.synopsis_ = build(
-            opening.source,
-            opening.domain,
-            ledger=opening.ledger,
-            stream=opening.stream,
-            n_rows=opening.n_rows,
-            n_rows_variance=opening.n_rows_variance,
-            assumptions=opening.assumptions,
-            counts=opening.counts,
-            **{name: getattr(self, name) for name in SETTINGS},
-        )
+        """Make the synopsis of a table. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
+        settings = self._settings()
+        opening = open_for(self, X, check=self._fits(settings), grid=lambda domain: fixed_grid(domain, settings))
+        self.synopsis_ = build(opening, settings)
         self.guarantee_ = self.synopsis_.guarantee
         note_columns(self, X)
         return self
@@ -181,7 +151,7 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         check_release(self, self._fits(self._settings()))
 
     def _settings(self) -> GridSettings:
-        return GridSettings.read(**{name: getattr(self, name) for name in SETTINGS})
+        return GridSettings.read(**{name: getattr(self, name) for name in signature(GridSettings.read).parameters})
 
     def _fits(self, settings: GridSettings) -> Callable[[Domain], None]:
         return lambda domain: check_size(domain, settings, self.epsilon, self.n_rows)
@@ -192,79 +162,44 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         return tags
 
 
-SETTINGS = tuple(signature(GridSettings.read).parameters)
-
-
-def build(
-    source: Source,
-    domain: Domain,
-    *,
-    ledger: Ledger,
-    stream: noise.Generator,
-    n_rows: float,
-    n_rows_variance: float | None = None,
-    assumptions: Sequence[str] = (),
-    counts: CellCounts | None = None,
-    **settings: Any,
-) -> Synopsis:
-    """Make a grid synopsis with everything a ledger has left.
-
-    Parameters
-    ----------
-    source : Source
-        The table.
-    domain : Domain
-        Its columns.
-    ledger : Ledger
-        Pays for the cells.
-    stream : Generator
-        Where the noise comes from.
-    n_rows : float
-        A noisy or public number of rows.
-    n_rows_variance : float, optional
-        Noise variance of a noisy number; then it also improves the estimated total.
-    assumptions : sequence of str
-        For the guarantee.
-    counts : CellCounts, optional
-        The raw counts of `fixed_grid`, if they were taken already.
-    **settings
-        As in `GridSynopsis`: rule, n_clusters, rounding, axes, max_cells, expected_survivors, leaf_means, adaptive,
-        max_memory.
+def build(opening: OpenRelease, settings: GridSettings) -> Synopsis:
+    """Make a grid synopsis with everything that a ledger has left.
 
     Examples
     --------
     >>> from discreet import engines
     >>> domain = Domain.box([0, 0], [1, 1])
-    >>> build(engines.open(np.zeros((5, 2))), domain, ledger=Ledger(epsilon=math.inf), stream=noise.generator(),
-    ...       n_rows=5, rule=2).weights.tolist()
+    >>> source, ledger = engines.open(np.zeros((5, 2))), Ledger(epsilon=math.inf)
+    >>> opening = OpenRelease(source, domain, domain, ledger, noise.generator(), n_rows=5)
+    >>> build(opening, GridSettings.read(rule=2)).weights.tolist()
     [5, 0, 0, 0]
     """
-    chosen = GridSettings.read(**settings)
-    epsilon = ledger.remaining.exact
-    grid = GridMap(domain, _parts(domain, n_rows, epsilon, chosen))
-    if chosen.two_levels:
-        release = two_levels(source, grid, ledger=ledger, stream=stream, n_rows=n_rows, settings=chosen)
+    domain, n_rows = opening.domain, opening.n_rows
+    epsilon = opening.ledger.remaining.exact
+    grid = GridMap(domain, _parts(domain, n_rows, epsilon, settings))
+    if settings.two_levels:
+        release = two_levels(opening, grid, settings)
     else:
-        large = grid.n_cells > chosen.most_listed(len(domain))
+        large = grid.n_cells > settings.most_listed(len(domain))
         if large:
-            check_large(grid, chosen, epsilon, n_rows)
-        price = ledger.spend("cells", epsilon, "parallel")
-        make = _large_cells if large else _all_cells
-        release = make(source, grid, counts, price, stream, n_rows, chosen)
-    total, total_variance = _total(release, n_rows, n_rows_variance)
-    lower, upper = release.lower, release.upper
-    offsets = release.leaves.offsets
+            check_large(grid, settings, epsilon, n_rows)
+        price = opening.ledger.spend("cells", epsilon, "parallel")
+        release = (_large_cells if large else _all_cells)(opening, grid, price, settings)
+    total, total_variance = _total(release, n_rows, opening.n_rows_variance)
+    lower, upper, offsets = release.lower, release.upper, release.leaves.offsets
     facts = {
         "method": "grid",
-        "rule": chosen.rule,
-        "n_clusters": chosen.n_clusters,
+        "rule": settings.rule,
+        "n_clusters": settings.n_clusters,
         "n_rows": n_rows,
         "parts": grid.parts,
         "n_cells": release.n_cells,
         "leaf_means": offsets is not None,
     }
-    cut = [
-        p > 1 or (chosen.two_levels and not isinstance(c, Categorical)) for p, c in zip(grid.parts, domain, strict=True)
+    uncut = [
+        column.name
+        for column, parts in zip(domain, grid.parts, strict=True)
+        if parts == 1 and (not settings.two_levels or isinstance(column, Categorical))
     ]
     return Synopsis(
         domain,
@@ -273,19 +208,12 @@ def build(
         weights=release.leaves.weights,
         variances=release.leaves.variances,
         points=None if offsets is None else lower + (upper - lower) * (1 + offsets) / 2,
-        guarantee=Guarantee.from_ledger(
-            ledger,
-            model="central",
-            parameters=facts,
-            domain=domain,
-            assumptions=tuple(assumptions),
-            seeded=stream.seeded,
-        ),
+        guarantee=opening.promise(facts),
         total=total,
         total_variance=total_variance,
         tree=release.tree,
         hidden=release.hidden,
-        uncut=[name for name, was in zip(domain.names, cut, strict=True) if not was],
+        uncut=uncut,
     )
 
 
@@ -318,43 +246,27 @@ def _parts(domain: Domain, n: float, epsilon: Exact, settings: GridSettings) -> 
     return axis_parts(parts, domain, n=n, epsilon=float(epsilon), k=k, max_cells=limit, units=units, most_cells=most)
 
 
-def _all_cells(
-    source: Source,
-    grid: GridMap,
-    counts: CellCounts | None,
-    price: Exact,
-    stream: noise.Generator,
-    n_rows: float,
-    settings: GridSettings,
-) -> GridRelease:
+def _all_cells(opening: OpenRelease, grid: GridMap, price: Exact, settings: GridSettings) -> GridRelease:
     """Publish every cell."""
-    if settings.wants_means(n_rows, grid.n_cells, price, len(grid.domain)):
+    source, sums = opening.source, None
+    if settings.wants_means(opening.n_rows, grid.n_cells, price, len(grid.domain)):
         rows, sums = source.sums(grid).dense()
-        leaves = publish(rows, sums, epsilon=price, stream=stream)
     else:
-        rows = (source.count(grid) if counts is None else counts).dense()
-        leaves = publish(rows, None, epsilon=price, stream=stream)
+        rows = (source.count(grid) if opening.counts is None else opening.counts).dense()
+    leaves = publish(rows, sums, epsilon=price, stream=opening.stream)
     total, spread = float(leaves.weights.sum()), float(leaves.variances.sum())
     return GridRelease(*grid.boxes(np.arange(grid.n_cells)), leaves, grid.n_cells, total, spread)
 
 
-def _large_cells(
-    source: Source,
-    grid: GridMap,
-    counts: CellCounts | None,
-    price: Exact,
-    stream: noise.Generator,
-    n_rows: float,
-    settings: GridSettings,
-) -> GridRelease:
+def _large_cells(opening: OpenRelease, grid: GridMap, price: Exact, settings: GridSettings) -> GridRelease:
     """Publish the cells above a cutoff; their sum says little about the number of rows."""
-    found = source.count(grid) if counts is None else counts
+    found = opening.source.count(grid) if opening.counts is None else opening.counts
     cutoff = lazy.cutoff(grid.n_cells, price, settings.expected_survivors)
-    cells, weights = lazy.survivors(found, epsilon=price, cutoff=cutoff, stream=stream)
+    cells, weights = lazy.survivors(found, epsilon=price, cutoff=cutoff, stream=opening.stream)
     variance = noise.DiscreteLaplace(noise_scale(1, price)).variance
     leaves = PublishedLeaves(weights, np.full(len(cells), variance), None)
     hidden = HiddenCells(grid.n_cells, cutoff, variance)
-    return GridRelease(*grid.boxes(cells), leaves, grid.n_cells, n_rows, math.inf, hidden=hidden)
+    return GridRelease(*grid.boxes(cells), leaves, grid.n_cells, opening.n_rows, math.inf, hidden=hidden)
 
 
 def _total(release: GridRelease, n: float, variance: float | None) -> tuple[float, float]:

@@ -22,15 +22,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from discreet import noise
-from discreet.core.checks import Exact
-from discreet.core.domain import Domain
-from discreet.core.guarantee import Guarantee, Ledger
-from discreet.engines import Source
 from discreet.engines.passes.trees import RowCells
 from discreet.synopses.artifact.synopsis import Synopsis
 from discreet.synopses.memory import MOST_MEMORY
-from discreet.synopses.opening import check_release, note_columns, open_release
+from discreet.synopses.opening import OpenRelease, check_release, note_columns, open_for
 from discreet.synopses.tree.budgets import LevelBudgets, OwnBudget
 from discreet.synopses.tree.growth import GrowingTree
 from discreet.synopses.tree.levels import Leaves, grow, grow_privtree, publish_leaves
@@ -151,37 +146,10 @@ class TreeSynopsis(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> TreeSynopsis:
-        """Grow the tree and publish it.
-
-        Parameters
-        ----------
-        X : array, data frame, table or path
-            The rows: what `discreet.engines.open` takes.
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
+        """Grow the tree and publish it. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
         settings = self._settings()
-        opening = open_release(
-            X,
-            self.domain,
-            self.epsilon,
-            self.random_state,
-            self.n_rows,
-            self.size_share,
-            check=lambda domain: settings.check_size(len(domain)),
-        )
-        self.synopsis_ = _build(
-            opening.source,
-            opening.domain,
-            settings,
-            opening.ledger,
-            opening.stream,
-            opening.n_rows,
-            opening.assumptions,
-        )
+        opening = open_for(self, X, check=lambda domain: settings.check_size(len(domain)))
+        self.synopsis_ = build(opening, settings)
         self.guarantee_ = self.synopsis_.guarantee
         note_columns(self, X)
         return self
@@ -195,64 +163,23 @@ class TreeSynopsis(BaseEstimator):  # type: ignore[misc]
         return TreeSettings.read(**{name: getattr(self, name) for name in signature(TreeSettings.read).parameters})
 
 
-def build(
-    source: Source,
-    domain: Domain,
-    *,
-    ledger: Ledger,
-    stream: noise.Generator,
-    n_rows: float,
-    assumptions: Sequence[str] = (),
-    **settings: Any,
-) -> Synopsis:
+def build(opening: OpenRelease, settings: TreeSettings) -> Synopsis:
     """Grow a tree with all that a ledger has left.
-
-    Parameters
-    ----------
-    source : Source
-        The rows.
-    domain : Domain
-        The declared columns.
-    ledger : Ledger
-        Pays; nothing of it remains.
-    stream : Generator
-        Where all noise comes from.
-    n_rows : float
-        A noisy or public number of rows; sets which levels are tested and which leaves get means.
-    assumptions : sequence of str
-        For the guarantee.
-    **settings
-        As in `TreeSynopsis`.
-
-    Returns
-    -------
-    synopsis : Synopsis
 
     Privacy
     -------
     As `TreeSynopsis`. Price: all that is left.
     """
-    return _build(source, domain, TreeSettings.read(**settings), ledger, stream, n_rows, assumptions)
-
-
-def _build(
-    source: Source,
-    domain: Domain,
-    settings: TreeSettings,
-    ledger: Ledger,
-    stream: noise.Generator,
-    n_rows: float,
-    assumptions: Sequence[str],
-) -> Synopsis:
+    source, domain, ledger, stream = opening.source, opening.domain, opening.ledger, opening.stream
     epsilon = ledger.remaining.exact
     ledger.check("tree", epsilon)  # that there is something left, before any row is read
     settings.check_size(len(domain))
     tree = GrowingTree(domain, settings.bits)
     rule = settings.axis_rule(len(domain))
-    first_test = settings.first_test(epsilon, n_rows, len(domain), rule)
-    partitioner, leaves = _grow(tree, source, settings, rule, first_test, epsilon, ledger, stream)
+    first_test = settings.first_test(epsilon, opening.n_rows, len(domain), rule)
+    partitioner, leaves = _grow(tree, opening, settings, rule, first_test)
     weights, variances, offsets = publish_leaves(
-        source, partitioner, leaves, means=settings.leaf_means, n_rows=n_rows, stream=stream
+        source, partitioner, leaves, means=settings.leaf_means, n_rows=opening.n_rows, stream=stream
     )
     stopped = {} if leaves.stopped_at is None else {"stopped_at": leaves.stopped_at}
     del partitioner, leaves  # and with them the cells of all rows, half as large as the table
@@ -268,30 +195,18 @@ def _build(
         weights=weights,
         variances=variances,
         points=points,
-        guarantee=Guarantee.from_ledger(
-            ledger,
-            model="central",
-            parameters={**settings.to_dict(), "axis": rule, "test_from": first_test, **stopped},
-            domain=domain,
-            assumptions=tuple(assumptions),
-            seeded=stream.seeded,
-        ),
+        guarantee=opening.promise({**settings.to_dict(), "axis": rule, "test_from": first_test, **stopped}),
         tree=table,
         uncut=uncut,
     )
 
 
 def _grow(
-    tree: GrowingTree,
-    source: Source,
-    settings: TreeSettings,
-    axis: str,
-    first_test: int,
-    epsilon: Exact,
-    ledger: Ledger,
-    stream: noise.Generator,
+    tree: GrowingTree, opening: OpenRelease, settings: TreeSettings, axis: str, first_test: int
 ) -> tuple[TreePartitioner, Leaves]:
     """Make the partitioner and its plan, and grow the tree."""
+    source, ledger, stream = opening.source, opening.ledger, opening.stream
+    epsilon = ledger.remaining.exact
     kind, depth, shares = settings.partitioner, settings.max_depth, settings.shares
     parts = tree, RowCells(source, tree.domain, tree.bits), stream, axis
     most = settings.most_nodes(len(tree.domain))
