@@ -15,18 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from discreet._version import __version__
-from discreet.cli import (
-    anonymize,
-    attack,
-    audit,
-    look,
-    perturb,
-    plan,
-    report,
-    risk,
-    sketch,
-    synopsis,
-)  # fmt: skip
+from discreet.cli import audit, look, plan, sketch, synopsis, tables
 from discreet.cli.common import Json, console, epilog, warn_if_seeded, working
 from discreet.cli.run import register as register_run
 from discreet.cli.study import study
@@ -48,10 +37,11 @@ app.add_typer(sketch.sketch)
 app.add_typer(study)
 #: What shows the result of a job, by its kind.
 SHOWN = {
-    "synopsis": synopsis.show, "cluster": synopsis.show_clusters, "anonymize": anonymize.show,
-    "perturb": perturb.show, "sketch": sketch.show, "aggregate": sketch.show_counts, "merge": sketch.show_counts,
-    "estimate": sketch.show_estimates, "sketch-plan": sketch.show_plan, "risk": risk.show, "attack": attack.show,
-    "audit": audit.show, "report": report.show, "plan": plan.show,
+    "synopsis": synopsis.show, "cluster": synopsis.show_clusters, "anonymize": tables.show_anonymous,
+    "perturb": tables.show_perturbed, "sketch": sketch.show, "aggregate": sketch.show_counts,
+    "merge": sketch.show_counts, "estimate": sketch.show_estimates, "sketch-plan": sketch.show_plan,
+    "risk": tables.show_risk, "attack": tables.show_attack, "audit": audit.show, "report": tables.show_report,
+    "plan": plan.show,
 }  # fmt: skip
 for _kind in KINDS.values():
     _extra = {"list": audit.listed} if _kind.name == "audit" else None

@@ -12,16 +12,10 @@ from discreet.cli.common import console, show_files
 _COLOURS = {True: "[green]holds[/]", False: "[bold red]does not hold[/]", None: "[dim]open[/]"}
 
 
-def show(result: Any, as_json: bool) -> None:
+def show(result: Any) -> None:
     """Show what was found."""
-    if as_json:
-        typer.echo(json.dumps(result.figures, ensure_ascii=False))
-    elif result.job.data is None:
-        _mechanism(result.artifact)
-    else:
-        _artifact(result.artifact)
-    if not as_json:
-        show_files(*result.files.values())
+    (_mechanism if result.job.data is None else _artifact)(result.artifact)
+    show_files(*result.files.values())
 
 
 def listed(as_json: bool) -> None:

@@ -1,6 +1,7 @@
 """What all verbs share: how they speak, wait, complete, warn, and which exit codes they have."""
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any
 
@@ -47,6 +48,16 @@ def warn(messages: Sequence[str]) -> None:
     """Say last, and on the error stream, what should worry: also beside figures as JSON."""
     for text in messages:
         Console(stderr=True).print(f"[bold yellow]Warning:[/] {escape(text)}.", highlight=False, soft_wrap=True)
+
+
+def tell(show: Callable[[Any], None], result: Any, as_json: bool) -> None:
+    """Show the result of a job, or print its figures as JSON; either way with what should worry."""
+    if as_json:
+        printed = result.figures if result.printed is None else result.printed
+        typer.echo(json.dumps(printed, ensure_ascii=False, default=str))
+    else:
+        show(result)
+    warn(result.figures.get("warnings", ()))
 
 
 def show_promise(guarantee: Any) -> None:

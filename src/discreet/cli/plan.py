@@ -1,11 +1,9 @@
 """What `plan` shows: what to expect from which method, before any data are touched."""
 
-import json
 import math
 from collections.abc import Sequence
 from typing import Any
 
-import typer
 from rich.markup import escape
 
 from discreet.cli.common import console, show_files
@@ -13,11 +11,8 @@ from discreet.cli.common import console, show_files
 _STEPS = "▁▂▃▄▅▆▇█"
 
 
-def show(result: Any, as_json: bool) -> None:
+def show(result: Any) -> None:
     """Show one table per question."""
-    if as_json:
-        typer.echo(json.dumps(result.figures))
-        return
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 

@@ -59,18 +59,18 @@ def register(app: typer.Typer, shown: Mapping[str, Any]) -> None:
             _tell_valid(chosen, as_json)
         elif as_json:
             typer.echo(json.dumps(result.to_dict(), default=str))
-            warn(result.figures.get("warnings", ()))
         elif chosen.kind not in _RELEASES:
-            shown[chosen.kind](result, False)
+            shown[chosen.kind](result)
         else:
             show_promise(result.guarantee)
             console.print("[bold]The files.[/]")
             for name, path in result.files.items():
                 console.print(f"  {name:<10} [cyan]{escape(str(path))}[/]", soft_wrap=True)
             warn_if_seeded(result.guarantee is not None and result.guarantee.seeded)
+        if not check:
             warn(result.figures.get("warnings", ()))
-        if not check and result.failed:
-            raise typer.Exit(1)
+            if result.failed:
+                raise typer.Exit(1)
 
     examples = ("run --example synopsis > job.toml", "run job.toml --check", "run job.toml", "run --schema synopsis")
     app.command(epilog=epilog(*examples, failed="a requirement of the job is not met"))(run)

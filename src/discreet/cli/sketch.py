@@ -1,13 +1,12 @@
 """What the verbs of `sketch` show: from values on devices to estimates at a collector."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import typer
 from rich.markup import escape
 
-from discreet.cli.common import console, show_files, show_promise, warn
+from discreet.cli.common import console, show_files, show_promise
 
 sketch = typer.Typer(
     name="sketch",
@@ -17,15 +16,11 @@ sketch = typer.Typer(
 )
 
 
-def show(result: Any, as_json: bool) -> None:
+def show(result: Any) -> None:
     """Show what was randomised."""
     from discreet.jobs.work.sketch import spelling
 
     figures, made = result.figures, result.more
-    if as_json:
-        typer.echo(json.dumps(figures))
-        warn(figures["warnings"])
-        return
     show_promise(result.guarantee)
     console.print(
         f"[bold]The reports.[/] {figures['reports']:,} of {made.report_bits} bits each, made by "
@@ -36,16 +31,11 @@ def show(result: Any, as_json: bool) -> None:
         console.print(escape(f"{said}."), highlight=False)
     if figures["seeded"]:
         console.print("[bold red]Seeded: these reports can be undone. Do not collect them.[/]")
-    warn(figures["warnings"])
 
 
-def show_counts(result: Any, as_json: bool) -> None:
+def show_counts(result: Any) -> None:
     """Show what was counted or added up."""
     counts = result.artifact
-    _warn_of_none(counts.n)
-    if as_json:
-        typer.echo(json.dumps(result.figures))
-        return
     console.print(
         f"[bold]The counts.[/] {counts.n:,} reports of [cyan]{escape(counts.mechanism.NAME)}[/]"
         f"{f', {counts.rejected:,} impossible ones left out' if counts.rejected else ''}, "
@@ -55,14 +45,10 @@ def show_counts(result: Any, as_json: bool) -> None:
         console.print("[bold red]Seeded: some of these reports can be undone.[/]")
 
 
-def show_estimates(result: Any, as_json: bool) -> None:
+def show_estimates(result: Any) -> None:
     """Show the most frequent values, or a mean or distribution."""
     found, top = result.artifact, result.job.parameters.get("top", 20)
     output, plot = (result.files.get(name) for name in ("estimates", "plot"))
-    _warn_of_none(getattr(found, "n", None))
-    if as_json:
-        typer.echo(json.dumps(result.figures))
-        return
     if not hasattr(found, "candidates"):
         _tell_numbers(found, output, plot)
         return
@@ -86,12 +72,9 @@ def show_estimates(result: Any, as_json: bool) -> None:
     show_promise(found.guarantee)
 
 
-def show_plan(result: Any, as_json: bool) -> None:
+def show_plan(result: Any) -> None:
     """Show the mechanisms, best first."""
     found, given = result.artifact, result.job.parameters
-    if as_json:
-        typer.echo(json.dumps(result.figures["mechanisms"]))
-        return
     from rich.table import Table
 
     title = f"epsilon {given['epsilon']:g}, {given['domain_size']:,} values, {given['reports']:,} reports: best first"
@@ -115,8 +98,3 @@ def _tell_numbers(found: Any, output: Path | None, plot: Path | None) -> None:
         console.print(f"[bold]The mean.[/] {found.mean:.4g}, standard error {found.std_error:.2g}; {found.n:,} reports")
     show_files(output, plot if hasattr(found, "plot") else None)
     show_promise(found.guarantee)
-
-
-def _warn_of_none(reports: int | None) -> None:
-    if reports == 0:
-        warn(["there are no reports, so there is nothing to estimate"])

@@ -1,23 +1,17 @@
 """What `synopsis` and `cluster` show: promise and ledger, boxes and centres."""
 
-import json
 from typing import Any
 
-import typer
 from rich.markup import escape
 
-from discreet.cli.common import console, show_files, show_promise, warn, warn_if_seeded
+from discreet.cli.common import console, show_files, show_promise, warn_if_seeded
 
 
-def show(result: Any, as_json: bool) -> None:
+def show(result: Any) -> None:
     """Show a synopsis."""
     from discreet.jobs.work.synopsis import ledger_rows, summary
 
     made = result.artifact
-    if as_json:
-        typer.echo(json.dumps(result.figures))
-        warn(made.warnings)
-        return
     show_ledger(made.guarantee, ledger_rows(made.guarantee))
     console.print(f"[bold]The synopsis.[/] {escape(summary(made))}")
     if any(column.missing == "drop" for column in made.domain):
@@ -28,20 +22,15 @@ def show(result: Any, as_json: bool) -> None:
     console.print(f"[bold]The file.[/] [cyan]{escape(str(result.files['release']))}[/], sealed {made.digest}")
     show_files(*(file for name, file in result.files.items() if name != "release"))
     warn_if_seeded(made.guarantee.seeded)
-    warn(made.warnings)
 
 
-def show_clusters(result: Any, as_json: bool) -> None:
+def show_clusters(result: Any) -> None:
     """Show the centres."""
     from rich.table import Table
 
     from discreet.jobs.work.synopsis import unlisted_rows, weighed
 
     made, (found, table) = result.artifact, result.more
-    if as_json:
-        typer.echo(json.dumps(result.figures))
-        warn(made.warnings)
-        return
     shown = Table(title=weighed(made, found), title_justify="left")
     for name in (*table.column_names, "± standard error"):
         shown.add_column(escape(name), justify="right")
@@ -58,7 +47,6 @@ def show_clusters(result: Any, as_json: bool) -> None:
         console.print(f"The release has about {made.total:,.0f} rows. {escape(told)}")
     show_files(*result.files.values())
     warn_if_seeded(made.guarantee.seeded)
-    warn(made.warnings)
 
 
 def show_ledger(guarantee: Any, rows: list[tuple[str, str, str]]) -> None:

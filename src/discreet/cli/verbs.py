@@ -8,13 +8,13 @@ import typer
 from rich.markup import escape
 
 from discreet.cli import look
-from discreet.cli.common import epilog, working
+from discreet.cli.common import epilog, tell, working
 from discreet.errors import DiscreetError
 from discreet.jobs.declare import Kind, read, spoken
 from discreet.jobs.options import REPEATED, SHELL, Option
 
-#: Shows the result of a job; the second argument says whether as JSON.
-Show = Callable[[Any, bool], None]
+#: Shows the result of a job.
+Show = Callable[[Any], None]
 
 
 def add(app: typer.Typer, kind: Kind, show: Show, extra: Mapping[str, Callable[[bool], None]] | None = None) -> None:
@@ -61,7 +61,7 @@ def add(app: typer.Typer, kind: Kind, show: Show, extra: Mapping[str, Callable[[
         look.look([(by_name[name], value) for name, value in given.items()])
         with working(f"{kind.summary[0].upper()}{kind.summary[1:]} ..."):
             result = start(kind, {by_name[name]: value for name, value in given.items()})
-        show(result, as_json)
+        tell(show, result, as_json)
         if result.failed:
             raise typer.Exit(1)
 

@@ -312,11 +312,13 @@ class JobResult:
     files : dict
         From the name of an output to the file.
     figures : dict
-        Plain facts: those that the verb of this kind prints with ``--json``.
+        Plain facts.
     artifact : object
         What was released or found: a Synopsis, a table, the estimates of a sketch, a risk report.
     more : object
         What only the verb shows.
+    printed : object
+        What the verb prints with ``--json``, if not the figures.
     failed : bool
         Whether a requirement was not met: exit code 1 of the command line.
 
@@ -339,6 +341,7 @@ class JobResult:
     artifact: Any = field(default=None, repr=False, compare=False)
     more: Any = field(default=None, repr=False, compare=False)
     failed: bool = False
+    printed: Any = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data."""

@@ -117,7 +117,13 @@ def _count(job: Job) -> JobResult:
     counts = count(paths) if job.kind == "aggregate" else merge(paths)
     counts.save(target)
     facts = promise(counts.mechanism, counts.seeded)
-    figures = {"file": str(target), "reports": counts.n, "rejected": counts.rejected, **facts}
+    figures = {
+        "file": str(target),
+        "reports": counts.n,
+        "rejected": counts.rejected,
+        **facts,
+        "warnings": _none(counts),
+    }
     return JobResult(
         job, replace(counts.mechanism.guarantee, seeded=counts.seeded), {"release": target}, figures, counts
     )
@@ -131,14 +137,19 @@ def _estimate(job: Job) -> JobResult:
     if "plot" in places and hasattr(found, "plot"):
         drawn = found.plot(job.parameters.get("top", 20)) if hasattr(found, "candidates") else found.plot()
         write_whole(places["plot"], drawn.to_html())
-    figures = estimate_figures(found, target, counts.mechanism)
+    figures = {**estimate_figures(found, target, counts.mechanism), "warnings": _none(found)}
     return JobResult(job, found.guarantee, places, figures, found, counts.mechanism)
+
+
+def _none(found: Any) -> list[str]:
+    return [] if getattr(found, "n", None) != 0 else ["there are no reports, so there is nothing to estimate"]
 
 
 def _plan(job: Job) -> JobResult:
     given = job.declared.arguments(job.parameters)
     found = local.plan(**given)
-    return JobResult(job, None, {}, {"mechanisms": found.to_arrow().to_pylist()}, found)
+    rows = found.to_arrow().to_pylist()
+    return JobResult(job, None, {}, {"mechanisms": rows}, found, printed=rows)
 
 
 def _asked(job: Job) -> list[Any] | None:

@@ -90,7 +90,7 @@ def _anonymize(job: Job) -> JobResult:
     sealed = Guarantee.from_json(promise_place(target).read_text(encoding="utf-8"))
     figures = {"file": str(target), "rows": len(release), "left_out": release.suppressed + release.dropped}
     files = {"release": target, "promise": promise_place(target), **({} if house is None else {"house": house})}
-    return finish(job, sealed, files, figures, release)
+    return replace(finish(job, sealed, files, figures, release), printed=release.guarantee.to_dict())
 
 
 def _risk(job: Job) -> JobResult:

@@ -1,0 +1,81 @@
+"""What verbs about released tables and about single figures show: anonymize, perturb, risk, attack, report."""
+
+from typing import Any
+
+from rich.markup import escape
+
+from discreet.cli.common import console, measures, preview, show_files, show_promise, warn_if_seeded
+
+
+def show_anonymous(result: Any) -> None:
+    """Show the promise, the groups, and the first rows of an anonymous table."""
+    release = result.artifact
+    show_promise(release.guarantee)
+    left_out, facts = result.figures["left_out"], release.guarantee.parameters
+    console.print(
+        f"[bold]The table.[/] {len(release):,} rows in {facts.get('cells', facts.get('groups')):,} groups"
+        + (f"; {left_out:,} rows were left out" if left_out else "; no row was left out")
+    )
+    _files(result)
+    if "house" in result.files:
+        place = escape(str(result.files["house"]))
+        console.print(f"[bold]For you alone.[/] [cyan]{place}[/] says who was published where")
+    preview(release.table, len(release.table.column_names))
+
+
+def show_perturbed(result: Any) -> None:
+    """Show the promise, what it means, and the first rows of a perturbed table."""
+    from discreet.jobs.work.perturb import distances
+
+    noisy = result.artifact
+    show_promise(result.guarantee)
+    if meaning := distances(result.guarantee):
+        console.print(f"[bold]In other words.[/] {escape(meaning)}")
+    console.print(f"[bold]The table.[/] {noisy.n_rows:,} rows, {len(noisy.names)} columns")
+    _files(result)
+    preview(noisy.head)
+    warn_if_seeded(result.guarantee.seeded)
+
+
+def _files(result: Any) -> None:
+    target = result.files["release"]
+    console.print(
+        f"[bold]The files.[/] [cyan]{escape(str(target))}[/] and [cyan]{escape(target.name)}.guarantee.json[/]"
+    )
+    show_files(*(result.files.get(name) for name in ("report", "guarantee")))
+
+
+def show_risk(result: Any) -> None:
+    """Show how well people hide in a table, and what was required and is not met."""
+    measures("Risk", result.artifact.to_rows())
+    for note in result.artifact.notes:
+        console.print(f"[bold yellow]Note:[/] {escape(note)}", highlight=False)
+    for line in result.more:
+        console.print(f"[bold red]Not met:[/] {escape(line)}")
+    required = result.job.parameters.get("require")
+    if required and not result.more:
+        console.print(f"[green]Met:[/] {escape(','.join(f'{k}={v:g}' for k, v in required.items()))}")
+
+
+def show_attack(result: Any) -> None:
+    """Show what somebody with the release could find out about people in it."""
+    found = result.artifact
+    title = f"{found.name}: {len(found.scores):,} people in the release, {len(found.control_scores):,} others"
+    measures(title, found.rows())
+    verdict = "finds people beyond chance" if found.advantage_interval[0] > 0 else "is no better than guessing"
+    console.print(f"The attack {verdict} ({found.confidence:.0%} intervals in brackets).")
+
+
+def show_report(result: Any) -> None:
+    """Show what the page says first, and where it is."""
+    facts = result.figures
+    for line in facts["promise"]["plain"]:
+        console.print(escape(line))
+    page = escape(str(result.files["report"]))
+    console.print(f"[bold]The page.[/] [cyan]{page}[/] (self-contained; open it in any browser)")
+    if "against" in result.job.parameters:
+        console.print("[bold red]It compares with the raw table: keep it inside.[/]")
+    if facts["checks"]["seeded"]:
+        console.print("[bold red]Seeded: this release must not be published.[/]")
+    if result.failed:
+        console.print("[bold red]The seal is broken: file or promise was changed.[/]", highlight=False)
