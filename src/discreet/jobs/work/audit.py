@@ -47,7 +47,7 @@ class Check:
 
 
 @dataclass
-class Examined:
+class Findings:
     """What was found out about a file."""
 
     file: str
@@ -84,12 +84,12 @@ class Examined:
         }
 
 
-def examine(path: Path) -> Examined:
+def examine(path: Path) -> Findings:
     """Check a released file: what it is, whether it was changed, and whether its promise adds up."""
     target = path.expanduser()
     if not target.is_file():
         raise DataSourceError(f"artifact: no file {str(path)!r}; name what was released")
-    found = Examined(target.name)
+    found = Findings(target.name)
     try:
         _examine(target, target.read_bytes(), found)
     except (DiscreetError, UnicodeDecodeError, pa.ArrowException) as error:
@@ -99,7 +99,7 @@ def examine(path: Path) -> Examined:
     return found
 
 
-def _examine(path: Path, data: bytes, found: Examined) -> None:
+def _examine(path: Path, data: bytes, found: Findings) -> None:
     kind = kind_of(path)
     if kind == "promise of a table":
         described = path.with_name(path.name.removesuffix(PROMISE_ENDING))
@@ -121,7 +121,7 @@ def _examine(path: Path, data: bytes, found: Examined) -> None:
         )
 
 
-def _synopsis(path: Path, found: Examined) -> None:
+def _synopsis(path: Path, found: Findings) -> None:
     found.kind = "synopsis"
     made = Synopsis.load(path)  # refuses what was changed, what does not add up, and boxes outside of the domain
     found.guarantee = made.guarantee
@@ -143,7 +143,7 @@ def _synopsis(path: Path, found: Examined) -> None:
     found.add("weights", bool(finite), "all weights and variances are numbers")
 
 
-def _ledger(promise: Guarantee, found: Examined) -> None:
+def _ledger(promise: Guarantee, found: Findings) -> None:
     """State what the ledger adds up to. It was added up when it was read; a sum that differs was refused there."""
     steps = sum(1 for top in promise.ledger for _ in top.walk())
     if promise.model == "syntactic":
@@ -154,7 +154,7 @@ def _ledger(promise: Guarantee, found: Examined) -> None:
     found.add("seed", None if promise.seeded else True, said)
 
 
-def _promise(data: bytes, found: Examined) -> Guarantee:
+def _promise(data: bytes, found: Findings) -> Guarantee:
     """Read a promise strictly: also its layout must be the one that is written."""
     text = data.decode("utf-8")
     promise = Guarantee.from_json(text)
@@ -166,7 +166,7 @@ def _promise(data: bytes, found: Examined) -> Guarantee:
     return promise
 
 
-def _table(path: Path, data: bytes, promise_data: bytes, found: Examined) -> None:
+def _table(path: Path, data: bytes, promise_data: bytes, found: Findings) -> None:
     found.kind = "table"
     promise = _promise(promise_data, found)
     found.kind = "anonymous table" if promise.model == "syntactic" else "perturbed table"
@@ -201,7 +201,7 @@ def _short(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _columns(table: pa.Table, promise: Guarantee, domain: Domain, found: Examined) -> None:
+def _columns(table: pa.Table, promise: Guarantee, domain: Domain, found: Findings) -> None:
     """Check that nothing is handed out that was not declared, and that bounded numbers are within their bounds."""
     odd = [n for n in table.column_names if not any(n == c.name or n.startswith(f"{c.name}_") for c in domain)]
     wrong = [f"column {n!r} is not declared" for n in odd]
@@ -268,7 +268,7 @@ def _number(value: Any) -> float | None:
     return float(value) if isinstance(value, (int, float)) else dates.day_number(value)
 
 
-def _local(data: bytes, found: Examined) -> None:
+def _local(data: bytes, found: Findings) -> None:
     """Check reports and states; a file may hold several messages."""
     total, seeded, promises = 0, False, []
     for message in messages(io.BytesIO(data)):
