@@ -62,7 +62,7 @@ class AveragingResult(ScoredAttack):
 
     def plot(self) -> Any:
         """Draw errors against the number of reports; needs the extra 'plot'."""
-        from discreet.evaluation.attacks.roc_plot import draw_averaging
+        from discreet.evaluation.plots import draw_averaging
 
         return draw_averaging(self)
 

@@ -181,9 +181,9 @@ class ScoredAttack:
 
     def plot(self) -> Any:
         """Draw the curve, with the baseline's beside it; needs the extra 'plot'."""
-        from discreet.evaluation.attacks.roc_plot import draw
+        from discreet.evaluation.plots import draw_roc
 
-        return draw(self)
+        return draw_roc(self)
 
     def __str__(self) -> str:
         low, high = self.advantage_interval

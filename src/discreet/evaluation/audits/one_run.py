@@ -7,7 +7,7 @@ as many trials as there are canaries, at the price of a looser bound: an attack 
 import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -60,16 +60,7 @@ class OneRunResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as plain data."""
-        return {
-            "epsilon_lower": self.epsilon_lower,
-            "claimed": self.claimed,
-            "passed": self.passed,
-            "confidence": self.confidence,
-            "delta": self.delta,
-            "canaries": self.canaries,
-            "guesses": self.guesses,
-            "correct": self.correct,
-        }
+        return {**asdict(self), "passed": self.passed}
 
     def to_json(self, *, indent: int | None = None) -> str:
         """Return `to_dict` as JSON."""

@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -87,22 +87,8 @@ class AuditResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as plain data."""
-        return {
-            "epsilon_lower": self.epsilon_lower,
-            "claimed": self.claimed,
-            "passed": self.passed,
-            "confidence": self.confidence,
-            "delta": self.delta,
-            "trials": self.trials,
-            "counted": self.counted,
-            "event": self.event,
-            "likelier": self.likelier,
-            "counts": dict(self.counts),
-            "estimate": self.estimate,
-            "power": self.power.to_dict(),
-            "features": list(self.features),
-            "seconds": self.seconds,
-        }
+        more = {"passed": self.passed, "power": self.power.to_dict(), "features": list(self.features)}
+        return {**asdict(self), **more}
 
     def to_json(self, *, indent: int | None = None) -> str:
         """Return `to_dict` as JSON; infinite numbers become null."""
@@ -110,9 +96,9 @@ class AuditResult:
 
     def plot(self) -> Any:
         """Draw the chance of catching a leak against its size; needs the extra 'plot'."""
-        from discreet.evaluation.audits.plot import draw
+        from discreet.evaluation.plots import draw_power
 
-        return draw(self)
+        return draw_power(self)
 
     def __str__(self) -> str:
         promise = f" at δ = {self.delta:.3g}" if self.delta else ""
