@@ -94,7 +94,7 @@ class ExactAudit:
 
     def plot(self) -> Any:
         """Draw δ(ε); needs the extra 'plot'."""
-        from discreet.evaluation.audits.plot import draw_exact
+        from discreet.evaluation.plots import draw_exact
 
         return draw_exact(self)
 
