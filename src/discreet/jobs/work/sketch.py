@@ -182,9 +182,9 @@ def read_lines(path: Path) -> list[str]:
 
 def read_parameters(path: Path) -> Mechanism:
     """Read the mechanism of a file of reports or counts."""
-    reader = {"reports": Reports.from_bytes, "counts": Counts.from_bytes}.get(kind_of(path))
-    for message in _messages(path) if reader is not None else ():
-        return reader(message).mechanism  # type: ignore[no-any-return, misc]
+    kind: type[Reports] | type[Counts] | None = {"reports": Reports, "counts": Counts}.get(kind_of(path))
+    for message in _messages(path) if kind is not None else ():
+        return kind.from_bytes(message).mechanism  # type: ignore[union-attr]
     raise FormatError(f"{str(path)!r} is not a file of reports or counts")
 
 
