@@ -17,7 +17,7 @@ help:
 	@echo "make wheel     build the wheel and run its demonstration in an empty environment"
 	@echo "make lint      ruff, mypy, import rules"
 	@echo "make bench     speed against the peers, in an environment of their own; bench-tables: those of tables"
-	@echo "make measures  accuracy, attacks and audits against the peers, in the same environment; hours"
+	@echo "make measures  attacks, audits and others against the peers, in the same environment; hours"
 	@echo "make figures   write the measured figures of README and docs from the result files"
 	@echo "make docs      build the guide into ./site/"
 	@echo "make format    let ruff rewrite the layout"
@@ -93,7 +93,7 @@ MEASURES := $(filter-out %.density_quality,$(subst /,.,$(basename $(wildcard stu
 bench: .venv-bench/.bench
 	@for script in $(SPEED); do echo "== $$script"; .venv-bench/bin/python -m $$script || exit 1; done
 
-# What accuracy, attacks and audits of other libraries come to; hours.
+# What attacks and audits of other libraries come to; hours. Accuracy is a study: discreet study run accuracy.
 measures: .venv-bench/.bench
 	@for script in $(MEASURES); do echo "== $$script"; .venv-bench/bin/python -m $$script || exit 1; done
 

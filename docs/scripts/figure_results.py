@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = (ROOT / "studies" / "measures" / "results", ROOT / "benchmarks" / "results")
+FOLDERS = tuple(
+    ROOT / name for name in ("studies/discreet_studies/results", "studies/measures/results", "benchmarks/results")
+)
 
 
 def read(name: str) -> dict[str, Any]:
-    """Return a result file of either folder."""
+    """Return a result file of any folder."""
     path = next(folder / f"{name}.json" for folder in FOLDERS if (folder / f"{name}.json").is_file())
     held: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return held

@@ -2,7 +2,7 @@
 
 A study is a `Study`: a name, the settings of a quick and of a full run, a function that measures one setting, and one
 that sets the results beside the published figures. The runner does the rest: processes, a Parquet file that grows while
-it runs and lets an interrupted run go on, means with intervals, a page in Markdown, a table in CSV and pictures.
+it runs and lets an interrupted run go on, means with intervals, a page with charts, a table in CSV.
 
 Every study has a folder: ``study.py``, which reads first, what it measures, ``published.py`` with printed figures, and
 ``findings.py`` with the verdicts. ``harness`` is what they share, and ``as_published`` holds published programs with
@@ -34,6 +34,7 @@ _HOMES = {
     "nd-laplace": "discreet_studies.nd_laplace.study",
     "density-trees": "discreet_studies.density_trees.study",
     "frontier": "discreet_studies.frontier.study",
+    "accuracy": "discreet_studies.accuracy.study",
 }
 
 

@@ -1,18 +1,22 @@
-"""Runs a study in processes and keeps what is done in a Parquet file that grows: a run can be taken up again."""
+"""Runs a study in processes and keeps what is done in a file that grows: a run can be taken up again."""
 
 from __future__ import annotations
 
 import json
 import multiprocessing
 import os
+import platform
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from discreet._version import __version__
 from discreet.core import checks
 from discreet.core.output import write_whole
 from discreet.errors import DataSourceError
@@ -32,7 +36,7 @@ _Done = dict[str, Mapping[str, float]]
 
 def results_file(study: Study, folder: Path, *, quick: bool) -> Path:
     """Return where the results of a study lie in a folder."""
-    return folder / f"{study.name}{'-quick' if quick else ''}.parquet"
+    return folder / f"{study.name}{'-quick' if quick else ''}{'.json' if study.numbers else '.parquet'}"
 
 
 def run_study(
@@ -56,7 +60,7 @@ def run_study(
     place = Path(folder).expanduser()
     place.mkdir(parents=True, exist_ok=True)
     file = results_file(study, place, quick=quick)
-    done: _Done = _read(file) if file.is_file() else {}
+    done: _Done = _read(study, file) if file.is_file() else {}
     settings = [json.dumps(dict(s), sort_keys=True) for s in study.settings(quick)]
     waiting = [s for s in settings if s not in done]
     workers = checks.whole("processes", processes, low=1, high=256)
@@ -67,10 +71,10 @@ def run_study(
             if tell is not None:
                 tell(sum(s in done for s in settings), len(settings))
             if time.monotonic() - written > _PAUSE:
-                _write(file, done)
+                _write(study, file, done)
                 written = time.monotonic()
     finally:  # an interrupted run keeps what it has
-        _write(file, done)
+        _write(study, file, done)
     return Results((json.loads(s), done[s]) for s in settings)
 
 
@@ -81,7 +85,7 @@ def read_results(study: Study, folder: str | Path | None = None) -> Results:
         for quick in (False, True):
             file = results_file(study, place, quick=quick)
             if file.is_file():
-                return Results((json.loads(s), numbers) for s, numbers in _read(file).items())
+                return Results((json.loads(s), numbers) for s, numbers in _read(study, file).items())
     raise DataSourceError(f"{study.name}: no results found; run 'discreet study run {study.name}' first")
 
 
@@ -121,7 +125,9 @@ def _timed(study: Study, setting: str) -> Numbers:
     return {**numbers, "seconds": time.perf_counter() - start}
 
 
-def _read(file: Path) -> _Done:
+def _read(study: Study, file: Path) -> _Done:
+    if study.numbers:
+        return _read_rows(study, file)
     try:
         table = pq.read_table(file, schema=_SCHEMA)
     except (pa.ArrowInvalid, OSError) as error:
@@ -133,7 +139,43 @@ def _read(file: Path) -> _Done:
     return dict(found)
 
 
-def _write(file: Path, done: _Done) -> None:
+def _read_rows(study: Study, file: Path) -> _Done:
+    """Return results that were kept as flat rows."""
+    found: _Done = {}
+    try:
+        for row in json.loads(file.read_text(encoding="utf-8"))["results"]:
+            setting = {name: value for name, value in row.items() if name not in study.numbers}
+            found[json.dumps(setting, sort_keys=True)] = {n: float(row[n]) for n in study.numbers if n in row}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataSourceError(f"{str(file)!r} cannot be read as results; remove it to begin again ({error})") from None
+    return found
+
+
+def _write_rows(study: Study, file: Path, done: _Done) -> None:
+    """Keep results as flat rows.
+
+    Rows that were there stay, so what they were made by stays written, too: the commands, one after the other, and the
+    versions of packages that are not here.
+    """
+    before = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    command = f"discreet study run {study.name}"
+    commands = [c for c in before.get("command", "").split("; then ") if c]
+    commands += [command] if command not in commands and len(done) > len(before.get("results", [])) else []
+    now = {"python": platform.python_version(), "discreet": __version__}
+    for name in study.packages:
+        with suppress(PackageNotFoundError):
+            now[name] = version(name)
+    rows = [{**json.loads(setting), **numbers} for setting, numbers in done.items()]
+    whole = {n for n in study.numbers if all(float(row.get(n, 0)).is_integer() for row in rows)}
+    rows = [{n: int(v) if n in whole else v for n, v in row.items()} for row in rows]
+    head: dict[str, object] = {"command": "; then ".join(commands), "machine": platform.machine()}
+    head["versions"] = before.get("versions", {}) | now
+    write_whole(file, json.dumps({**head, "results": rows}, indent=1, ensure_ascii=False) + "\n")
+
+
+def _write(study: Study, file: Path, done: _Done) -> None:
+    if study.numbers:
+        return _write_rows(study, file, done)
     rows = [(s, m, float(v)) for s, numbers in done.items() for m, v in numbers.items()]
     columns = [pa.array([row[i] for row in rows], f.type) for i, f in enumerate(_SCHEMA)]
     sink = pa.BufferOutputStream()

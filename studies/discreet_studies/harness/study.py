@@ -166,6 +166,9 @@ class Study:
         From `Results` to charts (`discreet_studies.harness.chart`) by file name.
     absent : callable
         What cannot be run here, such as data sets whose files are missing; the report names it.
+    numbers, packages : tuple of str
+        What `measure` returns, and which packages it rests on. If given, results are kept as JSON, one flat row for
+        each setting, with the versions of the packages: for scripts that read them without this one.
 
     Examples
     --------
@@ -187,3 +190,5 @@ class Study:
     notes: Callable[[Results], Sequence[str]] = field(default=lambda results: ())
     pictures: Callable[[Results], Mapping[str, Any]] = _no_pictures
     absent: Callable[[], Sequence[str]] = _nothing
+    numbers: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()

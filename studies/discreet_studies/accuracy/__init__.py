@@ -1,0 +1,1 @@
+"""How accurate private k-means is: ours and the peers under one protocol."""

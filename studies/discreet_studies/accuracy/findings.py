@@ -1,0 +1,100 @@
+"""What the accuracy study says: ours beside the best peer for every table and ε, a summary, and curves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from discreet_studies.harness.chart import Chart, Line, Panel, measured, plain, printed
+from discreet_studies.harness.report import table_of
+from discreet_studies.harness.study import Estimate, Finding, Results
+
+#: What is measured; the rest of a row is its setting.
+NUMBERS = ("n", "d", "k", "ratio", "half_width", "seeds", "baseline_nicv", "seconds")
+OURS, PEERS = "auto", ("EUGkM as published", "RUGNIK as published", "diffprivlib")
+_NAMES = {OURS: "ours: PrivateKMeans", "DPLloyd": "ours: DPLloyd"}
+Cell = tuple[str, float]
+
+
+def cells(results: Results) -> dict[Cell, dict[str, Estimate]]:
+    """Return the ratio of every method for every table and ε."""
+    found: dict[Cell, dict[str, Estimate]] = {}
+    for setting, r in results.rows:
+        cell = (str(setting["data"]), float(setting["epsilon"]))
+        ends = r["ratio"] - r["half_width"], r["ratio"] + r["half_width"]
+        found.setdefault(cell, {})[str(setting["method"])] = Estimate(r["ratio"], *ends, int(r["seeds"]))
+    return found
+
+
+def findings(results: Results) -> list[Finding]:
+    """Return a row for every table and ε: the best peer, and ours."""
+    titles = {
+        str(s["data"]): f"{s['data']}: {r['n']:,.0f} rows, {r['d']:.0f} columns, k = {r['k']:.0f}"
+        for s, r in results.rows
+    }
+    found = []
+    for (data, epsilon), by in cells(results).items():
+        if OURS in by and (peer := min((m for m in PEERS if m in by), key=lambda m: by[m].mean, default=None)):
+            note = f"best peer: {peer}"
+            found.append(Finding(f"ε = {epsilon:g}", None, by[peer], by[OURS], "", note, titles[data]))
+    return found
+
+
+def notes(results: Results) -> list[str]:
+    """Return the summary, and all methods side by side."""
+    held = {cell: by for cell, by in cells(results).items() if OURS in by and len(by) > 1}
+    if not held:
+        return []
+    means = {cell: {m: e.mean for m, e in by.items()} for cell, by in held.items()}
+    behind = [f"{data} at ε = {e:g}" for (data, e), by in means.items() if by[OURS] > 1.1 * min(by.values())]
+    against = [by[OURS] / min(v for m, v in by.items() if m in PEERS) for by in means.values() if set(by) & set(PEERS)]
+    share = 1 - len(behind) / len(held)
+    words = (
+        f"In {100 * share:.0f} % of {len(held)} settings `PrivateKMeans` is within 10 % of the best of all methods "
+        f"measured, itself included; its error is {_geometric(against):.3f} times that of the best peer (geometric "
+        f"mean). Where it is not: {', '.join(behind) or 'nowhere'}."
+    )
+    methods = list(dict.fromkeys(m for by in held.values() for m in by))
+    rows = [
+        [f"{data}, ε = {e:g}", *(_shown(by[m]) if m in by else "–" for m in methods)] for (data, e), by in held.items()
+    ]
+    return ["## Summary", words, "## Every method", table_of(["data", *(_NAMES.get(m, m) for m in methods)], rows)]
+
+
+def pictures(results: Results) -> dict[str, Chart]:
+    """Return the error over ε: all tables together, and each by itself."""
+    held = cells(results)
+    if not held:
+        return {}
+    methods = list(dict.fromkeys(m for by in held.values() for m in by))
+    epsilons = sorted({e for _, e in held})
+    axis: dict[str, Any] = {"log_x": True, "log_y": True, "across": plain(epsilons)}
+    words = "error over that of non-private k-means"
+    together = []
+    for look, method in enumerate(methods):
+        at = [(e, [by[method].mean for (_, own), by in held.items() if own == e and method in by]) for e in epsilons]
+        together.append(Line(_NAMES.get(method, method), printed((e, _geometric(v)) for e, v in at if v), look))
+    panels = []
+    for data in dict.fromkeys(data for data, _ in held):
+        own = {e: held[data, e] for e in epsilons if (data, e) in held}
+        lines = [
+            Line(_NAMES.get(m, m), measured((e, by[m]) for e, by in own.items() if m in by), look)
+            for look, m in enumerate(methods)
+        ]
+        panels.append(Panel("ε", words, [line for line in lines if line.marks], data, **axis))
+    title = "Geometric mean over all tables (1 is as good as without privacy)"
+    return {
+        "mean": Chart(title, [Panel("ε", words, together, **axis)]),
+        "tables": Chart("Squared error of private k-means over that of non-private k-means", panels),
+    }
+
+
+def _geometric(values: Iterable[float]) -> float:
+    logs = [math.log(v) for v in values]
+    return math.exp(sum(logs) / len(logs)) if logs else math.nan
+
+
+def _shown(e: Estimate) -> str:
+    digits = 0 if e.mean >= 100 else 3
+    return f"{e.mean:.{digits}f} ± {e.high - e.mean:.{digits}f}"
