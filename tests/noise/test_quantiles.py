@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections import Counter
@@ -30,12 +31,22 @@ QUARTERS = [Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)]
 # -- the laws, three ways ---------------------------------------------------------------------------------------------
 
 
+@functools.cache
+def increasing(n_cells, m):
+    return np.array(list(itertools.combinations(range(1, n_cells), m)))
+
+
+@functools.cache
+def wanted(qs, n):
+    return np.array([float(p * n) for p in shares(list(qs))])
+
+
 def enumerated(counts, qs, factor):
     """The joint law by its definition: every increasing tuple, weighted by exp(-factor * sum of count errors)."""
-    tuples = np.array(list(itertools.combinations(range(1, len(counts)), len(qs))))
+    tuples = increasing(len(counts), len(qs))
     left = np.concatenate([[0], np.cumsum(counts)])
     edges = np.column_stack([np.zeros(len(tuples), int), left[tuples], np.full(len(tuples), left[-1])])
-    targets = np.array([float(p * int(left[-1])) for p in shares(qs)])
+    targets = wanted(tuple(qs), int(left[-1]))
     losses = np.abs(np.diff(edges, axis=1) - targets).sum(axis=1) * factor
     weights = np.exp(losses.min() - losses)
     return weights / weights.sum()
