@@ -16,7 +16,8 @@ import discreet as dc
 from discreet.core.guarantee import Budget, Line, Scope, add_up, epsilon_to_zcdp, zcdp_to_epsilon
 from discreet.errors import BudgetExceeded, InvalidArgument, InvalidType
 
-amounts = st.fractions(min_value=Fraction(1, 10**6), max_value=10, max_denominator=10**6)
+# From 10^-6 to 10, in up to millionths; made of whole numbers, which are drawn several times faster than fractions.
+amounts = st.builds(lambda n, d: Fraction(n % (10 * d) + 1, d), st.integers(0, 10**7), st.integers(1, 10**6))
 # A composition is a price, or (kind, [compositions]).
 compositions: Any = st.recursive(
     amounts,
