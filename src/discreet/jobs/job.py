@@ -237,8 +237,7 @@ class Job:
         if isinstance(self.schema, str):
             parts["schema"] = {"path": self.schema}
         elif self.schema is not None:
-            unit = {} if self.schema.unit is None else {"unit": self.schema.unit}
-            parts["schema"] = {**unit, "columns": self.schema.to_dict()}
+            parts["schema"] = tomllib.loads(self.schema.to_toml())  # as in a file of its own
         parts["parameters"] = self.parameters
         if self.declared.outputs:
             parts["outputs"] = self.outputs
@@ -375,22 +374,20 @@ def _check_kind(kind: Any) -> None:
 def _read_schema(given: Any) -> Any:
     if given is None:
         return None
-    known("[schema]", given, ("path", "columns", "unit"))
-    if ("path" in given) == ("columns" in given) or ("path" in given and "unit" in given):
+    known("[schema]", given, ("path", "columns", "unit", "source"))
+    if ("path" in given) == ("columns" in given) or ("path" in given and len(given) > 1):
         fix = 'path = "schema.toml" or [schema.columns.NAME] tables'
-        raise InvalidArgument("[schema]", sorted(given), "either a path or columns, and a unit with columns only", fix)
+        expected = "either a path or columns, and unit and source with columns only"
+        raise InvalidArgument("[schema]", sorted(given), expected, fix)
     if "path" in given:
         if not isinstance(given["path"], str) or not given["path"]:
             raise InvalidType("[schema] path", given["path"], "a path", 'path = "schema.toml"')
         return given["path"]
     if not isinstance(given["columns"], dict):
-        return _no_columns(given["columns"])
-    if "unit" not in given:
+        expected = "one table [schema.columns.NAME] per column"
+        raise InvalidType("[schema] columns", given["columns"], expected, "[schema.columns.age]")
+    if len(given) == 1:
         return given["columns"]
     from discreet.core.domain import Domain
 
-    return Domain(given["columns"], unit=given["unit"])
-
-
-def _no_columns(value: Any) -> Any:
-    raise InvalidType("[schema] columns", value, "one table [schema.columns.NAME] per column", "[schema.columns.age]")
+    return Domain.from_toml(write_toml(given))

@@ -53,7 +53,12 @@ def json_schema(kind: Kind) -> dict[str, Any]:
     place = {"type": "string", "minLength": 1}
     columns = {
         "type": "object",
-        "properties": {"path": place, "columns": {"type": "object"}, "unit": {"type": "string"}},
+        "properties": {
+            "path": place,
+            "columns": {"type": "object"},
+            "unit": {"type": "string"},
+            "source": {"type": "object"},
+        },
     }
     parts: dict[str, Any] = {
         "job": _section([option("kind", "text", kind.summary, choices=(kind.name,), required=True)])
