@@ -21,10 +21,9 @@ from discreet.cli.run import register as register_run
 from discreet.cli.study import study
 from discreet.cli.verbs import add
 from discreet.errors import DataSourceError, DiscreetError
-from discreet.jobs.common import EPSILON, SEED, TABLE
 from discreet.jobs.declare import Kind, check, spoken
 from discreet.jobs.kinds import KINDS
-from discreet.jobs.options import SHELL
+from discreet.jobs.options import EPSILON, SEED, SHELL, TABLE
 
 app = typer.Typer(
     name="discreet",

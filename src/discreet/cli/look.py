@@ -18,7 +18,7 @@ def look(given: Sequence[tuple[Option, Any]], start: Path = Path()) -> None:
 
     Examples
     --------
-    >>> from discreet.jobs.common import TABLE
+    >>> from discreet.jobs.options import TABLE
     >>> look([(TABLE, "no-such-file.csv")])
     Traceback (most recent call last):
     ...

@@ -3,9 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from discreet.jobs.common import ORDER, PROMISE, REPORT, TABLE, release
 from discreet.jobs.declare import Kind, Speech
-from discreet.jobs.options import option, output
+from discreet.jobs.options import ORDER, PROMISE, REPORT, TABLE, option, output, release
 
 _CELLS = ("density-tree", "mondrian", "generalization")
 _TREES = ("density-tree", "mondrian")

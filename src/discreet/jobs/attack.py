@@ -3,9 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from discreet.jobs.common import EPSILON, SEED
 from discreet.jobs.declare import Kind, Speech
-from discreet.jobs.options import option
+from discreet.jobs.options import EPSILON, SEED, option
 
 
 def _together(job: Any) -> None:

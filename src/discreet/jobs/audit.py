@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from discreet.jobs.common import SEED
 from discreet.jobs.declare import Kind
-from discreet.jobs.options import option, output
+from discreet.jobs.options import SEED, option, output
 
 
 def _together(job: Any) -> None:

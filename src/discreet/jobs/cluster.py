@@ -3,9 +3,21 @@
 from dataclasses import replace
 from typing import Any
 
-from discreet.jobs.common import EPSILON, PROMISE, REFINE, REPORT, ROWS, SEED, SIZE_SHARE, TABLE, UNIT, release
 from discreet.jobs.declare import Kind, Speech
-from discreet.jobs.options import option, output
+from discreet.jobs.options import (
+    EPSILON,
+    PROMISE,
+    REFINE,
+    REPORT,
+    ROWS,
+    SEED,
+    SIZE_SHARE,
+    TABLE,
+    UNIT,
+    option,
+    output,
+    release,
+)
 
 
 def _together(job: Any) -> None:

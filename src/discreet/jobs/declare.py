@@ -146,25 +146,19 @@ class Kind:
     def check(self, section: str, given: Mapping[str, Any], options: Sequence[Option]) -> dict[str, Any]:
         """Check a section of a job: names, types, bounds, choices, methods, and that nothing needed is absent."""
         known(f"[{section}]", given, [o.name for o in options])
-        clean = {}
-        method = given.get("method")
         for each in options:
-            if each.name not in given:
-                if each.required:
-                    raise self.wrong(each.name, None, f"given: {each.help}")
-                continue
-            clean[each.name] = check(self, each, given[each.name])
-        chosen = next((o for o in options if o.name == "method"), None)
-        if chosen is not None:
-            method = clean.get("method", chosen.default)
-            for each in options:
-                if each.name in clean and each.methods and method not in each.methods:
-                    ways = each.methods
+            if each.required and each.name not in given:
+                raise self.wrong(each.name, None, f"given: {each.help}")
+        clean = {o.name: check(self, o, given[o.name]) for o in options if o.name in given}
+        method = clean.get("method") or next((o.default for o in options if o.name == "method"), None)
+        for each in options:
+            if each.name in clean and each.methods and method not in each.methods:
+                first, *others = each.methods
 
-                    def used(say: Speech, ways: tuple[str, ...] = ways) -> str:
-                        return f"used with {' or '.join([say('method', ways[0]), *ways[1:]])} only"
+                def used(say: Speech, first: str = first, others: Sequence[str] = others) -> str:
+                    return f"used with {' or '.join([say('method', first), *others])} only"
 
-                    raise self.wrong(each.name, clean[each.name], used, ("method", ways[0]))
+                raise self.wrong(each.name, clean[each.name], used, ("method", first))
         return clean
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,9 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from discreet.jobs.common import EPSILON, ORDER, PROMISE, REPORT, SEED, TABLE, UNIT, release
 from discreet.jobs.declare import Kind
-from discreet.jobs.options import option
+from discreet.jobs.options import EPSILON, ORDER, PROMISE, REPORT, SEED, TABLE, UNIT, option, release
 
 _NEED_RADIUS = ("nd-laplace", "sphere")
 _POINTS = ("nd-laplace", "sphere", "column-laplace")

@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-from discreet.jobs.common import EPSILON
 from discreet.jobs.declare import Kind
-from discreet.jobs.options import option, output
+from discreet.jobs.options import EPSILON, option, output
 
 KIND = Kind(
     name="plan",

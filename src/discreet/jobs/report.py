@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-from discreet.jobs.common import release
 from discreet.jobs.declare import Kind
-from discreet.jobs.options import option
+from discreet.jobs.options import option, release
 
 KIND = Kind(
     name="report",

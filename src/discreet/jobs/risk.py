@@ -2,14 +2,13 @@
 
 from dataclasses import replace
 
-from discreet.jobs.common import TABLE
 from discreet.jobs.declare import Kind
-from discreet.jobs.options import option
+from discreet.jobs.options import TABLE, option
 
 KIND = Kind(
     name="risk",
     summary="measure how well people hide in a table",
-    help="Measure how well people hide in a table. Fails a pipeline if a requirement is not met: --require.",
+    help="Measure how well people hide in a table. Fails a pipeline if a requirement is not met.",
     data=replace(TABLE, help="the table that is to be handed out: CSV or Parquet", example="safe.csv"),
     parameters=(
         option("qi", "names", "quasi-identifiers", ["age", "zip"], required=True, arguments=("quasi_identifiers",)),
@@ -24,5 +23,5 @@ KIND = Kind(
         option("recursive_l", "whole", "the l of recursive diversity that is measured", 2, default=2, low=2),
     ),
     examples=("risk safe.csv --qi age,zip --sensitive disease --require k=5,l=2",),
-    failed="--require is not met",
+    failed="a requirement is not met",
 )  # fmt: skip

@@ -3,9 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from discreet.jobs.common import EPSILON, PROMISE, REPORT, SEED, release
 from discreet.jobs.declare import Kind
-from discreet.jobs.options import option, output
+from discreet.jobs.options import EPSILON, PROMISE, REPORT, SEED, option, output, release
 
 _VALUES = option(
     "data",

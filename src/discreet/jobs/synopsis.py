@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from discreet.jobs.common import (
+from discreet.jobs.declare import Kind
+from discreet.jobs.options import (
     EPSILON,
     MAX_MEMORY,
     PROMISE,
@@ -12,10 +13,10 @@ from discreet.jobs.common import (
     SIZE_SHARE,
     TABLE,
     UNIT,
+    option,
+    output,
     release,
 )  # fmt: skip
-from discreet.jobs.declare import Kind
-from discreet.jobs.options import option, output
 
 _TREE, _GRID = ("tree",), ("grid",)
 

@@ -13,7 +13,7 @@ from discreet.errors import InvalidArgument
 DENSE_CELLS = 2**22
 #: Above this many cells `CellCounts.dense` refuses.
 DENSE_LIMIT = 2**27
-#: So many cell numbers are collected before they are sorted, with more cells than `DENSE_CELLS`.
+#: This many cell numbers are collected before they are sorted, with more cells than `DENSE_CELLS`.
 SORT_ROWS = 2**22
 
 
