@@ -228,7 +228,7 @@ def outlook(
             "counts",
             "local reports",
             "local",
-            f"{best.mechanism}, {best.report_bits} bits a report",
+            f"{best.mechanism}, {best.report_bits} bits per report",
             f"of one rare value among {values:,}; nobody is trusted with the raw rows",
             lambda e: _rare_error(e, values, n),
         ),

@@ -169,7 +169,7 @@ class Source:
         *,
         matched: list[tuple[list[int], list[Encoder]]] | None = None,
     ) -> Iterator[list[FloatArray]]:
-        """Yield the coordinates of some rows at a time, one array a column of the domain: what every pass reads."""
+        """Yield the coordinates of some rows at a time, one array per column of the domain: what every pass reads."""
         batch_size, progress = _checked(batch_size, progress)
         jobs = self._match(domain) if matched is None else matched
         with Meter(sum(part.size() for part in self._parts), progress) as meter:

@@ -309,7 +309,7 @@ def clustering_agreement(
     truth, runs = np.asarray(reference).ravel(), np.atleast_2d(np.asarray(labels))
     if runs.ndim != 2 or runs.shape[1] != len(truth) or len(truth) < 2:
         shapes = (truth.shape, runs.shape)
-        raise InvalidArgument("labels", shapes, "one label a run for each of at least 2 records", "labels=km.labels_")
+        raise InvalidArgument("labels", shapes, "one label per run for each of at least 2 records", "labels=km.labels_")
     places: list[FloatArray | None] = [None] * len(runs)
     if points is not None:
         stack = np.asarray(points, dtype=np.float64)

@@ -173,7 +173,7 @@ def posterior_draws(
 ) -> FloatArray:
     """Draw true records given the noisy ones: component and node by their shares, then a Gaussian in its axes.
 
-    ``uniforms`` has one row a record and one column a draw, ``normals`` one more axis, for the columns.
+    ``uniforms`` has one row per record and one column per draw, ``normals`` one more axis, for the columns.
     """
     k, d = means.shape
     n, n_draws = uniforms.shape

@@ -108,7 +108,7 @@ class GridMap:
         Parameters
         ----------
         columns : sequence of float arrays
-            The coordinates, one array a column of the domain, NaN where a value is missing.
+            The coordinates, one array per column of the domain, NaN where a value is missing.
 
         Examples
         --------

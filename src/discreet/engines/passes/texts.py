@@ -101,7 +101,7 @@ def _as_text(piece: Any) -> pa.Array:
     if pa.types.is_dictionary(piece.type):
         piece = piece.dictionary_decode()
     if arrow_kind(piece.type) == "text":
-        # Not a checked cast: bytes that are no UTF-8 are a value like any other.
+        # Not a checked cast: bytes that are not UTF-8 are a value like any other.
         return piece.cast(pa.large_binary()).view(pa.large_string())
     return piece.cast(pa.large_string())
 

@@ -3,7 +3,7 @@
 A tree lives on the public grid of spec `partition-synopsis.md`, 9.1: ``2**bits`` equal cells on a numeric axis, one a
 category on a categorical one, and where missing values have a cell of their own, one more at the end. A box is a
 range of cells per axis, a cut a whole number k, and a row goes left of it iff its cell is below k. The part p of G
-of a range [A, B) starts at ``A + floor(p (B - A) / G)``; a range of fewer than G cells has one part a cell.
+of a range [A, B) starts at ``A + floor(p (B - A) / G)``; a range of fewer than G cells has one part per cell.
 
 What is read are sums over rows of whole numbers, so neither batches nor threads nor the order of rows change them.
 """
@@ -64,12 +64,12 @@ class TreeMap:
         The columns.
     bits : int
         A numeric axis has ``2**bits`` cells.
-    axis, first, cut_at, n_cuts : arrays of int, one entry a node
+    axis, first, cut_at, n_cuts : arrays of int, one entry per node
         The axis a node is cut on (-1: it is not), its first child (the others follow), and its cuts: the ``n_cuts``
         entries of ``cuts`` from ``cut_at`` on, ascending. Node 0 is the root.
     cuts : array of int
         Cells at which a child starts.
-    slot : array of int, one entry a node
+    slot : array of int, one entry per node
         The number under which rows that end in a node are counted; -1 leaves them out.
     lower, upper : arrays of int, shape (slots, columns)
         The boxes of the slots, in cells.

@@ -11,7 +11,7 @@ from discreet.engines.tables.encode import Encoder
 #: Rows read and counted at a time. Small enough for the cache of one core.
 BATCH_SIZE = 2**17
 
-#: Some rows, one piece a column in whatever form the part keeps it, and how much of the part's size they are.
+#: Some rows, one piece per column in whatever form the part keeps it, and how much of the part's size they are.
 Batch: TypeAlias = tuple[list[Any], int]
 
 

@@ -81,7 +81,7 @@ class Runner:
     def __init__(self, game: Game, features: FeatureMap, columns: Any, workers: int | None, meter: Meter) -> None:
         self.game, self.features, self.columns, self.meter = game, features, columns, meter
         self.workers = workers
-        self.speed = 0.0  # pairs of releases a second
+        self.speed = 0.0  # pairs of releases per second
         self._started = False
 
     def run(self, phase: int, pairs: int, take: Take, *, deadline: float | None = None, ahead: int = 0) -> int:

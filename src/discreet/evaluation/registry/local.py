@@ -162,7 +162,7 @@ class ReportWords:
         return found
 
     def batch(self, releases: Any) -> FloatArray:
-        """Return one row a report."""
+        """Return one row per report."""
         rows = np.asarray(releases, np.uint8)
         bits = np.unpackbits(rows, axis=1).astype(np.float64)
         if self.bits > 48:

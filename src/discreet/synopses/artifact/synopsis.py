@@ -152,7 +152,7 @@ class Synopsis:
 
     @property
     def lower(self) -> FloatArray:
-        """Lower corners of the leaves, one row a leaf."""
+        """Lower corners of the leaves, one row per leaf."""
         return self._lower
 
     @property

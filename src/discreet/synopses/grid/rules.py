@@ -189,7 +189,7 @@ def axis_parts(
       clusters as are left to a combination.
     - Axes are scaled to their declared ranges and get equally many parts. With ``units`` they share a unit instead:
       parts are in proportion to widths, their product about the same.
-    - Fewer than two parts per axis (many axes, few rows), or two with less than a quarter of θ/ε rows a cell:
+    - Fewer than two parts per axis (many axes, few rows), or two with less than a quarter of θ/ε rows per cell:
       floor(log2 x) axes are cut in two, x = n ε/θ (9.8), the widest first, equal ones in the order of a public hash of
       their names.
     - There are at least k cells, whatever the rule says.

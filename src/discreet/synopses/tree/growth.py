@@ -13,7 +13,7 @@ from discreet.synopses.artifact.tables import TreeTable
 
 
 class GrowingTree:
-    """Nodes of a growing tree; node 0 is the root. Arrays have one entry a node.
+    """Nodes of a growing tree; node 0 is the root. Arrays have one entry per node.
 
     Examples
     --------
