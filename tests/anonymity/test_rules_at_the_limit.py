@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -49,3 +53,47 @@ def test_generalised_classes_keep_recursive_diversity_below_c_alone() -> None:
 def test_a_category_beyond_the_declared_ones_goes_to_the_last_bin() -> None:
     grid = make_grid(Categorical("job", ["cook", "smith", "nurse"]))
     assert grid.bins(np.array([-1.0, 0.0, 2.0, 3.0, 99.0])).tolist() == [0, 0, 2, 2, 2]
+
+
+TABLE = [0, 0, 0, 1, 1, 2, 2]
+
+
+def by_definition(rules: Rules, values: list[int]) -> bool:
+    """k, l and t of one class, worked out in fractions."""
+    counts = [values.count(v) for v in range(3)]
+    good = len(values) >= rules.k
+    if rules.l_diversity is not None:
+        least = int(rules.l_diversity)
+        if rules.l_kind == "distinct":
+            good &= sum(n > 0 for n in counts) >= least
+        elif rules.l_kind == "entropy":  # entropy >= ln l: Π n^n l^size <= size^size, in whole numbers
+            good &= math.prod(n**n for n in counts) * least ** len(values) <= len(values) ** len(values)
+        else:
+            falling = sorted(counts, reverse=True)
+            good &= Fraction(falling[0]) < Fraction(rules.c) * sum(falling[least - 1 :])
+    if rules.t_closeness is not None:
+        gaps = [Fraction(n, len(values)) - Fraction(TABLE.count(v), len(TABLE)) for v, n in enumerate(counts)]
+        runs = [abs(sum(gaps[: i + 1])) for i in range(2)]
+        far = sum(map(abs, gaps)) / 2 if rules.t_kind == "equal" else sum(runs) / 2
+        good &= far <= Fraction(rules.t_closeness).limit_denominator(1000)
+    return bool(good)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        *({"k": k} for k in (2, 3, 5)),
+        *({"k": 2, "l_diversity": least} for least in (1, 2, 3)),
+        *({"k": 2, "l_diversity": least, "l_kind": "entropy"} for least in (2, 3)),
+        *({"k": 2, "l_diversity": 2, "l_kind": "recursive", "c": c} for c in (1.0, 1.5, 2.0, 3.0)),
+        *({"k": 2, "t_closeness": t, "t_kind": kind} for kind in ("equal", "ordered") for t in (1 / 7, 5 / 21, 0.6)),
+    ],
+)
+def test_every_class_of_a_small_table_keeps_the_rules_if_it_does_by_definition(asked: dict[str, Any]) -> None:
+    """All 127 classes of seven rows, once as a class that a tree may cut off and once as a class of a release."""
+    rules, sensitive = Rules(**asked), disease(*TABLE)
+    for subset in range(1, 128):
+        inside = [i for i in range(7) if subset >> i & 1]
+        expected = by_definition(rules, [TABLE[i] for i in inside])
+        assert rules.ok(inside, sensitive) is expected
+        assert rules.kept([0 if i in inside else 1 for i in range(7)], sensitive)[0] == expected

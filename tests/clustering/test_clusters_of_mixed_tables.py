@@ -16,6 +16,7 @@ import pytest
 import discreet as dc
 from discreet.cli.app import main
 from discreet.clustering import cluster_synopsis
+from discreet.clustering.central.columns import view
 from discreet.errors import DiscreetError
 from discreet.reporting import write_report
 from discreet.synopses import Synopsis
@@ -201,3 +202,19 @@ def test_jobs_and_their_pages_say_which_columns_took_part(tmp_path: Path) -> Non
     dc.Job("cluster", "t.csv", declared(), parameters, {"centers": "d.csv"}, tmp_path).run()
     assert (tmp_path / "d.csv").read_text().splitlines()[0].replace('"', "") == "cost,weight"
     write_report(tmp_path / "s.parquet", tmp_path / "again.html")
+
+
+def test_what_a_synopsis_says_of_some_columns_stays_in_its_boxes() -> None:
+    """Points at the edge of a box: their mean, weighted and rounded, may be a digit beyond it."""
+    rng = np.random.default_rng(0)
+    edges, n = rng.random(200) + 0.1, 5
+    lower = np.column_stack([np.repeat(edges - 0.1, n), np.tile(np.arange(n), 200)])
+    upper = np.column_stack([np.repeat(edges, n), np.tile(np.arange(n) + 1, 200)])
+    whole = Synopsis(
+        dc.Domain({"a": (0, 2), "b": [f"{i}" for i in range(n)]}), lower=lower, upper=upper,
+        weights=rng.random(200 * n) * 30, variances=np.ones(200 * n), points=upper - [0.0, 0.5],
+        guarantee=dc.Guarantee("central"),
+    )  # fmt: skip
+    seen = view(whole, ["a"])
+    assert (seen.points <= seen.upper).all()
+    assert np.allclose(seen.points, seen.upper, rtol=1e-12)

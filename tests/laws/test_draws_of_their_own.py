@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from discreet import noise
+from discreet.engines.shuffled import Shuffler
 from discreet.noise.reports.bases import independent_vectors
 from discreet.noise.reports.coin_bytes import coin_bytes
 from discreet.noise.reports.coins import Chance, toss
@@ -56,3 +59,20 @@ def test_empty_cells_exceed_a_cutoff_at_places_and_by_amounts_of_their_own() -> 
     assert len(np.unique(np.diff(places))) > 1
     assert len(np.unique(values)) > 1
     assert places.max() < 2000
+
+
+def test_rows_leave_in_the_order_of_numbers_of_their_own(tmp_path: Path) -> None:
+    with Shuffler(tmp_path, noise.RowOrder(4)) as rows:
+        for start in range(0, N, 16):
+            rows.add(pa.table({"row": np.arange(start, start + 16)}))
+        left = [row for table in rows.tables() for row in table["row"].to_pylist()]
+    assert left == np.argsort(noise.RowOrder(4).numbers(N)).tolist()
+    assert left != list(range(N))
+
+
+@pytest.mark.parametrize(("n_values", "size"), [(4, 2), (9, 3), (9, 8), (300, 40)])
+def test_a_subset_has_no_value_twice(n_values: int, size: int) -> None:
+    drawn = subsets(np.arange(256) % n_values, n_values=n_values, size=size, chance=Chance(a=Fraction(1, 2)), rng=7)
+    assert (np.diff(drawn, axis=1) > 0).all()
+    assert drawn.min() == 0
+    assert drawn.max() == n_values - 1

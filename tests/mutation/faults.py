@@ -19,7 +19,8 @@ SOURCE = Path(__file__).parents[2] / "src" / "discreet"
 #: Where promises are made. What only reads releases (plots, studies, pages) is not here.
 ROOMS = ("noise", "engines", "synopses", "clustering", "local", "metric", "anonymity")
 LEDGERS = ("core.ledger", "core.zcdp", "local.repeated.report_ledger", "metric.users.user_ledger")
-#: Post-processing: it draws to sample or to start a search, and sees no rows.
+#: Left out, each with the reason: what is worked out here from a release or from public values stays within the promise
+#: whatever it does, or no promise is made yet.
 AFTERWARDS = {
     "synopses.artifact.query": "draws from what was published",
     "synopses.artifact.plot": "a picture",
@@ -27,15 +28,14 @@ AFTERWARDS = {
     "synopses.consistency": "post-processing",
     "clustering.kmeans": "starts of a search on a synopsis",
     "clustering.central.packing": "starts that know no rows",
-    "clustering.central.columns": "views of a synopsis: post-processing",
     "clustering.central.mixture": "post-processing",
     "clustering.noisy.mixture": "post-processing",
     "clustering.noisy.kmeans": "post-processing of perturbed points",
     "clustering.noisy.clusters": "post-processing of perturbed points",
     "metric.remap.plot": "a picture",
-    "metric.remap.maps": "post-processing of perturbed points",
-    "metric.remap.prior": "reads what is public",
-    "metric.remap.density": "for pictures and evaluation",
+    "metric.remap.maps": "post-processing of perturbed points: it is given no others",
+    "metric.remap.prior": "reads a prior, which the guarantee assumes to be public or released with its own budget",
+    "metric.remap.density": "a density fitted to perturbed points or to a prior, for the maps above",
     "metric.comparison": "compares laws, draws for no release",
     "local.strings.candidates": "estimation",
     "local.numbers.distributions": "estimation",
@@ -46,11 +46,15 @@ AFTERWARDS = {
     "local.planning.limits": "sees no values",
     "anonymity.risk.disclosure": "measures releases",
     "anonymity.growth.pruning": "chooses among trees that keep the rules",
-    "anonymity.release.printed": "published variants, for comparison",
-    "anonymity.risk.distances": "quality of groups, no promise",
-    "engines.tables.text_kernels": "reads the text of a file, before any promise",
+    "anonymity.release.printed": "reads published tables back, for attacks and measures",
+    "engines.tables.text_kernels": "ends of loops and buffers where the text of a file is read, a record by itself",
     "engines.tables.spark": "runs with Spark only; counts are compared with the others' in their own tests",
-    "noise.stream.numpy_streams": "seeded runs only",
+    "noise.stream.numpy_streams": "streams of audits, searches and error bars, which draw for no release",
+}
+#: Functions left out wherever they are, likewise.
+SHOWN = {
+    "__repr__": "shows what is held",
+    "_bayes": "moves perturbed places to where the prior says they came from: post-processing",
 }
 
 ADDED = {"discrete_laplace", "discrete_gaussian", "max_norm_laplace"}
@@ -148,7 +152,7 @@ def faults_of(module: str, text: str) -> Iterator[Fault]:
     tree = ast.parse(text)
     places = {id(node): i for i, node in enumerate(ast.walk(tree))}
     for function, body in _functions(tree):
-        if function.endswith("__repr__") or body.name == "_bayes":  # shows, or works on what was released
+        if body.name in SHOWN:
             continue
         numbers: dict[str, int] = {}
         tainted = _noisy_names(body)
@@ -297,8 +301,10 @@ def _call_changes(module: str, function: str, node: ast.Call) -> Iterator[tuple[
     elif name == "clip" and isinstance(node.func, ast.Attribute) and node.args:
         if room == "local" and any(word in function for word in ESTIMATION):
             return
-        numpys = _name(node.func.value) == "np"
-        yield "clamp skipped", lambda n: n.args[0] if numpys else n.func.value
+        whole = (
+            len(node.args) == 3 or _name(node.func.value) == "np"
+        )  # clip(values, low, high), or values.clip(low, high)
+        yield "clamp skipped", lambda n: n.args[0] if whole else n.func.value
     elif name == "fingerprint" and len(node.args) > 1 and not _name(node.args[1]).isupper():
         yield "key ignored", _with_argument(1, "0")
     elif name == "new" and isinstance(node.func, ast.Attribute) and _name(node.func.value) == "hmac":
@@ -381,7 +387,7 @@ def _compare_changes(
         return seen
 
     if room == "anonymity":
-        last = [_name(side.left if isinstance(side, ast.BinOp) else side) for side in sides]
+        last = [_limit(side) for side in sides]
         limits = [at for at, name in enumerate(last) if name in LEAST | MOST]
         if len(limits) == 1 and not (isinstance(sides[0], ast.Constant) or _value(sides[1]) == 0):
             at = limits[0]
@@ -402,6 +408,13 @@ def _compare_changes(
         yield "budget off by one", swapped
     elif any(isinstance(x, ast.Name) and x.id in tainted for side in sides for x in ast.walk(side)):
         yield "comparison off by one", swapped
+
+
+def _limit(side: ast.AST) -> str:
+    """Return the name of a limit, also where some slack is added to it or its logarithm is taken."""
+    side = side.left if isinstance(side, ast.BinOp) else side
+    logs = isinstance(side, ast.Call) and _name(side) == "log" and side.args
+    return _name(side.args[0] if logs else side)  # type: ignore[attr-defined]
 
 
 def _value(node: ast.AST) -> object:

@@ -34,19 +34,19 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "tables": (
         ("anonymity",),
         (
+            "anonymity/test_rules_at_the_limit.py",
+            "anonymity/test_suppressed_rows.py",
+            "anonymity/test_release_randomness.py",
             "anonymity/test_rules.py",
             "anonymity/test_risk.py",
-            "anonymity/test_suppressed_rows.py",
-            "anonymity/test_rules_at_the_limit.py",
-            "anonymity/test_release_randomness.py",
             "anonymity/test_kept_columns.py",
+            "anonymity/test_minimality.py",
             "anonymity/test_order_of_rows.py",
             "anonymity/test_releasing_again.py",
-            "anonymity/test_minimality.py",
+            "anonymity/test_classical.py",
             "anonymity/test_tree.py",
             "anonymity/test_growth.py",
             "anonymity/test_thousand_tables.py",
-            "anonymity/test_classical.py",
             "engines/test_streamed_rows.py",
         ),
     ),
@@ -70,6 +70,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
         (
             "laws/test_draws_of_their_own.py",
+            "laws/test_cells_at_the_edges.py",
             "local/test_direct.py",
             "local/test_oracles.py",
             "local/test_local_hashing.py",
@@ -94,6 +95,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             "laws/test_noise_exact.py",
             "laws/test_draws_of_their_own.py",
+            "laws/test_cells_at_the_edges.py",
             "noise/test_noise_samples.py",
             "noise/test_exponential.py",
             "noise/test_quantiles.py",
@@ -124,7 +126,13 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "engines": (
         ("engines",),
-        ("engines/test_engines.py", "engines/test_tree_engine.py", "engines/test_streamed_rows.py"),
+        (
+            "laws/test_cells_at_the_edges.py",
+            "laws/test_draws_of_their_own.py",
+            "engines/test_engines.py",
+            "engines/test_tree_engine.py",
+            "engines/test_streamed_rows.py",
+        ),
     ),
 }
 

@@ -2,10 +2,11 @@
 
     python tests/mutation/run.py [--room ROOM] [--only TEXT] [--again] [--output FILE]
 
-A process per room collects the room's tests with pytest, runs each once as it is (it must pass) and notes which
-functions of the library it calls. Then, warm, it forks once per fault: the child puts the changed code into the
-function that everybody holds, and runs the tests that call it, quickest killers first, until one fails. Two rooms run
-at a time. Results are kept after every fault, so that a run can be stopped and taken up again.
+A process per room collects the room's tests with pytest, and forks once per fault: the child puts the changed code into
+the function that everybody holds, and runs tests until one fails. The test that killed a fault in the results at hand
+is tried first. For faults without one, or that outlive it, the room's files follow one by one, the sharpest first: each
+test of a file is run once as it is (it must pass), to note which functions of the library it calls; then those that
+call the changed one are run, quickest killers first. Two rooms run at a time. Results are kept after every fault, so that a run can be stopped and taken up again.
 """
 
 from __future__ import annotations
@@ -14,15 +15,19 @@ import argparse
 import functools
 import gc
 import importlib
+import itertools
 import json
+import math
 import os
+import resource
 import select
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 # Pools of threads do not live through a fork; what runs in one thread has none.
@@ -37,8 +42,16 @@ from mutation.faults import Fault, faults  # noqa: E402
 from mutation.rooms import ROOMS, room_of  # noqa: E402
 
 RESULTS, EQUIVALENT = HERE / "results.json", HERE / "equivalent.json"
-#: A child that has not ended after so many times its tests' quiet time, and so many seconds, hangs: noticed.
-PATIENCE, LEAST_SECONDS = 4.0, 60.0
+#: A child that has worked so many times as long as its tests did without a fault, and so many seconds, hangs: noticed.
+#: Its own seconds count, so that a busy machine is no hanging child; one that does nothing at all is given longer.
+PATIENCE, LEAST_SECONDS, ASLEEP = 4.0, 40.0, 10.0
+#: What a function may be wrapped in, and where it is then.
+WRAPPERS: tuple[tuple[Any, str], ...] = (
+    ((classmethod, staticmethod), "__func__"),
+    (property, "fget"),
+    (functools.cached_property, "func"),
+    (functools._lru_cache_wrapper, "__wrapped__"),
+)
 
 
 def function_of(fault: Fault) -> Any:
@@ -46,9 +59,13 @@ def function_of(fault: Fault) -> Any:
     found: Any = importlib.import_module(f"discreet.{fault.module}")
     for part in fault.function.split("."):
         found = vars(found)[part]
-    for inner in ("__func__", "fget", "func", "__wrapped__"):
-        if not hasattr(found, "py_func"):  # a kernel is changed as a kernel
-            found = getattr(found, inner, found)
+    return _plain(found)
+
+
+def _plain(found: Any) -> Any:
+    """Return the function within a method, a property or a memory; a kernel stays a kernel."""
+    for kind, inner in WRAPPERS:
+        found = getattr(found, inner) if isinstance(found, kind) else found
     return found
 
 
@@ -60,8 +77,8 @@ def plant(fault: Fault) -> None:
         _compile_again(target)
     else:
         target.__code__ = _fitting(target, code)
-    for thing in gc.get_objects():  # what was remembered before the fault
-        if isinstance(thing, functools._lru_cache_wrapper):
+    for thing in gc.get_objects():  # what was remembered before the fault; a proxy of what is gone has a type only
+        if issubclass(type(thing), functools._lru_cache_wrapper):
             if str(thing.__module__).startswith("discreet"):
                 thing.cache_clear()
         elif str(type(thing).__module__).startswith("discreet") and hasattr(thing, "__dict__"):
@@ -78,35 +95,75 @@ def _fitting(function: FunctionType, code: CodeType) -> CodeType:
     return code
 
 
+def _modules() -> list[ModuleType]:
+    """Return the modules of the library and of its tests."""
+    ours = tuple(str(TOP / name) for name in ("src", "tests"))
+    return [m for m in list(sys.modules.values()) if str(getattr(m, "__file__", None)).startswith(ours)]
+
+
+def _uses(function: FunctionType) -> set[int]:
+    """Return what a function names, of its module or of a module that it names, as identities."""
+    names = {name for code in _codes(function.__code__) for name in code.co_names}
+    found = [function.__globals__[name] for name in names if name in function.__globals__]
+    within = [vars(m)[name] for m in found if isinstance(m, ModuleType) for name in names if name in vars(m)]
+    return {id(value) for value in [*found, *within]}
+
+
+def _stale(changed: Any) -> dict[int, Any]:
+    """Return a kernel and all that it is compiled into."""
+    kernels = {id(v): v for m in _modules() for v in vars(m).values() if hasattr(v, "py_func")}
+    stale, grown = {id(changed): changed}, True
+    while grown:
+        new = {key: k for key, k in kernels.items() if key not in stale and _uses(k.py_func) & set(stale)}
+        stale, grown = stale | new, bool(new)
+    return stale
+
+
+def _callers(kernel: Any) -> set[str]:
+    """Return the plain functions that call a kernel, or one that it is compiled into: where machine code begins."""
+    stale, found = set(_stale(kernel)), set()
+    for module in _modules():
+        for value in list(vars(module).values()):
+            for function in [value, *(vars(value).values() if isinstance(value, type) else ())]:
+                function = _plain(function)
+                if isinstance(function, FunctionType) and _uses(function) & stale:
+                    found |= {_place(code) for code in _codes(function.__code__)}
+    return found
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            yield from _codes(const)
+
+
+def _place(code: CodeType) -> str:
+    return f"{code.co_filename}:{code.co_qualname}"
+
+
 def _compile_again(changed: Any) -> None:
     """Compile a kernel and all that it is compiled into anew, without the code kept on disk."""
     from numba import njit
 
-    rooms = [m for name, m in list(sys.modules.items()) if name.startswith("discreet") and m is not None]
-    kernels = {id(v): v for m in rooms for v in vars(m).values() if hasattr(v, "py_func")}
-    stale, grown = {id(changed)}, True
-    while grown:
-        grown = False
-        for key, kernel in kernels.items():
-            uses = {id(kernel.py_func.__globals__.get(name)) for name in kernel.py_func.__code__.co_names}
-            if key not in stale and uses & stale:
-                stale.add(key)
-                grown = True
-    for key in stale:
-        old = kernels[key]
+    for old in _stale(changed).values():
         inline = {"inline": old.targetoptions["inline"]} if old.targetoptions.get("inline") else {}
         new = njit(nogil=True, **inline)(old.py_func)
-        for m in rooms:
+        for m in _modules():
             for name, value in list(vars(m).items()):
                 if value is old:
                     setattr(m, name, new)
 
 
+def _facts(fault: Fault) -> dict[str, str]:
+    return {"fault": fault.name, "kind": fault.kind, "before": fault.before, "after": fault.after}
+
+
 class Room:
     """A pytest plugin that runs the faults of a room instead of the tests."""
 
-    def __init__(self, planted: list[Fault], wire: Any) -> None:
-        self.planted, self.wire = planted, wire
+    def __init__(self, planted: list[Fault], hints: dict[str, str], wire: Any) -> None:
+        self.planted, self.hints, self.wire = planted, hints, wire
         self.calls: dict[str, set[str]] = {}
         self.seconds: dict[str, float] = {}
         self.kills: dict[str, int] = {}
@@ -120,58 +177,92 @@ class Room:
         items = {item.nodeid: item for item in session.items}
         for fault in self.planted:
             importlib.import_module(f"discreet.{fault.module}")
-        for nodeid, item in items.items():
-            start = time.perf_counter()
-            passed, called = self._watched(item)
-            self.seconds[nodeid], self.calls[nodeid] = time.perf_counter() - start, called if passed else set()
-            if not passed:
-                self.tell(broken=nodeid)
-        self.tell(ready=len(self.seconds), seconds=round(sum(self.seconds.values()), 1))
-        for fault in self.planted:
-            self.tell(**self._try(fault, items))
+        left = [fault for fault in self.planted if not self._killed_again(fault, items)]
+        met: set[str] = set()
+        for file, names in itertools.groupby(items, key=lambda n: n.split("::")[0]):
+            if left:
+                self._watch({n: items[n] for n in names}, file)
+                left, waiting = [], left
+                for fault in waiting:
+                    chosen = self._chosen(fault, items)
+                    found = self._try(fault, items, chosen)
+                    met |= {fault.name} if chosen else set()
+                    if found["fate"] == "lived":
+                        left.append(fault)
+                    else:
+                        self.tell(**found)
+        for fault in left:
+            by = "" if fault.name in met else "no test of the room calls it"
+            self.tell(**_facts(fault), fate="lived", by=by)
         return True
 
-    def _watched(self, item: Any) -> tuple[bool, set[str]]:
-        """Run a test as it is; return whether it passed and which functions of the library it called."""
+    def _watch(self, items: dict[str, Any], file: str) -> None:
+        """Run the tests of a file as they are, and note what they call."""
+        self.calls = {}
+        for nodeid, item in items.items():
+            passed, called, self.seconds[nodeid] = self._watched(item)
+            self.calls[nodeid] = called if passed else set()
+            if not passed:
+                self.tell(broken=nodeid)
+        self.tell(watched=file, tests=len(items), seconds=round(sum(self.seconds[n] for n in items), 1))
+
+    def _killed_again(self, fault: Fault, items: dict[str, Any]) -> bool:
+        """Try the test that killed a fault the last time."""
+        hint = self.hints.get(fault.name, "")
+        if hint not in items or not self._sound(items[hint]):
+            return False
+        found = self._try(fault, items, [hint])
+        if found["fate"] == "killed":
+            self.tell(**found)
+        return bool(found["fate"] == "killed")
+
+    def _watched(self, item: Any) -> tuple[bool, set[str], float]:
+        """Run a test as it is; return whether it passed, which functions of the library it called, and how long."""
         called: set[CodeType] = set()
         add = called.add
 
         def watch(frame: Any, event: str, _: Any) -> None:
             add(frame.f_code)  # returns nothing, so that lines within are not watched
 
+        start = time.process_time()
+        threading.settrace(watch)  # also the threads that a test begins
         sys.settrace(watch)
         try:
             passed = _passes(item)
         finally:
             sys.settrace(None)
-        return passed, {f"{c.co_filename}:{c.co_qualname}" for c in called if "/discreet/" in c.co_filename}
+            threading.settrace(None)  # type: ignore[arg-type]
+        places = {_place(code) for code in called if "/discreet/" in code.co_filename}
+        return passed, places, time.process_time() - start
 
-    def _chosen(self, fault: Fault) -> list[str]:
+    def _chosen(self, fault: Fault, items: dict[str, Any]) -> list[str]:
+        """Return the tests that call the function a fault is in, quickest killers first."""
         function = function_of(fault)
-        plain = function if isinstance(function, FunctionType) else function.py_func
-        place = f"{plain.__code__.co_filename}:{plain.__code__.co_qualname}"
-        if plain is function:
-            chosen = [n for n, called in self.calls.items() if place in called]
-        else:  # machine code is not seen: tests that call into files that import it
-            home = Path(plain.__code__.co_filename).stem
-            users = {str(p) for p in Path(plain.__code__.co_filename).parent.glob("*.py") if home in p.read_text()}
-            chosen = [n for n, called in self.calls.items() if any(c.rsplit(":", 1)[0] in users for c in called)]
+        if isinstance(function, FunctionType):
+            chosen = [n for n, called in self.calls.items() if _place(function.__code__) in called]
+        else:  # machine code is not seen: the tests that call what calls it, and those that call it themselves
+            places, stale = _callers(function), set(_stale(function))
+            chosen = [n for n, called in self.calls.items() if places & called or _uses(items[n].function) & stale]
         return sorted(chosen, key=lambda n: self.seconds[n] / (1 + 4 * self.kills.get(n, 0)))
 
     def _sound(self, item: Any) -> bool:
-        """Tell whether a test that killed passes in a fork without any fault; asked once per test."""
+        """Tell whether a test that kills passes without any fault, here and in a child; asked once per test."""
         if item.nodeid not in self.sound:
-            limit = max(LEAST_SECONDS, PATIENCE * self.seconds[item.nodeid])
-            said = _forked(lambda say: say("passed" if _passes(item) else "failed"), limit)
-            self.sound[item.nodeid] = said == ["passed"]
+            start = time.process_time()
+            passed = _passes(item)
+            self.seconds.setdefault(item.nodeid, time.process_time() - start)
+            limit = LEAST_SECONDS + PATIENCE * self.seconds[item.nodeid]
+            again = _forked(lambda say: say("passed" if _passes(item) else "failed"), limit)
+            self.sound[item.nodeid] = passed and again == ["passed", ""]
+            if not self.sound[item.nodeid]:
+                self.tell(broken=item.nodeid)
         return self.sound[item.nodeid]
 
-    def _try(self, fault: Fault, items: dict[str, Any]) -> dict[str, Any]:
+    def _try(self, fault: Fault, items: dict[str, Any], chosen: list[str]) -> dict[str, Any]:
         """Fork, plant, run; return what became of the fault."""
-        chosen = self._chosen(fault)
-        facts = {"fault": fault.name, "kind": fault.kind, "before": fault.before, "after": fault.after}
+        facts = _facts(fault)
         if not chosen:
-            return {**facts, "fate": "lived", "by": "no test of the room calls it"}
+            return {**facts, "fate": "lived", "by": ""}
         began = time.perf_counter()
 
         def work(say: Any) -> None:
@@ -180,26 +271,34 @@ class Room:
             except Exception as error:
                 say(f"could not be planted: {error!r}")
                 return
-            say(next((n for n in chosen if not _passes(items[n])), ""))
+            for name in chosen:
+                say(name)
+                if not _passes(items[name]):
+                    return
+            say("")
 
-        limit = max(LEAST_SECONDS, PATIENCE * sum(self.seconds[n] for n in chosen))
-        by = _forked(work, limit)[0]
+        limit = LEAST_SECONDS + PATIENCE * sum(self.seconds[n] for n in chosen)
+        *_, by, ended = ["", *_forked(work, limit)]
         if by in items and not self._sound(items[by]):
             self.calls[by] = set()
-            self.tell(broken=by)
-            return self._try(fault, items)
+            return self._try(fault, items, [n for n in chosen if n != by])
         self.kills[by] = self.kills.get(by, 0) + 1
+        if ended and not by:
+            by = f"could not be planted: {ended}"
         fate = "failed" if by.startswith("could not") else "killed" if by else "lived"
-        return {**facts, "fate": fate, "by": by, "tests": len(chosen), "seconds": round(time.perf_counter() - began, 2)}
+        end = {"end": ended} if ended and fate == "killed" else {}
+        took = round(time.perf_counter() - began, 2)
+        return {**facts, "fate": fate, "by": by, **end, "tests": len(chosen), "seconds": took}
 
 
 def _forked(work: Any, seconds: float) -> list[str]:
-    """Do work in a child; return the lines it says before it ends, or that it does not end or was struck down."""
+    """Do work in a child; return the lines it says, and how it was struck down, or nothing if it ended by itself."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(read)
         os.setpgid(0, 0)
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds) + 1))
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, 1)
         os.dup2(nothing, 2)
@@ -209,7 +308,7 @@ def _forked(work: Any, seconds: float) -> list[str]:
         finally:
             os._exit(0)
     os.close(write)
-    end, data = time.monotonic() + seconds, b""
+    end, data = time.monotonic() + ASLEEP * seconds, b""
     while select.select([read], [], [], max(0.0, end - time.monotonic()))[0]:
         part = os.read(read, 1 << 20)
         if not part:
@@ -217,12 +316,11 @@ def _forked(work: Any, seconds: float) -> list[str]:
         data += part
     else:
         os.killpg(child, signal.SIGKILL)
-        data = data or b"it does not end\n"
     os.close(read)
-    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if not data:
-        data = f"the interpreter crashed: {signal.Signals(-ended).name if ended < 0 else ended}\n".encode()
-    return data.decode().split("\n")[:-1]
+    ended = -os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    hangs = (signal.SIGXCPU, signal.SIGKILL)
+    how = "" if ended <= 0 else "it does not end" if ended in hangs else f"it crashed: {signal.Signals(ended).name}"
+    return [*data.decode().split("\n")[:-1], how]
 
 
 def _passes(item: Any) -> bool:
@@ -232,7 +330,7 @@ def _passes(item: Any) -> bool:
     return not any(report.failed for report in runtestprotocol(item, log=False, nextitem=None))
 
 
-def run_room(room: str, planted: list[Fault], tests: list[str]) -> Iterator[dict[str, Any]]:
+def run_room(room: str, planted: list[Fault], tests: list[str], hints: dict[str, str]) -> Iterator[dict[str, Any]]:
     """Yield what a room's process tells."""
     read, write = os.pipe()
     child = os.fork()
@@ -244,7 +342,7 @@ def run_room(room: str, planted: list[Fault], tests: list[str]) -> Iterator[dict
         with os.fdopen(write, "w") as wire:
             paths = [str(HERE.parent / name) for name in tests or ROOMS[room][1]]
             flags = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:randomly", "-m", "not slow"]
-            pytest.main([*flags, *paths], plugins=[Room(planted, wire)])
+            pytest.main([*flags, *paths], plugins=[Room(planted, hints, wire)])
             print("null", file=wire, flush=True)  # another room's process may hold this pipe open: its end is said
         os._exit(0)
     os.close(write)
@@ -257,11 +355,15 @@ def run_room(room: str, planted: list[Fault], tests: list[str]) -> Iterator[dict
     os.waitpid(child, 0)
 
 
-def run(wanted: list[Fault], output: Path, processes: int, tests: list[str]) -> dict[str, dict[str, Any]]:
-    """Run faults, rooms side by side; results are stored as they come."""
-    import threading
+def known(output: Path) -> dict[str, dict[str, Any]]:
+    """Return the results at hand."""
+    found: dict[str, dict[str, Any]] = json.loads(output.read_text())["faults"] if output.exists() else {}
+    return found
 
-    kept: dict[str, dict[str, Any]] = json.loads(output.read_text())["faults"] if output.exists() else {}
+
+def run(wanted: list[Fault], output: Path, processes: int, tests: list[str]) -> None:
+    """Run faults, rooms side by side; results are stored as they come."""
+    hints = {name: told["by"] for name, told in {**known(RESULTS), **known(output)}.items()}
     rooms: dict[str, list[Fault]] = {}
     for fault in wanted:
         rooms.setdefault(room_of(fault.module), []).append(fault)
@@ -273,11 +375,10 @@ def run(wanted: list[Fault], output: Path, processes: int, tests: list[str]) -> 
                 if not waiting:
                     return
                 room = waiting.pop(0)
-            for told in run_room(room, rooms[room], tests):
+            for told in run_room(room, rooms[room], tests, hints):
                 with lock:
                     if "fault" in told:
-                        kept[told.pop("fault")] = told
-                        store(output, kept)
+                        store(output, known(output) | {told.pop("fault"): told})  # others may have written meanwhile
                         print(f"{told['fate']:7} {told.get('seconds', 0):6.1f}s  {told['kind']}: {told['before'][:70]}"
                               f"  <- {told['by'][-70:]}", flush=True)  # fmt: skip
                     else:
@@ -288,7 +389,6 @@ def run(wanted: list[Fault], output: Path, processes: int, tests: list[str]) -> 
         thread.start()
     for thread in threads:
         thread.join()
-    return kept
 
 
 def store(output: Path, kept: dict[str, dict[str, Any]]) -> None:
@@ -320,9 +420,8 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     planted = [f for f in faults() if given.only in f.name and given.room in (None, room_of(f.module))]
     if given.output.exists():
-        kept = json.loads(given.output.read_text())["faults"]
-        names = {f.name for f in faults()}
-        kept = {n: r for n, r in kept.items() if n in names}
+        there = {f.name: (f.before, f.after) for f in faults()}  # a line that reads otherwise now is tried anew
+        kept = {n: r for n, r in known(given.output).items() if there.get(n) == (r["before"], r["after"])}
         store(given.output, kept)
         if given.lived:
             planted = [f for f in planted if kept.get(f.name, {}).get("fate") != "killed"]
