@@ -92,3 +92,29 @@ def test_linked_rows_are_a_random_sample(monkeypatch: pytest.MonkeyPatch) -> Non
     for seed in range(20):
         swapped([1, 2, 3, 4, 5, 6], 0.34, seed)
     assert tried == set(range(6))
+
+
+def test_added_noise_is_drawn_for_every_value_and_as_large_as_it_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every value moves by its draw of unit spread, times the column's standard deviation and the root of alpha."""
+    drawn = np.array([[-3, -1, 0, 1, 2, 4], [2, 0, 1, -1, -2, 3]]) / 2
+    asked = []
+
+    def scripted(scale: Any, size: Any, rng: Any) -> Any:
+        asked.append(size)
+        return drawn * float(scale)
+
+    monkeypatch.setattr(dc.noise, "discrete_gaussian", scripted)
+    ages = np.array([20.0, 30.0, 40.0, 50.0, 60.0, 110.0])
+    rows = np.array([ages, ages[::-1] / 2])
+    moved = rows + np.std(rows, axis=1)[:, None] * np.sqrt(0.25) * drawn
+    for clip, expected in ((False, moved), (True, np.clip(moved, 0, 120))):
+        method = dc.anonymity.NoiseAddition(0.25, domain=dc.Domain({"age": QUASI, "weight": QUASI}), clip=clip)
+        release = method.fit_transform(pa.table({"age": rows[0], "weight": rows[1]}), random_state=1, order="input")
+        for name, column in zip(("age", "weight"), expected, strict=True):
+            assert release.table[name].to_pylist() == pytest.approx(column.tolist(), abs=1e-3)
+    assert asked == [(2, 6), (2, 6)]
+    assert moved.max() > 120
+
+
+def test_values_out_of_bounds_are_masked_as_if_at_them() -> None:
+    assert sorted(swapped([-50, 10, 20, 500], 0.25, 1)) == [0, 10, 20, 120]

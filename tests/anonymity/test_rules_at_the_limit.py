@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from discreet import Domain
+from discreet.anonymity import DensityTree, Generalization, Microaggregation, Mondrian
 from discreet.anonymity.growth.grid import make_grid
 from discreet.anonymity.methods.generalization import _rules_kept
+from discreet.anonymity.methods.microaggregation import _means
 from discreet.anonymity.release.table import CodedColumn
 from discreet.anonymity.risk.rules import Rules
 from discreet.core.columns import Categorical
+from discreet.errors import InvalidArgument
 
 CLASSES = [0, 0, 0, 1, 1, 1]
 
@@ -97,3 +104,45 @@ def test_every_class_of_a_small_table_keeps_the_rules_if_it_does_by_definition(a
         expected = by_definition(rules, [TABLE[i] for i in inside])
         assert rules.ok(inside, sensitive) is expected
         assert rules.kept([0 if i in inside else 1 for i in range(7)], sensitive)[0] == expected
+
+
+def test_generalised_classes_are_diverse_and_close_from_the_limit_on() -> None:
+    distinct, close = Rules(2, l_diversity=3), Rules(2, t_closeness=0.2)
+    assert _rules_kept(distinct, np.array([[2.0], [3.0], [4.0]]), np.zeros((3, 1))).tolist() == [False, True, True]
+    assert _rules_kept(close, np.ones((3, 1)), np.array([[0.2], [0.21], [0.6]])).tolist() == [True, False, False]
+
+
+def test_suppressed_rows_count_for_nobody() -> None:
+    """Of the class 0 person 7 has two rows of three; the suppressed rows of person 9 are in no class."""
+    found = Rules(2).measure([0, 0, 0, -1, -1, 1, 1], [], np.array([7, 7, 8, 9, 9, 7, 8]))
+    assert (found.k, found.ok, found.largest_share) == (2, True, pytest.approx(2 / 3))
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+@pytest.mark.parametrize("method", [DensityTree, partial(DensityTree, criterion="cell"), Mondrian])
+def test_no_cell_that_is_grown_or_published_has_fewer_than_k_rows(method: Any, k: int) -> None:
+    """Forty small tables, each grown on by itself, then published in the cells of another."""
+    rng = np.random.default_rng(k)
+    tables = [pa.table({"x": rng.integers(0, 9, n), "y": rng.integers(0, 9, n)}) for n in rng.integers(2 * k, 40, 41)]
+    domain = Domain({"x": (0, 8), "y": (0, 8)})
+    for own, other in pairwise(tables):
+        model = method(k, domain=domain).fit(own)
+        assert model.leaf_counts_.min() >= k
+        release = model.transform(other)
+        assert release.cells.counts().min() >= k
+        assert len(release) == other.num_rows
+
+
+@pytest.mark.parametrize("method", [DensityTree, Mondrian, Microaggregation, Generalization])
+def test_fewer_than_k_rows_are_refused(method: Any) -> None:
+    table = pa.table({"x": [1.0, 2.0, 3.0, 4.0, 5.0]})
+    model = method(5, domain=Domain({"x": (0, 8)})).fit(table)
+    assert len(model.transform(table)) == 5
+    for refused in (lambda: model.transform(table.slice(1)), lambda: method(6, domain=model.domain).fit(table)):
+        with pytest.raises(InvalidArgument, match=r"k must be at most the number of records in the release \([45]\)"):
+            refused()
+
+
+def test_a_mean_is_published_from_k_values_on() -> None:
+    values, groups = np.array([1.0, 2.0, 3.0, 5.0, 7.0, np.nan]), np.array([0, 0, 0, 1, 1, 1])
+    assert _means(values, groups, 2, 3).tolist() == [2.0, pytest.approx(np.nan, nan_ok=True)]

@@ -13,6 +13,7 @@ import pytest
 
 from discreet import noise
 from discreet.engines.shuffled import Shuffler
+from discreet.noise.integer import exceedances
 from discreet.noise.reports.bases import independent_vectors
 from discreet.noise.reports.coin_bytes import coin_bytes
 from discreet.noise.reports.coins import Chance, toss
@@ -56,9 +57,20 @@ def test_rows_alike_get_draws_of_their_own(name: str) -> None:
 
 def test_empty_cells_exceed_a_cutoff_at_places_and_by_amounts_of_their_own() -> None:
     places, values = noise.exceedances(3, 2, 2000, noise.generator(7))
-    assert len(np.unique(np.diff(places))) > 1
+    gaps = np.diff(places)
+    changes = np.flatnonzero(np.append(True, gaps[1:] != gaps[:-1]))
+    assert np.diff(changes).max() < 30  # a gap of one place has a chance below 1/3: so many in a row, none
     assert len(np.unique(values)) > 1
     assert places.max() < 2000
+
+
+def test_hits_of_a_walk_that_goes_too_fast_are_kept_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With any rate above the true one the law stays: every hit is kept with what that leaves, by a coin of its own."""
+    chance = noise.DiscreteLaplace(Fraction(3)).sf(3)
+    real = exceedances.rate
+    monkeypatch.setattr(exceedances, "rate", lambda epsilon, cutoff: 2 * real(epsilon, cutoff))
+    places, _ = exceedances.exceedances(3, 2, 2000, noise.generator(7))
+    assert abs(len(places) - 2000 * chance) < 5 * np.sqrt(2000 * chance * (1 - chance))
 
 
 def test_rows_leave_in_the_order_of_numbers_of_their_own(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ LEAST = {"k", "l", "least", "l_diversity"}
 MOST = {"t", "c", "most", "t_closeness"}
 CLASS_NAMES = {"of", "classes", "cell", "cells", "own", "node"}
 #: Values that a kernel compares with a threshold: what was drawn.
-COINS = {"byte", "digit", "ticket", "coin", "value", "word"}
+COINS = {"byte", "digit", "ticket", "coin", "value", "word", "point", "threshold"}
 #: Refuse what a promise could not be kept with.
 GUARDS = {"check_blind", "check_unit", "check_settings", "charge_rows", "_check_same", "_check_metric", "_check_kind"}
 #: Functions of the local room that work on counts, long after the reports.
@@ -301,9 +301,8 @@ def _call_changes(module: str, function: str, node: ast.Call) -> Iterator[tuple[
     elif name == "clip" and isinstance(node.func, ast.Attribute) and node.args:
         if room == "local" and any(word in function for word in ESTIMATION):
             return
-        whole = (
-            len(node.args) == 3 or _name(node.func.value) == "np"
-        )  # clip(values, low, high), or values.clip(low, high)
+        # Either clip(values, low, high) or values.clip(low, high).
+        whole = len(node.args) == 3 or _name(node.func.value) == "np"
         yield "clamp skipped", lambda n: n.args[0] if whole else n.func.value
     elif name == "fingerprint" and len(node.args) > 1 and not _name(node.args[1]).isupper():
         yield "key ignored", _with_argument(1, "0")

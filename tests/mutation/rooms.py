@@ -9,6 +9,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("synopses",),
         (
             "laws/test_whole_budget.py",
+            "laws/test_bought_answers.py",
             "laws/test_privtree_draws.py",
             "laws/test_tree_level_law.py",
             "laws/test_published_scales.py",
@@ -56,14 +57,21 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "local.numbers.means",
             "local.numbers.mean_vectors",
             "noise.reports.means",
+            "noise.reports._means_kernels",
             "noise.reports.square_wave",
         ),
-        ("laws/test_draws_of_their_own.py", "local/test_numbers.py", "metric/test_columns.py"),
+        (
+            "laws/test_draws_of_their_own.py",
+            "laws/test_draws_byte_by_byte.py",
+            "local/test_numbers.py",
+            "metric/test_columns.py",
+        ),
     ),
     "oracles": (
         (
             "local",
             "noise.reports.coins",
+            "noise.reports._coin_kernels",
             "noise.reports.coin_bytes",
             "noise.reports.subsets",
             "noise.reports.projective",
@@ -71,11 +79,11 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             "laws/test_draws_of_their_own.py",
             "laws/test_cells_at_the_edges.py",
+            "noise/test_coin_bytes.py",
             "local/test_direct.py",
             "local/test_oracles.py",
             "local/test_local_hashing.py",
             "local/test_projective.py",
-            "noise/test_coin_bytes.py",
         ),
     ),
     "sketches": (
@@ -83,8 +91,14 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("local/test_sketches.py", "noise/test_hashing.py"),
     ),
     "remembered": (
-        ("local.repeated.bit_flip", "local.repeated.rappor", "local.repeated.memo", "noise.reports.stored"),
-        ("local/test_bit_flip.py", "local/test_rappor.py"),
+        (
+            "local.repeated.bit_flip",
+            "local.repeated.rappor",
+            "local.repeated.memo",
+            "noise.reports.stored",
+            "noise.reports._prf_kernels",
+        ),
+        ("laws/test_draws_byte_by_byte.py", "local/test_bit_flip.py", "local/test_rappor.py"),
     ),
     "strings": (
         ("local.strings.puzzle", "local.strings.prefix", "local.strings.alphabet"),
@@ -95,6 +109,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             "laws/test_noise_exact.py",
             "laws/test_draws_of_their_own.py",
+            "laws/test_draws_byte_by_byte.py",
             "laws/test_cells_at_the_edges.py",
             "noise/test_noise_samples.py",
             "noise/test_exponential.py",
@@ -110,6 +125,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "metric",
             "noise.vector.isotropic",
             "noise.vector.spherical",
+            "noise.vector._spherical_kernels",
             "noise.vector.caps",
             "noise.hashing.support",
         ),
