@@ -146,3 +146,16 @@ def test_fewer_than_k_rows_are_refused(method: Any) -> None:
 def test_a_mean_is_published_from_k_values_on() -> None:
     values, groups = np.array([1.0, 2.0, 3.0, 5.0, 7.0, np.nan]), np.array([0, 0, 0, 1, 1, 1])
     assert _means(values, groups, 2, 3).tolist() == [2.0, pytest.approx(np.nan, nan_ok=True)]
+
+
+@pytest.mark.parametrize(
+    ("least", "kind", "ok"), [(2, "distinct", True), (3, "distinct", False), (2.1, "entropy", False)]
+)
+def test_no_more_diversity_is_asked_for_than_there_are_declared_values(least: float, kind: str, ok: bool) -> None:
+    secret = {"categories": ["a", "b"], "role": "sensitive"}
+    model = DensityTree(3, least, domain=Domain({"x": (0, 8), "s": secret}), l_kind=kind)
+    if ok:
+        model.check()
+    else:
+        with pytest.raises(InvalidArgument, match="at most it is 2"):
+            model.check()

@@ -15,6 +15,7 @@ from discreet.core.columns import Categorical
 from discreet.core.domain import Box
 from discreet.metric import NDLaplace, Trajectory, UserLedger
 from discreet.metric.perturber import _respond
+from discreet.metric.points.lattice import reading_of
 from discreet.metric.points.priv_unit import DirectionReports
 from discreet.metric.points.scaling import declared_scaling
 from discreet.metric.sphere import globe
@@ -52,6 +53,12 @@ def test_rows_out_of_bounds_are_scaled_as_if_at_them() -> None:
     scaling = declared_scaling("box", Box([0], [10]))
     far, near = (scaling.forward(np.array(rows)) for rows in ([[99.0], [-5.0]], [[10.0], [0.0]]))
     assert far.tolist() == near.tolist()
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1.7e18), (-1.7e18, 0), (1, 1.7e18), (-1.7e18, 1.6e18)])
+def test_large_numbers_are_read_as_coarsely_as_the_larger_end_of_their_column(low: float, high: float) -> None:
+    """Doubles near 1.7e18 are 256 apart; what is read of two values is taken to move by one such step each."""
+    assert reading_of(declared_scaling("none", Box([low], [high]))) == 2 * 256
 
 
 @pytest.mark.parametrize("scaling", ["box", [2.0, 5.0, 0.5], [[1.0, -2.0, 0.5], [0.0, 3.0, -1.0], [-4.0, 1.0, 1.0]]])

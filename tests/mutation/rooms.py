@@ -132,11 +132,11 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             "laws/test_points_draws.py",
             "laws/test_metric.py",
+            "metric/test_lattice_rounding.py",
             "metric/test_columns.py",
             "metric/test_sphere.py",
             "metric/test_repeats.py",
             "metric/test_nd_laplace.py",
-            "metric/test_lattice_rounding.py",
             "core/test_unit_of_privacy.py",
         ),
     ),
