@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from discreet import Domain, noise
@@ -14,6 +15,7 @@ from discreet.engines import GridMap
 from discreet.engines.passes.nested import NestedMap
 from discreet.engines.passes.sums import SumsPass
 from discreet.engines.passes.trees import TreeMap
+from discreet.engines.tables.text_numbers import numbers_of_text
 from discreet.local import LocalHashing
 from discreet.noise.choice.runs import LARGEST_COUNT, Runs
 from discreet.noise.hashing import _support_kernels
@@ -72,6 +74,12 @@ def test_a_value_adds_to_a_sum_no_more_than_the_face_of_its_cell_does(value: flo
     expected = math.floor(2 * 100 * (place(value, parts) - own - Fraction(1, 2)) + Fraction(1, 2))
     found = adder.result()
     assert (found.keys.tolist(), found.values.tolist()) == ([own], [[1], [expected]])
+
+
+def test_a_power_beyond_all_numbers_does_not_wrap_around_into_them() -> None:
+    """2^64 + 1 is 1 in 64 bits."""
+    texts = [f"1e{2**64 + 1}", f"-1e{2**64 + 1}", f"1e-{2**64 + 1}", "5e2"]
+    assert numbers_of_text(pa.array(texts, pa.large_binary())).tolist() == [float(text) for text in texts]
 
 
 @pytest.mark.parametrize("rows", [[3, -4, 9, 99, 5], [0, -1] * 40 + [12, 5]])

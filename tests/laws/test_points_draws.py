@@ -43,6 +43,12 @@ def test_users_at_one_place_report_places_of_their_own() -> None:
     assert len(np.unique(run.last, axis=0)) > 1
 
 
+@pytest.mark.parametrize("remap", ["none", "resample"])
+def test_rows_at_one_point_are_moved_to_points_of_their_own(remap: str) -> None:
+    moved = NDLaplace(1, 0.1, (0, 1), remap=remap, random_state=4).fit_transform(np.full((64, 2), 0.5))
+    assert len(np.unique(moved, axis=0)) == 64
+
+
 def test_a_missing_category_is_answered_with_any() -> None:
     column = Categorical("job", ["cook", "smith", "nurse"])
     answers = _respond(np.full(64, np.nan), column, Fraction(50), noise.generator(1))

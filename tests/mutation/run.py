@@ -244,7 +244,7 @@ class Room:
             passed = _passes(item)
         finally:
             sys.settrace(None)
-            threading.settrace(None)  # type: ignore[arg-type]
+            threading.settrace(None)
         places = {_place(code) for code in called if "/discreet/" in code.co_filename}
         return passed, places, time.process_time() - start
 
