@@ -35,7 +35,8 @@ if TYPE_CHECKING:
         synopses,
     )
     from discreet.clustering import DPLloyd, PrivateKMeans
-    from discreet.core.domain import Box, Categorical, Date, Domain, Numeric
+    from discreet.core.dialect import Dialect
+    from discreet.core.domain import Box, Categorical, Date, Domain, Integer, Numeric
     from discreet.core.guarantee import Guarantee, Ledger
     from discreet.jobs.job import Job
     from discreet.synopses import GridSynopsis, Synopsis, TreeSynopsis
@@ -45,9 +46,11 @@ __all__ = [
     "Categorical",
     "DPLloyd",
     "Date",
+    "Dialect",
     "Domain",
     "GridSynopsis",
     "Guarantee",
+    "Integer",
     "Job",
     "Ledger",
     "Numeric",
@@ -74,7 +77,9 @@ _HOME = {
     "Box": "discreet.core.domain",
     "Categorical": "discreet.core.domain",
     "Date": "discreet.core.domain",
+    "Dialect": "discreet.core.dialect",
     "Domain": "discreet.core.domain",
+    "Integer": "discreet.core.domain",
     "Numeric": "discreet.core.domain",
     "Guarantee": "discreet.core.guarantee",
     "Ledger": "discreet.core.guarantee",

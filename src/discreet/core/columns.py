@@ -2,12 +2,13 @@
 
 import datetime
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
 
 from discreet.core import checks, dates
+from discreet.core.arrays import FloatArray
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 Category: TypeAlias = str | int | bool
@@ -20,6 +21,7 @@ NAMING: tuple[Role, ...] = ("identifier", "person")
 #: Stands for the values of such a column where none are declared.
 ANYBODY = ("any",)
 MISSING_RULES: tuple[Missing, ...] = ("drop", "own")
+_USUAL = {"role": "attribute", "missing": "drop"}
 
 
 def category_text(value: Category) -> str:
@@ -126,6 +128,80 @@ class Date(Numeric):
         return {"bounds": ends, "role": self.role, "missing": self.missing}
 
 
+@dataclass(frozen=True, init=False)
+class Integer(Numeric):
+    """A column of whole numbers from ``low`` to ``high``; both ends belong to it.
+
+    Number i is the stretch from i - 1/2 to i + 1/2 of the axis, and no cell ever ends inside it. Other numbers count as
+    the nearest whole one.
+
+    Parameters
+    ----------
+    low, high : int
+        The smallest and the largest number, ``low < high``.
+    role, missing
+        As in `Numeric`.
+    name : str, optional
+        Column name; a `Domain` gives it.
+
+    Examples
+    --------
+    >>> age = Integer(0, 120)
+    >>> age.least, age.most, age.n_values, (age.low, age.high)
+    (0, 120, 121, (-0.5, 120.5))
+    """
+
+    kind: ClassVar[str] = "integer"
+
+    def __init__(
+        self, low: Any, high: Any, *, role: Role = "attribute", missing: Missing = "drop", name: str = ""
+    ) -> None:
+        ends = []
+        for side, given, half in (("low", low, -0.5), ("high", high, 0.5)):
+            label = f"{side} bound of column {name!r}" if name else side
+            value = checks.finite(label, given, fix=f"{side}=0")
+            if (value - half).is_integer() and isinstance(given, float):  # a copy: the end of the axis already
+                value -= half
+            if not value.is_integer() or abs(value) > 2**52:
+                raise InvalidArgument(label, given, "a whole number of at most 2**52", f"{side}={round(value)}")
+            ends.append(value)
+        if not ends[0] < ends[1]:
+            label = f"bounds of column {name!r}" if name else "bounds"
+            fix = f"[{int(ends[1])}, {int(ends[0])}]" if ends[0] > ends[1] else "[0, 1]"
+            raise InvalidArgument(label, (int(ends[0]), int(ends[1])), "two different whole numbers, low < high", fix)
+        for field, value in zip(("low", "high"), (ends[0] - 0.5, ends[1] + 0.5), strict=True):
+            object.__setattr__(self, field, value)
+        for field, text in (("name", name), ("role", role), ("missing", missing)):
+            object.__setattr__(self, field, text)
+        if name:
+            _check_name(name)
+        _check_rules(self)
+
+    def __repr__(self) -> str:
+        changed = [f"{k}={getattr(self, k)!r}" for k, usual in _USUAL.items() if getattr(self, k) != usual]
+        return f"Integer({', '.join([str(self.least), str(self.most), *changed])})"
+
+    @property
+    def least(self) -> int:
+        """The smallest number."""
+        return int(self.low + 0.5)
+
+    @property
+    def most(self) -> int:
+        """The largest number."""
+        return int(self.high - 0.5)
+
+    @property
+    def n_values(self) -> int:
+        """How many numbers there are."""
+        return self.most - self.least + 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the declaration as plain data."""
+        bounds = [self.least, self.most]
+        return {"kind": "integer", "bounds": bounds, "role": self.role, "missing": self.missing}
+
+
 @dataclass(frozen=True)
 class Categorical:
     """A categorical column: values outside the declared categories are treated as missing.
@@ -188,17 +264,32 @@ class Categorical:
 Column: TypeAlias = Numeric | Categorical
 
 
+def even_edges(column: Numeric | Categorical, bins: int) -> FloatArray:
+    """Divide the axis of a column into equal bins; of whole numbers as many to a bin as come nearest to it.
+
+    Examples
+    --------
+    >>> even_edges(Numeric("x", 0, 1), 2).tolist(), even_edges(Integer(1, 10), 4).tolist()
+    ([0.0, 0.5, 1.0], [0.5, 3.5, 6.5, 9.5, 10.5])
+    """
+    if not isinstance(column, Integer):
+        return np.linspace(column.low, column.high, bins + 1)
+    return np.append(np.arange(column.low, column.high, -(-column.n_values // bins)), column.high)
+
+
 def read_column(name: object, declared: object) -> Column:
     _check_name(name)
     name = cast(str, name)
     if isinstance(declared, (Numeric, Categorical)):
+        if isinstance(declared, Integer) and not declared.name:
+            return replace(declared, name=name)
         if declared.name != name:
             raise InvalidArgument(
                 "columns", declared.name, f"keyed by its own name ({name!r})", f"{declared.name!r}: ..."
             )
         return declared
     if isinstance(declared, Mapping):
-        unknown = set(declared) - {"bounds", "categories", "role", "missing"}
+        unknown = set(declared) - {"kind", "bounds", "categories", "role", "missing"}
         if "unit" in unknown:
             raise SchemaError(
                 f"column {name!r} has no unit: it belongs to the whole table, so write the line 'unit' above the first "
@@ -207,15 +298,25 @@ def read_column(name: object, declared: object) -> Column:
         if not unknown and declared.get("role") in NAMING and not {"bounds", "categories"} & set(declared):
             # What says whose row it is has no axis: a list that names nobody stands for any value.
             declared = {**declared, "categories": list(ANYBODY)}
+        if declared.get("kind") == "boolean" and not {"bounds", "categories"} & set(declared):
+            declared = {**declared, "categories": [False, True]}
         if unknown or ("bounds" in declared) == ("categories" in declared):
             raise SchemaError(
                 f"column {name!r} must declare either 'bounds' or 'categories', and optionally 'role' and 'missing', "
                 f"got {sorted(map(str, declared))}"
             )
         rules = {k: declared[k] for k in ("role", "missing") if k in declared}
-        if "bounds" in declared:
-            return _bounded(name, declared["bounds"], rules)
-        return Categorical(name, declared["categories"], **rules)
+        kind = declared.get("kind")
+        if kind == "integer" and "bounds" in declared:
+            low, high = _pair(name, declared["bounds"])
+            return Integer(low, high, name=name, **rules)
+        found = _bounded(name, declared["bounds"], rules) if "bounds" in declared else None
+        column = Categorical(name, declared["categories"], **rules) if found is None else found
+        if kind is not None and kind != {"numeric": "number", "categorical": "category"}.get(column.kind, column.kind):
+            known = "integer, number and date (with bounds), category and boolean"
+            if kind != "boolean" or not set(getattr(column, "categories", ())) <= {False, True}:
+                raise SchemaError(f"column {name!r} cannot be of kind {kind!r} as it is declared; kinds are {known}")
+        return column
     if isinstance(declared, list):
         return Categorical(name, cast(Any, declared))
     if isinstance(declared, tuple):

@@ -6,7 +6,8 @@ done to rows (clamping, scaling) is done to each row by itself.
 
 Coordinates. Every column has a real axis. A numeric column's axis is its declared interval. A categorical
 column with c categories has the axis [0, c], and category number i sits at i + 1/2. A column of dates is numeric: its
-axis counts days since 1970-01-01.
+axis counts days since 1970-01-01. So is one of whole numbers: number i is the middle of the stretch from i - 1/2 to
+i + 1/2.
 """
 
 from __future__ import annotations
@@ -20,13 +21,24 @@ from typing import Any, cast
 import numpy as np
 
 from discreet.core.arrays import FloatArray
-from discreet.core.columns import Categorical, Column, Date, Numeric, category_text, read_column
+from discreet.core.columns import Categorical, Column, Date, Integer, Numeric, category_text, even_edges, read_column
 from discreet.core.dialect import Dialect, read_dialect
 from discreet.core.schema_file import load_schema, write_toml
 from discreet.core.unit import Unit, read_unit
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
-__all__ = ["Box", "Categorical", "Column", "Date", "Domain", "Numeric", "as_domain", "category_text"]
+__all__ = [
+    "Box",
+    "Categorical",
+    "Column",
+    "Date",
+    "Domain",
+    "Integer",
+    "Numeric",
+    "as_domain",
+    "category_text",
+    "even_edges",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +109,7 @@ class Domain:
     columns : mapping
         From column name to ``(low, high)`` (a tuple: bounds, which may be dates), ``["a", "b"]`` (a list:
         categories), a mapping with the keys of a schema file (``bounds`` or ``categories``, ``role``, ``missing``),
-        or a `Numeric`, `Date` or `Categorical`.
+        or a `Numeric`, `Integer`, `Date` or `Categorical`.
     source : Dialect or mapping, optional
         How files of this table are written (`Dialect`); the ``[source]`` of a schema file. It is no part of what the
         table means: domains that differ in nothing else are equal.
@@ -341,7 +353,7 @@ class Domain:
 
     def __repr__(self) -> str:
         shown = {
-            c.name: list(c.categories) if isinstance(c, Categorical) else _ends(c)
+            c.name: list(c.categories) if isinstance(c, Categorical) else c if isinstance(c, Integer) else _ends(c)
             for c in itertools.islice(self._columns, 6)
         }
         more = f" and {len(self) - 6} more" if len(self) > 6 else ""

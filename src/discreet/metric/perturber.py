@@ -21,7 +21,7 @@ from discreet import noise
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
 from discreet.core.checks import Exact
-from discreet.core.domain import Box, Categorical, Date, Domain, Numeric
+from discreet.core.domain import Box, Categorical, Date, Domain, Integer, Numeric
 from discreet.core.guarantee import Guarantee, Ledger
 from discreet.core.people import check_unit, released_columns, row_promise
 from discreet.engines.shuffled import Shuffler
@@ -311,7 +311,9 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _values(numbers: FloatArray, column: Any) -> Any:
-    """Return a column's numbers as what they stand for: dates to the day."""
+    """Return a column's numbers as what they stand for: dates to the day, whole numbers as such."""
+    if isinstance(column, Integer):
+        return np.rint(numbers).astype(np.int64)
     if not isinstance(column, Date):
         return numbers
     return np.rint(numbers).astype(np.int64).astype("datetime64[D]")

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from discreet import anonymity, local
 from discreet._version import __version__
-from discreet.core.domain import Categorical, Column, Date, Domain
+from discreet.core.domain import Categorical, Column, Date, Domain, even_edges
 from discreet.core.guarantee import Guarantee, found_at_most, person_column
 from discreet.core.output import promise_place
 from discreet.engines import open as open_table
@@ -300,8 +300,10 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any) -> dict[str, Any
             left_out.append({"column": column.name, "reason": reason})
             continue
         raw = np.concatenate([b[0] for b in open_table(against)._batches(domain.select([column.name]))])
-        n_bins = len(column.categories) if isinstance(column, Categorical) else _BINS
-        edges = np.linspace(column.low, column.high, n_bins + 1)
+        if isinstance(column, Categorical):
+            edges = np.linspace(column.low, column.high, len(column.categories) + 1)
+        else:
+            edges = even_edges(column, _BINS)
         before = np.histogram(np.clip(raw[~np.isnan(raw)], column.low, column.high), edges)[0].astype(float)
         after = _released(thing, column, edges, domain)
         if after is None or not before.sum() or not np.abs(after).sum():

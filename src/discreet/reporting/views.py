@@ -4,6 +4,7 @@ A chart must not show more than the cuts know. Bins end where leaves end. The pa
 reach beyond it is told apart ("assumed"), and a column that was never cut has no distribution at all.
 """
 
+import math
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from discreet.core.arrays import FloatArray
 from discreet.core.dates import date_text
-from discreet.core.domain import Categorical, Column, Date
+from discreet.core.domain import Categorical, Column, Date, Integer, even_edges
 from discreet.reporting.words import number
 from discreet.synopses import Synopsis
 
@@ -117,7 +118,7 @@ def _edges(synopsis: Synopsis, axis: int) -> FloatArray:
         chosen = [a + int(np.argmin(crossing[a:b])) for a, b in pairwise(windows.tolist()) if b > a]
         return edges[[0, *(1 + c for c in chosen), n_bins]]
     if n_bins > _MOST_BINS:
-        steps = np.linspace(column.low, column.high, _BINS + 1)
+        steps = even_edges(column, _BINS)
         after = np.clip(np.searchsorted(edges, steps), 1, n_bins)
         nearer = steps - edges[after - 1] < edges[after] - steps
         edges = np.unique(edges[np.where(nearer, after - 1, after)])
@@ -128,6 +129,8 @@ def mark(column: Column, place: float) -> str:
     """Write a place on the axis of a column."""
     if isinstance(column, Date):
         return date_text(place)
+    if isinstance(column, Integer):  # a place between two numbers: the first behind it
+        return number(min(math.ceil(place), column.most))
     return number(place)
 
 

@@ -21,7 +21,7 @@ from discreet.anonymity.growth.date_grid import date_edges
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.dates import date_text
-from discreet.core.domain import Categorical, Column, Date, Numeric
+from discreet.core.domain import Categorical, Column, Date, Integer, Numeric
 from discreet.core.jit import jit
 from discreet.errors import InvalidArgument
 
@@ -125,7 +125,8 @@ class Grid:
         """Return the numeric ends of a run of bins; None if it holds no number."""
         if not self.numeric or first >= self.levels:
             return None
-        return self.edges[first], self.edges[min(last, self.levels - 1) + 1]
+        low, high = self.edges[first], self.edges[min(last, self.levels - 1) + 1]
+        return (low + 0.5, high - 0.5) if isinstance(self.column, Integer) else (low, high)
 
     def categories(self, first: int, last: int) -> list[Any] | None:
         """Return the categories of a run of bins; None for a numeric column."""
@@ -140,9 +141,9 @@ class Grid:
             return "missing"
         ends = self.bounds(first, last)
         if ends is not None:
-            closed = "]" if last >= self.levels - 1 else ")"
+            closed = "]" if last >= self.levels - 1 or isinstance(self.column, Integer) else ")"
             point = date_text if isinstance(self.column, Date) else number_text
-            written = f"[{point(ends[0])}, {point(ends[1])}{closed}"
+            written = f"[{point(ends[0])}, {point(ends[1])}{closed}" if ends[0] < ends[1] else point(ends[0])
         else:
             members = self.categories(first, last) or []
             written = str(members[0]) if len(members) == 1 else "{" + ", ".join(map(str, members)) + "}"
@@ -188,6 +189,8 @@ def make_grid(column: Column, steps: Any = None, order: tuple[int, ...] | None =
         return Grid(column, order=order or tuple(range(len(column.categories))))
     if isinstance(column, Date):
         return Grid(column, edges=date_edges(column, steps))
+    if isinstance(column, Integer):
+        return Grid(column, edges=_whole_edges(column, steps, label))
     low, high = column.low, column.high
     if steps is None:
         steps = _round_steps(low, high)
@@ -202,6 +205,27 @@ def make_grid(column: Column, steps: Any = None, order: tuple[int, ...] | None =
     # low + i (high - low)/count, each rounded once: 0.3 prints as 0.3
     edges = low + (high - low) * np.arange(count) / count
     return Grid(column, edges=(*edges.tolist(), high))
+
+
+def _whole_edges(column: Integer, steps: Any, label: str) -> tuple[float, ...]:
+    """Return the grid points of whole numbers, all half-way between two; ``steps`` as in `make_grid`.
+
+    Points that are given are the first numbers of their bins.
+    """
+    if isinstance(steps, (list, tuple, np.ndarray)):
+        inner = [math.ceil(checks.finite(label, s)) - 0.5 for s in steps]
+    elif steps is None:
+        sizes = (factor * 10**power for power in range(16) for factor in (1, 2, 5))
+        size = next(size for size in sizes if column.n_values / size <= MOST_ROUND_STEPS)
+        start = (column.least // size + 1) * size
+        inner = [start + i * size - 0.5 for i in range((column.most - start) // size + 1)]
+    else:
+        count = min(checks.whole(label, steps, low=1, high=MOST_LEVELS), column.n_values)
+        inner = [column.least - (-i * column.n_values // count) - 0.5 for i in range(1, count)]
+    if any(not a < b for a, b in zip([column.low, *inner], [*inner, column.high], strict=True)):
+        what = f"rising whole numbers above {column.least} and up to {column.most}"
+        raise InvalidArgument(label, list(steps), what, "grid=128")
+    return (column.low, *inner, column.high)
 
 
 def _round_steps(low: float, high: float) -> int:

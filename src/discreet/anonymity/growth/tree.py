@@ -193,7 +193,7 @@ def grid_shares(grid: Grid) -> FloatArray:
 
 
 def _read_grid(facts: Mapping[str, Any]) -> Grid:
-    declared = {key: facts[key] for key in ("bounds", "categories", "role", "missing") if key in facts}
+    declared = {key: facts[key] for key in ("kind", "bounds", "categories", "role", "missing") if key in facts}
     column = Domain({facts["name"]: declared}).columns[0]
     return Grid(column, edges=tuple(map(float, facts["edges"])), order=tuple(map(int, facts["order"])))
 

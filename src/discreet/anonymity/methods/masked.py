@@ -18,7 +18,7 @@ from discreet.anonymity.release.table import Table
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
 from discreet.core.dates import date_array
-from discreet.core.domain import Date
+from discreet.core.domain import Date, Integer
 from discreet.core.guarantee import Guarantee
 from discreet.errors import InvalidArgument
 
@@ -128,6 +128,8 @@ def whole_domain(table: Table) -> Cells:
 
 def on_grid(grid: Grid, values: FloatArray) -> FloatArray:
     """Move values to the nearest grid points; from the middle between two, to the lower. NaN stays."""
+    if isinstance(grid.column, Integer):
+        return np.clip(np.ceil(values - 0.5), grid.column.least, grid.column.most)
     points = np.array(grid.edges)
     middle = (points[:-1] + points[1:]) / 2
     return np.where(
@@ -140,11 +142,11 @@ def number_array(grid: Grid, values: FloatArray, whole: bool) -> pa.Array:
     if isinstance(grid.column, Date):
         return date_array(values)
     missing = np.isnan(values)
-    if whole:
-        return pa.array(np.where(missing, 0, values).astype(np.int64), mask=missing)
+    if whole or isinstance(grid.column, Integer):
+        return pa.array(np.rint(np.where(missing, 0, values)).astype(np.int64), mask=missing)
     return pa.array(values, mask=missing)
 
 
 def whole_points(grid: Grid) -> bool:
     """Tell whether all grid points are whole numbers."""
-    return all(p == int(p) and abs(p) < 2**53 for p in grid.edges)
+    return isinstance(grid.column, Integer) or all(p == int(p) and abs(p) < 2**53 for p in grid.edges)

@@ -23,7 +23,7 @@ from discreet.anonymity.release.table import CodedColumn, Table, TablePlan
 from discreet.core import checks
 from discreet.core.arrays import IntArray
 from discreet.core.dates import date_array
-from discreet.core.domain import Date
+from discreet.core.domain import Date, Integer
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import check_place, promise_place, write_with_promise
 from discreet.errors import InvalidArgument
@@ -370,6 +370,8 @@ def _points(grid: Grid, points: Sequence[float | None]) -> pa.Array:
     column = pa.array(points, pa.float64())
     if isinstance(grid.column, Date):
         return date_array(column.to_numpy(zero_copy_only=False))
+    if isinstance(grid.column, Integer) and all(p is None or p == int(p) for p in points):
+        return column.cast(pa.int64())
     return column
 
 
@@ -422,6 +424,8 @@ def _values(grid: Grid, bins: IntArray) -> pa.Array:
     edges = np.array(grid.edges)
     whole = bool(np.all(edges == np.floor(edges)) and np.all(np.diff(edges) == 1))
     points = edges[:-1] if whole else (edges[:-1] + edges[1:]) / 2
+    if isinstance(grid.column, Integer):
+        whole, points = True, np.floor(points)
     values = points[places]
     if isinstance(grid.column, Date):
         return date_array(np.where(missing, np.nan, values))

@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Categorical, Column, Domain
+from discreet.core.domain import Categorical, Column, Domain, Integer
 from discreet.engines.passes.kernels import append_axis, drop_missing
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
@@ -46,7 +46,8 @@ class GridMap:
     """A grid of equal cells on every axis.
 
     A value x on an axis with m parts falls into cell ``clamp(floor((x - low) / (high - low) * m), 0, m - 1)``;
-    values beyond the bounds, infinite ones too, into the first or last cell. Where the column's rule for missing
+    values beyond the bounds, infinite ones too, into the first or last cell. No cell ends inside a whole number of an
+    `Integer` column. Where the column's rule for missing
     values is "own", the axis has one more cell, the last, for them; where it is "drop", the row has no cell.
     Cells are numbered with the first column as the most significant digit, as `numpy.ravel_multi_index` does.
 
@@ -79,7 +80,7 @@ class GridMap:
             chosen = tuple(_parts(f"parts[{i}]", p, c) for i, (p, c) in enumerate(zip(parts, domain, strict=True)))
         else:
             number = checks.whole("parts", parts, low=1)
-            chosen = tuple(len(c.categories) if isinstance(c, Categorical) else number for c in domain.columns)
+            chosen = tuple(_parts("parts", None if isinstance(c, Categorical) else number, c) for c in domain.columns)
         object.__setattr__(self, "domain", domain)
         object.__setattr__(self, "parts", chosen)
         if self.n_cells >= 2**63:
@@ -153,7 +154,12 @@ class GridMap:
         parts = np.array(self.parts, dtype=np.float64)
         index[index >= parts] = np.nan
         low, width = self.domain.low, self.domain.high - self.domain.low
-        return low + index * width / parts, low + (index + 1) * width / parts
+        lower, upper = low + index * width / parts, low + (index + 1) * width / parts
+        for axis, column in enumerate(self.domain):
+            if isinstance(column, Integer):
+                lower[:, axis] = _first_number(column, index[:, axis], self.parts[axis]) - 0.5
+                upper[:, axis] = _first_number(column, index[:, axis] + 1, self.parts[axis]) - 0.5
+        return lower, upper
 
 
 @dataclass(frozen=True)
@@ -178,13 +184,28 @@ class RowMap:
         return ids
 
 
+def _first_number(column: Integer, cells: FloatArray, parts: int) -> FloatArray:
+    """Return the smallest number in each cell of the axis, the one behind the largest for the cell behind the last.
+
+    By the very arithmetic of `append_axis`: a guess may be one off where a number lies on the line between two cells.
+    """
+    width = column.high - column.low
+    found = np.ceil(column.low + cells * width / parts)
+    for step in (-1.0, 1.0):
+        moved = found + step if step < 0 else found
+        cell = np.floor((moved - column.low) / width * parts)
+        found = np.where(cell >= cells, moved, found) if step < 0 else np.where(cell < cells, found + 1, found)
+    return np.where(cells >= parts, column.most + 1.0, np.where(cells <= 0, float(column.least), found))
+
+
 def _own(column: Column) -> bool:
     return column.missing == "own"
 
 
 def _parts(label: str, value: object, column: Column) -> int:
     if not isinstance(column, Categorical):
-        return checks.whole(label, value, low=1)
+        number = checks.whole(label, value, low=1)
+        return min(number, column.n_values) if isinstance(column, Integer) else number  # none without a number
     size = len(column.categories)
     if value is not None and checks.whole(label, value, low=1) != size:
         raise InvalidArgument(

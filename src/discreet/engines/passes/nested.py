@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Categorical, Domain
+from discreet.core.domain import Categorical, Domain, Integer
 from discreet.core.jit import jit
 from discreet.engines.passes.cells import GridMap
 
@@ -16,8 +16,8 @@ from discreet.engines.passes.cells import GridMap
 class NestedMap:
     """A grid whose cells are grids.
 
-    Cells are numbered cell by cell of the first level, inside as in `GridMap`. A categorical axis, and the cell for
-    missing values of a numeric one, are not divided.
+    Cells are numbered cell by cell of the first level, inside as in `GridMap`. An axis of categories or of whole
+    numbers, and the cell for missing values of another, are not divided.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class NestedMap:
         first = self.grid.ids(columns)
         inside = np.zeros(len(first), np.int64)
         for x, column, parts in zip(columns, self.domain, self.grid.parts, strict=True):
-            if not isinstance(column, Categorical):
+            if not isinstance(column, (Categorical, Integer)):
                 _append_inner(inside, first, x, column.low, column.high - column.low, parts, self.parts)
         return np.where(first < 0, -1, self.starts[first] + inside)
 
@@ -91,7 +91,7 @@ class NestedMap:
             reversed(self.grid.shape), reversed(self.grid.parts), reversed(self.domain.columns), strict=True
         ):
             rest, index = np.divmod(rest, size)
-            whole = isinstance(column, Categorical)
+            whole = isinstance(column, (Categorical, Integer))
             radices.insert(0, np.where(whole | (index >= parts), 1, self.parts[outer]))
         return radices
 

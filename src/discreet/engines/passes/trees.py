@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Categorical, Domain
+from discreet.core.domain import Categorical, Column, Domain, Integer
 from discreet.engines.passes import _tree_kernels as kernels
 from discreet.engines.passes.counts import CellCounts, CellTally
 from discreet.engines.passes.tally import KeyedNumbers
@@ -45,7 +45,13 @@ T = TypeVar("T")
 
 def grid_parts(domain: Domain, bits: int) -> IntArray:
     """Return the number of cells of each axis, without the one for missing values."""
-    return np.array([len(c.categories) if isinstance(c, Categorical) else 2**bits for c in domain], np.int64)
+    return np.array([_parts(c, bits) for c in domain], np.int64)
+
+
+def _parts(column: Column, bits: int) -> int:
+    if isinstance(column, Categorical):
+        return len(column.categories)
+    return min(column.n_values, 2**bits) if isinstance(column, Integer) else 2**bits
 
 
 def grid_cells(domain: Domain, bits: int) -> IntArray:

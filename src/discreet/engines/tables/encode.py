@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from discreet.core import dates
 from discreet.core.arrays import AnyArray, FloatArray
 from discreet.core.dialect import Dialect
-from discreet.core.domain import Categorical, Column, Date, category_text
+from discreet.core.domain import Categorical, Column, Date, Integer, category_text
 from discreet.engines.tables.text_dates import days_by_format
 from discreet.engines.tables.text_kernels import MIXED, Field
 from discreet.engines.tables.text_numbers import has_words, numbers_at, numbers_of_text, trim
@@ -80,7 +80,7 @@ class Encoder:
 
     Parameters
     ----------
-    column : Numeric, Date or Categorical
+    column : Numeric, Integer, Date or Categorical
         The declaration.
     dialect : Dialect, optional
         How values are written, where they are text; its marks of missing values hold for numbers too.
@@ -99,10 +99,13 @@ class Encoder:
         self._dialect = dialect or Dialect()
         self._codes = _Codes(column, self._dialect) if isinstance(column, Categorical) else None
         self._dated = isinstance(column, Date)
+        self._whole: Integer | None = None
         self._absent = np.empty(0)
         if self._codes is None and self._dialect.missing:  # what a category list does not hold is missing anyway
             marks = self._text(pa.array([m.encode() for m in self._dialect.missing], pa.large_binary()))
             self._absent = np.unique(marks[~np.isnan(marks)])
+        if isinstance(column, Integer):
+            self._whole = column
 
     def check(self, kind: str, shown: object, where: str) -> None:
         """Refuse a column type that cannot carry this column; ``shown`` is the type as the user knows it."""
@@ -136,8 +139,12 @@ class Encoder:
         return self._present(dates.numpy_days(values))
 
     def _present(self, values: FloatArray) -> FloatArray:
-        """Leave out what the dialect calls missing."""
-        return np.where(np.isin(values, self._absent), np.nan, values) if self._absent.size else values
+        """Leave out what the dialect calls missing; of whole numbers take the nearest that is declared."""
+        if self._absent.size:
+            values = np.where(np.isin(values, self._absent), np.nan, values)
+        if self._whole is not None:
+            values = np.clip(np.floor(values + 0.5), self._whole.least, self._whole.most)
+        return values
 
     def arrow(self, values: pa.Array) -> FloatArray:
         """Encode an Arrow array of a type that `check` let pass."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.core.domain import Categorical, Column, Date
+from discreet.core.domain import Categorical, Column, Date, Integer
 from discreet.engines.passes.cells import CellMap, GridMap, RowMap
 from discreet.engines.passes.tally import KeyedNumbers
 from discreet.engines.passes.trees import TreeMap, grid_parts
@@ -117,7 +117,7 @@ class GridOfTree:
 
 def _plain(cell_map: CellMap, kinds: Sequence[str]) -> bool:
     """Tell whether all columns are declared and stored as numbers."""
-    declared = not any(isinstance(column, (Categorical, Date)) for column in cell_map.domain)
+    declared = not any(isinstance(column, (Categorical, Date, Integer)) for column in cell_map.domain)
     return declared and all(kind in _MACHINE_NUMBERS for kind in kinds)
 
 

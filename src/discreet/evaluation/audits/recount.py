@@ -111,7 +111,7 @@ def _values(table: pa.Table, name: str, guarantee: Guarantee) -> list[Any]:
     """Return a column's values: numbers by value, also where the table keeps them as texts."""
     values: list[Any] = table[name].to_pylist()
     domain = guarantee.domain
-    if domain is None or name not in domain.names or domain.column(name).kind != "numeric":
+    if domain is None or name not in domain.names or domain.column(name).kind not in ("numeric", "integer"):
         return values
     return [_number(value) if isinstance(value, str) else value for value in values]
 

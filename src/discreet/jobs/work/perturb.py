@@ -108,7 +108,7 @@ def _prior(job: Job, domain: Domain) -> Any:
     path = job.place(job.parameters["prior"])
     if path.is_file() and kind_of(path) == "synopsis":
         return Synopsis.load(path)
-    names = [c.name for c in domain if c.kind == "numeric"]
+    names = [c.name for c in domain if c.kind in ("numeric", "integer")]
     source = engines.open(str(path))
     absent = [name for name in names if name not in source.names]
     if absent:

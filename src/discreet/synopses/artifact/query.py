@@ -18,8 +18,8 @@ import pyarrow as pa
 from discreet import noise
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
-from discreet.core.dates import day_number
-from discreet.core.domain import Box, Categorical, Column, Date, Domain, category_text
+from discreet.core.dates import date_array, day_number
+from discreet.core.domain import Box, Categorical, Column, Date, Domain, Integer, category_text, even_edges
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses.artifact.empty import rows_text
 from discreet.synopses.artifact.tables import Count, Marginal
@@ -66,7 +66,14 @@ def _intervals(column: Column, value: Any) -> Intervals:
                 raise InvalidArgument(column.name, category, "among the declared categories", fix)
         numbers = sorted({place[category_text(c)] for c in chosen})
         return [(float(i), float(i + 1)) for i in numbers]
-    fix = f"{column.name}=({column.low:g}, {column.high:g})"
+    ends = column.to_dict()["bounds"]
+    fix = (
+        f"{column.name}=({ends[0]}, {ends[1]})"
+        if isinstance(column, Integer)
+        else (f"{column.name}=({column.low:g}, {column.high:g})")
+    )
+    if isinstance(column, Integer) and isinstance(value, (int, np.integer)):
+        value = (value, value)
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         raise InvalidType(column.name, value, "a pair (low, high)", fix)
     try:
@@ -75,6 +82,9 @@ def _intervals(column: Column, value: Any) -> Intervals:
         raise InvalidType(column.name, value, "a pair of numbers (low, high)", fix) from None
     if not low <= high:  # also NaN
         raise InvalidArgument(column.name, value, "a pair with low <= high", fix)
+    if isinstance(column, Integer):  # both ends belong to it
+        low, high = np.ceil(low) - 0.5, np.floor(high) + 0.5
+        return [(float(low), float(max(low, high)))]
     return [(low, high)]
 
 
@@ -174,7 +184,7 @@ def _edges(synopsis: Synopsis, axis: int, column: Column, bins: Any) -> FloatArr
             return edges
         bins = _EQUAL_BINS
     if isinstance(bins, (int, np.integer)):
-        return np.linspace(column.low, column.high, checks.whole("bins", bins, low=1, high=10**6) + 1)
+        return even_edges(column, checks.whole("bins", bins, low=1, high=10**6))
     fix = f"bins=[{column.low:g}, {column.high:g}]"
     if not isinstance(bins, (Sequence, np.ndarray)) or isinstance(bins, str):
         raise InvalidType("bins", bins, "a number of bins or their edges", "bins=20")
@@ -184,7 +194,7 @@ def _edges(synopsis: Synopsis, axis: int, column: Column, bins: Any) -> FloatArr
         raise InvalidType("bins", bins, "a number of bins or their edges", fix) from None
     if edges.ndim != 1 or len(edges) < 2 or not (np.diff(edges) > 0).all():
         raise InvalidArgument("bins", bins, "at least two edges in rising order", fix)
-    return edges
+    return np.unique(np.ceil(edges) - 0.5) if isinstance(column, Integer) else edges
 
 
 def sample(synopsis: Synopsis, n: int, rng: object) -> pa.Table:
@@ -219,6 +229,11 @@ def _chances(synopsis: Synopsis) -> FloatArray:
 
 def _column(column: Column, x: FloatArray) -> pa.Array:
     gone = np.isnan(x)
+    if isinstance(column, Integer):
+        whole = np.clip(np.floor(np.where(gone, column.low, x) + 0.5), column.least, column.most)
+        return pa.array(whole.astype(np.int64), mask=gone)
+    if isinstance(column, Date):
+        return date_array(np.clip(x, column.low, column.high))
     if not isinstance(column, Categorical):
         return pa.array(np.clip(x, column.low, column.high), mask=gone)
     kinds = {type(c) for c in column.categories}

@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.checks import Exact
-from discreet.core.domain import Categorical
+from discreet.core.domain import Categorical, Integer
 from discreet.engines import GridMap
 from discreet.engines.passes.nested import NestedMap
 from discreet.synopses.artifact.tables import HiddenCells, TreeTable
@@ -82,7 +82,7 @@ def two_levels(opening: OpenRelease, grid: GridMap, settings: GridSettings) -> G
 
 def _inner_parts(grid: GridMap, counts: Any, epsilon: Exact, c2: float, max_cells: int) -> IntArray:
     """Return the parts of each coarse cell; the constant is raised until all cells fit the limit."""
-    d = sum(not isinstance(c, Categorical) for c in grid.domain)
+    d = sum(not isinstance(c, (Categorical, Integer)) for c in grid.domain)
     if d == 0 or epsilon == math.inf:
         return np.ones(len(counts), np.int64)
     values, places, times = np.unique(counts, return_inverse=True, return_counts=True)

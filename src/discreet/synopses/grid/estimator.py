@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 
 from discreet import noise
 from discreet.core.checks import Exact
-from discreet.core.domain import Categorical, Domain
+from discreet.core.domain import Categorical, Domain, Integer
 from discreet.core.guarantee import Guarantee
 from discreet.engines import GridMap
 from discreet.engines.passes.counts import DENSE_LIMIT
@@ -199,7 +199,7 @@ def build(opening: OpenRelease, settings: GridSettings) -> Synopsis:
     uncut = [
         column.name
         for column, parts in zip(domain, grid.parts, strict=True)
-        if parts == 1 and (not settings.two_levels or isinstance(column, Categorical))
+        if parts == 1 and (not settings.two_levels or isinstance(column, (Categorical, Integer)))
     ]
     return Synopsis(
         domain,
