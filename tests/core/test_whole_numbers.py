@@ -122,9 +122,8 @@ def test_an_answer_needs_no_evenness_where_leaves_are_numbers() -> None:
 def test_the_digest_does_not_depend_on_where_the_table_is(tmp_path: Path) -> None:
     rows = table()
     path = tmp_path / "t.csv"
-    path.write_text(
-        "age,children,income\n" + "".join(f"{r['age']},{r['children']},{r['income']!r}\n" for r in rows.to_pylist())
-    )
+    lines = [f"{r['age']},{r['children']},{r['income']!r}" for r in rows.to_pylist()]
+    path.write_text("\n".join(["age,children,income", *lines]) + "\n")
     model = dc.TreeSynopsis(epsilon=1.0, domain=DOMAIN, random_state=5)
     digests = {model.fit(data).synopsis_.digest for data in (rows, rows.to_pandas(), str(path))}
     assert len(digests) == 1
