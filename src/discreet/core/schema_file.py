@@ -14,7 +14,6 @@ from typing import Any
 
 import tomli_w
 
-from discreet.core.dialect import Dialect, read_dialect
 from discreet.errors import DataSourceError, SchemaError
 
 _ROLES = ("quasi-identifier", "sensitive", "identifier", "person", "target")
@@ -45,8 +44,8 @@ def looks_like_a_record(names: Sequence[str]) -> bool:
     return len({name.casefold() for name in plain}) < len(plain)
 
 
-def load_schema(source: str | Path) -> tuple[Mapping[str, Any], Any, Dialect]:
-    """Return columns, unit (None if not said) and dialect of a schema file, or of its text (it has line breaks)."""
+def load_schema(source: str | Path) -> tuple[Mapping[str, Any], Any, Any]:
+    """Return columns, unit and source (None if not said) of a schema file, or of its text (it has line breaks)."""
     where, table = _tables(source)
     columns = table.get("columns")
     if not isinstance(columns, dict) or not columns or set(table) - {"columns", "unit", "source"}:
@@ -54,7 +53,7 @@ def load_schema(source: str | Path) -> tuple[Mapping[str, Any], Any, Dialect]:
             f"{where} must hold one table [columns.NAME] per column, and nothing else but unit and [source], "
             f"got {sorted(table)}"
         )
-    return columns, table.get("unit"), read_dialect(table.get("source"), f"{where}: [source]")
+    return columns, table.get("unit"), table.get("source")
 
 
 def _tables(source: str | Path) -> tuple[str, dict[str, Any]]:
