@@ -38,9 +38,10 @@ def test_what_the_front_page_names_is_there() -> None:
 
 def test_the_schema_on_its_page_is_valid() -> None:
     text = (ROOT / "docs" / "schema.md").read_text(encoding="utf-8")
-    block = re.search(r"```toml\n(.*?)```", text, re.S)
-    assert block is not None
-    assert dc.Domain.from_toml(block.group(1)).names == ("age", "income", "born", "sex")
+    schema, source, *_ = re.findall(r"```toml\n(.*?)```", text, re.S)
+    assert dc.Domain.from_toml(schema).names == ("age", "children", "income", "born", "sex")
+    declared = dc.Domain.from_toml(f"{source}\n[columns.age]\nbounds = [0, 120]\n").source
+    assert (declared.delimiter, declared.decimal, declared.skip) == (";", ",", 2)
 
 
 def test_the_example_of_the_synopses_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
