@@ -27,13 +27,13 @@ help:
 define install
 	@test -x $(1)/bin/python || $(PYTHON) -m venv $(1)
 	@$(if $(UV),true,$(1)/bin/python -m pip install --quiet --disable-pip-version-check uv || true)
-	@$(if $(UV),$(UV),$(1)/bin/python -m uv) pip install --quiet --python $(1)/bin/python -e '.[$(2)]' -e ./studies \
-	  || $(1)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[$(2)]' -e ./studies
+	@$(if $(UV),$(UV),$(1)/bin/python -m uv) pip install --quiet --python $(1)/bin/python -e '.$(if $(2),[$(2)])' -e ./studies \
+	  || $(1)/bin/python -m pip install --quiet --disable-pip-version-check -e '.$(if $(2),[$(2)])' -e ./studies
 endef
 
 $(VENV)/.demo: pyproject.toml studies/pyproject.toml
 	@echo "Setting up $(VENV) ..."
-	$(call install,$(VENV),plot)
+	$(call install,$(VENV),)
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml studies/pyproject.toml

@@ -20,7 +20,7 @@ from discreet.core.domain import Categorical, Column, Date, Domain, even_edges
 from discreet.core.guarantee import Guarantee, found_at_most, person_column
 from discreet.core.output import promise_place
 from discreet.engines import open as open_table
-from discreet.errors import DataSourceError, DiscreetError, FormatError
+from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument
 from discreet.reporting import views, words
 from discreet.reporting.artifacts import kind_of, read_released
 from discreet.synopses import Synopsis
@@ -272,7 +272,13 @@ def _frequencies(counts: local.Counts, candidates: Sequence[Any] | None) -> dict
     try:
         found: Any = counts.mechanism.estimate(counts, None if candidates is None else list(candidates))
     except (DiscreetError, TypeError) as error:
-        out["note"] = f"no frequencies shown: {error}"
+        if candidates is None and isinstance(error, InvalidArgument) and error.name == "candidates":
+            out["note"] = (
+                "No frequencies are shown: a sketch does not know which values there are, it must be asked for them. "
+                "discreet sketch estimate does that, and discreet report shows those that --candidates names."
+            )
+        else:
+            out["note"] = f"No frequencies are shown: {error}"
         return out
     if not hasattr(found, "candidates"):
         return out

@@ -125,7 +125,7 @@ def measure(setting: Setting) -> Numbers:
 STUDY = Study(
     "accuracy",
     "Accuracy: private k-means, ours and the peers under one protocol",
-    "D. Su, J. Cao, N. Li, E. Bertino and H. Jin (2016) for the measure; the protocol is our own",
+    "Su et al. (2016) for the measure; the protocol is our own",
     settings,
     measure,
     findings,

@@ -3,7 +3,7 @@
 import io
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -186,7 +186,7 @@ def _table(path: Path, data: bytes, promise_data: bytes, found: Findings) -> Non
             counted = recount(table, promise)
         except (TypeError, ValueError, KeyError, AttributeError, IndexError, ArithmeticError) as error:
             raise FormatError(f"the promise states rules that cannot be read ({type(error).__name__})") from None
-        shown = ", ".join(f"{k} {_short(v)}" for k, v in counted.found.items())
+        shown = _counted(counted.found)
         for text in counted.failures:
             found.add("recount", False, text)
         if not counted.failures:
@@ -195,10 +195,15 @@ def _table(path: Path, data: bytes, promise_data: bytes, found: Findings) -> Non
             found.add("recount", None, text)
 
 
-def _short(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{k}: {_short(v)}" for k, v in value.items()) + "}"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+def _counted(found: Mapping[str, Any]) -> str:
+    """Say what was counted: rows and classes, k, and l and t of every sensitive column."""
+    parts = []
+    for name, value in found.items():
+        if isinstance(value, Mapping):
+            parts += [f"{name} of {column} {inner:.4g}" for column, inner in value.items()]
+        else:
+            parts.append(f"{value:,} {name}" if name in ("rows", "classes") else f"{name} {value}")
+    return ", ".join(parts)
 
 
 def _columns(table: pa.Table, promise: Guarantee, domain: Domain, found: Findings) -> None:

@@ -78,20 +78,28 @@ def artifact_page(facts: dict[str, Any]) -> str:
     >>> "does not hold" in artifact_page(facts)
     True
     """
-    passed, checks = facts["passed"], facts["checks"]
+    # Where nothing is spent there is no ledger to check, and nothing missing.
+    free = [c for c in facts["checks"] if c["check"] == "ledger" and c["holds"] is None]
+    passed, checks = facts["passed"], [c for c in facts["checks"] if c not in free]
     worries = [("bad", f"{c['check']}: {c['detail']}") for c in checks if c["holds"] is False]
     if facts["seeded"]:
         worries.append(("bad", "Seeded: it must not be published."))
     worries += [("soft", f"Not checked: {c['check']}, {c['detail']}") for c in checks if c["holds"] is None]
+    if passed and facts["digest"]:
+        again = "Whoever rewrites a file can seal it again: compare the seal with one that you got another way."
+        worries.append(("soft", again))
     held = sum(c["holds"] is True for c in checks)
-    epsilon = "none stated" if facts["epsilon"] is None else plain(facts["epsilon"])
+    none = "none: the promise is about the table itself" if free else "none stated"
+    epsilon = none if facts["epsilon"] is None else plain(facts["epsilon"])
     answers = [
         Answer("What was examined?", f"{facts['file']}: {facts['kind']}", [("", f"ε: {epsilon}")]),
-        Answer("What was found?", "nothing was found that does not hold" if passed else "REFUSED",
-               [("good" if passed else "", f"{held} of {len(checks)} checks hold")]),
+        Answer("What was found?", "All that was checked holds" if passed else "REFUSED",
+               [("good", f"{held} of {len(checks)} checks hold: nothing was found that does not hold")] if passed
+               else [("", f"{held} of {len(checks)} checks hold")]),
         Answer("What should worry me?", "Something does not hold" if not passed else "Do not publish"
                if facts["seeded"] else "Nothing that was checked", worries),
     ]  # fmt: skip
     said = [("kind", facts["kind"]), ("ε", epsilon), ("seal", facts["digest"] or "none")]
+    said += [("ledger", c["detail"]) for c in free]
     return render("audit.html", f"Audit of {facts['file']}", "Audit", answers, rows=[], checks=checks, said=said,
                   drawn=[])  # fmt: skip

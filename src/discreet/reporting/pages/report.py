@@ -84,7 +84,7 @@ def _released(facts: dict[str, Any]) -> Answer:
     if named:
         more = f" and {len(named) - 8:,} more" if len(named) > 8 else ""
         lines.append(("", f"columns: {', '.join(named[:8])}{more}"))
-    seal = {"intact": "seal intact", "none": "no seal", "BROKEN": "seal BROKEN"}[facts["checks"]["seal"]]
+    seal = {"intact": f"{_guard(facts)} intact", "none": "no seal", "BROKEN": "seal BROKEN"}[facts["checks"]["seal"]]
     lines.append(("soft", f"{facts['file']}, {facts['bytes']:,} bytes, {seal}"))
     return Answer(RELEASED, headline, lines)
 
@@ -142,7 +142,9 @@ def _worrying(facts: dict[str, Any]) -> Answer:
     )
     if not lines:
         good = (
-            "The seal is intact" if checks["seal"] == "intact" else "The file is not sealed, so changes would not show"
+            f"The {_guard(facts)} is intact"
+            if checks["seal"] == "intact"
+            else "The file is not sealed, so changes would not show"
         )
         said = f"{good}{', the ledger adds up, the noise cannot be repeated' if facts['ledger'] else ''}."
         lines.append(("good" if checks["seal"] == "intact" else "warn", said))
@@ -203,9 +205,14 @@ def _charts(release: dict[str, Any]) -> Pictures:
         found.append((picture, "how many groups hold how many rows: the smaller the group, the easier to be found"))
     if rows := release.get("frequencies"):
         names, values, low, high = ([row[key] for row in rows] for key in ("candidate", "count", "lower", "upper"))
-        picture = svg.ranked(names, values, low, high, title="frequencies", axis="people")
+        # Whole people: what stands behind the point is far within the interval.
+        picture = svg.ranked(names, values, low, high, title="frequencies", axis="people", form=_whole)
         found.append((picture, "estimated numbers of people, with 95 % intervals"))
     return found
+
+
+def _whole(value: float) -> str:
+    return number(round(value) + 0.0, 12)
 
 
 def _marginal(found: dict[str, Any]) -> tuple[Any, str]:
@@ -338,12 +345,17 @@ def _intervals(result: dict[str, Any], name: str = "") -> Iterator[tuple[str, fl
             yield name if key == "rate" else key.replace("_", " "), float(value), float(ends[0]), float(ends[1])
 
 
+def _guard(facts: dict[str, Any]) -> str:
+    """Return what shows a change of the file: counts of reports have a checksum, and no seal."""
+    return "checksum" if facts["digest"] is None and facts["checks"]["seal"] == "intact" else "seal"
+
+
 def _auditor(facts: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [
         ("file", f"{facts['file']}, {facts['bytes']:,} bytes"),
         ("SHA-256 of the file", facts["file_sha256"]),
         ("seal over content and promise", facts["digest"] or "none"),
-        ("seal checked", facts["checks"]["seal"]),
+        (f"{_guard(facts)} checked", facts["checks"]["seal"]),
         ("noise", "seeded: not to be published" if facts["checks"]["seeded"] else "operating-system entropy"),
         ("unit of privacy", facts["promise"]["unit"]),
         ("made by", f"Discreet {facts['made_by']}"),
