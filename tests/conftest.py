@@ -1,5 +1,6 @@
 """How many threads a process of the tests may use, and which files are handed out first."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -27,3 +28,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the files that take longest first; `make test` hands files out in this order."""
     place = {HERE / name: number for number, name in enumerate(FIRST)}
     items.sort(key=lambda item: place.get(item.path, len(FIRST)))
+
+
+def pytest_collection_finish() -> None:
+    """Spare the collector of garbage what was imported and collected: it stays to the end and is looked at in vain."""
+    gc.collect()
+    gc.freeze()

@@ -174,7 +174,7 @@ LAWS = {
 
 @pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize(
-    ("trials", "epsilon"), [(1000, 1), (1000, 4), *(pytest.param(10_000, e, marks=pytest.mark.slow) for e in (1, 4))]
+    ("trials", "epsilon"), [(500, 1), (500, 4), *(pytest.param(10_000, e, marks=pytest.mark.slow) for e in (1, 4))]
 )
 def test_loss_of_random_neighbours_never_exceeds_epsilon(name, trials, epsilon):
     pairs = neighbours(np.random.default_rng(2), trials, (4, 8))

@@ -80,7 +80,8 @@ def test_tiny_pipeline_by_enumeration():
     assert worst == pytest.approx(epsilon, abs=1e-9)
 
 
-def test_the_pipeline_has_the_enumerated_law():
+@pytest.mark.parametrize("runs", [1000, pytest.param(3000, marks=pytest.mark.slow)])
+def test_the_pipeline_has_the_enumerated_law(runs):
     """Grid size and first count of many runs against their exact joint law."""
     epsilon, share, rows = 2.0, 0.25, np.full((6, 1), 0.1)
     size, cells = noise.DiscreteLaplace(2), noise.DiscreteLaplace(Fraction(2, 3))
@@ -90,7 +91,7 @@ def test_the_pipeline_has_the_enumerated_law():
         for z in range(-6, 7):
             tail = float(cells.sf(6)) if z == 6 else 1 - float(cells.sf(-5)) if z == -6 else float(cells.pmf(z))
             law[m, z] = law.get((m, z), 0.0) + float(size.pmf(noisy - 6)) * tail
-    stream, found, runs = noise.generator(8), dict.fromkeys(law, 0), 3000
+    stream, found = noise.generator(8), dict.fromkeys(law, 0)
     for _ in range(runs):
         s = (
             GridSynopsis(epsilon, (0, 1), "eugkm", n_clusters=1, size_share=share, random_state=stream)
