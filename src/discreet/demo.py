@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv as pa_csv
 from sklearn.cluster import KMeans
 
 from discreet import datasets
@@ -18,6 +17,7 @@ from discreet.clustering import PrivateKMeans
 from discreet.core.arrays import FloatArray
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import write_whole
+from discreet.engines.writer import write_table
 from discreet.errors import DataSourceError
 from discreet.evaluation import nicv
 from discreet.reporting.pages.demo import page
@@ -112,9 +112,7 @@ def run(folder: str | Path = "discreet-demo", *, epsilon: float = 1.0, seed: int
 def write(folder: Path, synopsis: Synopsis, private: FloatArray) -> dict[str, str]:
     """Write the release, the centres and the guarantee; return what each file is."""
     synopsis.save(folder / "synopsis.parquet")
-    sink = pa.BufferOutputStream()
-    pa_csv.write_csv(pa.table({n: private[:, i] for i, n in enumerate(synopsis.domain.names)}), sink)
-    write_whole(folder / "centers.csv", sink.getvalue().to_pybytes())
+    write_table(folder / "centers.csv", pa.table({n: private[:, i] for i, n in enumerate(synopsis.domain.names)}))
     write_whole(folder / "guarantee.json", synopsis.guarantee.to_json(indent=2) + "\n")
     return {
         "synopsis.parquet": "the noisy cells: what may be published",

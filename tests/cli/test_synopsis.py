@@ -223,7 +223,7 @@ def test_mistakes_are_one_paragraph(
     assert "cannot write" in said(*base, "-o", folder / "no" / "s.parquet", "--epsilon", 1)
     assert "no file matches" in said("synopsis", folder / "none.csv", *base[2:], *out, "--epsilon", 1)
     assert "cannot read" in said("synopsis", folder / "people.csv", "--schema", folder / "x.toml", *out, "--epsilon", 1)
-    assert "no Parquet file" in said("cluster", folder / "people.csv", "-k", 3)
+    assert "not a Parquet file" in said("cluster", folder / "people.csv", "-k", 3)
     assert "--n-clusters" in said("cluster", release_to(folder), "-k", 0)
     assert "no file matches" in said("schema", folder / "none.csv")
     (folder / "schema.toml").write_text("columns = 3")

@@ -178,6 +178,13 @@ class RowWriter:
         return DataSourceError(f"output: cannot write {str(self._path)!r}{reason}; check the folder and its room")
 
 
+def write_table(path: str | Path, table: pa.Table) -> None:
+    """Write a table that is in memory, with no promise beside it."""
+    with RowWriter(path) as out:
+        out.write(table)
+        out.finish()
+
+
 def check_target(path: str | Path, *, promised: bool, source: Source | None = None) -> None:
     """Refuse a place where a table, or its promise, cannot be written, before any row is read.
 

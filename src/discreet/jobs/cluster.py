@@ -65,7 +65,7 @@ KIND = Kind(
         SEED,
     ),
     outputs=(
-        release("the cluster centres, as CSV", "centers.csv", "centers", required=False, shown=True),
+        release("the cluster centres, as CSV or Parquet", "centers.csv", "centers", required=False, shown=True),
         output("release", "the synopsis they were found in, of a table", "synopsis.parquet", shown=True),
         REPORT,
         PROMISE,

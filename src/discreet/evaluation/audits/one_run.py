@@ -55,7 +55,7 @@ class OneRunResult:
 
     @property
     def passed(self) -> bool | None:
-        """Whether the bound is within the claim; a pass is not a proof."""
+        """Whether the bound is within the claim; a pass is no proof."""
         return None if self.claimed is None else self.epsilon_lower <= self.claimed
 
     def to_dict(self) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class OneRunResult:
         )
         if self.claimed is not None:
             text += f"; claimed {self.claimed:.6g}: " + ("not refuted" if self.passed else "REFUTED")
-        return text if self.passed is False else text + ". This is not a proof of privacy."
+        return text if self.passed is False else text + ". This is no proof of privacy."
 
 
 def one_run_epsilon(

@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet.evaluation.audits.bounds import Power, power_curve
 
-_NO_PROOF = "This is not a proof of privacy: only these two inputs, these features and this many runs were looked at."
+_NO_PROOF = "This is no proof of privacy: only these two inputs, these features and this many runs were looked at."
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class AuditResult:
 
     @property
     def passed(self) -> bool | None:
-        """Whether the bound is within the claim; None if nothing was claimed. A pass is not a proof."""
+        """Whether the bound is within the claim; None if nothing was claimed. A pass is no proof."""
         return None if self.claimed is None else self.epsilon_lower <= self.claimed
 
     @cached_property

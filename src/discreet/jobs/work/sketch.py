@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 
 from discreet import local, noise
 from discreet.core.output import write_whole
 from discreet.engines.passes.texts import texts
+from discreet.engines.writer import write_table
 from discreet.errors import DataSourceError, FormatError
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.pages import finish
@@ -292,12 +291,7 @@ def write_estimates(found: Any, output: Path) -> None:
         table = pa.table({name: np.atleast_1d(value) for name, value in _means(found).items()})
     else:
         table = found.to_arrow()
-    sink = pa.BufferOutputStream()
-    if output.suffix.lower() in (".parquet", ".pq"):
-        pq.write_table(table, sink)
-    else:
-        pa_csv.write_csv(table, sink)
-    write_whole(output, sink.getvalue().to_pybytes())
+    write_table(output, table)
 
 
 def estimate_figures(found: Any, output: Path | None, mechanism: Mechanism | None = None) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pa_csv
 
 from discreet import synopses
 from discreet.clustering import ClusterResult, PrivateKMeans, cluster_synopsis
@@ -14,7 +13,7 @@ from discreet.clustering.central.columns import described
 from discreet.core.dates import date_text
 from discreet.core.domain import Categorical, Date, category_text
 from discreet.core.guarantee import Guarantee
-from discreet.core.output import write_whole
+from discreet.engines.writer import write_table
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.pages import finish
 from discreet.synopses import Synopsis
@@ -143,9 +142,7 @@ def write_centers(made: Synopsis, found: ClusterResult, output: Path | None) -> 
         label += "_"
     table = pa.table({**columns, label: found.weights})
     if output is not None:
-        sink = pa.BufferOutputStream()
-        pa_csv.write_csv(table, sink)
-        write_whole(output, sink.getvalue().to_pybytes())
+        write_table(output, table)
     return table
 
 

@@ -30,7 +30,7 @@ def mechanism_page(facts: dict[str, Any]) -> str:
     answers = [
         Answer("What was audited?", facts["mechanism"], [("", f"claimed: {claim}"), ("soft", runs)]),
         Answer("What was found?", "not refuted" if passed else "REFUTED", found or [("good", "every promise holds")]),
-        Answer("What should worry me?", "A pass is not a proof" if passed else "The claim does not hold",
+        Answer("What should worry me?", "A pass is no proof" if passed else "The claim does not hold",
                [("" if passed else "bad", _NO_PROOF)]),
     ]  # fmt: skip
     rows = [

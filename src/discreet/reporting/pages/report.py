@@ -42,7 +42,7 @@ def report_page(facts: dict[str, Any]) -> str:
     risks.append(("The same, if the columns that were passed on are known too", release.get("risk_with_kept")))
     attached = [
         ("Attacks", "How far an attacker gets, beside people who are not in the release.", facts["attacks"]),
-        ("Audits", "A pass is not a proof: it says what these runs would have caught.", facts["audits"]),
+        ("Audits", "A pass is no proof: it says what these runs would have caught.", facts["audits"]),
     ]
     return render(
         "report.html",
