@@ -85,8 +85,8 @@ def test_a_start_from_a_synopsis_is_paid_for_as_well() -> None:
 
 
 def test_less_noise_on_the_counts_of_an_iteration_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = lloyd._scale
-    monkeypatch.setattr(lloyd, "_scale", lambda sensitivity, epsilon: whole(sensitivity, epsilon) * Fraction(4, 5))
+    whole = lloyd.noise_scale
+    monkeypatch.setattr(lloyd, "noise_scale", lambda sensitivity, epsilon: whole(sensitivity, epsilon) * Fraction(4, 5))
 
     def moves(draw: int) -> tuple[int, ...]:
         return (1,) if draw < 2 else (FULL,)
