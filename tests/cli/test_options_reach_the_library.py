@@ -29,7 +29,6 @@ CLASSES = {
 #: Arguments without an option, and why.
 LEFT_OUT = {
     "domain": "the section [schema]",
-    "rounding": "published experiments differ in it: for the studies",
     "adaptive": "constants of a published method: for the studies",
 }
 

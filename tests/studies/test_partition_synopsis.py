@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from discreet import Domain, datasets, noise
+from discreet.errors import InvalidArgument
 from discreet.evaluation import centroid_index
 from discreet.synopses import TreeSynopsis
 from discreet_studies import Estimate, Results
+from discreet_studies.as_published.grids import eugkm_rounded
 from discreet_studies.as_published.tree import Faults, Levels, PublishedTree, laplace, parts_of_grid
 from discreet_studies.harness.study import NOT, REPRODUCED
 from discreet_studies.partition_synopsis import runs, study
@@ -214,6 +216,12 @@ def test_a_setting_gives_the_same_numbers_again() -> None:
     assert first == study.measure({**setting, "grid": "two", "seed": 2})
     assert first != study.measure({**setting, "grid": "two", "seed": 3})
     assert set(first) <= {"nicv@0.1", "nicv@1", "ci@0.1", "ci@1"}
+
+
+def test_rounding_of_eugkm_is_a_choice_of_the_experiment() -> None:
+    assert (eugkm_rounded(5000, 1.0, 2, "down"), eugkm_rounded(5000, 1.0, 2, "up")) == (22, 23)
+    with pytest.raises(InvalidArgument, match="rounding"):
+        eugkm_rounded(100, 1.0, 2, "sideways")
 
 
 @pytest.mark.parametrize("method", ["mended", "eugkm", "dpkfm", "ours"])

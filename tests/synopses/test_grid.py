@@ -253,7 +253,6 @@ def test_build_spends_what_is_left_and_nothing_more():
         ("rule", [4, 0]),
         ("rule", [4]),
         ("n_clusters", 0),
-        ("rounding", "even"),
         ("axes", "cm"),
         ("max_cells", 0),
         ("expected_survivors", 0),

@@ -114,14 +114,12 @@ def test_the_guard_and_odd_numbers():
     assert eugkm(-7, 1.0, 2) == 1
     with pytest.raises(InvalidArgument, match="epsilon must be finite"):
         rugnik(100, math.inf, 2, 3)
-    with pytest.raises(InvalidArgument, match="rounding"):
-        eugkm(100, 1.0, 2, rounding="sideways")
     with pytest.raises(InvalidArgument, match="k must be"):
         rugnik(100, 1.0, 2, 0)
 
 
-def test_rounding_of_eugkm_is_a_choice():
-    assert (eugkm(5000, 1.0, 2, rounding="down"), eugkm(5000, 1.0, 2, rounding="up")) == (22, 23)
+def test_the_constant_of_eugkm_is_a_choice():
+    assert eugkm(5000, 1.0, 2) == 22
     assert eugkm(5000, 1.0, 2, theta=2.5) == 45
 
 

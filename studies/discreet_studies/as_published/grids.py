@@ -9,10 +9,13 @@ Also as published: no guard against fewer cells than clusters. Not as published:
 
 from __future__ import annotations
 
+import math
+
+from discreet.core import checks
 from discreet.core.arrays import FloatArray
 from discreet.core.domain import Domain
 from discreet.synopses import GridSynopsis, Synopsis
-from discreet.synopses.grid.rules import eugkm, rugnik
+from discreet.synopses.grid.rules import THETA, eugkm, rugnik
 
 RULES = ("rugnik", "eugkm")
 
@@ -26,6 +29,18 @@ def parts(rule: str, n: int, epsilon: float, d: int, k: int) -> int:
     (3, 1)
     """
     return rugnik(n, epsilon, d, k, guard=False) if rule == "rugnik" else eugkm(n, epsilon, d)
+
+
+def eugkm_rounded(n: float, epsilon: float, d: int, rounding: str) -> int:
+    """Return EUGkM's parts per axis with its number made whole as an experiment did it; at least 1.
+
+    Examples
+    --------
+    >>> eugkm_rounded(5000, 1.0, 2, "up"), eugkm_rounded(5000, 1.0, 2, "down")
+    (23, 22)
+    """
+    whole = {"up": math.ceil, "down": math.floor}[checks.choice("rounding", rounding, ("up", "down"))]
+    return max(1, whole(math.pow(max(1.0, n) * epsilon / THETA, 2 / (2 + d))))
 
 
 def release(X: FloatArray, domain: Domain, k: int, epsilon: float, each: int, seed: int) -> Synopsis:

@@ -15,8 +15,8 @@ from discreet.core.arrays import FloatArray
 from discreet.core.domain import Domain
 from discreet.evaluation import centroid_index, nicv
 from discreet.synopses import GridSynopsis, TreeSynopsis
-from discreet.synopses.grid.rules import eugkm
 from discreet_studies.as_published.axes import InTurn
+from discreet_studies.as_published.grids import eugkm_rounded
 from discreet_studies.as_published.tree import AS_WRITTEN, MOST_CELLS, Faults, PublishedTree
 from discreet_studies.harness.study import Numbers
 from discreet_studies.partition_synopsis.published import LEAST_TWO
@@ -151,7 +151,7 @@ def grid_as_published(name: str, rule: str, epsilon: float, seed: int) -> FloatA
     parts: int | str = rule
     if rule == "eugkm":
         most = math.floor(MOST_CELLS ** (1 / d) + 1e-9)
-        parts = min(eugkm(n, epsilon, d, rounding="up"), most)
+        parts = min(eugkm_rounded(n, epsilon, d, "up"), most)
     grid = GridSynopsis(epsilon, work.box, parts, n_clusters=work.k, n_rows=n, random_state=seed)
     synopsis = grid.fit(work.X).synopsis_
     kept = synopsis.weights > 0

@@ -52,8 +52,6 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         A public number of rows. By default a noisy one is bought with ``size_share`` of the budget.
     size_share : float, default 0.03
         See ``n_rows``.
-    rounding : {"nearest", "up", "down"}, default "nearest"
-        How EUGkM's number becomes whole; published experiments differ.
     axes : {"scaled", "units"}, default "scaled"
         "scaled" gives all numeric axes equally many parts; "units" says that they share one unit of length, and gives
         them parts in proportion to their declared widths.
@@ -113,7 +111,6 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         n_clusters: int = 8,
         n_rows: Any = None,
         size_share: Any = 0.03,
-        rounding: str = "nearest",
         axes: str = "scaled",
         max_cells: int = 2**20,
         expected_survivors: float = 100,
@@ -128,7 +125,6 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         self.n_clusters = n_clusters
         self.n_rows = n_rows
         self.size_share = size_share
-        self.rounding = rounding
         self.axes = axes
         self.max_cells = max_cells
         self.expected_survivors = expected_survivors
@@ -167,7 +163,7 @@ def build(opening: OpenRelease, settings: GridSettings) -> Synopsis:
 
     Examples
     --------
-    >>> from discreet import engines
+    >>> from discreet import Ledger, engines
     >>> domain = Domain.box([0, 0], [1, 1])
     >>> source, ledger = engines.open(np.zeros((5, 2))), Ledger(epsilon=math.inf)
     >>> opening = OpenRelease(source, domain, domain, ledger, noise.generator(), n_rows=5)
@@ -238,7 +234,7 @@ def _parts(domain: Domain, n: float, epsilon: Exact, settings: GridSettings) -> 
         if rule == "rugnik":
             return rugnik(n, e, d, k, guard=False)
         if rule == "eugkm":
-            return eugkm(n, e, d, rounding=settings.rounding)
+            return eugkm(n, e, d)
         return first_level(n, e, d, settings.adaptive.c)
 
     units = settings.axes == "units"

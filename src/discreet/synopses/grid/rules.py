@@ -10,15 +10,12 @@ m = (N ε/θ)^(2/(2+d)). Neither may see the true number of rows: N is noisy or 
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 from discreet.core import checks
 from discreet.core.domain import Categorical, Column, Domain
 from discreet.errors import InvalidArgument
 from discreet.noise import fingerprint
 
-Rounding = Literal["nearest", "up", "down"]
-ROUNDINGS: tuple[Rounding, ...] = ("nearest", "up", "down")
 #: θ of EUGkM: rows per cell that outweigh the noise of a count, times ε.
 THETA = 10.0
 #: A public key that breaks ties between axes by their names instead of their order.
@@ -115,22 +112,19 @@ def rugnik_range(n: float, d: int, k: int) -> tuple[float, float]:
     return low, math.sqrt(2) * d / 3 * math.sqrt(k) * math.pow(4 * n / 3, d / 4)
 
 
-def eugkm(n: float, epsilon: float, d: int, theta: float = THETA, rounding: Rounding = "nearest") -> int:
-    """Return the parts per axis of EUGkM, (n ε/θ)^(2/(2+d)), made whole; at least 1.
+def eugkm(n: float, epsilon: float, d: int, theta: float = THETA) -> int:
+    """Return the parts per axis of EUGkM, (n ε/θ)^(2/(2+d)) to the nearest whole number; at least 1.
 
-    Published experiments round differently, hence the parameter.
+    Published experiments round differently; `GridSynopsis` takes any number of parts as its ``rule``.
 
     Examples
     --------
-    >>> eugkm(5000, 1.0, d=2), eugkm(5000, 1.0, d=2, rounding="up")
-    (22, 23)
+    >>> eugkm(5000, 1.0, d=2)
+    22
     """
     n, epsilon, d, _ = _numbers(n, epsilon, d, 1)
     theta = float(checks.positive("theta", theta))
-    rounding = checks.choice("rounding", rounding, ROUNDINGS)
-    wanted = math.pow(n * epsilon / theta, 2 / (2 + d))
-    whole = {"nearest": _nearest(wanted), "up": math.ceil(wanted), "down": math.floor(wanted)}[rounding]
-    return max(1, whole)
+    return max(1, _nearest(math.pow(n * epsilon / theta, 2 / (2 + d))))
 
 
 def first_level(n: float, epsilon: float, d: int, c: float = 10.0) -> int:

@@ -13,7 +13,6 @@ import numpy as np
 from discreet.core import checks
 from discreet.core.checks import Exact
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.synopses.grid.rules import ROUNDINGS, Rounding
 from discreet.synopses.memory import MOST_MEMORY, cell_bytes, nested_bytes, read_memory
 from discreet.synopses.publishing import TYPICAL_OFFSET
 
@@ -64,7 +63,6 @@ class GridSettings:
 
     rule: Any
     n_clusters: int
-    rounding: Rounding
     axes: str
     max_cells: int
     expected_survivors: float
@@ -77,7 +75,6 @@ class GridSettings:
         cls,
         rule: Any = "rugnik",
         n_clusters: Any = 8,
-        rounding: Any = "nearest",
         axes: Any = "scaled",
         max_cells: Any = 2**20,
         expected_survivors: Any = 100,
@@ -100,7 +97,6 @@ class GridSettings:
         return cls(
             rule,
             checks.whole("n_clusters", n_clusters, low=1, high=2**31),
-            checks.choice("rounding", rounding, ROUNDINGS),
             checks.choice("axes", axes, ("scaled", "units")),
             checks.whole("max_cells", max_cells, low=1, high=2**27),
             _survivors(expected_survivors),
