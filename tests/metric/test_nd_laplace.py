@@ -187,7 +187,7 @@ def test_bayes_with_weights_a_large_prior_and_a_synopsis():
 
 
 def test_remaps_have_no_way_in_for_raw_rows():
-    for function in (maps.clip, maps.to_grid, maps.to_nearest, maps.bayes):
+    for function in (maps.clip, maps.to_grid, maps.nearest_places, maps.bayes):
         names = list(inspect.signature(function).parameters)
         assert names[0] == "points"
         assert not {"X", "rows", "raw", "data"} & set(names)

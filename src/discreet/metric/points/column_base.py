@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -66,6 +66,7 @@ def clamped(rows: FloatArray, box: Box) -> FloatArray:
     return np.asarray(np.clip(np.where(np.isnan(rows), middle, rows), box.lower, box.upper))
 
 
+@dataclass(eq=False, repr=False)
 class Columnwise(Perturber):
     """The base of the mechanisms that report numbers one by one. A subclass has ``_law(epsilon)``."""
 
@@ -73,8 +74,12 @@ class Columnwise(Perturber):
     #: Whether reports are right in the mean.
     UNBIASED = True
 
-    epsilon: Any
-    attributes: Any
+    epsilon: float = 1.0
+    domain: Any = None
+    attributes: str = "all"
+    _: KW_ONLY
+    category_epsilon: Any = None
+    random_state: Any = None
 
     @abstractmethod
     def _law(self, epsilon: Fraction) -> ReportLaw:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -40,6 +40,7 @@ _MOST_STEPS = 2**50
 _LARGEST = Fraction(2) ** 400
 
 
+@dataclass(eq=False, repr=False)
 class ColumnLaplace(Perturber):
     """Add discrete Laplace noise to every number, independently.
 
@@ -89,24 +90,14 @@ class ColumnLaplace(Perturber):
     (4.0, 8.0, 'local')
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        domain: Any = None,
-        radius: Any = None,
-        *,
-        scaling: Any = "box",
-        category_epsilon: Any = None,
-        step: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.domain = domain
-        self.radius = radius
-        self.scaling = scaling
-        self.category_epsilon = category_epsilon
-        self.step = step
-        self.random_state = random_state
+    epsilon: float = 1.0
+    domain: Any = None
+    radius: Any = None
+    _: KW_ONLY
+    scaling: Any = "box"
+    category_epsilon: Any = None
+    step: Any = None
+    random_state: Any = None
 
     @property
     def MODEL(self) -> str:  # type: ignore[override]  # noqa: N802

@@ -8,7 +8,6 @@ columns cost dε, against rate times diameter for the noise it was compared with
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 from discreet.metric.points.column_base import Columnwise, ReportLaw
 from discreet.noise.reports.means import mean_law
@@ -19,21 +18,6 @@ STEPS = 1 << 12
 
 class _Mean(Columnwise):
     METHOD = ""
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        domain: Any = None,
-        attributes: str = "all",
-        *,
-        category_epsilon: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.domain = domain
-        self.attributes = attributes
-        self.category_epsilon = category_epsilon
-        self.random_state = random_state
 
     def _law(self, epsilon: Fraction) -> ReportLaw:
         return mean_law(self.METHOD, epsilon, STEPS)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -20,14 +20,11 @@ from discreet.core import checks
 from discreet.core.arrays import FloatArray
 from discreet.core.checks import Exact
 from discreet.core.domain import Box
-from discreet.core.figures import as_it_is
 from discreet.errors import InvalidArgument
-from discreet.metric.perturber import Perturber, Spending, checked_domain, numeric_mechanism, numeric_names
+from discreet.metric.at_distance import AtDistance, LatticeNoise, read_grid
+from discreet.metric.perturber import Spending, checked_domain, numeric_mechanism, numeric_names
 from discreet.metric.points.lattice import (
-    OTHER_DISTANCES,
-    WITHIN_BOUNDS,
     how_read,
-    lattice_assumption,
     reading_of,
     rounding_of,
     to_places,
@@ -37,7 +34,7 @@ from discreet.metric.points.law import IsotropicLaw
 from discreet.metric.points.resampling import resample
 from discreet.metric.points.scaling import Scaling, declared_scaling
 from discreet.metric.remap import maps as remaps
-from discreet.metric.remap.prior import PlacePrior, read_prior
+from discreet.metric.remap.prior import read_prior
 from discreet.metric.rows import read_rows
 from discreet.noise.vector.isotropic import IsotropicNoise
 
@@ -54,7 +51,8 @@ _LARGEST_SCALE = 2**40
 _LARGEST_RATE = Fraction(2) ** 400
 
 
-class NDLaplace(Perturber):
+@dataclass(eq=False, repr=False)
+class NDLaplace(AtDistance):
     """Perturb points so that any two within ``radius`` of each other are indistinguishable at level ``epsilon``.
 
     Parameters
@@ -119,37 +117,9 @@ class NDLaplace(Perturber):
     (2.0, 20.0)
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        radius: float = 0.1,
-        domain: Any = None,
-        remap: str = "none",
-        *,
-        scaling: Any = "box",
-        grid: Any = 12,
-        prior: Any = None,
-        loss: str = "squared",
-        category_epsilon: Any = None,
-        step: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.radius = radius
-        self.domain = domain
-        self.remap = remap
-        self.scaling = scaling
-        self.grid = grid
-        self.prior = prior
-        self.loss = loss
-        self.category_epsilon = category_epsilon
-        self.step = step
-        self.random_state = random_state
-
-    @property
-    def rate(self) -> float:
-        """Promised ε per unit of distance, epsilon/radius. That of the noise is ``law.rate``, a little less."""
-        return float(self._rate())
+    _: KW_ONLY
+    scaling: Any = "box"
+    loss: str = "squared"
 
     @property
     def law(self) -> IsotropicLaw:
@@ -188,91 +158,62 @@ class NDLaplace(Perturber):
 
         return _plot.draw(self, point, reports, delta)
 
-    def _rate(self) -> Exact:
-        level = checks.budget("epsilon", self.epsilon)
-        radius = checks.positive("radius", self.radius, fix="radius=0.1")
-        if level == math.inf:
-            return level
-        rate = Fraction(level) / radius
+    def _check_rate(self, rate: Fraction) -> None:
         if not 1 / _LARGEST_RATE < rate < _LARGEST_RATE:
             raise InvalidArgument("radius", self.radius, "of a size that compares with epsilon", "radius=0.1")
-        return rate
 
     def _numbers(self, box: Box, dates: Sequence[bool] = ()) -> PointNoise:
-        rate = self._rate()
+        self._rate()
         scaling = declared_scaling(self.scaling, box)
         method = checks.choice("remap", self.remap, REMAPS)
         loss = checks.choice("loss", self.loss, ("squared", "euclidean"))
         if method == "resample" and scaling.kind == "matrix":
             raise InvalidArgument("remap", "resample", "another one: a matrix turns the box", 'remap="clip"')
         reading = reading_of(scaling, dates)
-        level = checks.budget("epsilon", self.epsilon)
-        if level != math.inf:
-            rate = Fraction(level) / (checks.positive("radius", self.radius) + Fraction(reading))
-        step = _step(self.step, scaling, rate, float(self.radius) + reading)
+        step = _step(self.step, scaling, self._rate(Fraction(reading)), float(self.radius) + reading)
         rounding = rounding_of(step, scaling.dimension, scaling.diameter, reading)
-        if level != math.inf:
-            rate = Fraction(level) / (checks.positive("radius", self.radius) + rounding)
-        prior = read_prior(self.prior, box) if method == "bayes" else None
-        grid = _grid(self.grid, box) if method == "grid" else None
-        read = how_read(reading, step, dates)
-        radius = float(self.radius)
-        return PointNoise(level, radius, rate, rounding, scaling, step, method, grid, prior, loss, reading, read)
+        return PointNoise(
+            level=checks.budget("epsilon", self.epsilon),
+            radius=float(self.radius),
+            rate=self._rate(rounding),
+            rounding=rounding,
+            remap=method,
+            grid=read_grid(self.grid, box) if method == "grid" else None,
+            prior=read_prior(self.prior, box) if method == "bayes" else None,
+            reading=reading,
+            read=how_read(reading, step, dates),
+            scaling=scaling,
+            step=step,
+            loss=loss,
+        )
 
 
-@dataclass(frozen=True)
-class PointNoise:
-    """The mechanism with all its arguments checked.
+@dataclass(frozen=True, kw_only=True)
+class PointNoise(LatticeNoise):
+    """Noise on points of a declared box."""
 
-    ``rate`` is that of the noise, ``rounding`` how far apart the lattice can move two points.
-    """
+    LABEL = "point, at distance {}"
+    NEIGHBOURS = "points at distance {} in the declared metric"
 
-    level: Exact
-    radius: float
-    rate: Exact
-    rounding: Fraction
     scaling: Scaling
     step: Fraction
-    remap: str
-    grid: int | FloatArray | None
-    prior: PlacePrior | None
     loss: str
-    reading: float = 0.0
-    read: str = ""
+
+    @property
+    def box(self) -> Box:
+        """The numeric columns' bounds."""
+        return self.scaling.box
 
     @property
     def spending(self) -> Spending:
         """What it costs at distance ``radius``."""
-        n, rate = self.scaling.dimension, float(self.rate)
-        times = 2 if self.remap == "resample" else 1
-        rounding, diameter = float(self.rounding), self.scaling.diameter
-        parameters = {
-            "dimension": n,
-            "radius": self.radius,
-            "rate": float(self.level * times) / self.radius if rate < math.inf else "inf",
-            "noise_rate": rate if rate < math.inf else "inf",
-            "rounding": rounding,
-            "scaling": self.scaling.to_dict(),
-            "step": float(self.step),
-            "diameter": diameter,
-            "epsilon_at_diameter": rate * times * (diameter + rounding) if rate < math.inf else "inf",
-            "remap": self.remap,
-        }
-        assumptions = [lattice_assumption(f"{float(self.step):.3g}", rounding, self.radius, self.level, read=self.read)]
-        if self.scaling.kind == "matrix":
-            assumptions.append(WITHIN_BOUNDS)
-        if self.prior is not None:
-            parameters["prior"] = self.prior.describe()
-            assumptions.append("the prior is public, or was released with a budget of its own")
-        if self.remap == "resample":
-            assumptions.append("how long the drawing took is not seen: it depends on the point")
-        return Spending(
-            label=f"point, at distance {as_it_is(self.radius)}",
-            amount=self.level * times,
-            neighbours=f"points at distance {as_it_is(self.radius)} in the declared metric ({OTHER_DISTANCES})",
-            parameters=parameters,
-            assumptions=tuple(assumptions),
-        )
+        metric = {"dimension": self.scaling.dimension, "scaling": self.scaling.to_dict()}
+        step, moves = float(self.step), self.scaling.kind == "matrix"
+        return self._spending(metric, step, f"{step:.3g}", self.scaling.diameter, moves)
+
+    def distance(self, rows: FloatArray, others: FloatArray) -> FloatArray:
+        """Return how far rows, put into the box, are from others, in the metric."""
+        return np.asarray(np.linalg.norm(self.scaling.forward(rows) - self.scaling.apply(others), axis=1))
 
     def perturb(self, rows: FloatArray, stream: noise.Generator) -> FloatArray:
         """Add noise to rows in the columns' own units."""
@@ -290,7 +231,7 @@ class PointNoise:
 
     def _remapped(self, points: FloatArray) -> FloatArray:
         """Post-process: from here on nothing raw is in sight. Returns rows in the columns' own units."""
-        scaling, box = self.scaling, self.scaling.box
+        scaling, box = self.scaling, self.box
         if self.remap == "bayes" and self.prior is not None:
             if self.rate == math.inf:
                 return scaling.back(points)
@@ -321,16 +262,3 @@ def _step(given: Any, scaling: Scaling, rate: Exact, radius: float) -> Fraction:
         name = "radius" if given is None else "step"
         raise InvalidArgument(name, given or "a rate beyond double precision", "larger beside the box", f"{name}=0.1")
     return step
-
-
-def _grid(given: Any, box: Box) -> int | FloatArray:
-    if np.ndim(given) == 0:
-        return checks.whole("grid", given, low=2, high=2**31)
-    try:
-        places = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        places = np.empty(0)
-    if places.ndim != 2 or places.shape[1] != len(box.lower) or not len(places) or not np.isfinite(places).all():
-        expected = f"a number of points an axis, or public places with {len(box.lower)} finite coordinates each"
-        raise InvalidArgument("grid", f"an array of shape {places.shape}", expected, "grid=12")
-    return places

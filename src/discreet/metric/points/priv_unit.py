@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -24,6 +24,7 @@ from discreet.noise.vector.caps import CapLaw, cap_law, unit
 _FINENESS = 1 << 30
 
 
+@dataclass(eq=False, repr=False)
 class PrivUnit(Perturber):
     """Report a direction that is likelier in a cap round the true one than elsewhere, right in the mean.
 
@@ -75,20 +76,12 @@ class PrivUnit(Perturber):
 
     MODEL = "local"
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        domain: Any = None,
-        inputs: str = "points",
-        *,
-        category_epsilon: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.domain = domain
-        self.inputs = inputs
-        self.category_epsilon = category_epsilon
-        self.random_state = random_state
+    epsilon: float = 1.0
+    domain: Any = None
+    inputs: str = "points"
+    _: KW_ONLY
+    category_epsilon: Any = None
+    random_state: Any = None
 
     @property
     def law(self) -> CapLaw:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from typing import Any
 
 from discreet.core import checks
 from discreet.core.domain import Box
@@ -13,6 +13,7 @@ from discreet.metric.points.column_base import ColumnReports, Columnwise, Report
 from discreet.noise.reports.square_wave import SquareWaveLaw
 
 
+@dataclass(eq=False, repr=False)
 class SquareWave(Columnwise):
     """Report every number as a bucket, e^(ε/k) times as likely within reach of its own bucket as elsewhere.
 
@@ -58,24 +59,9 @@ class SquareWave(Columnwise):
     (8.0, '4')
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        domain: Any = None,
-        attributes: str = "all",
-        *,
-        buckets: int = 1024,
-        debias: bool = False,
-        category_epsilon: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.domain = domain
-        self.attributes = attributes
-        self.buckets = buckets
-        self.debias = debias
-        self.category_epsilon = category_epsilon
-        self.random_state = random_state
+    _: KW_ONLY
+    buckets: int = 1024
+    debias: bool = False
 
     def _law(self, epsilon: Fraction) -> ReportLaw:
         if not isinstance(self.debias, bool):

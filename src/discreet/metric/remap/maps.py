@@ -24,8 +24,6 @@ from discreet.noise.stream.numpy_streams import even_points
 
 #: Candidates of the Bayes remap: round the noisy point, and from the prior.
 _NEAR, _FROM_PRIOR = 1024, 512
-#: Places that a prior is joined to where all of them are tried.
-_MOST_PLACES = 4096
 #: Points that one thread takes at a time.
 _AT_ONCE = 1024
 
@@ -51,17 +49,6 @@ def to_grid(points: FloatArray, low: FloatArray, high: FloatArray, per_axis: int
     """
     steps = (high - low) / (per_axis - 1)
     return np.asarray(low + np.clip(np.rint((points - low) / steps), 0, per_axis - 1) * steps)
-
-
-def to_nearest(points: FloatArray, places: FloatArray) -> FloatArray:
-    """Move points to the nearest of some public places, such as stations.
-
-    Examples
-    --------
-    >>> to_nearest(np.array([[0.2], [0.9]]), np.array([[0.0], [1.0]])).tolist()
-    [[0.0], [1.0]]
-    """
-    return np.asarray(places[nearest_places(points, places)])
 
 
 def nearest_places(points: FloatArray, places: FloatArray) -> Any:
@@ -133,30 +120,6 @@ def bayes(
     lost = np.isnan(out).any(axis=1)  # no candidate was possible
     out[lost] = clip(points[lost], low, high)
     return out
-
-
-def gathered(prior: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Join prior points that share a cell of a grid, the finest that leaves few enough; places are weighted means.
-
-    Examples
-    --------
-    >>> gathered(np.array([[0.0], [1.0]]), np.array([1.0, 0.0]))
-    (array([[0.]]), array([1.]))
-    """
-    kept = weights > 0
-    prior, weights = prior[kept], weights[kept]
-    low, width = prior.min(axis=0), np.ptp(prior, axis=0)
-    unit = np.where(width > 0, width, 1.0)
-    levels = 1 << 20
-    while len(prior) > _MOST_PLACES and levels >= 1:
-        cells = np.minimum((prior - low) / unit * levels, levels - 1).astype(np.int64)
-        own = np.unique(cells, axis=0, return_inverse=True)[1].ravel()
-        if own.max() < _MOST_PLACES:
-            mass = np.asarray(np.bincount(own, weights), np.float64)
-            sums = np.stack([np.bincount(own, weights * x) for x in prior.T], axis=1)
-            return sums / mass[:, None], mass
-        levels //= 2
-    return prior, weights
 
 
 @lru_cache(maxsize=16)

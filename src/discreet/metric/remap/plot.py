@@ -18,7 +18,7 @@ from discreet.noise import generator
 if TYPE_CHECKING:
     from discreet.metric.points.nd_laplace import NDLaplace
 
-INK, TEAL, SAND, MARK = "#57606a", "#1f8a7d", "#b8860b", "#d1242f"
+INK, TEAL, MARK = "#57606a", "#1f8a7d", "#d1242f"
 
 
 def draw(mechanism: NDLaplace, point: Any, reports: int, delta: float) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -20,11 +20,10 @@ from discreet.core import checks
 from discreet.core.arrays import FloatArray
 from discreet.core.checks import Exact
 from discreet.core.domain import Box, Domain
-from discreet.core.figures import as_it_is
 from discreet.errors import InvalidArgument, SchemaError
-from discreet.metric.perturber import Perturber, Spending, numeric_names
-from discreet.metric.points.lattice import OTHER_DISTANCES, WITHIN_BOUNDS, lattice_assumption
-from discreet.metric.remap.prior import PlacePrior, read_prior
+from discreet.metric.at_distance import AtDistance, LatticeNoise, read_grid
+from discreet.metric.perturber import Spending, numeric_names
+from discreet.metric.remap.prior import read_prior
 from discreet.metric.sphere import globe
 from discreet.noise.vector.spherical import SphericalNoise
 
@@ -42,7 +41,8 @@ _DIGITS = (3, 11)
 _LEAST = Fraction(1, 4)
 
 
-class SphericalLaplace(Perturber):
+@dataclass(eq=False, repr=False)
+class SphericalLaplace(AtDistance):
     """Perturb places on the globe so that any two within ``radius`` metres are indistinguishable at level ``epsilon``.
 
     Parameters
@@ -101,37 +101,10 @@ class SphericalLaplace(Perturber):
     (1.4, 286)
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        radius: float = 200.0,
-        domain: Any = None,
-        remap: str = "none",
-        *,
-        latitude: str | None = None,
-        longitude: str | None = None,
-        grid: Any = 12,
-        prior: Any = None,
-        category_epsilon: Any = None,
-        step: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.radius = radius
-        self.domain = domain
-        self.remap = remap
-        self.latitude = latitude
-        self.longitude = longitude
-        self.grid = grid
-        self.prior = prior
-        self.category_epsilon = category_epsilon
-        self.step = step
-        self.random_state = random_state
-
-    @property
-    def rate(self) -> float:
-        """Promised ε per metre, epsilon/radius; that of the noise is a little less, which makes up for rounding."""
-        return float(self._rate())
+    radius: float = 200.0
+    _: KW_ONLY
+    latitude: str | None = None
+    longitude: str | None = None
 
     @property
     def expected_error(self) -> float:
@@ -143,25 +116,17 @@ class SphericalLaplace(Perturber):
         fall = math.exp(-a * math.pi)
         return globe.EARTH * (2 * a / (1 + a * a) + math.pi * fall / (1 + fall))
 
-    def _rate(self) -> Exact:
-        level = checks.budget("epsilon", self.epsilon)
-        radius = checks.positive("radius", self.radius, fix="radius=200")
-        if level == math.inf:
-            return math.inf
-        rate = Fraction(level) / radius
+    def _check_rate(self, rate: Fraction) -> None:
         if rate * _EARTH < _LEAST:
-            most = float(level * _EARTH / _LEAST)
+            most = float(checks.budget("epsilon", self.epsilon) * _EARTH / _LEAST)
             raise InvalidArgument("radius", self.radius, f"at most {most:,.0f} metres at this epsilon", "radius=200")
-        return rate
 
     def _noise(self) -> tuple[Exact, int, Fraction]:
         """Return the noise's ε per metre, the lattice steps in 90 degrees, and how far these move two places apart."""
         rate = self._rate()
         quarter = _quarter(self.step, rate, float(self.radius))
         rounding = globe.rounding_of(quarter)
-        if rate == math.inf:
-            return rate, quarter, rounding
-        rate = Fraction(checks.budget("epsilon", self.epsilon)) / (checks.positive("radius", self.radius) + rounding)
+        rate = self._rate(rounding)
         if rate * _EARTH < _LEAST:
             expected = f"finer at this radius: noise that hides {float(rounding):,.0f} metres more covers the globe"
             raise InvalidArgument("step", self.step, expected, "step=None")
@@ -221,28 +186,33 @@ class SphericalLaplace(Perturber):
     def _numbers(self, box: Box, dates: Sequence[bool] = ()) -> PlaceNoise:
         rate, quarter, rounding = self._noise()
         method = checks.choice("remap", self.remap, REMAPS)
-        prior = read_prior(self.prior, box) if method == "bayes" else None
-        grid = _grid(self.grid) if method == "grid" else None
-        return PlaceNoise(self.epsilon, float(self.radius), rate, rounding, quarter, box, method, grid, prior)
+        return PlaceNoise(
+            level=checks.budget("epsilon", self.epsilon),
+            radius=float(self.radius),
+            rate=rate,
+            rounding=rounding,
+            remap=method,
+            grid=read_grid(self.grid, box) if method == "grid" else None,
+            prior=read_prior(self.prior, box) if method == "bayes" else None,
+            quarter=quarter,
+            box=box,
+        )
 
 
-@dataclass(frozen=True)
-class PlaceNoise:
-    """The mechanism with all its arguments checked.
+@dataclass(frozen=True, kw_only=True)
+class PlaceNoise(LatticeNoise):
+    """Noise on places of the globe, with ``quarter`` lattice steps in 90 degrees.
 
-    ``rate`` is that of the noise, ``rounding`` how far apart the lattice can move two places in metres; ``turned``:
-    longitude is declared before latitude.
+    ``turned``: longitude is declared before latitude.
     """
 
-    level: Any
-    radius: float
-    rate: Exact
-    rounding: Fraction
+    LABEL = "place, at distance {} m"
+    NEIGHBOURS = "places {} metres apart"
+    UNIT = " m"
+    ASSUMES = ("the earth is a sphere: true distances differ by up to 0.56 %",)
+
     quarter: int
     box: Box
-    remap: str
-    grid: int | FloatArray | None
-    prior: PlacePrior | None
     turned: bool = False
 
     @property
@@ -260,11 +230,6 @@ class PlaceNoise:
         return bool((self._place_box.lower > low).any() or (self._place_box.upper < high).any())
 
     @property
-    def step(self) -> float:
-        """Distance of neighbouring lattice points, in degrees."""
-        return 90 / self.quarter
-
-    @property
     def diameter(self) -> float:
         """A bound on the distance of two places of the box: along a meridian, then along the widest parallel."""
         (south, west), (north, east) = self._place_box.lower, self._place_box.upper
@@ -275,34 +240,9 @@ class PlaceNoise:
     @property
     def spending(self) -> Spending:
         """What it costs at distance ``radius``."""
-        rate = float(self.rate)
-        parameters: dict[str, Any] = {
-            "radius": self.radius,
-            "rate": float(checks.budget("epsilon", self.level)) / self.radius if rate < math.inf else "inf",
-            "noise_rate": rate if rate < math.inf else "inf",
-            "rounding": float(self.rounding),
-            "scaling": {"kind": "sphere", "radius": globe.EARTH, "unit": "metre"},
-            "step": self.step,
-            "diameter": self.diameter,
-            "epsilon_at_diameter": rate * (self.diameter + float(self.rounding)) if rate < math.inf else "inf",
-            "remap": self.remap,
-        }
-        assumptions = [
-            lattice_assumption(f"{self.step:g} degrees", float(self.rounding), self.radius, self.level, " m"),
-            "the earth is a sphere: true distances differ by up to 0.56 %",
-        ]
-        if self.box_is_part:
-            assumptions.append(WITHIN_BOUNDS)
-        if self.prior is not None:
-            parameters["prior"] = self.prior.describe()
-            assumptions.append("the prior is public, or was released with a budget of its own")
-        return Spending(
-            label=f"place, at distance {as_it_is(self.radius)} m",
-            amount=checks.budget("epsilon", self.level),
-            neighbours=f"places {as_it_is(self.radius)} metres apart ({OTHER_DISTANCES})",
-            parameters=parameters,
-            assumptions=tuple(assumptions),
-        )
+        metric = {"scaling": {"kind": "sphere", "radius": globe.EARTH, "unit": "metre"}}
+        step = 90 / self.quarter
+        return self._spending(metric, step, f"{step:g} degrees", self.diameter, self.box_is_part)
 
     def clean(self, rows: FloatArray) -> FloatArray:
         """Return rows in the declared box, as (latitude, longitude)."""
@@ -344,16 +284,3 @@ def _quarter(given: Any, rate: Exact, radius: float) -> int:
     if quarter.denominator != 1 or quarter > 90 * 10 ** _DIGITS[1]:
         raise InvalidArgument("step", given, "a part of 90 degrees, of at least 1e-11", "step=1e-7")
     return quarter.numerator
-
-
-def _grid(given: Any) -> int | FloatArray:
-    if np.ndim(given) == 0:
-        return checks.whole("grid", given, low=2, high=2**31)
-    try:
-        places = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        places = np.empty(0)
-    if places.ndim != 2 or places.shape[1] != 2 or not len(places) or not np.isfinite(places).all():
-        expected = "a number of values an axis, or public places (latitude, longitude)"
-        raise InvalidArgument("grid", f"an array of shape {places.shape}", expected, "grid=12")
-    return places

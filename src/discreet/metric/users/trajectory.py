@@ -252,7 +252,8 @@ class Trajectory:
         facts["point_rate"] = facts.pop("rate")
         facts["rounding"] = max(facts["rounding"], float(2 * self._step + _reading(numbers, self._step)))
         facts["epsilon_at_diameter"] = float(self.budget) * max(facts["diameter"] / float(self._radius), 1.0)
-        unit, degrees = (" m", " degrees") if isinstance(numbers, PlaceNoise) else ("", "")
+        degrees = " degrees" if isinstance(numbers, PlaceNoise) else ""
+        tested = f"distances tested in steps of {float(self._step):.3g}{numbers.UNIT}"
         spent = Ledger(self.budget)
         spent.spend("tests and fresh places of one user, together at most", self.budget)
         return Guarantee.from_ledger(
@@ -275,12 +276,12 @@ class Trajectory:
                 "how many places a user reports, and when, is public",
                 "every user has one trajectory, reported once; further ones add up",
                 lattice_assumption(
-                    f"{facts['step']:.3g}{degrees} and distances tested in steps of {float(self._step):.3g}{unit}",
+                    f"{facts['step']:.3g}{degrees} and {tested}",
                     facts["rounding"],
                     float(self._radius),
                     self.budget,
-                    unit,
-                    read="" if isinstance(numbers, PlaceNoise) else numbers.read,
+                    numbers.UNIT,
+                    read=numbers.read,
                 ),
                 *(line for line in spending.assumptions if "rounded to a lattice" not in line),
                 *([IN_ORDER] if order == "input" else []),
@@ -302,7 +303,7 @@ class _Run:
         self._budget = math.floor(plan.budget * common)
         self.tests = np.zeros(users, np.int64)
         self.draws = np.zeros(users, np.int64)
-        self.last = np.full((users, len(_box(numbers).lower)), np.nan)
+        self.last = np.full((users, len(numbers.box.lower)), np.nan)
 
     def step(self, rows: FloatArray, users: IntArray, stream: noise.Generator) -> tuple[BoolArray, BoolArray]:
         """Report one place for each of some users; return which were drawn and which were tested."""
@@ -330,23 +331,14 @@ class _Run:
 
     def _far_counts(self, rows: FloatArray, last: FloatArray) -> IntArray:
         """Return the distances to the last reports in whole steps; a step is a power of two, so dividing is exact."""
-        if isinstance(self._numbers, PlaceNoise):
-            distances = self._numbers.distance(rows, last)
-        else:
-            scaling = self._numbers.scaling
-            distances = np.linalg.norm(scaling.forward(rows) - scaling.apply(last), axis=1)
-        most = self._threshold + _FAR
-        return np.floor(np.minimum(distances / self._step, most)).astype(np.int64)
+        steps = self._numbers.distance(rows, last) / self._step
+        return np.floor(np.minimum(steps, self._threshold + _FAR)).astype(np.int64)
 
 
 def _reading(numbers: PointNoise | PlaceNoise, step: Fraction) -> Fraction:
     """Return e, by how much reading can move two places apart; none below half a step, for which the test has room."""
-    e = Fraction(0) if isinstance(numbers, PlaceNoise) else Fraction(numbers.reading)
+    e = Fraction(numbers.reading)
     return Fraction(0) if 2 * e <= step else short(e, step)
-
-
-def _box(numbers: PointNoise | PlaceNoise) -> Any:
-    return numbers.box if isinstance(numbers, PlaceNoise) else numbers.scaling.box
 
 
 def _long(X: Any, users: Any) -> tuple[Any, Any]:
