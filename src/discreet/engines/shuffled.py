@@ -15,7 +15,6 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol
 
 import numpy as np
@@ -58,9 +57,11 @@ class Shuffler:
     Examples
     --------
     >>> from discreet import noise
-    >>> with tempfile.TemporaryDirectory() as place, Shuffler(Path(place), noise.RowOrder(1)) as rows:
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     rows = Shuffler(Path(place), noise.RowOrder(1))
     ...     rows.add(pa.table({"age": [31, 32, 33, 34]}))
     ...     [table["age"].to_pylist() for table in rows.tables()]
+    ...     rows.close()
     [[33, 31, 32, 34]]
     """
 
@@ -74,10 +75,8 @@ class Shuffler:
         self._files = _Files(Path(self._folder.name), order.bits - _FILE_BITS)
         self._none: pa.Table | None = None
 
-    def __enter__(self) -> Shuffler:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def close(self) -> None:
+        """Delete the files."""
         with suppress(OSError):  # what is left of files that are thrown away
             self._files.close()
         self._folder.cleanup()

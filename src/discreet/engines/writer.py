@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import check_place, promise_place, write_whole
+from discreet.engines.shuffled import Order, Shuffler
 from discreet.engines.source import Source
 from discreet.engines.tables.part import StoredFile
 from discreet.errors import DataSourceError
@@ -81,6 +82,8 @@ class RowWriter:
         The file; what is there is replaced at the end.
     guarantee : Guarantee, optional
         Is put into a Parquet file, and sealed and written beside the file by `finish`.
+    order : Order, optional
+        Draws the order in which rows are written (`discreet.engines.shuffled`); by default they are as they come.
 
     Attributes
     ----------
@@ -96,9 +99,11 @@ class RowWriter:
     2
     """
 
-    def __init__(self, path: str | Path, guarantee: Guarantee | None = None) -> None:
+    def __init__(self, path: str | Path, guarantee: Guarantee | None = None, order: Order | None = None) -> None:
         self._path = Path(path).expanduser()
         self._guarantee = guarantee
+        self._order = order
+        self._mixed: Shuffler | None = None
         self._parquet = self._path.suffix.lower() in PARQUET
         self._writer: Any = None
         self._file: Any = None
@@ -109,6 +114,8 @@ class RowWriter:
 
     def __enter__(self) -> RowWriter:
         check_target(self._path, promised=self._guarantee is not None)
+        if self._order is not None:
+            self._mixed = Shuffler(self._path.parent, self._order)
         try:
             handle, self._temporary = tempfile.mkstemp(prefix=f".{self._path.name}.", dir=self._path.parent)
         except OSError as error:
@@ -119,11 +126,17 @@ class RowWriter:
     def __exit__(self, *_: object) -> None:
         with suppress(OSError, pa.ArrowException):  # what is left of a file that is thrown away
             self._close()
+        if self._mixed is not None:
+            self._mixed.close()
         if self._temporary:
             Path(self._temporary).unlink(missing_ok=True)
 
     def write(self, table: pa.Table) -> None:
-        """Write some rows behind the others."""
+        """Write some rows behind the others, or among them where the order is drawn."""
+        self.n_rows += table.num_rows
+        (self._write if self._mixed is None else self._mixed.add)(table)
+
+    def _write(self, table: pa.Table) -> None:
         if self._writer is None:
             self._schema, self._head = table.schema, table.slice(0, 0)
             schema = table.schema
@@ -137,7 +150,6 @@ class RowWriter:
         assert self._head is not None
         if self._head.num_rows < _HEAD:
             self._head = pa.concat_tables([self._head, table.slice(0, _HEAD - self._head.num_rows)]).combine_chunks()
-        self.n_rows += table.num_rows
         try:
             if table.num_rows or not self._parquet:
                 self._writer.write_table(table)
@@ -146,6 +158,8 @@ class RowWriter:
 
     def finish(self) -> WrittenTable:
         """Give the file its name, and write the promise beside it. At least one table, if an empty one, was written."""
+        for table in () if self._mixed is None else self._mixed.tables():
+            self._write(table)
         assert self._schema is not None
         assert self._head is not None
         try:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,6 @@ from discreet.core.checks import Exact
 from discreet.core.domain import Box, Categorical, Date, Domain, Integer, Numeric
 from discreet.core.guarantee import Guarantee, Ledger
 from discreet.core.people import check_unit, released_columns, row_promise
-from discreet.engines.shuffled import Shuffler
 from discreet.engines.writer import RowWriter, WrittenTable, check_target
 from discreet.errors import DataSourceError, InvalidArgument, InvalidType
 from discreet.metric.rows import ROWS_AT_ONCE, chunks_of, like, open_rows, read_rows
@@ -210,18 +208,10 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             first = domain.select([domain.names[0]])
             charged = sum(len(columns[0]) for columns in source._batches(first))
             charge_rows(ledger, users, charged, self.guarantee_, period)
-        with ExitStack() as stack:
-            out = stack.enter_context(RowWriter(target, self.guarantee_))
-            mixed = None
-            if order == "shuffled":
-                numbered = noise.RowOrder(noise.beside(self.random_state, stream))
-                mixed = stack.enter_context(Shuffler(Path(target).expanduser().parent, numbered))
+        shuffled = noise.RowOrder(noise.beside(self.random_state, stream)) if order == "shuffled" else None
+        with RowWriter(target, self.guarantee_, shuffled) as out:
             for chunk in chunks_of(source, domain):
-                made = like(None, domain.names, self._perturbed(chunk, domain, numbers, categories, stream))
-                (out.write if mixed is None else mixed.add)(made)
-            if mixed is not None:
-                for table in mixed.tables():
-                    out.write(table)
+                out.write(like(None, domain.names, self._perturbed(chunk, domain, numbers, categories, stream)))
             if charged is not None and out.n_rows != charged:
                 raise DataSourceError(
                     "data: the table changed while it was read, or gives other rows each time; write it out first"

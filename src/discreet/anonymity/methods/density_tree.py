@@ -6,7 +6,8 @@ there, both sides of every cut keep the rules, the cells have public outer bound
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.anonymity.growth.grow import GrownTree, grow_tree
 from discreet.anonymity.growth.pruning import prune
-from discreet.anonymity.methods.partitioner import Partitioner
+from discreet.anonymity.methods.partitioner import RulePartitioner
 from discreet.anonymity.methods.supervised import choose_growth
 from discreet.anonymity.release.streamed import ToFile
 from discreet.anonymity.release.table import Table, TablePlan, read_table
@@ -26,7 +27,8 @@ from discreet.errors import InvalidArgument
 CRITERIA = ("spread", "factor", "width", "cell", "tight", "mondrian", "mixture")
 
 
-class DensityTree(ToFile, Partitioner):
+@dataclass(eq=False, repr=False)
+class DensityTree(ToFile, RulePartitioner):
     """Anonymous tables by a density estimation tree.
 
     Parameters
@@ -112,52 +114,14 @@ class DensityTree(ToFile, Partitioner):
     ['[0, 50)', '[50, 120]']
     """
 
-    def __init__(
-        self,
-        k: int = 10,
-        l_diversity: float | None = None,
-        t_closeness: float | None = None,
-        *,
-        domain: Any = None,
-        sensitive: Sequence[str] | str | None = None,
-        target: str | None = None,
-        grid: Any = None,
-        criterion: str = "spread",
-        l_kind: str = "distinct",
-        t_kind: str = "auto",
-        c: float = 3.0,
-        min_share: float = 0.02,
-        max_depth: int = 64,
-        pruning: str | None = None,
-        hierarchies: Mapping[str, Any] | None = None,
-        suppress: float = 0.0,
-        keep: Sequence[str] = (),
-        person: str | None = None,
-        blind: bool = False,
-        supervised: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.k = k
-        self.l_diversity = l_diversity
-        self.t_closeness = t_closeness
-        self.domain = domain
-        self.sensitive = sensitive
-        self.target = target
-        self.grid = grid
-        self.criterion = criterion
-        self.l_kind = l_kind
-        self.t_kind = t_kind
-        self.c = c
-        self.min_share = min_share
-        self.max_depth = max_depth
-        self.pruning = pruning
-        self.hierarchies = hierarchies
-        self.suppress = suppress
-        self.keep = keep
-        self.person = person
-        self.blind = blind
-        self.supervised = supervised
-        self.random_state = random_state
+    _: KW_ONLY
+    criterion: str = "spread"
+    min_share: float = 0.02
+    max_depth: int = 64
+    pruning: str | None = None
+    blind: bool = False
+    supervised: bool = False
+    random_state: Any = None
 
     def density(self, data: Any) -> FloatArray:
         """Return the estimated density at every row, count/(N · volume) of its leaf. Not for publication.

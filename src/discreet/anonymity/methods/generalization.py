@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.anonymity.growth.frontier import refuse_root
 from discreet.anonymity.growth.grid import Grid
-from discreet.anonymity.methods.partitioner import Partitioner
+from discreet.anonymity.methods.partitioner import RulePartitioner
 from discreet.anonymity.release.cells import Cells
+from discreet.anonymity.release.delivery import Delivery
 from discreet.anonymity.release.house import refuse_previous
 from discreet.anonymity.release.release import Release, publish
 from discreet.anonymity.release.streamed import FrozenPartition, PlaceCounts, PublishedCells, ToFile
@@ -33,7 +35,8 @@ from discreet.errors import InvalidArgument, InvalidType
 Ladder = list[IntArray]
 
 
-class Generalization(ToFile, Partitioner):
+@dataclass(eq=False, repr=False)
+class Generalization(ToFile, RulePartitioner):
     """Anonymous tables by recoding whole columns.
 
     Parameters
@@ -76,49 +79,17 @@ class Generalization(ToFile, Partitioner):
     [('[20, 40)', '{1010, 1020}'), ('[60, 80)', '{1010, 1020}')]
     """
 
-    def __init__(
-        self,
-        k: int = 10,
-        l_diversity: float | None = None,
-        t_closeness: float | None = None,
-        *,
-        domain: Any = None,
-        sensitive: Sequence[str] | str | None = None,
-        target: str | None = None,
-        grid: Any = None,
-        levels: Mapping[str, int] | None = None,
-        hierarchies: Mapping[str, Any] | None = None,
-        widths: Mapping[str, Sequence[float]] | None = None,
-        l_kind: str = "distinct",
-        t_kind: str = "auto",
-        c: float = 3.0,
-        suppress: float = 0.05,
-        keep: Sequence[str] = (),
-        person: str | None = None,
-    ) -> None:
-        self.k = k
-        self.l_diversity = l_diversity
-        self.t_closeness = t_closeness
-        self.domain = domain
-        self.sensitive = sensitive
-        self.target = target
-        self.grid = grid
-        self.levels = levels
-        self.hierarchies = hierarchies
-        self.widths = widths
-        self.l_kind = l_kind
-        self.t_kind = t_kind
-        self.c = c
-        self.suppress = suppress
-        self.keep = keep
-        self.person = person
+    _: KW_ONLY
+    levels: Mapping[str, int] | None = None
+    widths: Mapping[str, Sequence[float]] | None = None
+    suppress: float = 0.05
 
     def fit(self, data: Any, y: Any = None) -> Generalization:
         """Check the levels, or choose them on these records."""
         self._choose(data)
         return self
 
-    def transform(self, data: Any, output: str = "interval", **delivery: Any) -> Release:
+    def transform(self, data: Any, output: str = "interval", *, previous: Any = None, **delivery: Any) -> Release:
         """Recode and release records, all that are handed out together.
 
         Classes that break a rule are left out; if that is more than ``suppress`` allows, the release is refused.
@@ -128,11 +99,13 @@ class Generalization(ToFile, Partitioner):
         table = read_table(data, self.plan_)
         whole = self.rules_.measure(np.zeros(table.n, np.int64), table.sensitive, table.persons)
         refuse_root(self.rules_, table.sensitive, np.ones(table.n, bool), whole.ok, table.persons)
-        return self._recode(table, output, delivery)
+        return self._recode(table, previous, Delivery(output, **delivery))
 
-    def fit_transform(self, data: Any, y: Any = None, output: str = "interval", **delivery: Any) -> Release:
+    def fit_transform(
+        self, data: Any, y: Any = None, output: str = "interval", *, previous: Any = None, **delivery: Any
+    ) -> Release:
         """Choose levels on these records and release them. Parameters as in `transform`."""
-        return self._recode(self._choose(data), output, delivery)
+        return self._recode(self._choose(data), previous, Delivery(output, **delivery))
 
     def _choose(self, data: Any) -> Table:
         table, tiers = self._read(data)
@@ -159,10 +132,8 @@ class Generalization(ToFile, Partitioner):
                 return dict(zip(names, level, strict=True))
             level[max(open_, key=lambda j: (len(np.unique(codes[j])), -j))] += 1
 
-    def _recode(self, table: Table, output: str, given: Mapping[str, Any]) -> Release:
-        refuse_previous(given.get("previous"), "levels hold for a whole column, cells are not merged")
-        delivery = {name: value for name, value in given.items() if name != "previous"}
-        grids = table.plan.grids
+    def _recode(self, table: Table, previous: Any, delivery: Delivery) -> Release:
+        refuse_previous(previous, "levels hold for a whole column, cells are not merged")
         groups = self._groups()
         codes = [group[bins] for group, bins in zip(groups, table.bins, strict=True)]
         of = _classes(codes)
@@ -175,15 +146,8 @@ class Generalization(ToFile, Partitioner):
         first, last = _runs(groups, [c[one[shown]] for c in codes])
         cell = np.full(table.n, -1, np.int64)
         cell[rows] = place.ravel()
-        return publish(
-            table,
-            Cells(grids, first, last, cell),
-            self.rules_,
-            output=output,
-            method="Generalization",
-            settings=self._facts(),
-            **delivery,
-        )
+        cells = Cells(table.plan.grids, first, last, cell)
+        return publish(table, cells, self.rules_, delivery, method="Generalization", settings=self._facts())
 
     def _groups(self) -> list[IntArray]:
         return [ladder[self.levels_[g.name]] for g, ladder in zip(self.plan_.grids, self._ladders, strict=True)]

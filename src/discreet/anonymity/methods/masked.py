@@ -12,10 +12,9 @@ import pyarrow as pa
 from discreet import engines, noise
 from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.release.cells import Cells
-from discreet.anonymity.release.hashed import hashed_columns
-from discreet.anonymity.release.release import ORDERS, Release, _kept_by, _order_of, _others, in_order, unknown_columns
+from discreet.anonymity.release.delivery import Delivery, hashed_columns
+from discreet.anonymity.release.release import Release, _kept_by, _order_of, _others, in_order, unknown_columns
 from discreet.anonymity.release.table import Table
-from discreet.core import checks
 from discreet.core.arrays import FloatArray
 from discreet.core.dates import date_array
 from discreet.core.domain import Date, Integer
@@ -46,25 +45,11 @@ class MaskedRelease(Release):
         return f"<release of {len(self)} rows by {method}, {'no k' if k is None else f'k = {k}'}>"
 
 
-@dataclass(frozen=True)
-class MaskedDelivery:
-    """How a release is handed out; see `discreet.anonymity.release.release.publish`."""
-
-    random_state: object = None
-    order: str = "shuffled"
-    identifiers: str = "drop"
-    key: bytes | None = None
-
-    def __post_init__(self) -> None:
-        checks.choice("order", self.order, ORDERS)
-        checks.choice("identifiers", self.identifiers, ("drop", "hash"))
-
-
 def masked_release(
     table: Table,
     values: Mapping[str, pa.Array],
     cells: Cells,
-    delivery: MaskedDelivery,
+    delivery: Delivery,
     stream: noise.Generator,
     *,
     facts: Mapping[str, Any],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from discreet import engines, noise
 from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.methods._swap_kernels import swap_ranks
 from discreet.anonymity.methods.masked import (
-    MaskedDelivery,
     MaskedRelease,
     masked_release,
     number_array,
@@ -23,6 +23,7 @@ from discreet.anonymity.methods.masked import (
     whole_domain,
     whole_points,
 )
+from discreet.anonymity.release.delivery import Delivery
 from discreet.anonymity.release.table import Table, TablePlan, read_table
 from discreet.anonymity.risk.disclosure import linkage, near_values
 from discreet.core import checks
@@ -30,7 +31,7 @@ from discreet.core.arrays import FloatArray
 from discreet.core.domain import Categorical, as_domain, dialect_of
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
-#: Noise is drawn on a public lattice of so many steps across the declared interval.
+#: Noise is drawn on a public lattice of this many steps across the declared interval.
 FINE_STEPS = 2**30
 #: A standard normal number is a discrete Gaussian one of this scale, divided by it.
 _UNIT = 2**20
@@ -43,15 +44,16 @@ _NOTHING = (
 )
 
 
+@dataclass(eq=False, repr=False)
 class _Masking(BaseEstimator):  # type: ignore[misc]
     """What both share: read, change the quasi-identifiers as a whole, measure, hand out."""
 
-    domain: Any
-    sensitive: Any
-    target: Any
-    grid: Any
-    keep: Any
-    plan_: TablePlan
+    _: KW_ONLY
+    domain: Any = None
+    sensitive: Sequence[str] | str | None = None
+    target: str | None = None
+    keep: Sequence[str] = ()
+    grid: Any = field(default=None, init=False)
 
     def fit(self, data: Any, y: Any = None) -> Any:
         """Check the arguments against the table; nothing of its rows is kept."""
@@ -61,7 +63,7 @@ class _Masking(BaseEstimator):  # type: ignore[misc]
         domain = as_domain(self.domain, engines.open(data, dialect=dialect_of(self.domain)).names)
         plan = TablePlan.of(domain, sensitive=self.sensitive, target=self.target, keep=self.keep, grid=self.grid)
         self._check_plan(plan)
-        self.plan_ = plan
+        self.plan_: TablePlan = plan
         self.n_features_in_ = len(plan.quasi)
         return self
 
@@ -83,10 +85,10 @@ class _Masking(BaseEstimator):  # type: ignore[misc]
         random_state : None, int or Generator
             None draws from the operating system; an int makes a run repeatable and marks the guarantee seeded.
         order, identifiers, key
-            See `discreet.anonymity.release.release.publish`.
+            See `discreet.anonymity.release.delivery.Delivery`.
         """
         check_is_fitted(self, "plan_")
-        delivery = MaskedDelivery(random_state, order, identifiers, key)
+        delivery = Delivery("interval", random_state, order, identifiers, key)
         table = read_table(data, self.plan_)
         if table.n < 2:
             raise InvalidArgument("data", f"{table.n} usable rows", "at least two rows", "a larger table")
@@ -130,6 +132,7 @@ class _Masking(BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
 
+@dataclass(eq=False, repr=False)
 class NoiseAddition(_Masking):
     """Add normal noise to the numbers.
 
@@ -171,26 +174,11 @@ class NoiseAddition(_Masking):
     True
     """
 
-    def __init__(
-        self,
-        alpha: float = 0.1,
-        *,
-        domain: Any = None,
-        kind: str = "uncorrelated",
-        sensitive: Sequence[str] | str | None = None,
-        target: str | None = None,
-        grid: Any = None,
-        clip: bool = False,
-        keep: Sequence[str] = (),
-    ) -> None:
-        self.alpha = alpha
-        self.domain = domain
-        self.kind = kind
-        self.sensitive = sensitive
-        self.target = target
-        self.grid = grid
-        self.clip = clip
-        self.keep = keep
+    alpha: float = 0.1
+    _: KW_ONLY
+    kind: str = "uncorrelated"
+    grid: Any = None
+    clip: bool = False
 
     def _check(self) -> None:
         checks.positive("alpha", self.alpha, fix="alpha=0.1")
@@ -228,6 +216,7 @@ class NoiseAddition(_Masking):
         )
 
 
+@dataclass(eq=False, repr=False)
 class RankSwapping(_Masking):
     """Swap every value with one of a near rank.
 
@@ -260,22 +249,7 @@ class RankSwapping(_Masking):
     [33, 31, 60, 36, 66, 64]
     """
 
-    grid = None  # values are published as they are
-
-    def __init__(
-        self,
-        p: float = 0.05,
-        *,
-        domain: Any = None,
-        sensitive: Sequence[str] | str | None = None,
-        target: str | None = None,
-        keep: Sequence[str] = (),
-    ) -> None:
-        self.p = p
-        self.domain = domain
-        self.sensitive = sensitive
-        self.target = target
-        self.keep = keep
+    p: float = 0.05
 
     def _check(self) -> None:
         if checks.probability("p", self.p, closed=True) == 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from discreet import noise
 from discreet.anonymity.growth.frontier import refuse_root
 from discreet.anonymity.methods._mdav_kernels import mdav
 from discreet.anonymity.methods.masked import (
-    MaskedDelivery,
     MaskedRelease,
     masked_release,
     number_array,
@@ -23,6 +23,7 @@ from discreet.anonymity.methods.masked import (
 )
 from discreet.anonymity.methods.partitioner import Partitioner
 from discreet.anonymity.release.cells import Cells
+from discreet.anonymity.release.delivery import Delivery
 from discreet.anonymity.release.table import Table, read_table
 from discreet.anonymity.risk.classes import join, number_column
 from discreet.core.arrays import FloatArray, IntArray
@@ -34,6 +35,7 @@ _NOTES = (
 )
 
 
+@dataclass(eq=False, repr=False)
 class Microaggregation(Partitioner):
     """Anonymous tables by group means.
 
@@ -97,24 +99,14 @@ class Microaggregation(Partitioner):
     person = None
     _counts_persons = False
 
-    def __init__(
-        self,
-        k: int = 10,
-        *,
-        domain: Any = None,
-        sensitive: Sequence[str] | str | None = None,
-        target: str | None = None,
-        grid: Any = None,
-        hierarchies: Mapping[str, Any] | None = None,
-        keep: Sequence[str] = (),
-    ) -> None:
-        self.k = k
-        self.domain = domain
-        self.sensitive = sensitive
-        self.target = target
-        self.grid = grid
-        self.hierarchies = hierarchies
-        self.keep = keep
+    k: int = 10
+    _: KW_ONLY
+    domain: Any = None
+    sensitive: Sequence[str] | str | None = None
+    target: str | None = None
+    grid: Any = None
+    hierarchies: Mapping[str, Any] | None = None
+    keep: Sequence[str] = ()
 
     def fit(self, data: Any, y: Any = None) -> Microaggregation:
         """Check the arguments against the records; groups are made by `transform`."""
@@ -140,31 +132,22 @@ class Microaggregation(Partitioner):
         random_state : None, int or Generator
             For shuffling; None is secure.
         order, identifiers, key
-            See `discreet.anonymity.release.release.publish`.
+            See `discreet.anonymity.release.delivery.Delivery`.
         """
         check_is_fitted(self, "plan_")
-        delivery = MaskedDelivery(random_state, order, identifiers, key)
+        delivery = Delivery("interval", random_state, order, identifiers, key)
         table = read_table(data, self.plan_)
         refuse_root(self.rules_, table.sensitive, np.ones(table.n, bool), table.n >= self.rules_.k)
         return self._publish(data, table, delivery)
 
-    def fit_transform(  # type: ignore[override]
-        self,
-        data: Any,
-        y: Any = None,
-        *,
-        random_state: Any = None,
-        order: str = "shuffled",
-        identifiers: str = "drop",
-        key: bytes | None = None,
-    ) -> MaskedRelease:
+    def fit_transform(self, data: Any, y: Any = None, **delivery: Any) -> MaskedRelease:  # type: ignore[override]
         """Group these records and publish them. Parameters as in `transform`."""
-        delivery = MaskedDelivery(random_state, order, identifiers, key)
+        handed = Delivery(**delivery)
         table, _ = self._read(data)
         self.n_features_in_ = len(self.plan_.quasi)
-        return self._publish(data, table, delivery)
+        return self._publish(data, table, handed)
 
-    def _publish(self, data: Any, table: Table, delivery: MaskedDelivery) -> MaskedRelease:
+    def _publish(self, data: Any, table: Table, delivery: Delivery) -> MaskedRelease:
         coordinates = read_coordinates(data, table)
         groups = make_groups(table, coordinates, self.rules_.k)
         values, cells = self._values(table, coordinates, groups)

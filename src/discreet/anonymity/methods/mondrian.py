@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
 from discreet.anonymity.growth._relaxed_kernels import grow_relaxed
 from discreet.anonymity.growth.grow import GrownTree, grow_tree, make_space
-from discreet.anonymity.methods.partitioner import Partitioner
+from discreet.anonymity.methods.partitioner import RulePartitioner
 from discreet.anonymity.release.cells import Cells
+from discreet.anonymity.release.delivery import Delivery
 from discreet.anonymity.release.house import refuse_previous
 from discreet.anonymity.release.release import Release, publish
 from discreet.anonymity.release.streamed import FrozenPartition, ToFile
@@ -21,7 +23,8 @@ from discreet.core.arrays import IntArray
 from discreet.errors import InvalidArgument
 
 
-class Mondrian(ToFile, Partitioner):
+@dataclass(eq=False, repr=False)
+class Mondrian(ToFile, RulePartitioner):
     """Anonymous tables by median cuts.
 
     Parameters
@@ -65,42 +68,9 @@ class Mondrian(ToFile, Partitioner):
     ['[0, 41)', '[40, 120]']
     """
 
-    def __init__(
-        self,
-        k: int = 10,
-        l_diversity: float | None = None,
-        t_closeness: float | None = None,
-        *,
-        domain: Any = None,
-        sensitive: Sequence[str] | str | None = None,
-        target: str | None = None,
-        grid: Any = None,
-        mode: str = "strict",
-        l_kind: str = "distinct",
-        t_kind: str = "auto",
-        c: float = 3.0,
-        hierarchies: Mapping[str, Any] | None = None,
-        suppress: float = 0.0,
-        keep: Sequence[str] = (),
-        person: str | None = None,
-        blind: bool = False,
-    ) -> None:
-        self.k = k
-        self.l_diversity = l_diversity
-        self.t_closeness = t_closeness
-        self.domain = domain
-        self.sensitive = sensitive
-        self.target = target
-        self.grid = grid
-        self.mode = mode
-        self.l_kind = l_kind
-        self.t_kind = t_kind
-        self.c = c
-        self.hierarchies = hierarchies
-        self.suppress = suppress
-        self.keep = keep
-        self.person = person
-        self.blind = blind
+    _: KW_ONLY
+    mode: str = "strict"
+    blind: bool = False
 
     def fit(self, data: Any, y: Any = None) -> Mondrian:
         """Grow the partition on the build records; strict mode only."""
@@ -123,16 +93,8 @@ class Mondrian(ToFile, Partitioner):
             raise InvalidArgument("hierarchies", sorted(self.hierarchies_), "left out", 'mode="strict"')
         cells = _relaxed_cells(table, self)
         note = "cells overlap; which of them a record was put in was decided by the record's place in the input"
-        return publish(
-            table,
-            cells,
-            self.rules_,
-            output=output,
-            method="Mondrian",
-            settings=self._facts(),
-            notes=[note],
-            **delivery,
-        )
+        handed = Delivery(output, **delivery)
+        return publish(table, cells, self.rules_, handed, method="Mondrian", settings=self._facts(), notes=[note])
 
     def _frozen_partition(self) -> FrozenPartition:
         self._only_strict("fit_transform")

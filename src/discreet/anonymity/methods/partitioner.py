@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from discreet.anonymity.growth.grow import GrownTree
 from discreet.anonymity.growth.hierarchy import Hierarchy
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.methods.blind import check_blind, check_settings, growth_rules
+from discreet.anonymity.release.delivery import Delivery
 from discreet.anonymity.release.house import following_column, read_previous
 from discreet.anonymity.release.release import Release, publish
 from discreet.anonymity.release.table import Table, TablePlan, read_table
@@ -102,7 +103,7 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
             rules too: cells are merged for that, and people who were never published may be suppressed. The schema must
             name an identifier or a person. See "Releasing again" in docs/anonymity.md.
         order, identifiers, key
-            See `discreet.anonymity.release.release.publish`.
+            See `discreet.anonymity.release.delivery.Delivery`.
 
         Raises
         ------
@@ -111,26 +112,14 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "tree_")
         table = read_table(data, self.plan_)
-        leaf = self.tree_.route(table.bins)
-        delivery = {"output": output, "random_state": random_state, "order": order, "identifiers": identifiers}
-        return self._release(table, leaf, previous, {**delivery, "key": key})
+        delivery = Delivery(output, random_state, order, identifiers, key)
+        return self._release(table, self.tree_.route(table.bins), previous, delivery)
 
     def fit_transform(
-        self,
-        data: Any,
-        y: Any = None,
-        output: str = "interval",
-        *,
-        random_state: Any = None,
-        previous: Any = None,
-        order: str = "shuffled",
-        identifiers: str = "drop",
-        key: bytes | None = None,
+        self, data: Any, y: Any = None, output: str = "interval", *, previous: Any = None, **delivery: Any
     ) -> Release:
         """Grow the partition on these records and release them. Parameters as in `transform`."""
-        table, leaf = self._fit(data)
-        delivery = {"output": output, "random_state": random_state, "order": order, "identifiers": identifiers}
-        return self._release(table, leaf, previous, {**delivery, "key": key})
+        return self._release(*self._fit(data), previous, Delivery(output, **delivery))
 
     def _grow(self, table: Table, tiers: Mapping[int, IntArray], rules: Rules) -> GrownTree:
         raise NotImplementedError
@@ -217,7 +206,7 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
                 "DensityTree, strict Mondrian or Generalization, or declare the column an identifier",
             )
 
-    def _release(self, table: Table, leaf: IntArray, previous: Any, delivery: dict[str, Any]) -> Release:
+    def _release(self, table: Table, leaf: IntArray, previous: Any, delivery: Delivery) -> Release:
         houses = [] if previous is None else read_previous(previous)
         settings, notes, suppress = self._facts(), self._notes(), float(self.suppress)
         if houses:
@@ -239,12 +228,33 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
             table,
             cells,
             self.rules_,
+            delivery,
             method=type(self).__name__,
             settings={**settings, "leaves_merged": found.merged, "suppression_allowed": suppress},
             notes=notes,
             earlier=[house.seal for house in houses],
-            **delivery,
         )
+
+
+@dataclass(eq=False, repr=False)
+class RulePartitioner(Partitioner):
+    """A partitioner of which k, l and t can be asked; `DensityTree` says what the arguments mean."""
+
+    k: int = 10
+    l_diversity: float | None = None
+    t_closeness: float | None = None
+    _: KW_ONLY
+    domain: Any = None
+    sensitive: Sequence[str] | str | None = None
+    target: str | None = None
+    grid: Any = None
+    l_kind: str = "distinct"
+    t_kind: str = "auto"
+    c: float = 3.0
+    hierarchies: Mapping[str, Any] | None = None
+    suppress: float = 0.0
+    keep: Sequence[str] = ()
+    person: str | None = None
 
 
 def _with_persons(grown: GrownTree, table: Table, rules: Rules) -> GrownTree:

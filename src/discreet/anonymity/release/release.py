@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from discreet import noise
 from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.release.cells import Cells
-from discreet.anonymity.release.hashed import hashed_columns
+from discreet.anonymity.release.delivery import Delivery, hashed_columns
 from discreet.anonymity.release.house import House, Origin
 from discreet.anonymity.release.kept import KeptCounter
 from discreet.anonymity.release.table import CodedColumn, Table, TablePlan
@@ -27,9 +27,6 @@ from discreet.core.domain import Date, Integer
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import check_place, promise_place, write_with_promise
 from discreet.errors import InvalidArgument
-
-OUTPUTS = ("interval", "center", "sample")
-ORDERS = ("shuffled", "input")
 
 _IN_ORDER = (
     "the table stays with whoever holds the data: its rows are in the order of the input, and whoever knows or guesses "
@@ -193,15 +190,11 @@ def publish(
     table: Table,
     cells: Cells,
     rules: Requirement,
+    delivery: Delivery,
     *,
-    output: str = "interval",
     method: str = "",
     settings: Mapping[str, Any] | None = None,
     notes: Sequence[str] = (),
-    random_state: object = None,
-    order: str = "shuffled",
-    identifiers: str = "drop",
-    key: bytes | None = None,
     earlier: Sequence[str] = (),
 ) -> Release:
     """Turn cells into a release.
@@ -214,37 +207,29 @@ def publish(
         Their cells; rows with -1 are suppressed.
     rules : Requirement
         What is promised; checked here once more, on exactly what is released.
-    output : {"interval", "center", "sample"}
-        Bounds of the cell; its centre; or rows drawn from the cells (spec density-trees, 9.8).
-    order : {"shuffled", "input"}
-        A random order; or that of the input, for a table that stays in the house. An order tells people apart: of rows
-        sorted by age, the last of a class is the oldest. Rows that are drawn ("sample") come cell by cell.
-    identifiers : {"drop", "hash"}
-        Columns declared identifiers are left out, or replaced by a keyed hash (HMAC-SHA256, 16 hexadecimal digits).
+    delivery : Delivery
+        How it is handed out.
     earlier : sequence of str
         Seals of the house files of the releases that the cells were checked against.
     """
-    output = checks.choice("output", output, OUTPUTS)
-    order = checks.choice("order", order, ORDERS)
-    identifiers = checks.choice("identifiers", identifiers, ("drop", "hash"))
-    stream = noise.generator(random_state)
+    stream = noise.generator(delivery.random_state)
     rows = np.flatnonzero(cells.of >= 0)
     suppressed = len(cells.of) - len(rows)
     reached = rules.reached(cells.of, table.sensitive, table.persons)
-    if output == "sample":
+    if delivery.output == "sample":
         drawn, own, donors = _sample(table, cells, stream)
         columns = {**drawn, **_others(table, donors)}
         kept = _kept_by(table, own, donors, persons=False)  # a drawn row is nobody's
         rows = np.empty(0, np.int64)
     else:
-        if order == "shuffled":
+        if delivery.order == "shuffled":
             rows = rows[noise.permutation(len(rows), rng=stream)]
         own = cells.of[rows]
-        shown = _intervals(cells, own) if output == "interval" else _centers(cells, own)
+        shown = _intervals(cells, own) if delivery.output == "interval" else _centers(cells, own)
         columns = {**shown, **_others(table, rows)}
         kept = _kept_by(table, own, rows)
-        if identifiers == "hash":
-            columns = {**hashed_columns(table.identifiers, rows, key, table.plan.domain), **columns}
+        if delivery.identifiers == "hash":
+            columns = {**hashed_columns(table.identifiers, rows, delivery.key, table.plan.domain), **columns}
     names = _order_of(table, columns)
     figures = {
         "reached": reached,
@@ -254,10 +239,7 @@ def publish(
         "dropped_for_missing_values": table.dropped,
         **kept,
     }
-    guarantee = promise(
-        table.plan, rules, figures, output, order, identifiers, method=method, settings=settings, notes=notes,
-        stream=stream,
-    )  # fmt: skip
+    guarantee = promise(table.plan, rules, figures, delivery, method, settings, notes, stream.seeded)
     made = pa.table({name: columns[name] for name in names})
     origin = Origin(table, rules.to_dict(), tuple(earlier))
     return Release(made, guarantee, cells, rows, suppressed, table.dropped, origin)
@@ -267,21 +249,18 @@ def promise(
     plan: TablePlan,
     rules: Requirement,
     figures: Mapping[str, Any],
-    output: str,
-    order: str,
-    identifiers: str,
-    *,
+    delivery: Delivery,
     method: str,
     settings: Mapping[str, Any] | None,
     notes: Sequence[str],
-    stream: noise.Generator,
+    seeded: bool,
 ) -> Guarantee:
     """Put the guarantee of a release of cells together; ``figures`` are what was counted, ``reached`` among it."""
-    counted = dict(figures)
+    counted, output, identifiers = dict(figures), delivery.output, delivery.identifiers
     facts = {
         "method": method,
         "output": output,
-        "order": "by cell" if output == "sample" else order,
+        "order": "by cell" if output == "sample" else delivery.order,
         "quasi_identifiers": list(plan.quasi),
         "required": rules.to_dict(),
         "reached": counted.pop("reached"),
@@ -305,7 +284,7 @@ def promise(
             *told,
             *notes,
         ),
-        seeded=(output == "sample" or order == "shuffled") and stream.seeded,
+        seeded=(output == "sample" or delivery.order == "shuffled") and seeded,
     )
 
 

@@ -8,7 +8,6 @@ written: the file gets its name only if what was written keeps what the guarante
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,16 +23,14 @@ from discreet.anonymity.growth.grid import NO_BIN
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.methods.blind import check_blind, growth_rules
 from discreet.anonymity.release.cells import Cells
-from discreet.anonymity.release.hashed import check_key, hashed_columns
+from discreet.anonymity.release.delivery import Delivery, check_key, hashed_columns
 from discreet.anonymity.release.house import refuse_previous
 from discreet.anonymity.release.kept import KeptCounter
-from discreet.anonymity.release.release import ORDERS, _bounds, _centers, _flat, _intervals, promise
+from discreet.anonymity.release.release import _bounds, _centers, _flat, _intervals, promise
 from discreet.anonymity.release.table import CodedColumn, TablePlan
 from discreet.anonymity.risk.counted import Values, ValueTally
 from discreet.anonymity.risk.rules import Rules
-from discreet.core import checks
 from discreet.core.arrays import BoolArray, IntArray
-from discreet.engines.shuffled import Shuffler
 from discreet.engines.tables.columns import column_batches
 from discreet.engines.tables.same import same_key
 from discreet.engines.writer import PARQUET, RowWriter, WrittenTable, check_target
@@ -82,27 +79,6 @@ class FrozenPartition(Protocol):
         """Find the cells; refuse a table that cannot keep the rules."""
 
 
-@dataclass(frozen=True)
-class StreamedDelivery:
-    """How the rows are handed out; see `discreet.anonymity.release.release.publish`."""
-
-    output: str
-    form: str
-    order: str
-    identifiers: str
-    key: bytes | None
-    random_state: Any
-
-    def check(self, plan: TablePlan) -> None:
-        """Refuse what is not known, and what needs the whole table at once."""
-        if checks.choice("output", self.output, ("interval", "center", "sample")) == "sample":
-            raise InvalidArgument("output", "sample", "interval or center in a file", 'output="interval"')
-        checks.choice("form", self.form, ("text", "bounds"))
-        checks.choice("order", self.order, ORDERS)
-        if checks.choice("identifiers", self.identifiers, ("drop", "hash")) == "hash" and plan.identifiers:
-            check_key(self.key)
-
-
 class Counter:
     """Counts rows as they come; values keep their numbers from one pass to the next."""
 
@@ -135,7 +111,7 @@ def release_file(
     plan: TablePlan,
     rules: Rules,
     partition: FrozenPartition,
-    delivery: StreamedDelivery,
+    delivery: Delivery,
     *,
     method: str,
     notes: Sequence[str] = (),
@@ -148,12 +124,15 @@ def release_file(
         All records that are handed out together; read twice.
     target : str or Path
         Parquet by its suffix, CSV otherwise.
-    plan, rules, putting, handing
+    plan, rules, partition, delivery
         What is public, what must be kept, the partition, and how rows are handed out.
     method, notes
         For the guarantee.
     """
-    delivery.check(plan)
+    if delivery.output == "sample":
+        raise InvalidArgument("output", "sample", "interval or center in a file", 'output="interval"')
+    if delivery.identifiers == "hash" and plan.identifiers:
+        check_key(delivery.key)
     source = engines.open(data, plan.domain)
     check_target(target, promised=True, source=source)
     stream = noise.generator(delivery.random_state)
@@ -167,28 +146,17 @@ def release_file(
     decided = partition.decide(counts)
     figures, _ = _figures(rules, counts, decided.of_place[counts.place], total)
     figures |= passed.result(decided.of_place)
-    guarantee = promise(
-        plan, rules, figures, delivery.output, delivery.order, delivery.identifiers, method=method,
-        settings=decided.settings, notes=notes, stream=stream,
-    )  # fmt: skip
+    guarantee = promise(plan, rules, figures, delivery, method, decided.settings, notes, stream.seeded)
     again, passed_again, seen = Counter(plan, counter.values), KeptCounter(plan), 0
     shown = _Shown(plan, decided, delivery, flat=Path(target).suffix.lower() not in PARQUET)
     cell_of = np.append(decided.of_place, -1)  # the last is for a place that the first pass did not meet
-    with ExitStack() as stack:
-        out = stack.enter_context(RowWriter(target, guarantee))
-        mixed = None
-        if delivery.order == "shuffled":
-            folder = Path(target).expanduser().parent
-            mixed = stack.enter_context(Shuffler(folder, noise.RowOrder(stream)))
+    with RowWriter(target, guarantee, noise.RowOrder(stream) if delivery.order == "shuffled" else None) as out:
         for bins, kept, raw in _batches(source, plan, shown.names):
             seen += len(kept)
             own = cell_of[np.minimum(partition.route(bins), len(cell_of) - 1)]
             again.add(own, raw)
             passed_again.add(own, raw)
-            (out.write if mixed is None else mixed.add)(shown.table(own, raw))
-        if mixed is not None:
-            for table in mixed.tables():
-                out.write(table)
+            out.write(shown.table(own, raw))
         # What was written is counted as a table of its own: cells in place of places.
         written = again.result()
         recounted, good = _figures(rules, written, written.place, seen)
@@ -235,7 +203,7 @@ def _batches(
 class _Shown:
     """What is written for the rows of a cell, worked out once."""
 
-    def __init__(self, plan: TablePlan, decided: PublishedCells, delivery: StreamedDelivery, flat: bool) -> None:
+    def __init__(self, plan: TablePlan, decided: PublishedCells, delivery: Delivery, flat: bool) -> None:
         every = np.arange(len(decided.first))
         cells = Cells(plan.grids, decided.first, decided.last, every)
         if delivery.form == "bounds":
@@ -360,7 +328,7 @@ class ToFile:
         """
         check_is_fitted(self, "plan_")
         refuse_previous(previous, "following everybody through all releases needs the table in memory")
-        delivery = StreamedDelivery(output, form, order, identifiers, key, random_state)
+        delivery = Delivery(output, random_state, order, identifiers, key, form)
         model: Any = self
         return release_file(
             data, target, model.plan_, model.rules_, self._frozen_partition(), delivery,

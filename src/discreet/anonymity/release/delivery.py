@@ -1,0 +1,85 @@
+"""How a release is handed out: in which form and order, and what becomes of identifiers.
+
+By a keyed hash rows of one person still belong together; whose they are only the key tells.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.core import checks
+from discreet.core.arrays import IntArray
+from discreet.core.domain import Domain
+from discreet.engines.tables.same import same_key
+from discreet.errors import InvalidArgument
+
+OUTPUTS = ("interval", "center", "sample")
+ORDERS = ("shuffled", "input")
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """How a release is handed out.
+
+    Attributes
+    ----------
+    output : {"interval", "center", "sample"}
+        Bounds of the cell; its centre; or rows drawn from the cells (spec density-trees, 9.8).
+    random_state : None, int or Generator
+        For drawing and shuffling; None is secure.
+    order : {"shuffled", "input"}
+        A random order; or that of the input, for a table that stays in the house. An order tells people apart: of rows
+        sorted by age, the last of a class is the oldest. Rows that are drawn ("sample") come cell by cell.
+    identifiers : {"drop", "hash"}
+        Columns declared identifiers are left out, or replaced by a keyed hash (HMAC-SHA256, 16 hexadecimal digits).
+    key : bytes, optional
+        At least 16 secret bytes, for "hash".
+    form : {"text", "bounds"}
+        For a file: quasi-identifiers as texts for people, or as bounds for programs.
+    """
+
+    output: str = "interval"
+    random_state: Any = None
+    order: str = "shuffled"
+    identifiers: str = "drop"
+    key: bytes | None = None
+    form: str = "text"
+
+    def __post_init__(self) -> None:
+        checks.choice("output", self.output, OUTPUTS)
+        checks.choice("form", self.form, ("text", "bounds"))
+        checks.choice("order", self.order, ORDERS)
+        checks.choice("identifiers", self.identifiers, ("drop", "hash"))
+
+
+def check_key(key: Any) -> None:
+    """Refuse a key that is too short to hash identifiers with."""
+    if not isinstance(key, bytes) or len(key) < 16:
+        shown = None if key is None else f"{len(key)} bytes"
+        raise InvalidArgument(
+            "key", shown, "at least 16 secret bytes to hash identifiers with", "key=secrets.token_bytes(32)"
+        )
+
+
+def hashed_columns(identifiers: pa.Table, rows: IntArray, key: bytes | None, domain: Domain) -> dict[str, pa.Array]:
+    """Hash what is compared, not what is spelled: one mark per person."""
+    if identifiers.num_columns:
+        check_key(key)
+    shown_columns = {}
+    for name in identifiers.column_names:
+        encoded = same_key(identifiers[name], domain.column(name)).dictionary_encode()
+        marks = [_mark(key or b"", name, value) for value in encoded.dictionary.to_pylist()]
+        hashed = pa.DictionaryArray.from_arrays(encoded.indices, pa.array(marks, pa.string())).dictionary_decode()
+        shown_columns[name] = hashed.take(pa.array(rows))
+    return shown_columns
+
+
+def _mark(key: bytes, name: str, value: Any) -> str | None:
+    if value is None:
+        return None
+    return hmac.new(key, f"{name}\0{value}".encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:16]
