@@ -57,11 +57,9 @@ class Shuffler:
     Examples
     --------
     >>> from discreet import noise
-    >>> with tempfile.TemporaryDirectory() as place:
-    ...     rows = Shuffler(Path(place), noise.RowOrder(1))
+    >>> with tempfile.TemporaryDirectory() as place, Shuffler(Path(place), noise.RowOrder(1)) as rows:
     ...     rows.add(pa.table({"age": [31, 32, 33, 34]}))
     ...     [table["age"].to_pylist() for table in rows.tables()]
-    ...     rows.close()
     [[33, 31, 32, 34]]
     """
 
@@ -75,8 +73,10 @@ class Shuffler:
         self._files = _Files(Path(self._folder.name), order.bits - _FILE_BITS)
         self._none: pa.Table | None = None
 
-    def close(self) -> None:
-        """Delete the files."""
+    def __enter__(self) -> Shuffler:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         with suppress(OSError):  # what is left of files that are thrown away
             self._files.close()
         self._folder.cleanup()

@@ -127,7 +127,7 @@ class RowWriter:
         with suppress(OSError, pa.ArrowException):  # what is left of a file that is thrown away
             self._close()
         if self._mixed is not None:
-            self._mixed.close()
+            self._mixed.__exit__()
         if self._temporary:
             Path(self._temporary).unlink(missing_ok=True)
 

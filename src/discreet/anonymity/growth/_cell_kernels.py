@@ -1,6 +1,6 @@
 """Growth by the cell criterion with no sensitive values to watch: the counts of the bins are all there is to know.
 
-It grows the tree that `_growth_kernels.grow` does, several times faster. A row is moved in whole words. A node with
+It grows the tree that `growth_kernels.grow` does, several times faster. A row is moved in whole words. A node with
 many rows or few bins has a histogram; when it is cut, the rows of the smaller side are counted, and what is left are
 those of the larger side. The gain of a cut is divided out only where it may be the best so far.
 """
@@ -12,10 +12,29 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity.growth.criteria import CELL
-from discreet.anonymity.growth.growth_kernels import LEAF, PENDING
+from discreet.anonymity.growth.growth_kernels import (
+    COLUMN,
+    CRITERION,
+    CUT,
+    FIRST,
+    FROM,
+    LAST,
+    LEVEL,
+    PENDING,
+    SLOT,
+    TO,
+    add_node,
+    copy_cell,
+    leave_to_others,
+    push,
+)
 from discreet.anonymity.growth.search_kernels import SMALL, cut_in_gap
 from discreet.core.jit import jit
 
+#: The occupied bins of a column: the bin, and how many records it and those below have.
+BIN, UP_TO = 0, 1
+#: Keys of a small node: as they come, sorted, and one larger than any.
+RAW, SORTED, LARGEST = 0, 1, 2
 #: The most columns times bins this way of counting is good for, and the most counters of all nodes that wait together.
 MOST_COUNTERS, ALL_COUNTERS = 1 << 18, 1 << 20
 
@@ -30,14 +49,6 @@ def pack(bins: Any, rows: Any) -> None:  # pragma: no cover
 
 
 @jit
-def copy_cell(source: Any, at: int, target: Any, to: int) -> None:  # pragma: no cover
-    """Copy first and last bins."""
-    for m in range(source.shape[2]):
-        target[to, 0, m] = source[at, 0, m]
-        target[to, 1, m] = source[at, 1, m]
-
-
-@jit
 def add_rows(rows: Any, a: int, b: int, by: int, counts: Any, slot: int) -> None:  # pragma: no cover
     """Add ``by`` for every row to the counters of its bins."""
     for i in range(a, b):
@@ -49,7 +60,7 @@ def add_rows(rows: Any, a: int, b: int, by: int, counts: Any, slot: int) -> None
 def count_rows(rows: Any, a: int, b: int, cells: Any, at: int, counts: Any, slot: int) -> None:  # pragma: no cover
     """Count the rows of a cell."""
     for m in range(counts.shape[1]):
-        for p in range(cells[at, 0, m], cells[at, 1, m] + 1):
+        for p in range(cells[at, FIRST, m], cells[at, LAST, m] + 1):
             counts[slot, m, p] = 0
     add_rows(rows, a, b, 1, counts, slot)
 
@@ -59,7 +70,7 @@ def take_away(counts: Any, slot: int, fewer: int, cells: Any, at: int, but: int)
     """Subtract counters over a cell. In the column of the cut, ``but``, the cell has its bins to itself."""
     for m in range(counts.shape[1]):
         if m != but:
-            for p in range(cells[at, 0, m], cells[at, 1, m] + 1):
+            for p in range(cells[at, FIRST, m], cells[at, LAST, m] + 1):
                 counts[slot, m, p] -= counts[fewer, m, p]
 
 
@@ -70,8 +81,8 @@ def occupied(counts: Any, slot: int, j: int, first: int, last: int, groups: Any)
     for p in range(first, last + 1):
         size = counts[slot, j, p]
         left += size
-        groups[0, found] = p
-        groups[1, found] = left
+        groups[BIN, found] = p
+        groups[UP_TO, found] = left
         found += size != 0  # no branch to foretell
     return found
 
@@ -85,29 +96,29 @@ def occupied_by_rank(
     Loops of a fixed length become a few instructions on whole vectors.
     """
     for i in range(size):
-        keys[0, i] = (np.int64(rows[a + i, j]) - first) * SMALL + i
+        keys[RAW, i] = (np.int64(rows[a + i, j]) - first) * SMALL + i
     room = 16 if size <= 16 else 32 if size <= 32 else SMALL
     for i in range(size, room):
-        keys[0, i] = keys[2, 0]  # larger than any
+        keys[RAW, i] = keys[LARGEST, 0]  # larger than any
     for i in range(size):
-        key, smaller = keys[0, i], keys.dtype.type(0)
+        key, smaller = keys[RAW, i], keys.dtype.type(0)
         if room == 16:
             for p in range(16):
-                smaller = keys.dtype.type(smaller + (keys[0, p] < key))
+                smaller = keys.dtype.type(smaller + (keys[RAW, p] < key))
         elif room == 32:
             for p in range(32):
-                smaller = keys.dtype.type(smaller + (keys[0, p] < key))
+                smaller = keys.dtype.type(smaller + (keys[RAW, p] < key))
         else:
             for p in range(SMALL):
-                smaller = keys.dtype.type(smaller + (keys[0, p] < key))
-        keys[1, smaller] = key
+                smaller = keys.dtype.type(smaller + (keys[RAW, p] < key))
+        keys[SORTED, smaller] = key
     found, before = -1, np.int64(-1)
     for p in range(size):
-        bin_ = np.int64(keys[1, p]) >> 6  # // SMALL
+        bin_ = np.int64(keys[SORTED, p]) >> 6  # // SMALL
         found += bin_ != before
         before = bin_
-        groups[0, found] = bin_ + first
-        groups[1, found] = p + 1
+        groups[BIN, found] = bin_ + first
+        groups[UP_TO, found] = p + 1
     return found + 1
 
 
@@ -140,24 +151,24 @@ def rate(
     limit = best + (slack + 1e-12 * abs(best)) if best > -np.inf else -np.inf
     surely = limit * (1.0 - 1e-9)
     chosen = -1
-    if form == 0 and groups[0, n_groups - 1] != missing:
+    if form == 0 and groups[BIN, n_groups - 1] != missing:
         # A first look at all cuts at once: on most columns there is none better.
         better, upper, total, wide = 0, 1.0 - min_share, float(size), size - k
         for g in range(n_groups - 1):
-            left = groups[1, g]
-            share = (edges[j, np.uint64((groups[0, g] + groups[0, g + 1] + 1) >> 1)] - start) * scale
+            left = groups[UP_TO, g]
+            share = (edges[j, np.uint64((groups[BIN, g] + groups[BIN, g + 1] + 1) >> 1)] - start) * scale
             gap = left - share * total
             kept = (left >= k) & (left <= wide) & (min_share <= share) & (share <= upper)
             better += kept & (not gap * gap < surely * (share * (1.0 - share)))
         if better == 0:
             return best, -1
     for g in range(n_groups - 1):
-        left = groups[1, g]
+        left = groups[UP_TO, g]
         if left < k:
             continue
         if size - left < k:
             break
-        low, high = groups[0, g] + 1, groups[0, g + 1]
+        low, high = groups[BIN, g] + 1, groups[BIN, g + 1]
         cut = (low + high) >> 1
         if high == missing:
             cut = high
@@ -231,7 +242,7 @@ def counts_pay(size: int, cells: Any, at: int) -> bool:  # pragma: no cover
         return True
     width = 0
     for m in range(cells.shape[2]):
-        width += cells[at, 1, m] - cells[at, 0, m]
+        width += cells[at, LAST, m] - cells[at, FIRST, m]
     return bool(width < 6 * size * cells.shape[2])
 
 
@@ -251,14 +262,13 @@ def grow_by_cell(
 ) -> tuple[Any, Any]:  # pragma: no cover
     """Grow a tree on the rows given, whose cell is ``first .. last``; ``words`` is the same memory as ``rows``.
 
-    Returns what `_growth_kernels.grow` does.
+    Returns what `growth_kernels.grow` does.
     """
     n, d, n_bins = rows.shape[0], first.size, space.places.shape[1]
     nodes = np.empty((2 * (n // k) + 1, 7), np.int64)
     deep = min(max_depth - depth, n // k) + 2
     stack = np.empty((deep, 5), np.int64)
-    # One cell for every place on the stack, and last the cell of the node at hand.
-    cells = np.empty((deep + 1, 2, d), np.int64)
+    cells = np.empty((deep, 2, d), np.int64)  # of what lies on the stack
     pending = np.empty((64, 2, d), np.int64)
     spare, spare_ids = np.empty_like(words), np.empty_like(ids)
     slots = max(2, min(deep, ALL_COUNTERS // (d * n_bins)))
@@ -268,32 +278,25 @@ def grow_by_cell(
     n_free = slots
     groups = np.empty((2, max(n_bins, SMALL) + 1), np.int64)
     short, long = np.empty((3, SMALL), np.uint16), np.empty((3, SMALL), np.uint32)
-    short[2, 0], long[2, 0] = 2**16 - 1, 2**32 - 1
-    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3], stack[0, 4] = 0, n, depth, -1, -1
+    short[LARGEST, 0], long[LARGEST, 0] = 2**16 - 1, 2**32 - 1
+    push(stack, 0, 0, n, depth, -1)
     for m in range(d):
-        cells[0, 0, m], cells[0, 1, m] = first[m], last[m]
+        cells[0, FIRST, m], cells[0, LAST, m] = first[m], last[m]
     top, n_nodes, n_pending = 1, 0, 0
     while top > 0:
         top -= 1
-        a, b, level, above, slot = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3], stack[top, 4]
+        a, b, level, slot = stack[top, FROM], stack[top, TO], stack[top, LEVEL], stack[top, SLOT]
         node, size = n_nodes, b - a
         n_nodes += 1
-        if above >= 0:
-            nodes[above, 2] = node
-        nodes[node, 0], nodes[node, 1], nodes[node, 2], nodes[node, 3] = -1, -1, -1, LEAF
-        nodes[node, 4], nodes[node, 5], nodes[node, 6] = a, b, level
+        add_node(nodes, node, stack, top)
         if size < 2 * k or level >= max_depth or size <= hand_over:
             if slot >= 0:
                 free[n_free] = slot
                 n_free += 1
             if size < 2 * k or level >= max_depth:
                 continue
-            nodes[node, 3] = PENDING
-            if n_pending == len(pending):
-                doubled = np.empty((2 * n_pending, 2, d), np.int64)
-                doubled[:n_pending] = pending
-                pending = doubled
-            copy_cell(cells, top, pending, n_pending)
+            nodes[node, CRITERION] = PENDING
+            pending = leave_to_others(cells, top, pending, n_pending)
             n_pending += 1
             continue
         if slot < 0 and counts_pay(size, cells, top):
@@ -304,7 +307,7 @@ def grow_by_cell(
             count_rows(rows, a, b, cells, top, counts, slot)
         best, column, cut = -np.inf, -1, -1
         for j in range(d):
-            low, high = cells[top, 0, j], cells[top, 1, j]
+            low, high = cells[top, FIRST, j], cells[top, LAST, j]
             if low == high:
                 continue
             if slot >= 0:
@@ -321,29 +324,29 @@ def grow_by_cell(
                 free[n_free] = slot
                 n_free += 1
             continue
-        nodes[node, 0], nodes[node, 1], nodes[node, 3] = column, cut, CELL
+        nodes[node, COLUMN], nodes[node, CUT], nodes[node, CRITERION] = column, cut, CELL
         middle = part_words(rows, words, ids, a, b, column, cut, spare, spare_ids)
         copy_cell(cells, top, cells, top + 1)
         # The left side is taken from the stack before the right one.
-        stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3], stack[top, 4] = middle, b, level + 1, node, -1
-        cells[top, 0, column] = cut
         left = top + 1
-        stack[left, 0], stack[left, 1], stack[left, 2], stack[left, 3], stack[left, 4] = a, middle, level + 1, -1, -1
-        cells[left, 1, column] = cut - 1
+        push(stack, top, middle, b, level + 1, node)
+        push(stack, left, a, middle, level + 1, -1)
+        cells[top, FIRST, column] = cut
+        cells[left, LAST, column] = cut - 1
         if 0 <= slot < slots:
             larger = top if b - middle > middle - a else left
             smaller = top + left - larger
-            start, stop = stack[smaller, 0], stack[smaller, 1]
+            start, stop = stack[smaller, FROM], stack[smaller, TO]
             more = size - (stop - start)
             if more < 2 * k or not counts_pay(more, cells, larger):
                 free[n_free] = slot
                 n_free += 1
             else:
-                stack[larger, 4] = slot
+                stack[larger, SLOT] = slot
                 if stop - start >= 2 * k and n_free > 0 and counts_pay(stop - start, cells, smaller):
                     n_free -= 1
                     other = free[n_free]
-                    stack[smaller, 4] = other
+                    stack[smaller, SLOT] = other
                     count_rows(rows, start, stop, cells, smaller, counts, other)
                     take_away(counts, slot, other, cells, larger, column)
                 else:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.anonymity.growth.growth_kernels import FIRST, FROM, LAST, TO, copy_cell
 from discreet.anonymity.risk.distances import is_ok
 from discreet.core.jit import jit
 
@@ -30,13 +31,13 @@ def grow_relaxed(
     counts = np.zeros((2, limits.share.size), np.int64)
     spread = np.empty(d)
     low, high = np.empty(d, np.int64), np.empty(d, np.int64)
-    stack[0, 0], stack[0, 1] = 0, n
+    stack[0, FROM], stack[0, TO] = 0, n
     for m in range(d):
-        cells[0, 0, m], cells[0, 1, m] = 0, last_bins[m]
+        cells[0, FIRST, m], cells[0, LAST, m] = 0, last_bins[m]
     top, n_cells = 1, 0
     while top > 0:
         top -= 1
-        a, b = stack[top, 0], stack[top, 1]
+        a, b = stack[top, FROM], stack[top, TO]
         half = a + (b - a) // 2
         chosen = -1
         if b - a >= 2 * k:
@@ -76,7 +77,7 @@ def grow_relaxed(
                     break
         if chosen < 0:
             for m in range(d):
-                first[n_cells, m], last[n_cells, m] = cells[top, 0, m], cells[top, 1, m]
+                first[n_cells, m], last[n_cells, m] = cells[top, FIRST, m], cells[top, LAST, m]
             for i in range(a, b):
                 of[ids[i]] = n_cells
             n_cells += 1
@@ -86,11 +87,10 @@ def grow_relaxed(
         if end < begin:  # no tie: one cut in the middle of the gap
             begin = (end + 1 + begin) // 2
             end = begin - 1
-        for m in range(d):
-            cells[top + 1, 0, m], cells[top + 1, 1, m] = cells[top, 0, m], cells[top, 1, m]
-        cells[top, 0, chosen] = begin
-        cells[top + 1, 1, chosen] = end
-        stack[top, 0], stack[top, 1] = half, b
-        stack[top + 1, 0], stack[top + 1, 1] = a, half
+        copy_cell(cells, top, cells, top + 1)
+        cells[top, FIRST, chosen] = begin
+        cells[top + 1, LAST, chosen] = end
+        stack[top, FROM], stack[top, TO] = half, b
+        stack[top + 1, FROM], stack[top + 1, TO] = a, half
         top += 2
     return first[:n_cells], last[:n_cells], of

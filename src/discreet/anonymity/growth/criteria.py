@@ -107,39 +107,40 @@ def factor_gains(
 
 
 @jit
-def box_volume(low: Any, high: Any, whole: Any, places: Any, steps: Any) -> float:  # pragma: no cover
+def box_volume(low: Any, high: Any, lowest: Any, highest: Any, places: Any, steps: Any) -> float:  # pragma: no cover
     """Return the volume of a box of bins, relative to that of the node's own box; no side is below one step."""
     volume = 1.0
     for m in range(steps.size):
         side = max(places[m, high[m]] - places[m, low[m]], steps[m])
-        volume *= side / max(places[m, whole[1, m]] - places[m, whole[0, m]], steps[m])
+        volume *= side / max(places[m, highest[m]] - places[m, lowest[m]], steps[m])
     return volume
 
 
 @jit
 def tight_gains(
-    group: Any, left: Any, size: int, n_groups: int, boxes: Any, whole: Any, places: Any, steps: Any, out: Any
+    group: Any, left: Any, size: int, n_groups: int, places: Any, steps: Any, work: Any, out: Any
 ) -> None:  # pragma: no cover
     """Write c_L²/V_L + c_R²/V_R; V is the volume of the box of the records.
 
-    ``boxes`` holds lowest and highest bins by group and column; rows 2 and 3 are filled here with the boxes of all
-    groups from one on, rows 0 and 1 with those of all groups up to one.
+    The scratch room's boxes hold lowest and highest bins by group and column. They are filled here with the boxes of
+    all groups from one on, then with those of all groups up to one.
     """
     d = steps.size
+    low, high, low_after, high_after = work.boxes[0], work.boxes[1], work.boxes[2], work.boxes[3]
     for g in range(n_groups - 1, 0, -1):
         after = min(g + 1, n_groups - 1)
         for m in range(d):
-            boxes[2, g, m] = min(boxes[2, after, m], boxes[0, g, m]) if g < after else boxes[0, g, m]
-            boxes[3, g, m] = max(boxes[3, after, m], boxes[1, g, m]) if g < after else boxes[1, g, m]
+            low_after[g, m] = min(low_after[after, m], low[g, m]) if g < after else low[g, m]
+            high_after[g, m] = max(high_after[after, m], high[g, m]) if g < after else high[g, m]
     for g in range(1, n_groups):
         for m in range(d):
-            boxes[0, g, m] = min(boxes[0, g - 1, m], boxes[0, g, m])
-            boxes[1, g, m] = max(boxes[1, g - 1, m], boxes[1, g, m])
+            low[g, m] = min(low[g - 1, m], low[g, m])
+            high[g, m] = max(high[g - 1, m], high[g, m])
     for c in range(out.size):
         g = group[c]
         one, other = float(left[c]), float(size - left[c])
-        front = box_volume(boxes[0, g], boxes[1, g], whole, places, steps)
-        back = box_volume(boxes[2, g + 1], boxes[3, g + 1], whole, places, steps)
+        front = box_volume(low[g], high[g], work.lowest, work.highest, places, steps)
+        back = box_volume(low_after[g + 1], high_after[g + 1], work.lowest, work.highest, places, steps)
         out[c] = one * one / front + other * other / back
 
 
@@ -151,16 +152,17 @@ def label_gains(
 
     ``classes`` holds the counts of the labels in the node, and gets those to the left of the last cut.
     """
-    classes[1, :] = 0
+    node, before = classes[0], classes[1]
+    before[:] = 0
     walked = 0
     for c in range(out.size):
         for p in range(walked, left[c]):
-            classes[1, target[ids[order[p]]]] += 1
+            before[target[ids[order[p]]]] += 1
         walked = left[c]
         total = -walked * np.log(walked) - (size - walked) * np.log(size - walked)
         for s in range(classes.shape[1]):
-            one = classes[1, s]
-            other = classes[0, s] - one
+            one = before[s]
+            other = node[s] - one
             if one > 0:
                 total += one * np.log(one)
             if other > 0:

@@ -10,7 +10,18 @@ import numpy as np
 from discreet.anonymity.growth import criteria
 from discreet.anonymity.growth._cell_kernels import MOST_COUNTERS, grow_by_cell, pack
 from discreet.anonymity.growth.grid import Grid
-from discreet.anonymity.growth.growth_kernels import LEAF, PENDING, grow
+from discreet.anonymity.growth.growth_kernels import (
+    BEGIN,
+    COLUMN,
+    CRITERION,
+    CUT,
+    DEPTH,
+    END,
+    LEAF,
+    PENDING,
+    RIGHT,
+    grow,
+)
 from discreet.anonymity.growth.lookahead import Growth, grow_ahead
 from discreet.anonymity.growth.search_kernels import GridSpace, GrowthSettings, Labels
 from discreet.anonymity.growth.tree import Tree, grid_shares
@@ -22,7 +33,7 @@ from discreet.engines.threads import WORKERS, in_order
 #: Grows on rows ``a .. b - 1``: see `grow`.
 Run = Callable[[int, int, IntArray, IntArray, int, int], tuple[IntArray, IntArray]]
 
-#: Below so many rows the threads cost more than they bring.
+#: Below this many rows the threads cost more than they bring.
 _THREADED = 1 << 14
 #: Places on a grid of given points, in units.
 _FINE = 1 << 24
@@ -72,7 +83,7 @@ def grow_tree(
         For criterion "label": what the share of information on the target that a cut gives counts; the rest is for the
         share of the common spread that it takes away.
     ahead : int
-        For criterion "label": how many of the upper levels are cut with a look ahead; see `_lookahead`.
+        For criterion "label": how many of the upper levels are cut with a look ahead; see `lookahead.py`.
     threads : bool
         Whether to use more than one; the result is the same.
     """
@@ -102,9 +113,9 @@ def grow_tree(
         nodes, _ = run(0, n, low, high, 0, 0)
     else:
         nodes = _grow_on_all_cores(run, n, low, high)
-    column, cut, right, used = np.ascontiguousarray(nodes[:, :4].T)
+    column, cut, right, used = np.ascontiguousarray(nodes[:, [COLUMN, CUT, RIGHT, CRITERION]].T)
     tree = Tree(tuple(grids), column, cut, right, np.where(used == LEAF, -1, used))
-    counts = nodes[:, 5] - nodes[:, 4]
+    counts = nodes[:, END] - nodes[:, BEGIN]
     leaves = np.flatnonzero(column < 0)
     leaf = np.empty(n, np.int64)
     leaf[ids] = np.repeat(leaves, counts[leaves])  # leaves come in the order of their rows
@@ -122,8 +133,8 @@ def _in_words(bins: Bins, highest: int) -> AnyArray:
 def _grow_on_all_cores(run: Run, n: int, low: IntArray, high: IntArray) -> IntArray:
     """Grow the top, hand the small nodes to threads, and put the pieces where the top left off."""
     top, cells = run(0, n, low, high, 0, n // 16)
-    waiting = np.flatnonzero(top[:, 3] == PENDING)
-    begin, end, depth = top[waiting, 4], top[waiting, 5], top[waiting, 6]
+    waiting = np.flatnonzero(top[:, CRITERION] == PENDING)
+    begin, end, depth = top[waiting, BEGIN], top[waiting, END], top[waiting, DEPTH]
     # Neighbours share a task, so that slivers do not cost a task each.
     task = np.cumsum(end - begin) * 16 // n
     batches = [np.flatnonzero(task == t) for t in np.unique(task)]
@@ -132,7 +143,7 @@ def _grow_on_all_cores(run: Run, n: int, low: IntArray, high: IntArray) -> IntAr
         found = []
         for i in batch:
             nodes, _ = run(int(begin[i]), int(end[i]), cells[i, 0], cells[i, 1], int(depth[i]), 0)
-            nodes[:, 4:6] += begin[i]
+            nodes[:, [BEGIN, END]] += begin[i]
             found.append(nodes)
         return found
 
@@ -149,11 +160,11 @@ def _stitch(top: IntArray, waiting: IntArray, grown: list[IntArray]) -> IntArray
     kept = np.ones(len(top), bool)
     kept[waiting] = False
     whole[place[:-1][kept]] = top[kept]
-    inner = place[:-1][kept & (top[:, 2] >= 0)]
-    whole[inner, 2] = place[whole[inner, 2]]
+    inner = place[:-1][kept & (top[:, RIGHT] >= 0)]
+    whole[inner, RIGHT] = place[whole[inner, RIGHT]]
     for node, piece in zip(waiting, grown, strict=True):
         start = place[node]
-        piece[piece[:, 2] >= 0, 2] += start
+        piece[piece[:, RIGHT] >= 0, RIGHT] += start
         whole[start : start + len(piece)] = piece
     return whole
 

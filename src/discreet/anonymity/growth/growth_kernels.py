@@ -24,13 +24,9 @@ from discreet.anonymity.growth.criteria import (
     width_gain,
 )
 from discreet.anonymity.growth.search_kernels import (
-    SMALL,
     choose,
-    count_block,
     describe,
-    groups_by_count,
-    groups_by_sorting,
-    list_cuts,
+    find_cuts,
     make_scratch,
     sum_squares,
     widest_first,
@@ -39,6 +35,13 @@ from discreet.core.jit import jit
 
 #: Stand for the criterion of a node that is not cut, and of one that another call goes on with.
 LEAF, PENDING = 254, 255
+#: The table of nodes: where a node is cut and by which criterion, its right child (the left one is the next node), its
+#: rows, and how many cuts are above it.
+COLUMN, CUT, RIGHT, CRITERION, BEGIN, END, DEPTH = 0, 1, 2, 3, 4, 5, 6
+#: The stack of nodes to come: rows, depth, the node whose right child it is (or -1), and a place for counts (or -1).
+FROM, TO, LEVEL, ABOVE, SLOT = 0, 1, 2, 3, 4
+#: A cell: its first and last bins.
+FIRST, LAST = 0, 1
 
 
 @jit
@@ -57,11 +60,11 @@ def best_cut(
 ) -> tuple[int, int, int]:  # pragma: no cover
     """Return column, cut and criterion of the best cut of the rows ``a .. b - 1``; column -1 if there is none."""
     size, d = b - a, rows.shape[1]
-    criterion = settings.criterion
-    whole, turn = work.whole, work.whole[4]
+    criterion, turn = settings.criterion, work.turn
     block = 1 if criterion == MONDRIAN else work.counts.shape[0]
-    work.best[:] = -np.inf
-    work.picks[:] = -1
+    work.best_gain[:] = -np.inf
+    work.best_tie[:] = -np.inf
+    work.best_column[:] = -1
     if criterion != CELL or work.sensitive.shape[1] > 0:
         describe(rows, ids, a, b, space.places, labels, work)
     if criterion == MIXTURE:
@@ -69,20 +72,16 @@ def best_cut(
     for j in range(d):
         turn[j] = j
     if criterion == MONDRIAN:
-        widest_first(whole, space.places, space.units)
+        widest_first(space.places, space.units, work)
     for p in range(d):
         j = turn[p]
-        if size >= SMALL and p % block == 0:
-            count_block(rows, a, b, j, min(d, j + block), first, last, space.places, work)
-        if first[j] == last[j]:
-            continue
-        if size < SMALL:
-            n_groups = groups_by_sorting(rows, a, b, j, space.places, work)
-        else:
-            n_groups = groups_by_count(rows, a, b, j, p % block, first[j], last[j], work)
-        n_cuts = list_cuts(n_groups, size, j, first[j], last[j], space, limits.k, settings.min_share, work)
-        left, group = work.cuts[1, :n_cuts], work.cuts[2, :n_cuts]
-        share, gains = work.rates[0, :n_cuts], work.rates[1, :n_cuts]
+        n_groups, n_cuts = find_cuts(rows, a, b, j, p % block, first, last, space, limits.k, settings.min_share, work)
+        left, group, share, gains = (
+            work.cut_left[:n_cuts],
+            work.cut_group[:n_cuts],
+            work.cut_share[:n_cuts],
+            work.gains[:n_cuts],
+        )
         slack = 1e-20 * size * size  # of gains that are all but 0
         for role in range(2 if criterion == MIXTURE else 1):
             if criterion == CELL or role == 1:
@@ -93,31 +92,31 @@ def best_cut(
                 for c in range(n_cuts):
                     gains[c] = width_gain(size, left[c], share[c], width)
             elif criterion == TIGHT:
-                tight_gains(group, left, size, n_groups, work.boxes, whole[1:3], space.places, space.steps, gains)
+                tight_gains(group, left, size, n_groups, space.places, space.steps, work, gains)
             elif criterion == MONDRIAN:
                 for c in range(n_cuts):
                     gains[c] = -abs(2 * left[c] - size)
             elif criterion in (FACTOR, LABEL):
-                factor_gains(group, left, size, work.group_sums, space.axes, whole[0], gains)
+                factor_gains(group, left, size, work.group_sums, space.axes, work.total, gains)
             else:
-                spread_gains(group, left, size, work.group_sums, space.units, whole[0], gains)
+                spread_gains(group, left, size, work.group_sums, space.units, work.total, gains)
             if criterion == FACTOR:
                 slack = 1e-20
             elif criterion == LABEL:
                 slack = 1e-10 * size * labels.worth[0]
                 for c in range(n_cuts):
-                    work.rates[2, c] = gains[c]
+                    work.ties[c] = gains[c]
                 label_gains(left, size, work.order, ids, labels.target, work.classes, gains)
                 for c in range(n_cuts):
-                    gains[c] = labels.worth[0] * gains[c] + labels.worth[1] * work.rates[2, c]
+                    gains[c] = labels.worth[0] * gains[c] + labels.worth[1] * work.ties[c]
             choose(n_cuts, size, j, slack, role, ids, limits, labels.sensitive, work)
-        if criterion == MONDRIAN and work.picks[0, 0] >= 0:
+        if criterion == MONDRIAN and work.best_column[0] >= 0:
             break  # the widest column that can be cut
     if criterion == MIXTURE:
-        by_cell = work.picks[1, 0] >= 0 and takes_cell(work.best[0, 0], work.squares)
+        by_cell = work.best_column[1] >= 0 and takes_cell(work.best_gain[0], work.squares)
         role = 1 if by_cell else 0
-        return work.picks[role, 0], work.picks[role, 1], CELL if by_cell else SPREAD
-    return work.picks[0, 0], work.picks[0, 1], criterion
+        return work.best_column[role], work.best_cut[role], CELL if by_cell else SPREAD
+    return work.best_column[0], work.best_cut[0], criterion
 
 
 @jit
@@ -146,11 +145,38 @@ def part(
 
 
 @jit
-def copy_cell(source: Any, target: Any) -> None:  # pragma: no cover
+def copy_cell(source: Any, at: int, target: Any, to: int) -> None:  # pragma: no cover
     """Copy first and last bins. (Assigning slices would do, but takes seconds to compile.)"""
-    for m in range(source.shape[1]):
-        target[0, m] = source[0, m]
-        target[1, m] = source[1, m]
+    for m in range(source.shape[2]):
+        target[to, FIRST, m] = source[at, FIRST, m]
+        target[to, LAST, m] = source[at, LAST, m]
+
+
+@jit
+def push(stack: Any, at: int, begin: int, end: int, level: int, above: int) -> None:  # pragma: no cover
+    """Put rows on the stack, to become a node."""
+    stack[at, FROM], stack[at, TO], stack[at, LEVEL], stack[at, ABOVE], stack[at, SLOT] = begin, end, level, above, -1
+
+
+@jit
+def add_node(nodes: Any, node: int, stack: Any, top: int) -> None:  # pragma: no cover
+    """Write what lies on the stack as a node that is not cut."""
+    if stack[top, ABOVE] >= 0:
+        nodes[stack[top, ABOVE], RIGHT] = node
+    nodes[node, COLUMN], nodes[node, CUT], nodes[node, RIGHT], nodes[node, CRITERION] = -1, -1, -1, LEAF
+    nodes[node, BEGIN], nodes[node, END], nodes[node, DEPTH] = stack[top, FROM], stack[top, TO], stack[top, LEVEL]
+
+
+@jit
+def leave_to_others(cells: Any, at: int, pending: Any, n_pending: int) -> Any:  # pragma: no cover
+    """Keep the cell of a node that another call goes on with; return the table of such cells, larger if it was full."""
+    if n_pending == len(pending):
+        more = np.empty((2 * n_pending, 2, pending.shape[2]), np.int64)
+        for p in range(n_pending):
+            copy_cell(pending, p, more, p)
+        pending = more
+    copy_cell(cells, at, pending, n_pending)
+    return pending
 
 
 @jit
@@ -168,60 +194,47 @@ def grow(
 ) -> tuple[Any, Any]:  # pragma: no cover
     """Grow a tree on the rows given, whose cell is ``first .. last``.
 
-    Returns the table of nodes (column, cut, right child, criterion, begin, end, depth; the left child of node i is
-    i + 1), and the cells of the nodes left to other calls: those of at most ``hand_over`` rows. Nodes are numbered
-    depth first, left first, so equal inputs give equal trees.
+    Returns the table of nodes (see `COLUMN`), and the cells of the nodes left to other calls: those of at most
+    ``hand_over`` rows. Nodes are numbered depth first, left first, so equal inputs give equal trees.
     """
     n, d = rows.shape
     k = limits.k
     nodes = np.empty((2 * (n // k) + 1, 7), np.int64)
     deep = min(settings.max_depth - depth, n // k) + 2
-    stack = np.empty((deep, 4), np.int64)
-    cells = np.empty((deep, 2, d), np.int64)
+    stack = np.empty((deep, 5), np.int64)
+    cells = np.empty((deep, 2, d), np.int64)  # of what lies on the stack
     pending = np.empty((64, 2, d), np.int64)
     spare_rows, spare_ids = np.empty_like(rows), np.empty_like(ids)
     values = limits.share.size if limits.l_on or limits.t_on else 0
     work = make_scratch(n, space.places.shape[1], d, values, labels.n_classes, settings.criterion)
-    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, n, depth, -1
+    push(stack, 0, 0, n, depth, -1)
     for m in range(d):
-        cells[0, 0, m], cells[0, 1, m] = first[m], last[m]
+        cells[0, FIRST, m], cells[0, LAST, m] = first[m], last[m]
     top, n_nodes, n_pending = 1, 0, 0
-    cell = np.empty((2, d), np.int64)
     while top > 0:
         top -= 1
-        a, b, level, above = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
-        copy_cell(cells[top], cell)
+        a, b, level = stack[top, FROM], stack[top, TO], stack[top, LEVEL]
         node = n_nodes
         n_nodes += 1
-        if above >= 0:
-            nodes[above, 2] = node
-        nodes[node, 0], nodes[node, 1], nodes[node, 2], nodes[node, 3] = -1, -1, -1, LEAF
-        nodes[node, 4], nodes[node, 5], nodes[node, 6] = a, b, level
+        add_node(nodes, node, stack, top)
         if b - a < 2 * k or level >= settings.max_depth:
             continue
         if b - a <= hand_over:
-            nodes[node, 3] = PENDING
-            if n_pending == len(pending):
-                more = np.empty((2 * n_pending, 2, d), np.int64)
-                for p in range(n_pending):
-                    copy_cell(pending[p], more[p])
-                pending = more
-            copy_cell(cell, pending[n_pending])
+            nodes[node, CRITERION] = PENDING
+            pending = leave_to_others(cells, top, pending, n_pending)
             n_pending += 1
             continue
-        j, cut, criterion = best_cut(rows, ids, a, b, cell[0], cell[1], space, limits, labels, settings, work)
+        low, high = cells[top, FIRST], cells[top, LAST]
+        j, cut, criterion = best_cut(rows, ids, a, b, low, high, space, limits, labels, settings, work)
         if j < 0:
             continue
-        nodes[node, 0], nodes[node, 1], nodes[node, 3] = j, cut, criterion
+        nodes[node, COLUMN], nodes[node, CUT], nodes[node, CRITERION] = j, cut, criterion
         middle = part(rows, ids, a, b, j, cut, spare_rows, spare_ids)
-        for side in range(2):  # right first: the left one is taken from the stack before it
-            here = top + side
-            stack[here, 0] = a if side else middle
-            stack[here, 1] = middle if side else b
-            stack[here, 2] = level + 1
-            stack[here, 3] = -1 if side else node
-            copy_cell(cell, cells[here])
-        cells[top, 0, j] = cut
-        cells[top + 1, 1, j] = cut - 1
+        # Right first: the left one is taken from the stack before it.
+        push(stack, top, middle, b, level + 1, node)
+        push(stack, top + 1, a, middle, level + 1, -1)
+        copy_cell(cells, top, cells, top + 1)
+        cells[top, FIRST, j] = cut
+        cells[top + 1, LAST, j] = cut - 1
         top += 2
     return nodes[:n_nodes], pending[:n_pending]

@@ -15,20 +15,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.anonymity.growth.criteria import factor_gains, label_gains
-from discreet.anonymity.growth.growth_kernels import grow, part
+from discreet.anonymity.growth.growth_kernels import BEGIN, COLUMN, END, RIGHT, grow, part
 from discreet.anonymity.growth.search_kernels import (
-    SMALL,
+    LEFT,
     GridSpace,
     GrowthSettings,
     Labels,
-    count_block,
     describe,
-    groups_by_count,
-    groups_by_sorting,
-    list_cuts,
+    find_cuts,
     make_scratch,
+    sides_ok,
 )
-from discreet.anonymity.risk.distances import Limits, is_ok
+from discreet.anonymity.risk.distances import Limits
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.jit import jit
 
@@ -75,9 +73,9 @@ def grow_ahead(rows: Any, ids: Any, first: IntArray, last: IntArray, depth: int,
     below[j], above[j] = cut - 1, cut
     left = grow_ahead(rows[:middle], ids[:middle], first, below, depth + 1, levels - 1, by)
     right = grow_ahead(rows[middle:], ids[middle:], above, last, depth + 1, levels - 1, by)
-    right[:, 4:6] += middle
-    left[left[:, 2] >= 0, 2] += 1
-    right[right[:, 2] >= 0, 2] += 1 + len(left)
+    right[:, [BEGIN, END]] += middle
+    left[left[:, RIGHT] >= 0, RIGHT] += 1
+    right[right[:, RIGHT] >= 0, RIGHT] += 1 + len(left)
     top = np.array([[j, cut, 1 + len(left), by.settings.criterion, 0, n, depth]], np.int64)
     return np.concatenate([top, left, right])
 
@@ -133,38 +131,22 @@ def allowed_cuts(
     values = limits.share.size if limits.l_on or limits.t_on else 0
     work = make_scratch(n, space.places.shape[1], d, values, labels.n_classes, settings.criterion)
     describe(rows, ids, 0, n, space.places, labels, work)
-    found = np.empty((d * work.groups.shape[1], 2), np.int64)
+    found = np.empty((d * work.cut_bin.size, 2), np.int64)
     alone = np.empty(len(found))
-    n_found = 0
-    block, counts = work.counts.shape[0], work.sensitive
+    n_found, block = 0, work.counts.shape[0]
     for j in range(d):
-        if n >= SMALL and j % block == 0:
-            count_block(rows, 0, n, j, min(d, j + block), first, last, space.places, work)
-        if first[j] == last[j]:
-            continue
-        if n < SMALL:
-            n_groups = groups_by_sorting(rows, 0, n, j, space.places, work)
-        else:
-            n_groups = groups_by_count(rows, 0, n, j, j % block, first[j], last[j], work)
-        n_cuts = list_cuts(n_groups, n, j, first[j], last[j], space, limits.k, settings.min_share, work)
-        sizes, gains, told = work.cuts[1, :n_cuts], work.rates[1, :n_cuts], work.rates[2, :n_cuts]
-        factor_gains(work.cuts[2, :n_cuts], sizes, n, work.group_sums, space.axes, work.whole[0], gains)
+        _, n_cuts = find_cuts(rows, 0, n, j, j % block, first, last, space, limits.k, settings.min_share, work)
+        sizes, gains, told = work.cut_left[:n_cuts], work.gains[:n_cuts], work.ties[:n_cuts]
+        factor_gains(work.cut_group[:n_cuts], sizes, n, work.group_sums, space.axes, work.total, gains)
         label_gains(sizes, n, work.order, ids, labels.target, work.classes, told)
-        counts[1, :] = 0
+        work.sensitive[LEFT, :] = 0
         walked = 0
         for c in range(n_cuts):
-            left = work.cuts[1, c]
-            good = True
-            if values > 0:
-                for p in range(walked, left):
-                    for q in range(labels.sensitive.shape[0]):
-                        counts[1, labels.sensitive[q, ids[work.order[p]]]] += 1
-                walked = left
-                for s in range(values):
-                    counts[2, s] = counts[0, s] - counts[1, s]
-                good = is_ok(counts[1], left, limits) and is_ok(counts[2], n - left, limits)
+            left = sizes[c]
+            good = values == 0 or sides_ok(walked, left, n, ids, limits, labels.sensitive, work)
+            walked = left
             if good:
-                found[n_found, 0], found[n_found, 1] = j, work.cuts[0, c]
+                found[n_found, 0], found[n_found, 1] = j, work.cut_bin[c]
                 alone[n_found] = labels.worth[0] * told[c] + labels.worth[1] * gains[c]
                 n_found += 1
     return found[:n_found], alone[:n_found]
@@ -215,12 +197,12 @@ def kept_by(rows: Any, ids: Any, nodes: Any, space: Any, labels: Any) -> float: 
     classes, sums = np.empty(labels.n_classes, np.int64), np.empty(d, np.int64)
     total = 0.0
     for i in range(len(nodes)):
-        if nodes[i, 0] >= 0:
+        if nodes[i, COLUMN] >= 0:
             continue
-        size = nodes[i, 5] - nodes[i, 4]
+        size = nodes[i, END] - nodes[i, BEGIN]
         classes[:] = 0
         sums[:] = 0
-        for p in range(nodes[i, 4], nodes[i, 5]):
+        for p in range(nodes[i, BEGIN], nodes[i, END]):
             classes[labels.target[ids[p]]] += 1
             for m in range(d):
                 sums[m] += space.places[m, rows[p, m]]

@@ -18,6 +18,10 @@ from discreet.core.jit import jit
 
 #: Nodes below this size are sorted, not counted.
 SMALL = 64
+#: Of a box of records: its lowest and highest bins.
+LOW, HIGH = 0, 1
+#: Counts of sensitive values and classes: of the node, to the left of a cut, to the right of it.
+NODE, LEFT, REST = 0, 1, 2
 
 
 class GridSpace(NamedTuple):
@@ -62,33 +66,44 @@ class GrowthSettings(NamedTuple):
 class Scratch(NamedTuple):
     """Room to work in, for one thread."""
 
-    #: Histograms by column and bin: records, sums of places, lowest and highest bins of all columns.
+    #: Histograms by column and bin: records, sums of places, and by `LOW` and `HIGH` the bins of all columns.
     counts: Any
     sums: Any
     extremes: Any
     #: Bins and places of a small node in one number each: as they come, and sorted.
     keys: Any
+    sorted_keys: Any
     #: The groups: bin and size; sums by column and group; boxes.
-    groups: Any
+    group_bin: Any
+    group_size: Any
     group_sums: Any
     boxes: Any
-    #: The cuts offered: bin, records to the left, last group to the left. And share of the cell to the left, gain,
-    #: tie-break.
-    cuts: Any
-    rates: Any
+    #: The cuts offered: bin, records, last group and share of the cell to the left; gain, tie-break.
+    cut_bin: Any
+    cut_left: Any
+    cut_group: Any
+    cut_share: Any
+    gains: Any
+    ties: Any
     #: Rows by group, and where the next row of a bin goes.
     order: Any
     slot: Any
-    #: Of the node: sums, lowest and highest bins; the places of one row; the columns in the order they are looked at.
-    whole: Any
-    #: Of the node: sum of squares by column.
+    #: Of the node, by column: sums of places, lowest and highest bins, sums of squares.
+    total: Any
+    lowest: Any
+    highest: Any
     squares: Any
-    #: Counts of sensitive values (node, left, right) and of classes (node, left).
+    #: The places of one row; the columns in the order they are looked at.
+    place: Any
+    turn: Any
+    #: Counts of sensitive values and of classes, see `NODE`.
     sensitive: Any
     classes: Any
-    #: Gain and tie-break, column and cut of the best so far; row 1 is for the second half of a mixture.
-    best: Any
-    picks: Any
+    #: Gain and tie-break, column and cut of the best so far; the second is for the second half of a mixture.
+    best_gain: Any
+    best_tie: Any
+    best_column: Any
+    best_cut: Any
 
 
 @jit
@@ -103,20 +118,32 @@ def make_scratch(n: int, n_bins: int, d: int, values: int, classes: int, criteri
         np.zeros((block, n_bins), np.int64),
         np.zeros((block, n_bins, summed), np.int64),
         np.zeros((2, block, n_bins, boxed), np.int64),
-        np.zeros((2, SMALL), np.int32),
-        np.zeros((2, room), np.int64),
+        np.zeros(SMALL, np.int32),
+        np.zeros(SMALL, np.int32),
+        np.zeros(room, np.int64),
+        np.zeros(room, np.int64),
         np.zeros((summed, room), np.int64),
         np.zeros((4, room, boxed), np.int64),
-        np.zeros((3, room), np.int64),
-        np.zeros((3, room), np.float64),
+        np.zeros(room, np.int64),
+        np.zeros(room, np.int64),
+        np.zeros(room, np.int64),
+        np.zeros(room, np.float64),
+        np.zeros(room, np.float64),
+        np.zeros(room, np.float64),
         np.zeros(n if values + classes > 0 else SMALL, np.int64),
         np.zeros(n_bins, np.int64),
-        np.zeros((5, d), np.int64),
+        np.zeros(d, np.int64),
+        np.zeros(d, np.int64),
+        np.zeros(d, np.int64),
         np.zeros(d, np.float64),
+        np.zeros(d, np.int64),
+        np.zeros(d, np.int64),
         np.zeros((3, values), np.int64),
         np.zeros((2, classes), np.int64),
-        np.zeros((2, 2), np.float64),
-        np.zeros((2, 2), np.int64),
+        np.zeros(2, np.float64),
+        np.zeros(2, np.float64),
+        np.zeros(2, np.int64),
+        np.zeros(2, np.int64),
     )
 
 
@@ -124,37 +151,37 @@ def make_scratch(n: int, n_bins: int, d: int, values: int, classes: int, criteri
 def describe(rows: Any, ids: Any, a: int, b: int, places: Any, labels: Any, work: Any) -> None:  # pragma: no cover
     """Write down what is to know of the whole node: sums or box, counts of sensitive values and classes."""
     d = rows.shape[1]
-    whole = work.whole
+    total, lowest, highest = work.total, work.lowest, work.highest
     if work.sums.shape[2] > 0:
-        whole[0, :] = 0
+        total[:] = 0
         for i in range(a, b):
             for m in range(d):
-                whole[0, m] += places[m, rows[i, m]]
+                total[m] += places[m, rows[i, m]]
     else:
         for m in range(d):
-            whole[1, m] = rows[a, m]
-            whole[2, m] = rows[a, m]
+            lowest[m] = rows[a, m]
+            highest[m] = rows[a, m]
         for i in range(a + 1, b):
             for m in range(d):
                 value = np.int64(rows[i, m])
-                whole[1, m] = min(whole[1, m], value)
-                whole[2, m] = max(whole[2, m], value)
-    work.sensitive[0, :] = 0
-    work.classes[0, :] = 0
+                lowest[m] = min(lowest[m], value)
+                highest[m] = max(highest[m], value)
+    work.sensitive[NODE, :] = 0
+    work.classes[NODE, :] = 0
     if work.sensitive.shape[1] > 0:
         for i in range(a, b):
             for q in range(labels.sensitive.shape[0]):
-                work.sensitive[0, labels.sensitive[q, ids[i]]] += 1
+                work.sensitive[NODE, labels.sensitive[q, ids[i]]] += 1
     if work.classes.shape[1] > 0:
         for i in range(a, b):
-            work.classes[0, labels.target[ids[i]]] += 1
+            work.classes[NODE, labels.target[ids[i]]] += 1
 
 
 @jit
 def sum_squares(rows: Any, a: int, b: int, places: Any, units: Any, work: Any) -> None:  # pragma: no cover
     """Add up the squared distances from the mean, by column."""
     for m in range(units.size):
-        mean = work.whole[0, m] / (b - a)
+        mean = work.total[m] / (b - a)
         total = 0.0
         for i in range(a, b):
             gap = (places[m, rows[i, m]] - mean) * units[m]
@@ -163,11 +190,11 @@ def sum_squares(rows: Any, a: int, b: int, places: Any, units: Any, work: Any) -
 
 
 @jit
-def widest_first(whole: Any, places: Any, units: Any) -> None:  # pragma: no cover
+def widest_first(places: Any, units: Any, work: Any) -> None:  # pragma: no cover
     """Put the columns in turn by the spread of the node over the declared width, falling; equal ones stay in order."""
-    spread, turn = np.empty(units.size), whole[4]
+    spread, turn = np.empty(units.size), work.turn
     for j in range(units.size):
-        spread[j] = (places[j, whole[2, j]] - places[j, whole[1, j]]) * units[j]
+        spread[j] = (places[j, work.highest[j]] - places[j, work.lowest[j]]) * units[j]
         p = j
         while p > 0 and spread[turn[p - 1]] < spread[j] * (1.0 - 1e-12):
             turn[p] = turn[p - 1]
@@ -181,15 +208,15 @@ def count_block(
 ) -> None:  # pragma: no cover
     """Fill the histograms of columns ``j0 .. j1 - 1`` over the bins of the cell."""
     d = rows.shape[1]
-    counts, sums, extremes, place = work.counts, work.sums, work.extremes, work.whole[3]
+    counts, sums, extremes, place = work.counts, work.sums, work.extremes, work.place
     summed, boxed = sums.shape[2] > 0, extremes.shape[3] > 0
     for j in range(j0, j1):
         counts[j - j0, first[j] : last[j] + 1] = 0
         if summed:
             sums[j - j0, first[j] : last[j] + 1, :] = 0
         if boxed:
-            extremes[0, j - j0, first[j] : last[j] + 1, :] = 1 << 16
-            extremes[1, j - j0, first[j] : last[j] + 1, :] = -1
+            extremes[LOW, j - j0, first[j] : last[j] + 1, :] = 1 << 16
+            extremes[HIGH, j - j0, first[j] : last[j] + 1, :] = -1
     for i in range(a, b):
         if summed:
             for m in range(d):
@@ -203,8 +230,8 @@ def count_block(
             elif boxed:
                 for m in range(d):
                     value = np.int64(rows[i, m])
-                    extremes[0, j - j0, bin_, m] = min(extremes[0, j - j0, bin_, m], value)
-                    extremes[1, j - j0, bin_, m] = max(extremes[1, j - j0, bin_, m], value)
+                    extremes[LOW, j - j0, bin_, m] = min(extremes[LOW, j - j0, bin_, m], value)
+                    extremes[HIGH, j - j0, bin_, m] = max(extremes[HIGH, j - j0, bin_, m], value)
 
 
 @jit
@@ -217,13 +244,13 @@ def groups_by_count(
         size = work.counts[at, bin_]
         if size == 0:
             continue
-        work.groups[0, n_groups] = bin_
-        work.groups[1, n_groups] = size
+        work.group_bin[n_groups] = bin_
+        work.group_size[n_groups] = size
         for m in range(work.sums.shape[2]):
             work.group_sums[m, n_groups] = work.sums[at, bin_, m]
         for m in range(work.extremes.shape[3]):
-            work.boxes[0, n_groups, m] = work.extremes[0, at, bin_, m]
-            work.boxes[1, n_groups, m] = work.extremes[1, at, bin_, m]
+            work.boxes[LOW, n_groups, m] = work.extremes[LOW, at, bin_, m]
+            work.boxes[HIGH, n_groups, m] = work.extremes[HIGH, at, bin_, m]
         work.slot[bin_] = start
         start += size
         n_groups += 1
@@ -240,7 +267,7 @@ def groups_by_sorting(rows: Any, a: int, b: int, j: int, places: Any, work: Any)
     """List the occupied bins of a column of a small node."""
     d = rows.shape[1]
     size = b - a
-    raw, keys = work.keys[0], work.keys[1]
+    raw, keys = work.keys, work.sorted_keys
     for i in range(size):
         raw[i] = np.int32(rows[a + i, j]) * SMALL + i
     for i in range(size):  # every key finds its place by counting the smaller ones: no branch to foretell
@@ -258,9 +285,9 @@ def groups_by_sorting(rows: Any, a: int, b: int, j: int, places: Any, work: Any)
         if fresh:
             before = bin_
             n_groups += 1
-            work.groups[0, n_groups] = bin_
-            work.groups[1, n_groups] = 0
-        work.groups[1, n_groups] += 1
+            work.group_bin[n_groups] = bin_
+            work.group_size[n_groups] = 0
+        work.group_size[n_groups] += 1
         if summed:
             for m in range(d):
                 value = places[m, rows[i, m]]
@@ -268,8 +295,8 @@ def groups_by_sorting(rows: Any, a: int, b: int, j: int, places: Any, work: Any)
         if boxed:
             for m in range(d):
                 value = np.int64(rows[i, m])
-                work.boxes[0, n_groups, m] = value if fresh else min(work.boxes[0, n_groups, m], value)
-                work.boxes[1, n_groups, m] = value if fresh else max(work.boxes[1, n_groups, m], value)
+                work.boxes[LOW, n_groups, m] = value if fresh else min(work.boxes[LOW, n_groups, m], value)
+                work.boxes[HIGH, n_groups, m] = value if fresh else max(work.boxes[HIGH, n_groups, m], value)
     return n_groups + 1
 
 
@@ -301,7 +328,7 @@ def list_cuts(
     edges, tiers = space.edges[j], space.tiers[j]
     start, scale = edges[first], 1.0 / (edges[last + 1] - edges[first])
     missing, form = space.missing[j], space.form[j]
-    bins, sizes = work.groups[0], work.groups[1]
+    bins, sizes = work.group_bin, work.group_size
     tier = tiers[last]
     if form == 2:  # the smallest node that covers the cell
         for p in range(first + 1, last):
@@ -320,12 +347,46 @@ def list_cuts(
         # The branch of missing values is one step wide however wide the column is: the guard is not for it.
         if cut != missing and not min_share <= share <= 1.0 - min_share:
             continue
-        work.cuts[0, found] = cut
-        work.cuts[1, found] = left
-        work.cuts[2, found] = g
-        work.rates[0, found] = share
+        work.cut_bin[found] = cut
+        work.cut_left[found] = left
+        work.cut_group[found] = g
+        work.cut_share[found] = share
         found += 1
     return found
+
+
+@jit
+def find_cuts(
+    rows: Any, a: int, b: int, j: int, at: int, first: Any, last: Any, space: Any, k: int, min_share: float, work: Any
+) -> tuple[int, int]:  # pragma: no cover
+    """List the groups and the cuts of a column of the rows ``a .. b - 1``; return how many there are of each.
+
+    ``at`` is the column's place among those that are counted together.
+    """
+    size = b - a
+    if size >= SMALL and at == 0:
+        count_block(rows, a, b, j, min(rows.shape[1], j + work.counts.shape[0]), first, last, space.places, work)
+    if first[j] == last[j]:
+        return 0, 0
+    if size < SMALL:
+        n_groups = groups_by_sorting(rows, a, b, j, space.places, work)
+    else:
+        n_groups = groups_by_count(rows, a, b, j, at, first[j], last[j], work)
+    return n_groups, list_cuts(n_groups, size, j, first[j], last[j], space, k, min_share, work)
+
+
+@jit
+def sides_ok(
+    walked: int, left: int, size: int, ids: Any, limits: Any, sensitive: Any, work: Any
+) -> bool:  # pragma: no cover
+    """Tell whether both sides of a cut keep the rules; the first ``walked`` rows are counted as left already."""
+    counts = work.sensitive
+    for p in range(walked, left):
+        for q in range(sensitive.shape[0]):
+            counts[LEFT, sensitive[q, ids[work.order[p]]]] += 1
+    for s in range(counts.shape[1]):
+        counts[REST, s] = counts[NODE, s] - counts[LEFT, s]
+    return is_ok(counts[LEFT], left, limits) and is_ok(counts[REST], size - left, limits)
 
 
 @jit
@@ -336,27 +397,19 @@ def choose(
 
     What differs from the best so far by rounding only is equal to it. Only a cut that would be taken is checked.
     """
-    counts, best = work.sensitive, work.best[role]
-    counts[1, :] = 0
+    work.sensitive[LEFT, :] = 0
     walked = 0
     for c in range(n_cuts):
-        gain, tie = work.rates[1, c], work.rates[2, c]
-        if best[0] > -np.inf:
-            margin = slack + 1e-12 * abs(best[0])
-            if gain < best[0] - margin or (gain <= best[0] + margin and tie <= best[1]):
+        gain, tie, best = work.gains[c], work.ties[c], work.best_gain[role]
+        if best > -np.inf:
+            margin = slack + 1e-12 * abs(best)
+            if gain < best - margin or (gain <= best + margin and tie <= work.best_tie[role]):
                 continue
-        left = work.cuts[1, c]
-        if counts.shape[1] > 0:
-            for p in range(walked, left):
-                for q in range(sensitive.shape[0]):
-                    counts[1, sensitive[q, ids[work.order[p]]]] += 1
+        if work.sensitive.shape[1] > 0:
+            left = work.cut_left[c]
+            good = sides_ok(walked, left, size, ids, limits, sensitive, work)
             walked = left
-            for s in range(counts.shape[1]):
-                counts[2, s] = counts[0, s] - counts[1, s]
-            good = True
-            for side in range(1, 3):
-                good = good and is_ok(counts[side], left if side == 1 else size - left, limits)
             if not good:
                 continue
-        best[0], best[1] = gain, tie
-        work.picks[role, 0], work.picks[role, 1] = j, work.cuts[0, c]
+        work.best_gain[role], work.best_tie[role] = gain, tie
+        work.best_column[role], work.best_cut[role] = j, work.cut_bin[c]
