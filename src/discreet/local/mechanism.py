@@ -24,7 +24,7 @@ from discreet.core.guarantee import Guarantee, Ledger
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.local.estimates import Estimate
 from discreet.local.wire import binary
-from discreet.local.wire.bits import Layout, Rows
+from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.local.wire.reports import Reports
 from discreet.noise import Generator
@@ -70,6 +70,11 @@ class Mechanism:
 
     def _encode(self, values: Any, stream: Generator) -> Rows:
         """Randomise values, one packed report per row."""
+        raise NotImplementedError
+
+    @property
+    def _counters(self) -> int:
+        """How many counters there are, where there is one table of them."""
         raise NotImplementedError
 
     def _zeros(self) -> dict[str, IntArray]:
@@ -308,18 +313,32 @@ def adds_up(counters: IntArray, total: int) -> bool:
     return within(counters) and abs(float(counters.sum(dtype=np.float64)) - total) <= total * 2.0**-50
 
 
-def tally(counters: IntArray, sent: IntArray) -> int:
-    """Count reports that are one number each, and return how many could be.
+class OneNumber(Mechanism):
+    """A mechanism whose report is one number: the collector counts how often each was sent."""
 
-    Examples
-    --------
-    >>> counters = np.zeros(3, np.int64)
-    >>> tally(counters, np.array([0, 2, 2, 9])), counters.tolist()
-    (3, [1, 0, 2])
-    """
-    sent = sent[sent < len(counters)]
-    counters += np.bincount(sent, minlength=len(counters))
-    return len(sent)
+    #: What the number, and the counters of all numbers, are called.
+    FIELD: ClassVar[str] = "report"
+    COUNTER: ClassVar[str] = "reports"
+
+    @cached_property
+    def layout(self) -> Layout:
+        """One number."""
+        return Layout(((self.FIELD, bits_for(self._counters)),))
+
+    def _zeros(self) -> dict[str, IntArray]:
+        return {self.COUNTER: np.zeros(self._counters, np.int64)}
+
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
+        sent, counted = self.layout.unpack(rows, self.FIELD), counters[self.COUNTER]
+        sent = sent[sent < len(counted)]
+        if len(sent) > len(counted) >> 4:
+            counted += np.bincount(sent, minlength=len(counted))
+        else:  # few reports should not cost a pass over all counters
+            np.add.at(counted, sent, 1)
+        return len(sent)
+
+    def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
+        return adds_up(counters[self.COUNTER], n)
 
 
 def mechanism_from_dict(facts: Any) -> Mechanism:

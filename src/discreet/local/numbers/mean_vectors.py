@@ -177,10 +177,6 @@ class MeanVector(Mechanism):
         worst = max(flat, flat + growth - self.n_sent / len(self.low))
         return ((np.array(self.high) - np.array(self.low)) / 2) ** 2 * worst / spoke
 
-    def total_variation(self) -> float:
-        """Return tanh(ε/2), the largest that ε allows: a bound."""
-        return super().total_variation()
-
     def report_law(self, value: Any) -> tuple[Rows, Any]:
         """Return every report and its probability given a vector; for reports of one attribute."""
         if self.n_sent > 1:

@@ -16,9 +16,9 @@ from scipy.special import ndtri
 from discreet.core import checks
 from discreet.core.arrays import IntArray
 from discreet.core.guarantee import Guarantee
-from discreet.local.mechanism import Mechanism, adds_up, local_budget, tally
+from discreet.local.mechanism import OneNumber, local_budget
 from discreet.local.numbers.ranges import numbers, public_range
-from discreet.local.wire.bits import Layout, Rows, bits_for
+from discreet.local.wire.bits import Rows
 from discreet.noise import Generator
 from discreet.noise.reports.means import HALF, DuchiLaw, MeanLaw, mean_law, places_of
 
@@ -77,7 +77,7 @@ class MeanEstimate:
 
 
 @dataclass(frozen=True)
-class MeanResponse(Mechanism):
+class MeanResponse(OneNumber):
     """Report a number at random such that its mean is right.
 
     Parameters
@@ -131,22 +131,12 @@ class MeanResponse(Mechanism):
         """The chances of the reports and the numbers they stand for, on [-1, 1]."""
         return mean_law(self.method, self._exact, self.steps)
 
-    @cached_property
-    def layout(self) -> Layout:
-        """One number: the report, counted from 0."""
-        return Layout((("report", bits_for(len(self.law.values))),))
+    @property
+    def _counters(self) -> int:
+        return len(self.law.values)
 
     def _encode(self, values: Any, stream: Generator) -> Rows:
         return self.layout.pack(report=self.law.draw(places_of(numbers(values), self.low, self.high), stream))
-
-    def _zeros(self) -> dict[str, IntArray]:
-        return {"reports": np.zeros(len(self.law.values), np.int64)}
-
-    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
-        return tally(counters["reports"], self.layout.unpack(rows, "report"))
-
-    def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
-        return adds_up(counters["reports"], n)
 
     def estimate(self, counts: Any) -> MeanEstimate:  # type: ignore[override]
         """Estimate the mean of the reporters' values.

@@ -18,10 +18,10 @@ from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.jit import jit
 from discreet.errors import InvalidArgument
-from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget, tally
+from discreet.local.mechanism import MOST_REPORTS, OneNumber, local_budget
 from discreet.local.numbers.distributions import Distribution
 from discreet.local.numbers.ranges import numbers, public_range
-from discreet.local.wire.bits import Layout, Rows, bits_for
+from discreet.local.wire.bits import Rows
 from discreet.noise import Generator
 from discreet.noise.reports.means import Window
 from discreet.noise.reports.square_wave import half_width, square_wave
@@ -33,7 +33,7 @@ _LEAST_GAIN = 1e-3
 
 
 @dataclass(frozen=True)
-class SquareWave(Mechanism):
+class SquareWave(OneNumber):
     """Report a point that is e^ε times as likely within reach of the value's bucket as elsewhere.
 
     The range is cut into d equal buckets. A report is one of d + 2h points; the 2h + 1 round the value's bucket have
@@ -65,6 +65,7 @@ class SquareWave(Mechanism):
     """
 
     NAME = "square-wave"
+    FIELD = "point"
 
     epsilon: float
     low: float
@@ -86,10 +87,9 @@ class SquareWave(Mechanism):
         """The chances of the randomiser, which are those of the fit."""
         return square_wave(self._exact, self.buckets)
 
-    @cached_property
-    def layout(self) -> Layout:
-        """One number: the point, counted from the lowest."""
-        return Layout((("point", bits_for(self.law.size)),))
+    @property
+    def _counters(self) -> int:
+        return self.law.size
 
     @cached_property
     def edges(self) -> FloatArray:
@@ -109,15 +109,6 @@ class SquareWave(Mechanism):
         if missing.any():
             places[missing] = noise.below(self.buckets, size=int(missing.sum()), rng=stream)
         return self.layout.pack(point=self.law.draw(places, stream))
-
-    def _zeros(self) -> dict[str, IntArray]:
-        return {"reports": np.zeros(self.law.size, np.int64)}
-
-    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
-        return tally(counters["reports"], self.layout.unpack(rows, "point"))
-
-    def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
-        return adds_up(counters["reports"], n)
 
     def estimate(self, counts: Any, *, method: str = "em") -> Distribution:  # type: ignore[override]
         """Estimate the distribution of the reporters' values.

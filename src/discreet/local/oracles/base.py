@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -13,19 +14,23 @@ from discreet.local.estimates import Estimate
 from discreet.local.mechanism import MOST_REPORTS, Mechanism, local_budget
 from discreet.local.oracles.choices import Choices
 from discreet.local.oracles.laws import SupportLaw, pure_estimate
+from discreet.local.wire.bits import Rows
 from discreet.local.wire.counts import Counts
+from discreet.noise import Generator
 
 
+@dataclass(frozen=True)
 class Oracle(Mechanism):
     """A pure oracle over declared values.
 
-    A subclass is a frozen dataclass whose first fields are ``epsilon`` and ``domain``. It has a `law`, a `layout`,
-    `_encode` and `_add`, and says what its counters are called (`COUNTER`), how many there are (`_counters`) and how
-    many reports support a value (`_support`), where that is not one counter per value.
+    A subclass is a frozen dataclass. It has a `law`, a `layout`, `_randomise` and `_add`, and says what its counters
+    are called (`COUNTER`), how many there are (`_counters`) and how many reports support a value (`_support`), where
+    that is not one counter per value. If a report is one number, `OneNumber` gives the layout and counts.
     """
 
     COUNTER: ClassVar[str] = "reports"
 
+    epsilon: float
     domain: Any
 
     def __post_init__(self) -> None:
@@ -39,6 +44,13 @@ class Oracle(Mechanism):
     @cached_property
     def law(self) -> SupportLaw:
         """The chances of the randomiser, which are those of the estimator."""
+        raise NotImplementedError
+
+    def _encode(self, values: Any, stream: Generator) -> Rows:
+        return self._randomise(self.choices.known(values, stream), stream)
+
+    def _randomise(self, codes: IntArray, stream: Generator) -> Rows:
+        """Randomise the numbers of declared values, one packed report per row."""
         raise NotImplementedError
 
     @property

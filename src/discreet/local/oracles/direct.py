@@ -16,11 +16,11 @@ import numpy as np
 from discreet import noise
 from discreet.core.arrays import IntArray
 from discreet.local.estimates import Estimate
-from discreet.local.mechanism import adds_up, tally
+from discreet.local.mechanism import OneNumber
 from discreet.local.oracles.base import Oracle
 from discreet.local.oracles.laws import SupportLaw
 from discreet.local.oracles.likelihood import likelihood_estimate
-from discreet.local.wire.bits import Layout, Rows, bits_for
+from discreet.local.wire.bits import Rows
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
 from discreet.noise.reports.coins import keep_chance
@@ -28,7 +28,7 @@ from discreet.noise.stream.thresholds import Chance, chance_value
 
 
 @dataclass(frozen=True)
-class DirectResponse(Oracle):
+class DirectResponse(OneNumber, Oracle):
     """Report the value with probability e^ε/(e^ε + d - 1), else one of the d - 1 others.
 
     Parameters
@@ -54,9 +54,7 @@ class DirectResponse(Oracle):
     """
 
     NAME = "direct-response"
-
-    epsilon: float
-    domain: Any
+    FIELD = "value"
 
     @cached_property
     def law(self) -> SupportLaw:
@@ -65,21 +63,9 @@ class DirectResponse(Oracle):
         stray = Chance(b=Fraction(1), d=Fraction(self.choices.size - 1), x=self._exact)
         return SupportLaw(chance_value(keep_chance(self.choices.size, self._exact)), chance_value(stray))
 
-    @cached_property
-    def layout(self) -> Layout:
-        """One number."""
-        return Layout((("value", bits_for(self.choices.size)),))
-
-    def _encode(self, values: Any, stream: Generator) -> Rows:
-        codes = self.choices.known(values, stream)
+    def _randomise(self, codes: IntArray, stream: Generator) -> Rows:
         sent = noise.randomized_response(codes, n_values=self.choices.size, epsilon=self.epsilon, rng=stream)
         return self.layout.pack(value=sent)
-
-    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
-        return tally(counters["reports"], self.layout.unpack(rows, "value"))
-
-    def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
-        return adds_up(counters["reports"], n)
 
     def _likelihood(self, counts: Counts, candidates: Any) -> Estimate:
         return likelihood_estimate(self, counts, candidates, counts.counters["reports"], np.asarray, np.asarray)

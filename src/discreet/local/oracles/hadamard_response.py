@@ -72,8 +72,6 @@ class HadamardResponse(Oracle):
     COUNTER = "spectrum"
     NO_LIKELIHOOD = "the Hadamard response keeps sums of signs, not how often each report was sent"
 
-    epsilon: float
-    domain: Any
     bits: int | None = None
 
     def __post_init__(self) -> None:
@@ -105,8 +103,7 @@ class HadamardResponse(Oracle):
         """The vectors, then the word of parities."""
         return Layout(tuple((f"vector{i}", self.length) for i in range(self._t)) + (("parities", self._t),))
 
-    def _encode(self, values: Any, stream: Generator) -> Rows:
-        codes = self.choices.known(values, stream)
+    def _randomise(self, codes: IntArray, stream: Generator) -> Rows:
         vectors = independent_vectors(len(codes), bits=self.length, count=self._t, rng=stream)
         words = np.empty(len(codes), np.int64)
         _parities(codes, vectors, words)

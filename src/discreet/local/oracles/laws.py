@@ -37,7 +37,7 @@ class SupportLaw:
     p: float
     q: float
 
-    def estimate(self, support: Any, n: int) -> Any:
+    def estimate(self, support: Any, n: Any) -> Any:
         """Return the unbiased count for a number of supporting reports."""
         return (support - n * self.q) / (self.p - self.q)
 

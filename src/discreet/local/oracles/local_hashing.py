@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet import noise
 from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.arrays import IntArray
 from discreet.core.jit import jit
 from discreet.errors import FormatError, InvalidArgument
 from discreet.local.estimates import Estimate
@@ -217,18 +217,14 @@ class LocalHashing(Mechanism):
             support = self.family.support(labels, counts.counters["seed"], counts.counters["bucket"])
             return pure_estimate(self.law, counts, labels, support)
         table = counts.counters["reports"]
-        sizes = table.sum(axis=1)
-
-        def bucket_estimates(start: int, stop: int) -> FloatArray:
-            law = self.row_law
-            return np.asarray((table[start:stop] - sizes[start:stop, None] * law.q) / (law.p - law.q))
-
-        return rows_estimate(self._rows, counts, labels, self.family, sizes, bucket_estimates)
+        return rows_estimate(
+            self._rows, counts, labels, self.family, table.sum(axis=1), lambda start, stop: table[start:stop]
+        )
 
     @cached_property
     def _rows(self) -> RowLaw:
         assert self.pool is not None
-        return RowLaw.of(self.row_law, rows=self.pool, width=self._g)
+        return RowLaw(self.pool, self._g, self.row_law)
 
     def variance(self, n: int, f: Any = 0, second_moment: Any = None) -> Any:
         """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold.

@@ -18,12 +18,12 @@ from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
-from discreet.local.mechanism import adds_up
+from discreet.local.mechanism import OneNumber
 from discreet.local.oracles import _projective_kernels as kernels
 from discreet.local.oracles.base import Oracle
 from discreet.local.oracles.laws import SupportLaw
 from discreet.local.oracles.likelihood import likelihood_estimate
-from discreet.local.wire.bits import Layout, Rows, bits_for
+from discreet.local.wire.bits import Rows
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
 from discreet.noise.reports.projective import projective_response
@@ -70,7 +70,7 @@ class Geometry(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ProjectiveGeometry(Oracle):
+class ProjectiveGeometry(OneNumber, Oracle):
     """Send one point of a finite geometry, likelier by e^ε if it lies on the hyperplane of the value.
 
     Parameters
@@ -104,10 +104,9 @@ class ProjectiveGeometry(Oracle):
     """
 
     NAME = "projective-geometry"
+    FIELD = "point"
     COUNTER = "messages"
 
-    epsilon: float
-    domain: Any
     order: int | None = None
 
     def __post_init__(self) -> None:
@@ -150,13 +149,7 @@ class ProjectiveGeometry(Oracle):
         """The chances of the randomiser, which are those of the estimator."""
         return self.geometry.law(self._exact)
 
-    @cached_property
-    def layout(self) -> Layout:
-        """The number of a point."""
-        return Layout((("point", bits_for(self.geometry.points)),))
-
-    def _encode(self, values: Any, stream: Generator) -> Rows:
-        codes = self.choices.known(values, stream)
+    def _randomise(self, codes: IntArray, stream: Generator) -> Rows:
         g, chance = self.geometry, self.geometry.on_chance(self._exact)
         sent = projective_response(codes, order=g.order, length=g.length, chance=chance, rng=stream)
         return self.layout.pack(point=sent)
@@ -164,19 +157,6 @@ class ProjectiveGeometry(Oracle):
     @property
     def _counters(self) -> int:
         return self.geometry.points
-
-    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
-        sent = self.layout.unpack(rows, "point")
-        sent = sent[sent < self.geometry.points]
-        messages = counters["messages"]
-        if len(sent) > len(messages) >> 4:
-            messages += np.bincount(sent, minlength=len(messages))
-        else:  # few reports should not cost a pass over all points
-            np.add.at(messages, sent, 1)
-        return len(sent)
-
-    def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
-        return adds_up(counters["messages"], n)
 
     def _support(self, counters: IntArray, codes: IntArray) -> IntArray:
         return hyperplane_sums(self.geometry, counters, codes)
@@ -222,7 +202,8 @@ def all_hyperplanes(g: Geometry, messages: Any) -> Any:
     """
     whole = np.issubdtype(messages.dtype, np.integer)
     kind = (np.int32 if messages.sum() < 2**31 else np.int64) if whole else np.float64
-    q, sizes, inverses = g.order, [0], _inverses(g.order)
+    q, sizes, inverses = g.order, [0], np.zeros(g.order, np.int64)
+    kernels.write_inverses(inverses)
     for _ in range(g.length):
         sizes.append(sizes[-1] * q + 1)
     sums = np.concatenate([[0], np.cumsum(messages)])
@@ -242,14 +223,6 @@ def all_hyperplanes(g: Geometry, messages: Any) -> Any:
             kernels.shorten(lines, np.diff(sums[ends]).astype(kind), places, inverses, shorter)
             lines = shorter
     return later if kind != np.int32 else later.astype(np.int64)
-
-
-def _inverses(order: int) -> IntArray:
-    """Return 1/a modulo a prime for a = 1..order-1 (and 0 for 0)."""
-    # From q = (q div a) a + q mod a follows 1/a = -(q div a)/(q mod a).
-    out = np.zeros(order, np.int64)
-    kernels.write_inverses(out)
-    return out
 
 
 def is_prime(number: int) -> bool:

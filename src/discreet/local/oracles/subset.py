@@ -74,8 +74,6 @@ class SubsetSelection(Oracle):
     COUNTER = "support"
     NO_LIKELIHOOD = "subset selection keeps how many reports hold each value, not the reports"
 
-    epsilon: float
-    domain: Any
     size: int | None = None
 
     def __post_init__(self) -> None:
@@ -110,8 +108,7 @@ class SubsetSelection(Oracle):
     def _listed(self) -> bool:
         return self.layout.bits == self._w * bits_for(self.choices.size)
 
-    def _encode(self, values: Any, stream: Generator) -> Rows:
-        codes = self.choices.known(values, stream)
+    def _randomise(self, codes: IntArray, stream: Generator) -> Rows:
         rows = np.zeros((len(codes), self.layout.size), np.uint8)
         d, step = self.choices.size, max(1, _AT_ONCE // self._w)
         chance = held_chance(self._exact, d, self._w)

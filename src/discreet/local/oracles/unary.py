@@ -64,8 +64,6 @@ class UnaryEncoding(Oracle):
     COUNTER = "ones"
     NO_LIKELIHOOD = "a report of unary encoding has more than two probabilities, and only sums of bits are kept"
 
-    epsilon: float
-    domain: Any
     variant: str = "optimised"
 
     def __post_init__(self) -> None:
@@ -91,8 +89,7 @@ class UnaryEncoding(Oracle):
         """A vector of bits, one per value."""
         return Layout((("bits", self.choices.size),))
 
-    def _encode(self, values: Any, stream: Generator) -> Rows:
-        codes = self.choices.known(values, stream)
+    def _randomise(self, codes: IntArray, stream: Generator) -> Rows:
         held, other = self.chances
         rows = coin_bytes(other, (len(codes), self.layout.size), stream)
         rows[:, -1] &= 255 >> (-self.choices.size % 8)

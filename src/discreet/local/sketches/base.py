@@ -6,25 +6,27 @@ reports the bucket through a row oracle; what the oracle is makes the difference
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from discreet import noise
 from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray, WordArray
+from discreet.core.arrays import IntArray, WordArray
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.local.estimates import Estimate
-from discreet.local.mechanism import MOST_REPORTS, Mechanism
+from discreet.local.mechanism import MOST_REPORTS, Mechanism, local_budget, public_key
 from discreet.local.oracles.laws import SupportLaw
 from discreet.local.sketches import _kernels as kernels
 from discreet.local.sketches.shared_rows import RowLaw, rows_estimate
 from discreet.local.wire.counts import Counts
 from discreet.noise import HashFamily
 from discreet.noise.hashing import hash_kernels
+from discreet.noise.stream.thresholds import Chance, chance_value, logistic
 
 #: Rows beyond this only cost memory and time (spec, Annex B.4).
 MOST_ROWS = 2**20
@@ -34,12 +36,40 @@ MOST_CELLS = 2**31
 _INDEPENDENCE = 3
 
 
+@dataclass(frozen=True)
 class Sketch(Mechanism):
     """A count-mean sketch over some row oracle."""
 
-    n_hashes: int
-    width: int
-    key: int | None
+    #: The most buckets of a row, and what its counters are called.
+    WIDEST: ClassVar[int]
+    COUNTER: ClassVar[str]
+
+    epsilon: float
+    n_hashes: int = 1024
+    width: int = 256
+    key: int | None = None
+
+    def __post_init__(self) -> None:
+        rows = checks.whole("n_hashes", self.n_hashes, low=1, high=MOST_ROWS)
+        width = checks.whole("width", self.width, low=2, high=self.WIDEST)
+        if rows * width > MOST_CELLS:
+            most = MOST_CELLS // width
+            raise InvalidArgument("n_hashes", rows, f"at most {most} with width={width}", f"n_hashes={most}")
+        self._set(epsilon=local_budget("epsilon", self.epsilon), n_hashes=rows, width=width, key=public_key(self.key))
+
+    @property
+    def _per_bit(self) -> Fraction:
+        """What one bit of a report spends."""
+        raise NotImplementedError
+
+    @cached_property
+    def flip(self) -> Chance:
+        """The chance 1/(e^b + 1) with which a bit is flipped that spends b."""
+        return logistic(self._per_bit)
+
+    @cached_property
+    def _kept(self) -> float:
+        return chance_value(Chance(a=Fraction(1), d=Fraction(1), x=self._per_bit))
 
     @cached_property
     def law(self) -> SupportLaw:
@@ -49,7 +79,7 @@ class Sketch(Mechanism):
     @cached_property
     def row_law(self) -> RowLaw:
         """The noise of the whole sketch."""
-        return RowLaw.of(self.law, rows=self.n_hashes, width=self.width)
+        return RowLaw(self.n_hashes, self.width, self.law)
 
     @cached_property
     def family(self) -> HashFamily:
@@ -76,11 +106,21 @@ class Sketch(Mechanism):
         """Return the buckets of one value in all rows."""
         return self.family.all([values])[:, 0]
 
-    def _estimate_rows(
-        self, counts: Counts, candidates: Any, bucket_estimates: Callable[[int, int], FloatArray]
-    ) -> Estimate:
-        labels = asked(candidates)
-        return rows_estimate(self.row_law, counts, labels, self.family, counts.counters["reports"], bucket_estimates)
+    def _zeros(self) -> dict[str, IntArray]:
+        cells = np.zeros((self.n_hashes, self.width), np.int64)
+        return {self.COUNTER: cells, "reports": np.zeros(self.n_hashes, np.int64)}
+
+    def _support(self, cells: IntArray, reports: IntArray) -> Any:
+        """Return how many reports support each bucket of some rows, given their counters and their reports."""
+        return cells
+
+    def _estimate(self, counts: Counts, candidates: Any) -> Estimate:
+        cells, reports = counts.counters[self.COUNTER], counts.counters["reports"]
+
+        def support(start: int, stop: int) -> Any:
+            return self._support(cells[start:stop], reports[start:stop])
+
+        return rows_estimate(self.row_law, counts, asked(candidates), self.family, reports, support)
 
     def variance(self, n: int, f: Any = 0, second_moment: Any = None) -> Any:
         """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold.
@@ -106,16 +146,6 @@ class Sketch(Mechanism):
         if reports > MOST_REPORTS:
             expected = f"small enough that its {reports:.3g} reports are at most {MOST_REPORTS}"
             raise InvalidArgument("width", self.width, expected, "width=8")
-
-
-def shape_of(n_hashes: object, width: object, *, most: int) -> tuple[int, int]:
-    """Check the numbers of rows and of buckets."""
-    rows = checks.whole("n_hashes", n_hashes, low=1, high=MOST_ROWS)
-    buckets = checks.whole("width", width, low=2, high=most)
-    if rows * buckets > MOST_CELLS:
-        most_rows = MOST_CELLS // buckets
-        raise InvalidArgument("n_hashes", rows, f"at most {most_rows} with width={buckets}", f"n_hashes={most_rows}")
-    return rows, buckets
 
 
 def asked(candidates: Any) -> list[Any]:

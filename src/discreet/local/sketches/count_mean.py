@@ -14,18 +14,16 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core.arrays import FloatArray, IntArray, WordArray
-from discreet.local.estimates import Estimate
-from discreet.local.mechanism import adds_up, local_budget, public_key, rows_within
+from discreet.core.arrays import IntArray, WordArray
+from discreet.local.mechanism import adds_up, rows_within
 from discreet.local.oracles.laws import SupportLaw
 from discreet.local.sketches import _kernels as kernels
-from discreet.local.sketches.base import Sketch, shape_of
+from discreet.local.sketches.base import Sketch
 from discreet.local.wire.bits import Layout, Rows, bits_for
-from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
 from discreet.noise.reports.coin_bytes import coin_bytes
 from discreet.noise.stream.cipher import expanded
-from discreet.noise.stream.thresholds import Chance, chance_value, logistic
+from discreet.noise.stream.thresholds import chance_value
 
 #: A longer vector is too long to send as a report.
 _WIDEST = 2**20
@@ -71,30 +69,17 @@ class CountMeanSketch(Sketch):
     """
 
     NAME = "count-mean-sketch"
-
-    epsilon: float
-    n_hashes: int = 1024
-    width: int = 256
-    key: int | None = None
-
-    def __post_init__(self) -> None:
-        rows, width = shape_of(self.n_hashes, self.width, most=_WIDEST)
-        self._set(epsilon=local_budget("epsilon", self.epsilon), n_hashes=rows, width=width, key=public_key(self.key))
-
-    @cached_property
-    def flip(self) -> Chance:
-        """The chance 1/(e^(ε/2) + 1) with which every bit is flipped: half of the budget per bit."""
-        return logistic(self._half)
+    WIDEST = _WIDEST
+    COUNTER = "ones"
 
     @property
-    def _half(self) -> Fraction:
-        return self._exact / 2
+    def _per_bit(self) -> Fraction:
+        return self._exact / 2  # two values differ in two bits
 
     @cached_property
     def law(self) -> SupportLaw:
         """The chances of a 1 in the value's bucket and in another, which are those of the estimator."""
-        keep = Chance(a=Fraction(1), d=Fraction(1), x=self._half)
-        return SupportLaw(p=chance_value(keep), q=chance_value(self.flip))
+        return SupportLaw(p=self._kept, q=chance_value(self.flip))
 
     @cached_property
     def layout(self) -> Layout:
@@ -120,25 +105,12 @@ class CountMeanSketch(Sketch):
             kernels.vector_reports(flips, buckets[part], drawn[part], self.width, self._last_byte, reports[part])
         return reports
 
-    def _zeros(self) -> dict[str, IntArray]:
-        cells = np.zeros((self.n_hashes, self.width), np.int64)
-        return {"ones": cells, "reports": np.zeros(self.n_hashes, np.int64)}
-
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
         drawn = self.layout.unpack(rows, "row")
         return kernels.add_vectors(rows, drawn, self._last_byte, _SPREAD, counters["ones"], counters["reports"])
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return adds_up(counters["reports"], n) and rows_within(counters["ones"], counters["reports"])
-
-    def _estimate(self, counts: Counts, candidates: Any) -> Estimate:
-        ones, reports = counts.counters["ones"], counts.counters["reports"]
-
-        def bucket_estimates(start: int, stop: int) -> FloatArray:
-            expected = reports[start:stop, None] * self.law.q
-            return np.asarray((ones[start:stop] - expected) / (self.law.p - self.law.q))
-
-        return self._estimate_rows(counts, candidates, bucket_estimates)
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
         """Return every report and its probability given the value; for narrow sketches."""

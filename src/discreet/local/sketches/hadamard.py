@@ -17,22 +17,18 @@ import numpy as np
 
 from discreet import noise
 from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.arrays import IntArray
 from discreet.errors import InvalidArgument
-from discreet.local.estimates import Estimate
-from discreet.local.mechanism import adds_up, local_budget, public_key, rows_within
+from discreet.local.mechanism import adds_up, rows_within
 from discreet.local.oracles.laws import SupportLaw
 from discreet.local.sketches import _kernels as kernels
-from discreet.local.sketches.base import Sketch, shape_of
+from discreet.local.sketches.base import Sketch
 from discreet.local.walsh_hadamard import walsh_hadamard
 from discreet.local.wire.bits import Layout, Rows, bits_for
-from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
 from discreet.noise.reports.coin_bytes import coin_bytes
 from discreet.noise.stream.cipher import expanded
-from discreet.noise.stream.thresholds import Chance, chance_value, logistic
-
-_WIDEST = 2**30
+from discreet.noise.stream.thresholds import chance_value
 
 
 @dataclass(frozen=True)
@@ -76,25 +72,20 @@ class HadamardSketch(Sketch):
     """
 
     NAME = "hadamard-sketch"
+    WIDEST = 2**30
+    COUNTER = "signs"
 
-    epsilon: float
-    n_hashes: int = 1024
-    width: int = 256
-    key: int | None = None
     skip_zero: bool = False
 
     def __post_init__(self) -> None:
-        rows, width = shape_of(self.n_hashes, self.width, most=_WIDEST)
-        if width & (width - 1):
-            raise InvalidArgument("width", width, "a power of two", f"width={1 << width.bit_length()}")
-        skip = checks.choice("skip_zero", self.skip_zero, (False, True))
-        self._set(epsilon=local_budget("epsilon", self.epsilon), n_hashes=rows, width=width)
-        self._set(key=public_key(self.key), skip_zero=skip)
+        super().__post_init__()
+        if self.width & (self.width - 1):
+            raise InvalidArgument("width", self.width, "a power of two", f"width={1 << self.width.bit_length()}")
+        self._set(skip_zero=checks.choice("skip_zero", self.skip_zero, (False, True)))
 
-    @cached_property
-    def flip(self) -> Chance:
-        """The chance 1/(e^ε + 1) with which the sign is flipped: the whole budget on the one sign."""
-        return logistic(self._exact)
+    @property
+    def _per_bit(self) -> Fraction:
+        return self._exact  # the whole budget on the one sign
 
     @cached_property
     def law(self) -> SupportLaw:
@@ -102,9 +93,8 @@ class HadamardSketch(Sketch):
 
         Two buckets have the same sign at half of the m indices, index 0 among them.
         """
-        keep = chance_value(Chance(a=Fraction(1), d=Fraction(1), x=self._exact))
         differ = self.width / (2 * (self.width - self._first))
-        return SupportLaw(p=keep, q=keep - differ * (keep - chance_value(self.flip)))
+        return SupportLaw(p=self._kept, q=self._kept - differ * (self._kept - chance_value(self.flip)))
 
     @property
     def constant(self) -> float:
@@ -135,10 +125,6 @@ class HadamardSketch(Sketch):
         kernels.sign_reports(points, places, flips, self._terms, width, first, row_bits, reports)
         return reports
 
-    def _zeros(self) -> dict[str, IntArray]:
-        cells = np.zeros((self.n_hashes, self.width), np.int64)
-        return {"signs": cells, "reports": np.zeros(self.n_hashes, np.int64)}
-
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
         first, row_bits = np.uint64(self._first), np.uint64(self._row_bits)
         return kernels.add_signs(rows, row_bits, first, counters["signs"], counters["reports"])
@@ -146,16 +132,9 @@ class HadamardSketch(Sketch):
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return adds_up(counters["reports"], n) and rows_within(np.abs(counters["signs"]), counters["reports"])
 
-    def _estimate(self, counts: Counts, candidates: Any) -> Estimate:
-        signs, reports = counts.counters["signs"], counts.counters["reports"]
-
-        def bucket_estimates(start: int, stop: int) -> FloatArray:
-            # A report supports the buckets whose sign it has: (n_j + transform)/2 of them support a bucket of row j.
-            support = (reports[start:stop, None] + walsh_hadamard(signs[start:stop].copy())) / 2
-            expected = reports[start:stop, None] * self.law.q
-            return np.asarray((support - expected) / (self.law.p - self.law.q))
-
-        return self._estimate_rows(counts, candidates, bucket_estimates)
+    def _support(self, cells: IntArray, reports: IntArray) -> Any:
+        # A report supports the buckets whose sign it has: (n_j + transform)/2 of them support a bucket of row j.
+        return (reports[:, None] + walsh_hadamard(cells.copy())) / 2
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
         """Return every report and its probability given the value; for small sketches."""

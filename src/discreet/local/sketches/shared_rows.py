@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray
 from discreet.local.estimates import Estimate
 from discreet.local.oracles.laws import SupportLaw
 from discreet.local.wire.counts import Counts
@@ -33,25 +32,34 @@ _AT_ONCE = 1 << 22
 
 @dataclass(frozen=True)
 class RowLaw:
-    """The noise of one report in a row of a sketch: k rows of m buckets, and the two variances of the row oracle.
+    """The noise of one report in a row of a sketch: k rows of m buckets, and the chances of the row oracle.
 
     Examples
     --------
-    >>> law = RowLaw.of(SupportLaw(p=0.75, q=0.25), rows=8, width=16)
+    >>> law = RowLaw(rows=8, width=16, cell=SupportLaw(p=0.75, q=0.25))
     >>> round(law.own, 3), round(law.variance(2000, 900, second_moment=8e5))
     (0.75, 8447)
     """
 
     rows: int
     width: int
-    own: float
-    other: float
+    cell: SupportLaw
 
-    @classmethod
-    def of(cls, law: SupportLaw, *, rows: int, width: int) -> RowLaw:
-        """Take the variances of a pure oracle."""
-        gap = (law.p - law.q) ** 2
-        return cls(rows, width, law.own / gap, law.other / gap)
+    @property
+    def own(self) -> float:
+        """v₁, the variance of what a report adds to its own bucket."""
+        return self.cell.own / (self.cell.p - self.cell.q) ** 2
+
+    @property
+    def other(self) -> float:
+        """v₀, the variance of what a report adds to another bucket."""
+        return self.cell.other / (self.cell.p - self.cell.q) ** 2
+
+    def second_moment(self, squares: float, n: float) -> float:
+        """Return G from the squared distances of all bucket estimates from n_j/m, added up."""
+        m = self.width
+        within = (squares - n * (self.own + (m - 1) * self.other)) / (1 - 1 / m)
+        return self.rows * (within - n)
 
     def variance(self, n: int, f: Any, second_moment: Any = None) -> Any:
         """Return the variance of an estimated count; ``second_moment`` is G (default: n², the worst case)."""
@@ -66,7 +74,7 @@ def rows_estimate(
     labels: list[Any],
     family: HashFamily,
     row_reports: Any,
-    bucket_estimates: Callable[[int, int], FloatArray],
+    support: Callable[[int, int], Any],
 ) -> Estimate:
     """Estimate the candidates of a sketch.
 
@@ -78,23 +86,21 @@ def rows_estimate(
         The k functions onto m buckets.
     row_reports : array of int
         Reports of each row, n_j.
-    bucket_estimates : callable
-        ``bucket_estimates(start, stop)`` returns N for those rows, one row each.
+    support : callable
+        ``support(start, stop)`` returns how many reports support each bucket of those rows, one row each.
     """
     n, m, k = counts.n, law.width, law.rows
     sums, squares = np.zeros(len(labels)), 0.0
     step = max(1, _AT_ONCE // max(m, len(labels), 1))
     for start in range(0, k, step):
         stop = min(start + step, k)
-        table = bucket_estimates(start, stop)
+        table = np.asarray(law.cell.estimate(support(start, stop), row_reports[start:stop, None]))
         if labels:
             sums += np.take_along_axis(table, family.all(labels, start=start, stop=stop), axis=1).sum(axis=0)
         mean = np.asarray(row_reports[start:stop], np.float64) / m
         squares += float(((table - mean[:, None]) ** 2).sum())
     count = m / (m - 1) * (sums - n / m)
-    within = (squares - n * (law.own + (m - 1) * law.other)) / (1 - 1 / m)
-    moment = k * (within - n)
     held = np.clip(count, 0, n)
-    collisions = np.clip(moment - held * (held - 1), 0, float(n) ** 2)
+    collisions = np.clip(law.second_moment(squares, n) - held * (held - 1), 0, float(n) ** 2)
     error = np.sqrt(law.variance(n, held, collisions))
     return Estimate(labels, count, error, n, counts.guarantee)

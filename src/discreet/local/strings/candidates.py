@@ -18,7 +18,6 @@ from scipy.special import ndtri
 from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.jit import jit
 from discreet.errors import InvalidType
-from discreet.local.oracles.laws import SupportLaw
 from discreet.local.sketches.base import asked
 from discreet.local.sketches.shared_rows import RowLaw
 from discreet.local.strings.alphabet import Bits, Symbols
@@ -196,14 +195,14 @@ def affordable(parts: Sequence[IntArray], groups: int, cap: int, most: int) -> i
 
 
 def sketch_estimates(
-    law: RowLaw, cell: SupportLaw, family: HashFamily, tables: IntArray, row_reports: IntArray, values: Any
+    law: RowLaw, family: HashFamily, tables: IntArray, row_reports: IntArray, values: Any
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Estimate the same values from several sketches of one family (spec local-sketches, C.2).
 
     Parameters
     ----------
-    law, cell : RowLaw, SupportLaw
-        The noise of a sketch, and the support chances of one cell.
+    law : RowLaw
+        The noise of a sketch.
     tables : array of int64, shape (sketches, rows, width)
         Support of every cell.
     row_reports : array of int64, shape (sketches, rows)
@@ -218,22 +217,20 @@ def sketch_estimates(
         Standard error of the estimate of an absent value.
     """
     n, m = row_reports.sum(axis=1).astype(np.float64)[:, None], law.width
-    sums = (row_support(family, values, tables) - n * cell.q) / (cell.p - cell.q)
+    sums = law.cell.estimate(row_support(family, values, tables), n)
     count = m / (m - 1) * (sums - n / m)
-    moment = np.array([second_moment(law, cell, *one) for one in zip(tables, row_reports, strict=True)])[:, None]
+    moment = np.array([second_moment(law, *one) for one in zip(tables, row_reports, strict=True)])[:, None]
     held = np.clip(count, 0, n)
     variance = law.variance(n, held, np.clip(moment - held * (held - 1), 0, n**2))
     absent = law.variance(n, 0, np.clip(moment, 0, n**2))
     return count, variance, np.sqrt(absent[:, 0])
 
 
-def second_moment(law: RowLaw, cell: SupportLaw, table: IntArray, row_reports: IntArray) -> float:
+def second_moment(law: RowLaw, table: IntArray, row_reports: IntArray) -> float:
     """Estimate G = Σ f(f-1) over the values in a sketch from the sketch itself."""
-    n, m = float(row_reports.sum()), law.width
     squares = 0.0
     for start in range(0, len(table), _ROWS):
         own = row_reports[start : start + _ROWS, None].astype(np.float64)
-        buckets = (table[start : start + _ROWS] - own * cell.q) / (cell.p - cell.q)
-        squares += float(((buckets - own / m) ** 2).sum())
-    within = (squares - n * (law.own + (m - 1) * law.other)) / (1 - 1 / m)
-    return law.rows * (within - n)
+        buckets = law.cell.estimate(table[start : start + _ROWS], own)
+        squares += float(((buckets - own / law.width) ** 2).sum())
+    return law.second_moment(squares, float(row_reports.sum()))

@@ -214,8 +214,8 @@ class PrefixExtension(Mechanism):
             return _Found(np.asarray(oracle.law.estimate(support, len(bucket)), np.float64), len(bucket), 0.0)
         tables = reports[group : group + 1]
         sums = tables.sum(axis=2)
-        sketch = oracle._rows, oracle.row_law, oracle.family, tables, sums
-        moment = search.second_moment(oracle._rows, oracle.row_law, tables[0], sums[0])
+        sketch = oracle._rows, oracle.family, tables, sums
+        moment = search.second_moment(oracle._rows, tables[0], sums[0])
         return _Found(search.sketch_estimates(*sketch, column)[0][0], int(sums.sum()), moment)
 
     def _variance(self, found: _Found, held: Any) -> Any:

@@ -239,7 +239,7 @@ class FragmentPuzzle(Mechanism):
         n = int(reports.sum())
         sketch, column = self.sequence, self.words.column(symbols)
         count, variance, sigma = search.sketch_estimates(
-            sketch.row_law, sketch.law, sketch.family, ones[None], reports[None], column
+            sketch.row_law, sketch.family, ones[None], reports[None], column
         )
         scale = counts.n / n if n else 0.0
         return *search.scaled_up(count[0], variance[0], n, counts.n), float(sigma[0]) * scale, n
@@ -301,7 +301,7 @@ class FragmentPuzzle(Mechanism):
         pairs = np.flatnonzero((first > 0) | (second == 0))  # nothing follows the end of a text
         keys = (np.arange(_HASHES)[:, None] * size**2 + pairs).ravel()
         ones, reports = counts.counters["fragment_ones"], counts.counters["fragment_reports"]
-        count, _, sigma = search.sketch_estimates(sketch.row_law, sketch.law, sketch.family, ones, reports, keys)
+        count, _, sigma = search.sketch_estimates(sketch.row_law, sketch.family, ones, reports, keys)
         parts, stages = [], []
         for place in range(self.positions):
             n = int(reports[place].sum())
