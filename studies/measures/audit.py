@@ -4,7 +4,7 @@
 
 Every mechanism is run on two inputs that its documentation calls neighbours. The figure beside the claim is a lower
 bound on ε at 99 % confidence: above the claim it refutes it for the release as the library returns it; at or below it,
-nothing was found by so many runs, which is no proof. "bits" looks at the last bits of the doubles too. Libraries that
+nothing was found by that many runs, which is no proof. "bits" looks at the last bits of the doubles too. Libraries that
 are not installed are left out, and their rows of an earlier run are kept.
 """
 

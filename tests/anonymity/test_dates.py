@@ -18,7 +18,7 @@ from discreet.anonymity import (
     interval_disclosure,
     record_linkage,
 )
-from discreet.anonymity.growth.date_grid import date_edges
+from discreet.anonymity.growth.grid import date_edges
 from discreet.anonymity.growth.tree import Tree
 from discreet.core.domain import Date, Domain
 from discreet.errors import InvalidArgument

@@ -15,8 +15,7 @@ import discreet as dc
 from discreet.local import DirectResponse
 from discreet.local.oracles.unary import UnaryEncoding
 from discreet.local.planning import plan as module
-from discreet.local.planning.limits import detection_limit, needed_epsilon
-from discreet.local.planning.plan import plan
+from discreet.local.planning.plan import detection_limit, needed_epsilon, plan
 from discreet.local.sketches.count_mean import CountMeanSketch
 from discreet.local.sketches.hadamard import HadamardSketch
 

@@ -43,7 +43,6 @@ AFTERWARDS = {
     "local.repeated.rappor_decoding": "estimation",
     "local.planning.plan": "sees no values",
     "local.planning.options": "sees no values",
-    "local.planning.limits": "sees no values",
     "anonymity.risk.disclosure": "measures releases",
     "anonymity.growth.pruning": "chooses among trees that keep the rules",
     "anonymity.release.printed": "reads published tables back, for attacks and measures",

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.evaluation import advantage_bound
 from discreet_studies import Results
-from discreet_studies.frontier.attacks import Tally, coins, releases
+from discreet_studies.frontier.attacks import AttackTally, coins, releases
 from discreet_studies.frontier.findings import LIMITS, findings, notes, within
 from discreet_studies.frontier.forms import Known, Raw
 from discreet_studies.frontier.people import TARGETS, People, World, adult_is_here, world
@@ -31,7 +31,7 @@ def table(here: World) -> People:
 
 
 def attacked(here: World, method: str, value: float, times: int) -> dict[str, float]:
-    tally = Tally(here)
+    tally = AttackTally(here)
     for r, (made, others, _) in enumerate(releases(here, method, value, times, 0)):
         tally.add(made, others, coins(here, 0, r))
     return tally.numbers()

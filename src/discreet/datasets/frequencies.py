@@ -9,8 +9,7 @@ import pyarrow.compute as pc
 
 from discreet.core import checks
 from discreet.core.arrays import IntArray
-from discreet.datasets.loaders import _folder, _read
-from discreet.errors import DataSourceError
+from discreet.datasets.loaders import read_file
 
 _SOURCES = {
     **{
@@ -118,10 +117,7 @@ def frequencies(name: str) -> Frequencies:
     discreet.errors.InvalidArgument: name must be one of 'words-en', ... got 'words-tlh'; try name='words-en'
     """
     file, column, count, description = _SOURCES[checks.choice("name", name, list(_SOURCES))]
-    folder = _folder()
-    if folder is None:
-        raise DataSourceError(f"{name}: no data folder found; set DISCREET_DATA to the folder that holds {file!r}")
-    table = _read(folder / file, name)
+    table = read_file(file, name)
     if count is None:
         seen = table.column(column).cast(pa.int64()).value_counts()
         values, counts = seen.field("values"), seen.field("counts").to_numpy()
@@ -147,7 +143,7 @@ def anglicisms(n: int = 50_000, *, random_state: int = 0) -> Any:
     Returns
     -------
     pyarrow.Array
-        One word a user.
+        One word per user.
 
     Examples
     --------

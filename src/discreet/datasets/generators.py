@@ -37,7 +37,7 @@ _S_SPREADS = {1: 30_000, 2: 38_000, 3: 49_000, 4: 53_000}
 def patients(n: int = 10_000, *, random_state: int = 0) -> Dataset:
     """Invent the patients of a hospital: age and yearly cost of care, in 15 groups of unequal size.
 
-    One row a person. Nobody in it exists, but it looks like what should not be published as it is: whoever knows
+    One row per person. Nobody in it exists, but it looks like what should not be published as it is: whoever knows
     a person's age often finds the row, and with it what the person's care costs.
 
     Parameters

@@ -201,10 +201,7 @@ def available() -> list[str]:
     >>> "no-such-set" in available()
     False
     """
-    folder = _folder()
-    if folder is None:
-        return []
-    return [name for name, source in _SOURCES.items() if all((folder / f).is_file() for f in source.files)]
+    return [name for name, source in _SOURCES.items() if all(map(is_here, source.files))]
 
 
 def load(name: str) -> Dataset:
@@ -232,15 +229,9 @@ def load(name: str) -> Dataset:
     discreet.errors.InvalidArgument: name must be one of 's1', 's2', ... got 's5'; try name='s1'
     """
     source = _SOURCES[checks.choice("name", name, list(_SOURCES))]
-    folder = _folder()
-    if folder is None:
-        raise DataSourceError(
-            f"{name}: no data folder found; set DISCREET_DATA to the folder that holds {source.files[0]!r}, "
-            "or work below a directory that has 'shared/data'"
-        )
-    tables = [_read(folder / file, name) for file in source.files]
+    tables = [read_file(file, name) for file in source.files]
     table = pa.concat_tables(tables).select([*source.columns, *([source.label] if source.label else [])])
-    X = np.column_stack([_numbers(table.column(c)) for c in source.columns])
+    X = np.column_stack([numbers(table.column(c)) for c in source.columns])
     labels = None if source.label is None else _codes(table.column(source.label))
     return Dataset(name, X, Domain(source.columns), source.n_clusters, labels, source.description)
 
@@ -252,8 +243,26 @@ def _folder() -> Path | None:
     return next((c for c in candidates if c.is_dir()), None)
 
 
-def _read(path: Path, name: str) -> pa.Table:
+def is_here(file: str) -> bool:
+    """Tell whether a file lies in the data folder."""
+    folder = _folder()
+    return folder is not None and (folder / file).is_file()
+
+
+def place(file: str, name: str) -> Path:
+    """Return where a file of a set lies, or would lie."""
+    folder = _folder()
+    if folder is None:
+        raise DataSourceError(
+            f"{name}: no data folder found; set DISCREET_DATA to the folder that holds {file!r}, "
+            "or work below a directory that has 'shared/data'"
+        )
+    return folder / file
+
+
+def read_file(file: str, name: str) -> pa.Table:
     """Read a compressed CSV file with a header as text: what a cell means is decided by column."""
+    path = place(file, name)
     if not path.is_file():
         raise DataSourceError(f"{name}: no file {str(path)!r}; put it there or set DISCREET_DATA to another folder")
     try:
@@ -266,7 +275,7 @@ def _read(path: Path, name: str) -> pa.Table:
         ) from None
 
 
-def _numbers(column: pa.ChunkedArray) -> FloatArray:
+def numbers(column: pa.ChunkedArray) -> FloatArray:
     """Read numbers; an empty cell is missing. One file has tabs around a number."""
     text = pc.utf8_trim_whitespace(column)
     filled = pc.if_else(pc.equal(text, ""), "nan", text)

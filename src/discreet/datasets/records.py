@@ -7,8 +7,7 @@ import pyarrow as pa
 
 from discreet.core import checks
 from discreet.core.domain import Domain
-from discreet.datasets.loaders import _folder, _read
-from discreet.errors import DataSourceError
+from discreet.datasets.loaders import read_file
 
 _TOWNS = ("Ash", "Birch", "Cedar", "Elm", "Oak", "Pine")
 _JOBS = ("clerk", "cook", "driver", "engineer", "farmer", "nurse", "smith", "teacher")
@@ -109,10 +108,7 @@ def adult() -> Records:
     >>> columns
     9
     """
-    folder = _folder()
-    if folder is None:
-        raise DataSourceError("adult: no data folder found; set DISCREET_DATA to the folder that holds 'arx-adult'")
-    raw = _read(folder / "arx-adult" / "adult.csv.gz", "adult")
+    raw = read_file("arx-adult/adult.csv.gz", "adult")
     columns: dict[str, object] = {}
     for name in raw.column_names:
         if name == "age":

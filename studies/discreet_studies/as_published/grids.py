@@ -21,7 +21,7 @@ RULES = ("rugnik", "eugkm")
 
 
 def parts(rule: str, n: int, epsilon: float, d: int, k: int) -> int:
-    """Return the parts per axis that a rule gives for so many rows.
+    """Return the parts per axis that a rule gives for this many rows.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def eugkm_rounded(n: float, epsilon: float, d: int, rounding: str) -> int:
 
 
 def release(X: FloatArray, domain: Domain, k: int, epsilon: float, each: int, seed: int) -> Synopsis:
-    """Return the noisy counts of a grid of so many parts per axis, all of ε spent on them.
+    """Return the noisy counts of a grid of this many parts per axis, all of ε spent on them.
 
     Examples
     --------

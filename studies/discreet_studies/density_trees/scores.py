@@ -19,7 +19,7 @@ def scores(truth: IntArray, chances: FloatArray) -> dict[str, float]:
     truth : ndarray
         The true classes, as numbers.
     chances : ndarray
-        What the classifier gives every class, a row a record. The class with most is its answer, the first of equal
+        What the classifier gives every class, a row per record. The class with most is its answer, the first of equal
         ones.
 
     Examples

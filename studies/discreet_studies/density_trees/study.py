@@ -22,8 +22,7 @@ from discreet import datasets, noise
 from discreet.anonymity import Hierarchy
 from discreet.core.arrays import IntArray
 from discreet.core.domain import Domain
-from discreet.datasets.loaders import _folder
-from discreet.errors import DataSourceError
+from discreet.datasets.loaders import is_here, place
 from discreet_studies.density_trees.anonymous_tables import LABEL, METHODS, Task
 from discreet_studies.density_trees.findings import findings
 from discreet_studies.density_trees.notes import notes
@@ -208,17 +207,13 @@ def _splits(
 
 
 def _adult_is_here() -> bool:
-    folder = _folder()
-    return folder is not None and (folder / "arx-adult" / "adult.csv.gz").is_file()
+    return is_here("arx-adult/adult.csv.gz")
 
 
 def _adult_hierarchies() -> dict[str, Any]:
     """Return the hierarchies that the tool ARX ships for Adult; age is a number and has doubling intervals instead."""
-    folder = _folder()
-    if folder is None:
-        raise DataSourceError("adult: no data folder found; set DISCREET_DATA to the folder that holds 'arx-adult'")
     names = ("education", "marital-status", "native-country", "occupation", "race", "sex", "workclass")
-    return {n: Hierarchy.from_csv(folder / "arx-adult" / f"hierarchy_{n}.csv.gz", header=True) for n in names}
+    return {n: Hierarchy.from_csv(place(f"arx-adult/hierarchy_{n}.csv.gz", "adult"), header=True) for n in names}
 
 
 def absent() -> Sequence[str]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet import noise
 from discreet.core.arrays import BoolArray, FloatArray, IntArray
-from discreet_studies.frontier.forms import Known, Release
+from discreet_studies.frontier.forms import Known, ReleasedForm
 from discreet_studies.frontier.people import People, World
 from discreet_studies.frontier.releases import release
 
@@ -24,7 +24,7 @@ ATTACKERS = ("others", "public")
 SORTS = ("isolated", "typical")
 
 
-class Tally:
+class AttackTally:
     """Adds up what the attacks on one release after the other reach."""
 
     def __init__(self, world: World) -> None:
@@ -36,7 +36,7 @@ class Tally:
         self.linked: list[FloatArray] = []
         self.own: list[FloatArray] = []
 
-    def add(self, made: Release, others: People, present: BoolArray) -> None:
+    def add(self, made: ReleasedForm, others: People, present: BoolArray) -> None:
         """Attack one release."""
         targets, public = self.world.targets, self.world.public
         known = {
@@ -62,7 +62,7 @@ class Tally:
             row[present] = values
             found.append(row)
 
-    def _own(self, made: Release, present: BoolArray, places: IntArray) -> FloatArray:
+    def _own(self, made: ReleasedForm, present: BoolArray, places: IntArray) -> FloatArray:
         """Return whether a person's own row and the public records give the sensitive value."""
         people = self.world.targets[present]
         odds = made.own(places, people)
@@ -98,7 +98,7 @@ class Tally:
 
 def releases(
     world: World, method: str, value: float, times: int, seed: int
-) -> Iterator[tuple[Release, People, People]]:
+) -> Iterator[tuple[ReleasedForm, People, People]]:
     """Yield releases of fresh tables with the coins' targets in them, and the table's other rows.
 
     Yields

@@ -49,7 +49,7 @@ class Known:
     present: BoolArray | None = None
 
 
-class Release(Protocol):
+class ReleasedForm(Protocol):
     """What a model publishes."""
 
     def scores(self, people: People, known: Known) -> FloatArray:
@@ -72,7 +72,7 @@ class Release(Protocol):
 class Cells:
     """Boxes of the three axes with a count each: a synopsis, the estimates of local reports, or anonymous cells.
 
-    ``variances`` are those of the noise; 0 where counts are exact. ``row_like`` says whether there is a row a person,
+    ``variances`` are those of the noise; 0 where counts are exact. ``row_like`` says whether there is a row per person,
     ``even_out`` whether a reader first moves the counts to the nearest ones that could be counts.
     """
 
@@ -152,7 +152,7 @@ class Cells:
 
 @dataclass(frozen=True)
 class Points:
-    """A noisy row a person: isotropic Laplace noise on the place, randomised response on the sensitive value."""
+    """A noisy row per person: isotropic Laplace noise on the place, randomised response on the sensitive value."""
 
     z: FloatArray
     w: IntArray

@@ -16,7 +16,7 @@ from scipy.spatial import cKDTree
 from discreet import datasets, noise
 from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.domain import Domain
-from discreet.datasets.loaders import _folder
+from discreet.datasets.loaders import is_here
 
 #: Rows of a table without its targets, of the public records and of the test records.
 ROWS = 5000
@@ -137,5 +137,4 @@ def _adult() -> People:
 
 def adult_is_here() -> bool:
     """Return whether the file of Adult can be read."""
-    folder = _folder()
-    return folder is not None and (folder / "arx-adult" / "adult.csv.gz").is_file()
+    return is_here("arx-adult/adult.csv.gz")

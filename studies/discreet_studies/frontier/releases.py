@@ -16,7 +16,7 @@ from discreet.local import LocalHashing
 from discreet.metric import NDLaplace
 from discreet.synopses import GridSynopsis, Synopsis, TreeSynopsis
 from discreet.synopses.grid.rules import eugkm
-from discreet_studies.frontier.forms import Cells, Points, Raw, Release
+from discreet_studies.frontier.forms import Cells, Points, Raw, ReleasedForm
 from discreet_studies.frontier.people import People, domain
 
 #: The distance at which the level of metric privacy is stated: a tenth of both ranges.
@@ -25,7 +25,7 @@ RADIUS = 0.1
 _KEY = 7
 
 
-def release(method: str, value: float, table: People, seed: int) -> Release:
+def release(method: str, value: float, table: People, seed: int) -> ReleasedForm:
     """Release a table by a method with its parameter: ε, or k."""
     return METHODS[method](table, value, seed)
 
@@ -38,17 +38,17 @@ def _synopsis(made: Synopsis) -> Cells:
     return Cells(made.lower, made.upper, np.asarray(made.weights, np.float64), made.variances)
 
 
-def _grid(table: People, epsilon: float, seed: int) -> Release:
+def _grid(table: People, epsilon: float, seed: int) -> ReleasedForm:
     made = GridSynopsis(epsilon, domain(), rule="eugkm", random_state=seed)
     return _synopsis(made.fit(_arrow(table)).synopsis_)
 
 
-def _privtree(table: People, epsilon: float, seed: int) -> Release:
+def _privtree(table: People, epsilon: float, seed: int) -> ReleasedForm:
     made = TreeSynopsis(epsilon, domain(), partitioner="privtree", max_depth=12, random_state=seed)
     return _synopsis(made.fit(_arrow(table)).synopsis_)
 
 
-def _local(table: People, epsilon: float, seed: int) -> Release:
+def _local(table: People, epsilon: float, seed: int) -> ReleasedForm:
     """Send the cell of a public grid by local hashing.
 
     The grid is sized by the rule of the grid synopsis, for the ε at which its counts would be as noisy as these.
@@ -75,7 +75,7 @@ def _local(table: People, epsilon: float, seed: int) -> Release:
     return Cells(corner * size, (corner + 1) * size, found.count, variances, even_out=True, own_odds=odds)
 
 
-def _metric(table: People, epsilon: float, seed: int) -> Release:
+def _metric(table: People, epsilon: float, seed: int) -> ReleasedForm:
     """Spend half of the level on the place and half on the sensitive value."""
     mechanism = NDLaplace(epsilon / 2, RADIUS, domain(), category_epsilon=epsilon / 2, random_state=seed)
     made = mechanism.transform(_arrow(table))
@@ -84,8 +84,8 @@ def _metric(table: People, epsilon: float, seed: int) -> Release:
     return Points(z, w, epsilon / 2 / RADIUS, 1 / (1 + math.exp(-epsilon / 2)))
 
 
-def _anonymous(make: type[DensityTree] | type[Mondrian]) -> Callable[[People, float, int], Release]:
-    def made(table: People, k: float, seed: int) -> Release:
+def _anonymous(make: type[DensityTree] | type[Mondrian]) -> Callable[[People, float, int], ReleasedForm]:
+    def made(table: People, k: float, seed: int) -> ReleasedForm:
         model = make(int(k), domain=domain(), grid=256).fit(_arrow(table))
         leaf = model.tree_.route(read_table(_arrow(table), model.plan_).bins)
         nodes, place = np.unique(leaf, return_inverse=True)
@@ -102,13 +102,13 @@ def _anonymous(make: type[DensityTree] | type[Mondrian]) -> Callable[[People, fl
     return made
 
 
-def _nothing(table: People, value: float, seed: int) -> Release:
+def _nothing(table: People, value: float, seed: int) -> ReleasedForm:
     """Publish how many rows there are, about."""
     size = round(len(table), -3)
     return Cells(np.zeros((1, 3)), np.array([[1.0, 1.0, 2.0]]), np.array([float(size)]), np.array([1e6]))
 
 
-METHODS: dict[str, Callable[[People, float, int], Release]] = {
+METHODS: dict[str, Callable[[People, float, int], ReleasedForm]] = {
     "grid": _grid,
     "privtree": _privtree,
     "local": _local,

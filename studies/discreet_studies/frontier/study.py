@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from discreet_studies.frontier.attacks import Tally, coins, releases
+from discreet_studies.frontier.attacks import AttackTally, coins, releases
 from discreet_studies.frontier.findings import findings, notes, pictures
 from discreet_studies.frontier.people import adult_is_here, world
 from discreet_studies.frontier.utility import utility
@@ -57,7 +57,7 @@ def measure(setting: Setting) -> Numbers:
     """Attack many releases of one run, and read the first."""
     seed = int(setting["seed"])
     here = world(str(setting["table"]), seed)
-    tally = Tally(here)
+    tally = AttackTally(here)
     numbers: dict[str, float] = {}
     runs = releases(here, str(setting["method"]), float(setting["value"]), int(setting["releases"]), seed)
     for r, (made, others, table) in enumerate(runs):

@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 from discreet import noise
 from discreet.core.arrays import FloatArray
 from discreet.evaluation import nicv
-from discreet_studies.frontier.forms import Raw, Release
+from discreet_studies.frontier.forms import Raw, ReleasedForm
 from discreet_studies.frontier.people import People, World
 
 #: Random boxes that are counted; every second one counts the sensitive value 1 only.
@@ -18,7 +18,7 @@ BOXES = 200
 _LEAF = 50
 
 
-def utility(made: Release, table: People, world: World, seed: int) -> dict[str, float]:
+def utility(made: ReleasedForm, table: People, world: World, seed: int) -> dict[str, float]:
     """Return the error of counts, the cost of clusters and the accuracy of a classifier, each beside the raw table's.
 
     ``counts``: mean absolute error of the boxes' counts as a share of all rows. ``clusters``: squared distance of the

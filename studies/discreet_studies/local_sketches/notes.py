@@ -228,7 +228,7 @@ def _law(results: Results) -> list[str]:
     head = ["bits", "real reports: mean error", "95 % interval", "drawn from their law", "95 % interval"]
     return [
         "## RAPPOR without its reports",
-        "Beyond 60,000 users the counters of RAPPOR are drawn from their exact law, a binomial number a bit and "
+        "Beyond 60,000 users the counters of RAPPOR are drawn from their exact law, a binomial number per bit and "
         "cohort, instead of adding up reports. Both ways at 20,000 users, over 2, 8 and 32 hashes:",
         table_of(head, rows),
     ]

@@ -30,7 +30,7 @@ from discreet.local import (
 )
 from discreet_studies.as_published import sketches as fault
 
-#: Up to so many users RAPPOR makes real reports; beyond, its counters are drawn from their exact law.
+#: Up to this many users RAPPOR makes real reports; beyond, its counters are drawn from their exact law.
 REAL_REPORTS = 60_000
 #: The setting of ours that RAPPOR is compared with, at equal budgets for one report and for a lifetime.
 OURS = {"bits": 128, "hashes": 1, "cohorts": 64}
@@ -167,7 +167,7 @@ def rappor(setting: Mapping[str, Any]) -> dict[str, float]:
 
 
 def reported(m: Rappor, people: Crowd, stream: noise.Generator) -> Counts:
-    """Return the counters of one report a user: real reports of a small crowd, drawn from their law for a large one."""
+    """Return the counters of one report per user: real ones of a small crowd, drawn from their law for a large one."""
     if people.n <= REAL_REPORTS:
         memo = Memo.draw(rng=stream)
         return m.aggregate(m.encode(people.values, users=np.arange(people.n), memo=memo, rng=stream))

@@ -10,8 +10,7 @@ from sklearn.datasets import load_wine, make_blobs
 
 from discreet import noise
 from discreet.core.arrays import FloatArray
-from discreet.datasets.loaders import _folder, _numbers, _read
-from discreet.errors import DataSourceError
+from discreet.datasets.loaders import is_here, numbers, read_file
 from discreet.evaluation.attacks import draws
 from discreet_studies.as_published.laplace import lost_points
 
@@ -44,13 +43,11 @@ _ROWS = 1000
 
 def available() -> list[str]:
     """Return the tables that can be had here."""
-    folder = _folder()
-    here = [n for n, f in _FILES.items() if folder is not None and (folder / "nd-laplace-thesis" / _zip(f)).is_file()]
-    return [*here, *MADE]
+    return [*(name for name in _FILES if is_here(_file(name))), *MADE]
 
 
-def _zip(file: str) -> str:
-    return f"{file}.csv.gz"
+def _file(name: str) -> str:
+    return f"nd-laplace-thesis/{_FILES[name]}.csv.gz"
 
 
 @lru_cache(maxsize=32)
@@ -74,13 +71,8 @@ def table(name: str, file: str = "right") -> FloatArray:
 
 
 def _from_file(name: str) -> FloatArray:
-    folder = _folder()
-    if folder is None:
-        raise DataSourceError(
-            f"{name}: no data folder found; set DISCREET_DATA to the folder that holds 'nd-laplace-thesis'"
-        )
-    read = _read(folder / "nd-laplace-thesis" / _zip(_FILES[name]), name)
-    return np.stack([_numbers(read[column]) for column in _COLUMNS[name]], axis=1)
+    read = read_file(_file(name), name)
+    return np.stack([numbers(read[column]) for column in _COLUMNS[name]], axis=1)
 
 
 def _shape(name: str) -> FloatArray:
@@ -128,6 +120,6 @@ def crowd(rows: int, columns: int, seed: int) -> FloatArray:
     places = 1.4 * (draws.uniforms((4, columns), noise.generator(5)) - 0.5)
     stream = noise.generator(1000 + seed)
     which = np.floor(4 * draws.uniforms(rows, stream)).astype(np.int64)
-    # A normal spread of 0.1 a column, as the sum of twelve uniform numbers.
+    # A normal spread of 0.1 per column, as the sum of twelve uniform numbers.
     spread = 0.1 * (draws.uniforms((12, rows, columns), stream).sum(axis=0) - 6)
     return np.asarray(np.clip(places[which] + spread, -1, 1))

@@ -31,7 +31,7 @@ from discreet_studies.optimal_grid.tables import box, stream_of, table
 
 #: Other packages that are measured where they can be imported, by the module that is looked for.
 PEERS = {"diffprivlib": "diffprivlib.models", "google-clustering": "clustering.clustering_algorithm"}
-#: Seeds of a quick and of a full run. The interval is over seeds, each the mean of so many fresh tables.
+#: Seeds of a quick and of a full run. The interval is over seeds, each the mean of that many fresh tables.
 QUICK_SEEDS, SEEDS, TABLES = 4, 20, 3
 #: Refinements of one synopsis that are compared; "none" sets weights below 0 to 0.
 REFINEMENTS = {"none": None, "project": "project", "threshold": "threshold", "mixture": "mixture"}

@@ -20,7 +20,7 @@ from discreet_studies.optimal_grid.published import WITHOUT_PRIVACY
 
 #: Half the side of the box.
 RADIUS = 1.0
-#: Places tried in a batch, and batches that may fail; a is right if so many failed before all centres were placed.
+#: Places tried in a batch, and batches that may fail; a is right if that many failed before all centres were placed.
 _TRIES, _BATCHES, _FEWEST, _MOST = 10, 20, 3, 16
 #: Steps of the search before it begins again: chance may lead it astray.
 _STEPS = 30

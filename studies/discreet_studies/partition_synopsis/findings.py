@@ -256,7 +256,7 @@ def _wins(results: Results, name: str) -> list[Finding]:
         if not good:
             note += "; ten runs of each were too few to tell"
             note += ", and DPKFM had to be completed" if printed(name, "nicv", p, "DPKFM", "1") is not None else ""
-        figure = f"{TITLES[name]}: {p} {chosen(name, p)} below every grid, at so many of ten ε"
+        figure = f"{TITLES[name]}: {p} {chosen(name, p)} below every grid, at that many of ten ε"
         verdict = REPRODUCED if good else NOT
         found.append(Finding(figure, value, exact(count), None, verdict, note, "Wins"))
     return found

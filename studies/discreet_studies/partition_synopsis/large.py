@@ -33,7 +33,7 @@ _SAMPLE = 50_000
 
 
 def large_run(partitioner: str, seed: int, rows: int = ROWS) -> Numbers:
-    """Grow a tree over a table of so many rows and cluster it; return seconds, megabytes and NICV."""
+    """Grow a tree over a table of this many rows and cluster it; return seconds, megabytes and NICV."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "table.npy"
         X = datasets.mixture(rows, COLUMNS, CLUSTERS, separation=6, random_state=seed).X

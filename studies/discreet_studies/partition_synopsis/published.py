@@ -24,7 +24,7 @@ PARTITIONERS = ("binary", "median", "quantile", "uniform")
 SHAPES = tuple(f"{budget}{depth}" for budget in "UG" for depth in (2, 4, 6, 8, 10, 12))
 #: Synopses behind a printed mean: ten, and four of the two-level grid.
 RUNS = {"EUGKM": 10, "DPKFM": 4}
-#: Which tables were run with at least two parts an axis instead of rounding up.
+#: Which tables were run with at least two parts per axis instead of rounding up.
 LEAST_TWO = ("s3", "s4")
 #: ε values (of ten) at which the best shape is below every benchmark of its table, counted in the printed tables.
 WINS = {

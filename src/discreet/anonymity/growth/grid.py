@@ -8,7 +8,9 @@ each column.
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,18 +19,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.anonymity.growth.date_grid import date_edges
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.dates import date_text
+from discreet.core.dates import date_text, day_number
 from discreet.core.domain import Categorical, Column, Date, Integer, Numeric
 from discreet.core.jit import jit
 from discreet.errors import InvalidArgument
 
 #: Steps of a numeric column unless the user says otherwise.
 DEFAULT_STEPS = 128
-#: Whole-numbered bounds get steps of a round size, at most so many of them.
+#: Whole-numbered bounds get steps of a round size, and dates steps of the finest calendar unit, at most this many.
 MOST_ROUND_STEPS = 256
+#: Calendar units, fine to coarse, by NumPy's names.
+_CALENDAR = {"day": "D", "month": "M", "year": "Y"}
 #: Narrower bounds may hold fractions, so they get steps below 1.
 FEWEST_WHOLE_STEPS = 20
 MOST_LEVELS = 2**15
@@ -278,3 +281,57 @@ def _even_bins(coordinates: Any, edges: Any, missing: int, out: Any) -> int:  # 
             at += 1
         out[i] = at
     return lost if missing > last + 1 else 0
+
+
+def date_edges(column: Date, steps: Any) -> tuple[float, ...]:
+    """Return the grid points of a column of dates, the bounds included.
+
+    Parameters
+    ----------
+    column : Date
+        The declaration.
+    steps : None, str, int or list
+        A calendar unit ("day", "month", "year"); how many steps, of whole days and all but equal; or the inner grid
+        points as dates. None: the finest unit of at most 256 steps, or years.
+
+    Examples
+    --------
+    >>> born = Date("born", "1999-11-15", "2001-02-01")
+    >>> [date_text(e) for e in date_edges(born, "year")]
+    ['1999-11-15', '2000-01-01', '2001-01-01', '2001-02-01']
+    >>> len(date_edges(born, None)), len(date_edges(born, 4))
+    (16, 5)
+    """
+    label = f"grid of column {column.name!r}"
+    fix = f"grid={{{column.name!r}: 'month'}}"
+    if steps is None:
+        sizes = {unit: _calendar_edges(column, unit) for unit in _CALENDAR}
+        return next((e for e in sizes.values() if len(e) - 1 <= MOST_ROUND_STEPS), sizes["year"])
+    if isinstance(steps, str):
+        found = _calendar_edges(column, checks.choice(label, steps, tuple(_CALENDAR)))
+    elif isinstance(steps, (list, tuple, np.ndarray)):
+        found = _given_dates(column, list(steps), label, fix)
+    else:
+        days = int(column.high - column.low)
+        count = checks.whole(label, steps, low=1, high=min(days, MOST_LEVELS))
+        found = tuple(float(column.low + days * i // count) for i in range(count + 1))
+    if len(found) - 1 > MOST_LEVELS:
+        raise InvalidArgument(label, steps, f"a grid of at most {MOST_LEVELS} steps", fix)
+    return found
+
+
+def _calendar_edges(column: Date, unit: str) -> tuple[float, ...]:
+    ends = np.array([column.low, column.high]).astype(np.int64).astype("datetime64[D]")
+    first, last = ends.astype(f"datetime64[{_CALENDAR[unit]}]")
+    starts = np.arange(first + 1, last + 1).astype("datetime64[D]").astype(np.int64)
+    inner = [float(s) for s in starts if column.low < s < column.high]
+    return (column.low, *inner, column.high)
+
+
+def _given_dates(column: Date, steps: Sequence[Any], label: str, fix: str) -> tuple[float, ...]:
+    inner = [day_number(s) for s in steps]
+    points = [column.low, *(p for p in inner if p is not None), column.high]
+    if None in inner or any(not a < b for a, b in itertools.pairwise(points)):
+        low, high = column.to_dict()["bounds"]
+        raise InvalidArgument(label, list(map(str, steps)), f"rising dates strictly between {low} and {high}", fix)
+    return tuple(points)

@@ -1,4 +1,4 @@
-"""The kernel of growth: an explicit stack, one search a node, and the rows of a node parted in place."""
+"""The kernel of growth: an explicit stack, one search per node, and the rows of a node parted in place."""
 
 from __future__ import annotations
 

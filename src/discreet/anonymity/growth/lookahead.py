@@ -34,7 +34,7 @@ from discreet.core.jit import jit
 LEVELS, _HORIZON = 3, 3
 #: Cuts of one column that are looked at, evenly among those allowed; the one that tells most by itself comes beside.
 _CUTS = 8
-#: Most cuts times rows for which it is done: a table beyond that is grown plainly. About half a second a tree.
+#: Most cuts times rows for which it is done: a table beyond that is grown plainly. About half a second per tree.
 _MOST_WORK = 1 << 16
 
 

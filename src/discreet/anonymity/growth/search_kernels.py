@@ -25,7 +25,7 @@ NODE, LEFT, REST = 0, 1, 2
 
 
 class GridSpace(NamedTuple):
-    """The grids as the kernels read them; one row a column."""
+    """The grids as the kernels read them; one row per column."""
 
     #: Lower end of every bin and upper end of the last, in shares of the declared width.
     edges: Any

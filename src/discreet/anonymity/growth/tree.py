@@ -31,7 +31,7 @@ class Tree:
     Attributes
     ----------
     grids : tuple of Grid
-        The public grids, one a quasi-identifier.
+        The public grids, one per quasi-identifier.
     column, cut : ndarray of int64
         The column that a node is cut on, and the first bin of its right side; -1 for a leaf.
     right : ndarray of int64
@@ -113,7 +113,7 @@ class Tree:
         return _route(bins, self.column, self.cut, self.right)
 
     def totals(self, values: IntArray) -> IntArray:
-        """Add up what the leaves hold, for every node; ``values`` has an entry a node, used at the leaves."""
+        """Add up what the leaves hold, for every node; ``values`` has an entry per node, used at the leaves."""
         before = np.concatenate([[0], np.cumsum(np.where(self.column < 0, values, 0))])
         found: IntArray = before[self.ends] - before[:-1]
         return found

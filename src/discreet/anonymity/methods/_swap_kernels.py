@@ -13,8 +13,8 @@ from discreet.core.jit import jit
 def swap_ranks(draws: Any, limit: int) -> Any:  # pragma: no cover
     """Return for every rank the rank it is swapped with: a free one at most ``limit`` away, all equally likely.
 
-    ``draws`` are uniform below 2^62, one a rank. A Fenwick tree counts the ranks that are still free, so that the m-th
-    free one behind a rank is found without looking at the others.
+    ``draws`` are uniform below 2^62, one per rank. A Fenwick tree counts the ranks that are still free, so that the
+    m-th free one behind a rank is found without looking at the others.
     """
     n = draws.size
     partner = np.arange(n)

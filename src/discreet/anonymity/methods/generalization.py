@@ -24,9 +24,7 @@ from discreet.anonymity.release.release import Release, publish
 from discreet.anonymity.release.streamed import FrozenPartition, PlaceCounts, PublishedCells, ToFile
 from discreet.anonymity.release.table import CodedColumn, Table, TablePlan, read_table
 from discreet.anonymity.risk.classes import join
-from discreet.anonymity.risk.distances import measure_classes
-from discreet.anonymity.risk.persons import persons_by_class
-from discreet.anonymity.risk.rules import Rules, stacked
+from discreet.anonymity.risk.rules import Rules
 from discreet.core import checks
 from discreet.core.arrays import IntArray
 from discreet.errors import InvalidArgument, InvalidType
@@ -293,35 +291,11 @@ def _keep_ok(
     density-trees, 9.4.4).
     """
     kept = np.ones(len(of), bool)
-    codes = stacked(sensitive, len(of))
-    alike = np.ones(len(of), np.int64) if rows is None else rows
     while kept.any():
-        held = np.bincount(of[kept], minlength=int(of.max()) + 1)
-        sizes = np.bincount(of[kept], alike[kept], minlength=len(held)).astype(np.int64)
-        people = sizes if persons is None else persons_by_class(of[kept], persons[kept], len(sizes))
-        good = people >= rules.k
-        if rules.l_on or rules.t_on:
-            starts = np.concatenate([[0], np.cumsum(held)])
-            order = np.flatnonzero(kept)[np.argsort(of[kept], kind="stable")]
-            diverse = np.full((len(sizes), len(sensitive)), np.nan)
-            distant = np.full((len(sizes), len(sensitive)), np.nan)
-            limits = rules.limits(sensitive, kept, rows)
-            measure_classes(starts, order, codes, alike, limits, diverse, distant)
-            good &= _rules_kept(rules, diverse, distant) | (sizes == 0)
-        stays = kept & good[of]
+        good = rules.kept(np.where(kept, of, -1), sensitive, persons, rows)
+        stays = kept.copy()
+        stays[kept] = good[of[kept]]
         if stays.sum() == kept.sum():
             break
         kept = stays
     return kept
-
-
-def _rules_kept(rules: Rules, diverse: Any, distant: Any) -> Any:
-    good = np.ones(len(diverse), bool)
-    if rules.l_on:
-        assert rules.l_diversity is not None
-        recursive = rules.l_kind == "recursive"
-        good &= (diverse < rules.c if recursive else diverse >= rules.l_diversity - 1e-9).all(axis=1)
-    if rules.t_on:
-        assert rules.t_closeness is not None
-        good &= (distant <= rules.t_closeness + 1e-9).all(axis=1)
-    return good

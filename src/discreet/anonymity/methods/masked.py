@@ -93,7 +93,7 @@ def masked_release(
 
 
 def read_coordinates(data: Any, table: Table) -> FloatArray:
-    """Return the quasi-identifiers of the rows of a table, clamped, one row a column; NaN for missing."""
+    """Return the quasi-identifiers of the rows of a table, clamped, one row per column; NaN for missing."""
     plan = table.plan
     source = engines.open(data, plan.domain)
     wanted = plan.domain.select(list(plan.quasi))

@@ -32,7 +32,7 @@ class GrowthChoice(NamedTuple):
 PLAIN = tuple(GrowthChoice(weight, 0) for weight in (0.0, 0.25, 0.5, 0.75, 1.0))
 AHEAD = tuple(GrowthChoice(weight, LEVELS) for weight in (0.75, 1.0))
 _PARTS = 5
-#: With fewer records a column, looking ahead follows chance: it is not tried.
+#: With fewer records per column, looking ahead follows chance: it is not tried.
 _FEW = 50
 #: In a table this large one held-out part tells enough.
 _LARGE = 100_000

@@ -17,7 +17,7 @@ class Cells:
     Attributes
     ----------
     grids : tuple of Grid
-        The public grids, one a quasi-identifier.
+        The public grids, one per quasi-identifier.
     first, last : ndarray of int64, shape (cells, columns)
         The run of bins that a cell covers on each column, both ends included.
     of : ndarray of int64
@@ -39,7 +39,7 @@ class Cells:
         return np.bincount(self.of[self.of >= 0], minlength=self.n_cells)
 
     def texts(self, column: int) -> list[str]:
-        """Return what is printed for a column, one text a cell; equal runs are written once."""
+        """Return what is printed for a column, one text per cell; equal runs are written once."""
         runs = np.stack([self.first[:, column], self.last[:, column]], axis=1)
         distinct, place = np.unique(runs, axis=0, return_inverse=True)
         written = [self.grids[column].text(int(a), int(b)) for a, b in distinct]

@@ -30,7 +30,7 @@ class KeptCounter:
     """Counts rows by where they are put and what their kept columns hold, as they come.
 
     Values are compared as they are spelled: a reader of the bytes can tell them apart. It grows with the combinations
-    that occur, up to one a row.
+    that occur, up to one per row.
 
     Parameters
     ----------

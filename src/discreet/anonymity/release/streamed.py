@@ -148,7 +148,7 @@ def release_file(
     figures |= passed.result(decided.of_place)
     guarantee = promise(plan, rules, figures, delivery, method, decided.settings, notes, stream.seeded)
     again, passed_again, seen = Counter(plan, counter.values), KeptCounter(plan), 0
-    shown = _Shown(plan, decided, delivery, flat=Path(target).suffix.lower() not in PARQUET)
+    shown = _ReleasedColumns(plan, decided, delivery, flat=Path(target).suffix.lower() not in PARQUET)
     cell_of = np.append(decided.of_place, -1)  # the last is for a place that the first pass did not meet
     with RowWriter(target, guarantee, noise.RowOrder(stream) if delivery.order == "shuffled" else None) as out:
         for bins, kept, raw in _batches(source, plan, shown.names):
@@ -200,7 +200,7 @@ def _batches(
         yield bins, kept, raw
 
 
-class _Shown:
+class _ReleasedColumns:
     """What is written for the rows of a cell, worked out once."""
 
     def __init__(self, plan: TablePlan, decided: PublishedCells, delivery: Delivery, flat: bool) -> None:

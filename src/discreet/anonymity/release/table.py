@@ -43,7 +43,7 @@ class CodedColumn:
     name : str
         The column.
     codes : ndarray of int32
-        One number a row.
+        One number per row.
     labels : list
         The values, in the order of the declaration where there is one; numbers rise.
     ordered : bool

@@ -86,7 +86,7 @@ class Joint:
 
     @classmethod
     def of(cls, classes: IntArray, column: CodedColumn, rows: IntArray) -> Joint:
-        """Count the pairs of entries, each of which stands for so many rows."""
+        """Count the pairs of entries, each of which stands for that many rows."""
         levels = len(column.labels)
         size = _rows(classes, rows)
         pairs = classes * levels + column.codes

@@ -133,7 +133,7 @@ class ValueTally:
         self._waiting = 0
 
     def add(self, columns: Sequence[IntArray], counts: IntArray | None = None) -> None:
-        """Take in rows: a number a row from every column."""
+        """Take in rows: a number per row from every column."""
         n = len(columns[0])
         if not n:
             return
@@ -143,7 +143,7 @@ class ValueTally:
             self._compact()
 
     def result(self) -> tuple[npt.NDArray[np.int32], IntArray]:
-        """Return the combinations, a row a column, in rising order, and how often each occurs."""
+        """Return the combinations, a row per column, in rising order, and how often each occurs."""
         if not self._parts:
             return np.empty((0, 0), np.int32), np.empty(0, np.int64)
         self._compact()

@@ -93,7 +93,7 @@ def record_linkage(
     columns : list of str, optional
         The columns that the intruder knows; by default the quasi-identifiers of a `Release`, or all that both have.
     sample : int, default 10,000
-        At most so many released rows are looked at, drawn at random.
+        At most this many released rows are looked at, drawn at random.
     random_state : None, int or Generator
         For the drawing.
 

@@ -19,8 +19,9 @@ from discreet.core.jit import jit
 #: What rounding may add to a measure; a class at exactly the limit passes.
 SLACK = 1e-12
 
-DISTINCT, ENTROPY, RECURSIVE = 0, 1, 2
-EQUAL, ORDERED, HIERARCHICAL = 0, 1, 2
+#: Kinds of diversity and of distance; the third of each, recursive and hierarchical, is what is left.
+DISTINCT, ENTROPY = 0, 1
+EQUAL, ORDERED = 0, 1
 
 
 class Limits(NamedTuple):
@@ -193,7 +194,7 @@ def measure_classes(
 ) -> None:  # pragma: no cover
     """Write diversity and distance of every class, by sensitive column; empty classes are left as they are.
 
-    Class e holds the entries ``order[starts[e] : starts[e + 1]]``, each of which stands for so many ``rows``.
+    Class e holds the entries ``order[starts[e] : starts[e + 1]]``, each of which stands for that many ``rows``.
     """
     counts = np.zeros(limits.share.size, np.int64)
     for e in range(starts.size - 1):

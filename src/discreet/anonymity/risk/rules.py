@@ -36,7 +36,7 @@ class Rules:
     Parameters
     ----------
     k : int
-        Every class holds at least so many records, or persons where a column says whose they are; at least 2.
+        Every class holds at least this many records, or persons where a column says whose they are; at least 2.
     l_diversity : float, optional
         How diverse every sensitive column is in every class; 1 is no rule.
     l_kind : {"distinct", "entropy", "recursive"}
@@ -182,7 +182,13 @@ class Rules:
             largest_share=share,
         )
 
-    def kept(self, classes: Any, sensitive: Sequence[CodedColumn], persons: IntArray | None = None) -> BoolArray:
+    def kept(
+        self,
+        classes: Any,
+        sensitive: Sequence[CodedColumn],
+        persons: IntArray | None = None,
+        rows: IntArray | None = None,
+    ) -> BoolArray:
         """Tell of every class, from 0 on, whether it is empty or keeps the rules; arguments as in `measure`.
 
         Examples
@@ -191,7 +197,7 @@ class Rules:
         >>> Rules(2, l_diversity=2).kept([0, 0, 0, 2, 2, 3], [disease]).tolist()
         [True, True, False, False]
         """
-        sizes, people, diversities, distances, _ = self._by_class(classes, sensitive, persons, None)
+        sizes, people, diversities, distances, _ = self._by_class(classes, sensitive, persons, rows)
         good: BoolArray = (sizes == 0) | self._kept(people, diversities, distances)
         return good
 
@@ -330,7 +336,7 @@ class ReachedLevels:
 
 
 def stacked(sensitive: Sequence[CodedColumn], n: int) -> IntArray:
-    """Return the codes of all sensitive columns of ``n`` rows, one row a column, numbered as `Limits` has them."""
+    """Return the codes of all sensitive columns of ``n`` rows, one row per column, numbered as `Limits` has them."""
     start, found = 0, []
     for column in sensitive:
         found.append(column.codes.astype(np.int64) + start)

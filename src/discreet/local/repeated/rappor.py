@@ -229,7 +229,7 @@ class Rappor(Mechanism):
 
     @cached_property
     def family(self) -> HashFamily:
-        """The hash functions: ``hashes`` of them a cohort, cohort by cohort."""
+        """The hash functions: ``hashes`` of them per cohort, cohort by cohort."""
         return HashFamily(self.cohorts * self.hashes, self.bits, key=self.key, independence=_INDEPENDENCE)
 
     @cached_property

@@ -80,7 +80,7 @@ class NormalEquations:
     design : sparse array
         X of those cohorts, one after the other, without the last column.
     shares : array
-        y, one row a cohort.
+        y, one row per cohort.
     n : int
         Reports.
     """
@@ -147,7 +147,7 @@ def system(law: RapporLaw, family: HashFamily, labels: list[Any], reports: Any, 
     ----------
     law : RapporLaw
     family : HashFamily
-        ``law.hashes`` functions a cohort, cohort by cohort.
+        ``law.hashes`` functions per cohort, cohort by cohort.
     labels : list
         The candidates.
     reports, ones : arrays of int

@@ -159,7 +159,7 @@ class TextCode:
         return self.alphabet.symbols(values)
 
     def prefix(self, read: AnyArray, bits: int) -> Bits:
-        """Return the first bits of every value, one byte a bit."""
+        """Return the first bits of every value, one byte per bit."""
         needed = -(-bits // self._each)
         shifts = np.arange(self._each - 1, -1, -1, dtype=np.uint16)
         spelled = ((read[:, :needed, None] >> shifts) & 1).astype(np.uint8)
@@ -222,7 +222,7 @@ class WholeCode:
         return found
 
     def prefix(self, read: AnyArray, bits: int) -> Bits:
-        """Return the first bits of every value, one byte a bit."""
+        """Return the first bits of every value, one byte per bit."""
         shifts = np.arange(self.bits - 1, self.bits - 1 - bits, -1)
         return ((read[:, None] >> shifts) & 1).astype(np.uint8)
 

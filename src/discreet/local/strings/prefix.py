@@ -203,7 +203,7 @@ class PrefixExtension(Mechanism):
 
     # ---- estimates
 
-    def _group(self, counts: Counts, group: int, prefixes: Bits) -> _Found:
+    def _group(self, counts: Counts, group: int, prefixes: Bits) -> _PrefixCounts:
         """Estimate how many of a group's reporters have each prefix."""
         oracle, reports, column = self.oracle, counts.counters["reports"], _hashable(prefixes, group)
         if self.pool is None:
@@ -211,14 +211,14 @@ class PrefixExtension(Mechanism):
             first, last = np.searchsorted(reports, [i * functions * width for i in (group, group + 1)])
             function, bucket = np.divmod(reports[first:last] - group * functions * width, width)
             support = oracle.family.support(column, function, bucket)
-            return _Found(np.asarray(oracle.law.estimate(support, len(bucket)), np.float64), len(bucket), 0.0)
+            return _PrefixCounts(np.asarray(oracle.law.estimate(support, len(bucket)), np.float64), len(bucket), 0.0)
         tables = reports[group : group + 1]
         sums = tables.sum(axis=2)
         sketch = oracle._rows, oracle.family, tables, sums
         moment = search.second_moment(oracle._rows, tables[0], sums[0])
-        return _Found(search.sketch_estimates(*sketch, column)[0][0], int(sums.sum()), moment)
+        return _PrefixCounts(search.sketch_estimates(*sketch, column)[0][0], int(sums.sum()), moment)
 
-    def _variance(self, found: _Found, held: Any) -> Any:
+    def _variance(self, found: _PrefixCounts, held: Any) -> Any:
         """Return the variance of a group's estimate of a prefix that ``held`` of its reporters have."""
         others = np.clip(found.moment - held * (held - 1), 0, float(found.n) ** 2)
         return self.oracle.variance(found.n, held, others)
@@ -230,7 +230,7 @@ class PrefixExtension(Mechanism):
         """
         first = np.searchsorted(self.prefixes, self.code.needed(values))
         count, reports = np.zeros(len(values)), np.zeros(len(values))
-        found: list[tuple[Any, _Found]] = []
+        found: list[tuple[Any, _PrefixCounts]] = []
         for group, bits in enumerate(self.prefixes):
             told = np.flatnonzero(first <= group)
             if len(told):
@@ -366,7 +366,7 @@ class PrefixExtension(Mechanism):
 
 
 @dataclass(frozen=True)
-class _Found:
+class _PrefixCounts:
     """Estimated counts of prefixes within a group of n reporters, and Σ f(f-1) over its prefixes where it matters."""
 
     count: FloatArray

@@ -54,7 +54,7 @@ class FragmentPuzzle(Mechanism):
     n_hashes, width : int, default 2048 and 1024
         Rows and buckets of the sketch of whole strings.
     fragment_hashes, fragment_width : int, default 2048 and 1024
-        Rows and buckets of the sketches of fragments, one a position.
+        Rows and buckets of the sketches of fragments, one per position.
     alphabet : str, default the letters a to z
         The characters that texts are made of, or "letters", "digits" (with point and minus) or "alphanumeric" (both).
         Upper case counts as lower case unless it is declared. With digits, numbers are spelled.
@@ -165,7 +165,7 @@ class FragmentPuzzle(Mechanism):
     # ---- client
 
     def _pieces(self, symbols: Symbols) -> tuple[IntArray, IntArray]:
-        """Return the hash of every string, and its fragments, one column a position."""
+        """Return the hash of every string, and its fragments, one column per position."""
         together = noise.fingerprint(self.words.column(symbols), self._derived(_TOGETHER)) & np.uint64(_HASHES - 1)
         pairs = symbols.astype(np.int64).reshape(len(symbols), self.positions, _FRAGMENT)
         return together.astype(np.int64), pairs[:, :, 0] * self.words.size + pairs[:, :, 1]

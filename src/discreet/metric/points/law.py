@@ -71,7 +71,7 @@ class IsotropicLaw:
         return float(gammaincinv(self.dimension, 1 - float(checks.probability("delta", delta)))) / self.rate
 
     def chance_within(self, distance: float) -> float:
-        """Return the chance that the noise is at most so long."""
+        """Return the chance that the noise is at most this long."""
         return float(gammainc(self.dimension, self.rate * max(float(distance), 0.0)))
 
     def indistinguishable(self, level: float) -> float:
@@ -79,5 +79,5 @@ class IsotropicLaw:
         return float(checks.positive("level", level)) / self.rate
 
     def best_guess_bound(self, distance: float) -> float:
-        """Return the most that an adversary's hits can exceed false alarms for two points so far apart: tanh(εD/2)."""
+        """Return the most by which hits on two points this far apart can exceed false alarms: tanh(εD/2)."""
         return math.tanh(self.rate * float(distance) / 2)

@@ -118,7 +118,7 @@ def declared_scaling(scaling: Any, box: Box) -> Scaling:
         if len(given) == 1 and d > 1:
             given = np.repeat(given, d)
         if len(given) != d or not np.isfinite(given).all() or (given <= 0).any():
-            expected = f"{d} positive finite units, one a numeric column"
+            expected = f"{d} positive finite units, one per numeric column"
             raise InvalidArgument("scaling", scaling, expected, f"scaling={[1.0] * min(d, 4)}")
         with np.errstate(over="ignore"):
             return _of_a_size(Scaling("units", np.diag(1 / given), box))

@@ -2,7 +2,7 @@
 
 A remap needs to know how likely a place is *between* the prior's points too: taken as bare points, a prior would pull
 everything onto them, however fine the noise. The density is a mixture over levels l = 0, 1, ...: the box cut into 2^l
-cells an axis, each with its share of the points, level 0 being the flat density. The levels' shares θ are those under
+cells per axis, each with its share of the points, level 0 being the flat density. The levels' shares θ are those under
 which one half of the points, counted, foretells the other half best (EM for mixture weights). All of it is a function
 of public points.
 """

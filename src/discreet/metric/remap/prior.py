@@ -57,7 +57,7 @@ def read_prior(prior: Any, box: Box) -> PlacePrior:
     except (TypeError, ValueError):
         raise InvalidType("prior", type(prior).__name__, "places and weights, or a synopsis", fix) from None
     if places.ndim != 2 or places.shape[1] != len(box.lower) or not np.isfinite(places).all():
-        expected = f"places with {len(box.lower)} finite coordinates, one a numeric column"
+        expected = f"places with {len(box.lower)} finite coordinates, one per numeric column"
         raise InvalidArgument("prior", f"an array of shape {places.shape}", expected, fix)
     if mass.shape != (len(places),) or not np.isfinite(mass).all():
         raise InvalidArgument("prior", f"weights of shape {mass.shape}", f"{len(places)} finite weights", fix)

@@ -48,9 +48,9 @@ from discreet.metric.users.user_ledger import UserLedger, charge_rows, metric_of
 
 #: Steps of the test in one radius, at least.
 _FINENESS = 1024
-#: Counts of steps are cut off so far beyond the threshold.
+#: Counts of steps are cut off this far beyond the threshold.
 _FAR = 2**20
-#: So many steps of the test may lie between two places of the box, and the noise.
+#: This many steps of the test may lie between two places of the box, and the noise.
 _MOST_STEPS = 2**46
 
 
@@ -203,7 +203,7 @@ class Trajectory:
         if ledger is not None:
             self.mechanism._set_guarantee(domain, numbers, {})
             charge_rows(ledger, people, len(people), guarantee, period, metric_of(self.mechanism.guarantee_))
-        run = _Run(self, numbers, point, len(people))
+        run = _UsersSoFar(self, numbers, point, len(people))
         fresh, tested = np.zeros(len(rows), bool), np.zeros(len(rows), bool)
         shown = np.empty_like(rows)
         for now in _times(own, len(people)):
@@ -290,7 +290,7 @@ class Trajectory:
         )
 
 
-class _Run:
+class _UsersSoFar:
     """All users at one time after another: last reports and counts."""
 
     def __init__(self, plan: Trajectory, numbers: PointNoise | PlaceNoise, point: Fraction, users: int) -> None:

@@ -31,7 +31,7 @@ _RATIONAL = re.compile(r"\d{1,2000}(/[1-9]\d{0,1999})?")
 _LARGEST = 2**62
 
 
-class _Tally:
+class _UserAmounts:
     """Users and what each has spent, in whole units of 1/denominator; users are kept in order."""
 
     def __init__(self) -> None:
@@ -96,8 +96,8 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
         self._per_period = None if per_period is None else checks.positive("per_period", per_period, fix="per_period=1")
         self._denominator = 1
         self._metric: str | None = None
-        self._life = _Tally()
-        self._periods: dict[str, _Tally] = {}
+        self._life = _UserAmounts()
+        self._periods: dict[str, _UserAmounts] = {}
         self._lock = threading.Lock()
 
     @property
@@ -172,7 +172,7 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
     def spent(self, users: Any = None, *, period: str | None = None) -> FloatArray:
         """Return what users have spent, in the order given (all users in order by default): ever, or in one period."""
         with self._lock:
-            tally = self._life if period is None else self._periods.get(period, _Tally())
+            tally = self._life if period is None else self._periods.get(period, _UserAmounts())
             if users is None:
                 units = tally.units
             else:
@@ -210,12 +210,12 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
         self._denominator = common
         return int(price * common)
 
-    def _tallies(self, period: str | None) -> list[tuple[_Tally, Fraction, str]]:
+    def _tallies(self, period: str | None) -> list[tuple[_UserAmounts, Fraction, str]]:
         found = [(self._life, self._lifetime, "for life")]
         if self._per_period is not None:
             if not isinstance(period, str) or not period:
                 raise InvalidType("period", period, "text: this ledger has a limit per period", "period='2025-06-01'")
-            tally = self._periods.get(period, _Tally())
+            tally = self._periods.get(period, _UserAmounts())
             tally.units = tally.units.astype(self._life.units.dtype, copy=False)
             found.append((tally, self._per_period, f"in period {period!r}"))
         return found
@@ -264,7 +264,7 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
             ledger._metric = None if facts["metric"] is None else str(facts["metric"])
             small = max(ledger._lifetime, ledger._per_period or 0) * ledger._denominator <= _LARGEST
             for name, (users, amounts) in facts["spent"].items():
-                tally = _Tally()
+                tally = _UserAmounts()
                 names, units = _given_names(users), np.array([_units(x) for x in amounts], object)
                 if len(names) != len(units) or (names[1:] <= names[:-1]).any():
                     raise FormatError("users and amounts do not fit together")

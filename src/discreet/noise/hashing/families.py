@@ -167,7 +167,7 @@ class HashFamily:
         return buckets
 
     def all(self, values: Any, *, start: int = 0, stop: int | None = None) -> Buckets:
-        """Return the buckets of every value under functions ``start..stop-1`` (default: all), one row a function.
+        """Return the buckets of every value under functions ``start..stop-1`` (default: all), one row per function.
 
         Examples
         --------

@@ -17,18 +17,16 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import ByteArray, IntArray
+from discreet.core.arrays import IntArray
 from discreet.core.jit import jit
 from discreet.noise.integer.geometric import draw_geometric
 from discreet.noise.integer.laplace import check_scale
-from discreet.noise.stream import kernels
-from discreet.noise.stream.draw import draw
-from discreet.noise.stream.generator import Generator, generator
+from discreet.noise.reports.coins import toss
+from discreet.noise.stream.generator import generator
 from discreet.noise.stream.thresholds import enclose_exp
 
 _CONTEXT = Context(prec=60)
@@ -85,7 +83,7 @@ def exceedances(scale: checks.Number, cutoff: int, size: int, rng: object = None
         hits, position = _walk(gaps, position, size)
         places.append(hits)
     hits = np.concatenate(places)
-    kept = hits[_toss(coin, len(hits), stream) == 1]
+    kept = hits[toss(coin, (len(hits),), stream) == 1]
     return kept, cutoff + 1 + draw_geometric(exact, (len(kept),), stream)
 
 
@@ -140,19 +138,6 @@ class KeepChance:
             if least == most:
                 return least.to_bytes(n, "big")
             precision *= 2
-
-
-@lru_cache(maxsize=256)
-def _table(coin: KeepChance, precision: int) -> ByteArray:
-    return np.frombuffer(coin.digits(precision), np.uint8).reshape(1, precision)
-
-
-def _toss(coin: KeepChance, n: int, stream: Generator) -> IntArray:
-    def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
-        return kernels.coins(_table(coin, precision), *state)
-
-    tossed: IntArray = draw(kernel, (n,), stream, bytes_each=1.01)
-    return tossed
 
 
 @jit

@@ -83,5 +83,4 @@ def proposal(sigma: Fraction) -> tuple[int, Fraction]:
 def _accept_table(sigma: Fraction, precision: int) -> ByteArray:
     """Return the digits of e^(-v 16^j/(2σ²)), in row 16 j + v."""
     unit = 1 / (2 * sigma**2)
-    chances = [exponential_decay(unit * v * 16**j) for j in range(_PLACES) for v in range(16)]
-    return digit_table(chances, precision)
+    return digit_table(tuple(exponential_decay(unit * v * 16**j) for j in range(_PLACES) for v in range(16)), precision)

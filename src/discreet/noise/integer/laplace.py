@@ -86,16 +86,13 @@ def check_scale(name: str, scale: object) -> Fraction:
     return exact
 
 
-def coin_chances(scale: Fraction) -> list[Chance]:
+def coin_chances(scale: Fraction) -> tuple[Chance, ...]:
     """Return the coins of the method above: not zero, the low binary digits, the high part."""
     bits = 0
     while 2**bits < 5 * scale:
         bits += 1
-    return [
-        Chance(b=Fraction(2), d=Fraction(1), x=1 / scale),
-        *(logistic(2**k / scale) for k in range(bits)),
-        exponential_decay(2**bits / scale),
-    ]
+    low = (logistic(2**k / scale) for k in range(bits))
+    return Chance(b=Fraction(2), d=Fraction(1), x=1 / scale), *low, exponential_decay(2**bits / scale)
 
 
 @lru_cache(maxsize=256)

@@ -11,6 +11,9 @@ from discreet.noise.stream.kernels import FINISHED, _below_one, _toss, _why
 HALF_BITS = 30
 HALF = 1 << HALF_BITS
 
+#: What a report of a number is: a sign, a point, or either.
+SIGNS, POINTS, EITHER = 0, 1, 2
+
 _HEADS, _OUT_OF_BYTES = 1, -1
 
 
@@ -73,63 +76,23 @@ def windows(
 
 
 @jit
-def signs(
-    table: Any, places: Any, buffer: Any, position: int, out: Any, done: int
-) -> tuple[int, int, int]:  # pragma: no cover
+def numbers(
+    kind: int, table: Any, places: Any, reach: int, width: int, others: int, sizes: Any, buffer: Any, position: int,
+    out: Any, done: int,
+) -> tuple[int, int, int]:  # fmt: skip  # pragma: no cover
+    """Signs, points, or either by a first coin: a point on heads, else a sign, which is numbered after all points."""
     for i in range(done, out.shape[0]):
-        side, found, after = _sign_one(table, 0, places[i], buffer, position)
-        if side < 0:
-            return position, i, _why(side)
-        out[i] = found
-        position = after
-    return position, out.shape[0], FINISHED
-
-
-@jit
-def points(
-    table: Any,
-    places: Any,
-    reach: int,
-    width: int,
-    others: int,
-    sizes: Any,
-    buffer: Any,
-    position: int,
-    out: Any,
-    done: int,
-) -> tuple[int, int, int]:  # pragma: no cover
-    for i in range(done, out.shape[0]):
-        side, found, after = _point_one(table, 0, places[i], reach, width, others, sizes, buffer, position)
-        if side < 0:
-            return position, i, _why(side)
-        out[i] = found
-        position = after
-    return position, out.shape[0], FINISHED
-
-
-@jit
-def points_or_signs(
-    table: Any,
-    places: Any,
-    reach: int,
-    width: int,
-    others: int,
-    sizes: Any,
-    buffer: Any,
-    position: int,
-    out: Any,
-    done: int,
-) -> tuple[int, int, int]:  # pragma: no cover
-    """A point on heads of the first coin, else a sign, which is numbered after all points."""
-    for i in range(done, out.shape[0]):
-        side, after = _toss(table, 0, buffer, position)
-        if side < 0:
-            return position, i, _why(side)
-        if side == _HEADS:
-            side, found, after = _point_one(table, 1, places[i], reach, width, others, sizes, buffer, after)
+        pointed, row, before, after = kind == POINTS, 0, 0, position
+        if kind == EITHER:
+            side, after = _toss(table, 0, buffer, position)
+            if side < 0:
+                return position, i, _why(side)
+            pointed, row, before = side == _HEADS, 1 if side == _HEADS else 2, width + others
+        if pointed:
+            side, found, after = _point_one(table, row, places[i], reach, width, others, sizes, buffer, after)
         else:
-            side, found, after = _sign_one(table, 2, places[i], buffer, after)
-            found += width + others
+            side, found, after = _sign_one(table, row, places[i], buffer, after)
+            found += before
         if side < 0:
             return position, i, _why(side)
         out[i] = found

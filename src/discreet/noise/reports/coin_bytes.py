@@ -1,4 +1,4 @@
-"""Many coins of one chance, eight at a time: a quarter of a byte of entropy a coin, and exact.
+"""Many coins of one chance, eight at a time: a quarter of a byte of entropy per coin, and exact.
 
 The claim. Let p be a chance, and call a byte a *pattern*: eight coins, bit i of the byte being coin i. The pattern b
 has probability p^ones (1-p)^zeros. Write F(b) for the chance of a pattern below b (as a number). If U is a uniform

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.core import checks
-from discreet.core.arrays import ByteArray, IntArray
+from discreet.core.arrays import IntArray
 from discreet.noise.stream import kernels
 from discreet.noise.stream.draw import draw
-from discreet.noise.stream.thresholds import Chance, digit_table
+from discreet.noise.stream.thresholds import Chance, ExactChance, digit_table
 from discreet.noise.stream.uniform import byte_width
 
 
@@ -41,11 +40,11 @@ def bernoulli(p: checks.Number, size: int | tuple[int, ...] | None = None, rng: 
     return toss(Chance(a=checks.probability("p", p, closed=True)), checks.shape("size", size), rng)
 
 
-def toss(chance: Chance, shape: tuple[int, ...] | None, rng: object) -> Any:
+def toss(chance: ExactChance, shape: tuple[int, ...] | None, rng: object) -> Any:
     """Draw ones with an exact chance that may involve e^(-x): what mechanisms use."""
 
     def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
-        return kernels.coins(_table(chance, precision), *state)
+        return kernels.coins(digit_table((chance,), precision), *state)
 
     return draw(kernel, shape, rng, bytes_each=1.01)
 
@@ -89,12 +88,7 @@ def randomized_response(values: npt.ArrayLike, *, n_values: int, epsilon: float,
     width, mask = byte_width(k - 1)
 
     def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
-        return kernels.respond(_table(keep_chance(k, budget), precision), truth, k - 1, width, mask, *state)
+        return kernels.respond(digit_table((keep_chance(k, budget),), precision), truth, k - 1, width, mask, *state)
 
     out: IntArray = draw(kernel, codes.shape, rng, bytes_each=1.01 + width)
     return out
-
-
-@lru_cache(maxsize=256)
-def _table(chance: Chance, precision: int) -> ByteArray:
-    return digit_table([chance], precision)

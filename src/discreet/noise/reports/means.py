@@ -20,15 +20,14 @@ random rounding is a mixture over centres, and every centre has chances between 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet.core.arrays import ByteArray, FloatArray, IntArray
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.noise.reports import _means_kernels as kernels
 from discreet.noise.stream.draw import draw
 from discreet.noise.stream.thresholds import Chance, chance_value, digit_table, exponential_decay
@@ -108,7 +107,7 @@ class Window:
         """Draw a point for every window, given by its first point."""
 
         def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
-            table = _table((self.inside,), precision)
+            table = digit_table((self.inside,), precision)
             return kernels.windows(table, starts, self.width, self.size - self.width, self._sizes, *state)
 
         out: IntArray = draw(kernel, starts.shape, rng, bytes_each=4.0)
@@ -154,12 +153,7 @@ class DuchiLaw:
 
     def draw(self, places: IntArray, rng: object) -> IntArray:
         """Draw a report for every place."""
-
-        def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
-            return kernels.signs(_table((self.informed,), precision), places, *state)
-
-        out: IntArray = draw(kernel, places.shape, rng, bytes_each=5.01)
-        return out
+        return _draw(kernels.SIGNS, (self.informed,), places, rng, bytes_each=5.01)
 
     def probabilities(self, place: int) -> FloatArray:
         """Return the chance of every report given the place."""
@@ -224,14 +218,7 @@ class PiecewiseLaw:
 
     def draw(self, places: IntArray, rng: object) -> IntArray:
         """Draw a report for every place."""
-        w = self.window
-
-        def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
-            table = _table((w.inside,), precision)
-            return kernels.points(table, places, self.reach, w.width, w.size - w.width, w._sizes, *state)
-
-        out: IntArray = draw(kernel, places.shape, rng, bytes_each=7.0)
-        return out
+        return _draw(kernels.POINTS, (self.window.inside,), places, rng, bytes_each=7.0, points=self)
 
     def probabilities(self, place: int) -> FloatArray:
         """Return the chance of every report given the place, over the rounding of the centre too."""
@@ -293,15 +280,8 @@ class HybridLaw:
 
     def draw(self, places: IntArray, rng: object) -> IntArray:
         """Draw a report for every place."""
-        w, chances = self.points.window, (self.choice, self.points.window.inside, self.signs.informed)
-        reach = self.points.reach
-
-        def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
-            table = _table(chances, precision)
-            return kernels.points_or_signs(table, places, reach, w.width, w.size - w.width, w._sizes, *state)
-
-        out: IntArray = draw(kernel, places.shape, rng, bytes_each=8.0)
-        return out
+        chances = (self.choice, self.points.window.inside, self.signs.informed)
+        return _draw(kernels.EITHER, chances, places, rng, bytes_each=8.0, points=self.points)
 
     def probabilities(self, place: int) -> FloatArray:
         """Return the chance of every report given the place."""
@@ -326,6 +306,23 @@ def mean_law(method: str, epsilon: Fraction, steps: int) -> MeanLaw:
     return HybridLaw(epsilon, steps)
 
 
-@lru_cache(maxsize=256)
-def _table(chances: Sequence[Chance], precision: int) -> ByteArray:
-    return digit_table(chances, precision)
+def _draw(
+    kind: int,
+    chances: tuple[Chance, ...],
+    places: IntArray,
+    rng: object,
+    *,
+    bytes_each: float,
+    points: PiecewiseLaw | None = None,
+) -> IntArray:
+    """Draw a report for every place: signs, points of a law, or either."""
+    law = (0, 0, 0, np.zeros(4, np.int64))
+    if points is not None:
+        window = points.window
+        law = (points.reach, window.width, window.size - window.width, window._sizes)
+
+    def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
+        return kernels.numbers(kind, digit_table(chances, precision), places, *law, *state)
+
+    out: IntArray = draw(kernel, places.shape, rng, bytes_each=bytes_each)
+    return out

@@ -18,10 +18,9 @@ import numpy as np
 
 from discreet.core.arrays import IntArray
 from discreet.core.jit import inlined, jit
-from discreet.noise.reports.coins import _table
 from discreet.noise.stream.draw import draw
 from discreet.noise.stream.kernels import FINISHED, MORE_BYTES, _below_one, _toss, _why
-from discreet.noise.stream.thresholds import Chance
+from discreet.noise.stream.thresholds import Chance, digit_table
 from discreet.noise.stream.uniform import byte_width
 
 
@@ -52,7 +51,7 @@ def projective_response(values: IntArray, *, order: int, length: int, chance: Ch
     room = np.empty((2, length), np.int64)
 
     def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
-        return _respond(_table(chance, precision), values, order, width, mask, room, *state)
+        return _respond(digit_table((chance,), precision), values, order, width, mask, room, *state)
 
     each = 1.01 + length * width * (mask + 1) / order
     out: IntArray = draw(kernel, (len(values),), rng, bytes_each=each)

@@ -61,7 +61,7 @@ def flip(keys: Keys, chance: Chance, n_bits: int, rows: ByteArray) -> None:
 
 
 def stored_below(keys: Keys, bounds: Sequence[int]) -> IntArray:
-    """Return uniform numbers, one column a bound, as the keys decide: exactly uniform if the words are."""
+    """Return uniform numbers, one column per bound, as the keys decide: exactly uniform if the words are."""
     out = np.empty((len(keys), len(bounds)), np.int64)
     kernels.stored_below(_words(keys), np.array(bounds, np.uint64), out)
     return out

@@ -13,10 +13,9 @@ import numpy as np
 
 from discreet.core.arrays import IntArray
 from discreet.core.jit import inlined, jit
-from discreet.noise.reports.coins import _table
 from discreet.noise.stream.draw import draw
 from discreet.noise.stream.kernels import FINISHED, MORE_BYTES, _below_one, _toss, _why
-from discreet.noise.stream.thresholds import Chance
+from discreet.noise.stream.thresholds import Chance, digit_table
 from discreet.noise.stream.uniform import byte_width
 
 #: Subsets up to this size are kept as a sorted list while they grow, larger ones as marks.
@@ -48,7 +47,7 @@ def subsets(values: IntArray, *, n_values: int, size: int, chance: Chance, rng: 
 
     Returns
     -------
-    array of int64, one subset a row
+    array of int64, one subset per row
 
     Examples
     --------
@@ -60,7 +59,7 @@ def subsets(values: IntArray, *, n_values: int, size: int, chance: Chance, rng: 
     width, mask = byte_width(n_values - 1)
 
     def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
-        return _subsets(_table(chance, precision), values, n_values - 1, size, marks, *state)
+        return _subsets(digit_table((chance,), precision), values, n_values - 1, size, marks, *state)
 
     out: IntArray = draw(kernel, (len(values), size), rng, bytes_each=width * (mask + 1) / max(n_values - size, 1))
     return out

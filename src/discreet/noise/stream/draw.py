@@ -13,7 +13,7 @@ from discreet.core.arrays import ByteArray, IntArray
 from discreet.noise.stream import kernels
 from discreet.noise.stream.generator import generator
 
-#: ``kernel(precision, buffer, position, out, done)`` with ``precision`` digits a coin.
+#: ``kernel(precision, buffer, position, out, done)`` with ``precision`` digits per coin.
 Kernel = Callable[[int, ByteArray, int, IntArray, int], tuple[int, int, int]]
 
 _DIGITS = 16

@@ -18,11 +18,11 @@ up to 2^-128.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 
@@ -31,6 +31,13 @@ from discreet.core.arrays import ByteArray
 #: Digits behind a chance as a double: enough for chances down to 256^-57.
 _DIGITS = 64
 _LN256 = Fraction(555, 100)  # slightly more than ln 256 = 5.545...
+
+
+class ExactChance(Protocol):
+    """A chance that is known by its exact digits."""
+
+    def digits(self, n: int) -> bytes:
+        """Return the first ``n`` base-256 digits."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +123,7 @@ def enclose_exp(x: Fraction, n: int, precision: int) -> tuple[Fraction, Fraction
     return max(Fraction(low), Fraction(0)), Fraction(high)
 
 
-def digit_table(chances: Sequence[Chance], n: int = 16) -> ByteArray:
-    """Return the first ``n`` digits of each chance, a row each."""
+@lru_cache(maxsize=512)
+def digit_table(chances: tuple[ExactChance, ...], n: int) -> ByteArray:
+    """Return the first ``n`` digits of each chance, a row each; kept for chances that come again."""
     return np.frombuffer(b"".join(c.digits(n) for c in chances), np.uint8).reshape(len(chances), n)

@@ -105,7 +105,7 @@ class IsotropicNoise:
 
 
 def isotropic_laplace(rows: int, dimension: int, scale: Fraction, rng: object = None) -> IntArray:
-    """Draw isotropic Laplace noise on a lattice, one vector a row.
+    """Draw isotropic Laplace noise on a lattice, one vector per row.
 
     Parameters
     ----------
