@@ -15,7 +15,6 @@ import pytest
 from discreet import Domain
 from discreet.anonymity import DensityTree, Generalization, Microaggregation, Mondrian
 from discreet.anonymity.growth.grid import make_grid
-from discreet.anonymity.methods.generalization import _rules_kept
 from discreet.anonymity.methods.microaggregation import _means
 from discreet.anonymity.release.table import CodedColumn
 from discreet.anonymity.risk.rules import Rules
@@ -53,7 +52,7 @@ def test_size(k: int, ok: bool) -> None:
 
 def test_generalised_classes_keep_recursive_diversity_below_c_alone() -> None:
     rules = Rules(2, l_diversity=2, l_kind="recursive", c=3.0)
-    found = _rules_kept(rules, np.array([[2.9], [3.0], [3.2]]), np.zeros((3, 1)))
+    found = rules._kept(np.full(3, 9), np.array([[2.9], [3.0], [3.2]]), np.zeros((3, 1)))
     assert found.tolist() == [True, False, False]
 
 

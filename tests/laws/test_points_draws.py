@@ -19,20 +19,20 @@ from discreet.metric.points.lattice import reading_of
 from discreet.metric.points.priv_unit import DirectionReports
 from discreet.metric.points.scaling import declared_scaling
 from discreet.metric.sphere import globe
-from discreet.metric.users.trajectory import _FAR, _Run
+from discreet.metric.users.trajectory import _FAR, _UsersSoFar
 
 
-def start(users: int) -> _Run:
+def start(users: int) -> _UsersSoFar:
     plan = Trajectory(NDLaplace(epsilon=1, radius=0.1, domain=(0, 1)), threshold=0.3, test_epsilon=2, budget=100)
     numbers, price = plan._drawing(dc.Domain.box(0, [1, 1]))
-    return _Run(plan, numbers, price, users)
+    return _UsersSoFar(plan, numbers, price, users)
 
 
 def test_a_place_at_the_threshold_is_not_far(monkeypatch: pytest.MonkeyPatch) -> None:
     run = start(2)
     run.draws[:], run.last[:] = 1, 0.5
     monkeypatch.setattr(noise, "discrete_laplace", lambda scale, size, rng: np.zeros(size, np.int64))
-    monkeypatch.setattr(_Run, "_far_counts", lambda self, rows, last: np.array([run._threshold, run._threshold + 1]))
+    monkeypatch.setattr(_UsersSoFar, "_far_counts", lambda self, rows, last: np.array([run._threshold, run._threshold + 1]))
     drawn, _ = run.step(np.full((2, 2), 0.5), np.arange(2), noise.generator(1))
     assert drawn.tolist() == [False, True]
 

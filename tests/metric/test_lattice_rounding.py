@@ -20,7 +20,7 @@ from discreet.errors import InvalidArgument
 from discreet.metric import ColumnLaplace, NDLaplace, SphericalLaplace, Trajectory, UserLedger
 from discreet.metric.points.lattice import to_places
 from discreet.metric.sphere import globe
-from discreet.metric.users.trajectory import _Run
+from discreet.metric.users.trajectory import _UsersSoFar
 from discreet.metric.users.user_ledger import metric_of
 
 EPSILONS = (1e-4, 0.01, 1.0, 30.0)
@@ -241,7 +241,7 @@ def test_the_user_ledgers_charge_no_less_than_reports_tell(step: Any) -> None:
             worst = max(worst, _root(apart * (numbers.rate * numbers.step) ** 2, up=False))
     assert 4 * worst <= ledger.exact("ann") == 1
     plan = Trajectory(m, threshold=0.5, test_epsilon=0.25, budget=4)
-    run = _Run(plan, numbers, Fraction(1, 4), 1)
+    run = _UsersSoFar(plan, numbers, Fraction(1, 4), 1)
     last = np.array([[0.5, 0.5]])
     g = float(plan._step)
     near = run._far_counts(np.array([[0.5 + 100 * g - 1e-15, 0.5]]), last)

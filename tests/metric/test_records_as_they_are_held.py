@@ -18,7 +18,7 @@ import discreet as dc
 from discreet.metric import ColumnLaplace, NDLaplace, Trajectory
 from discreet.metric.points.lattice import to_places
 from discreet.metric.rows import read_rows
-from discreet.metric.users.trajectory import _Run
+from discreet.metric.users.trajectory import _UsersSoFar
 
 YEAR = dc.Domain({"d": {"bounds": ("2020-01-01", "2021-01-01")}})
 MIDNIGHT = dt.datetime(2020, 6, 2)
@@ -100,7 +100,7 @@ def test_the_test_of_a_trajectory_makes_up_for_the_day_as_well() -> None:
     walker = NDLaplace(1.0, 0.25, YEAR, scaling="none", random_state=1)
     plan = Trajectory(walker, threshold=20, test_epsilon=0.5, budget=10)
     numbers, point = plan._drawing(YEAR)
-    run = _Run(plan, numbers, point, 1)
+    run = _UsersSoFar(plan, numbers, point, 1)
     rows, _ = read_rows(pa.table({"d": pa.array([MIDNIGHT - SECOND, MIDNIGHT + SECOND])}), YEAR)
     last = rows[:1] - 30.0
     counts = [int(run._far_counts(row[None], last)[0]) for row in rows]

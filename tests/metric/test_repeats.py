@@ -15,7 +15,7 @@ import pytest
 import discreet as dc
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.metric import NDLaplace, SphericalLaplace, Trajectory, UserLedger, great_circle
-from discreet.metric.users.trajectory import _Run
+from discreet.metric.users.trajectory import _UsersSoFar
 
 # ---- the ledger of a crowd
 
@@ -182,7 +182,7 @@ def test_the_test_says_yes_as_often_as_its_law() -> None:
     plan = Trajectory(mechanism, threshold=0.3, test_epsilon=2, budget=100)
     numbers, price = plan._drawing(dc.Domain.box(0, [1, 1]))
     n = 40_000
-    run = _Run(plan, numbers, price, n)
+    run = _UsersSoFar(plan, numbers, price, n)
     run.draws[:] = 1
     run.last[:] = 0.5
     for distance in (0.2, 0.3, 0.35, 0.45):
@@ -214,7 +214,7 @@ def test_the_test_is_as_sensitive_as_charged(kind: str) -> None:
         apart = great_circle(a, b)
     plan = Trajectory(mechanism, threshold=scale, test_epsilon=1, budget=100)
     numbers, price = plan._drawing(domain)
-    run = _Run(plan, numbers, price, 1)
+    run = _UsersSoFar(plan, numbers, price, 1)
     difference = np.abs(run._far_counts(a, last) - run._far_counts(b, last))
     assert (difference <= apart / float(plan._step) + 2).all()
     assert difference.max() > 10

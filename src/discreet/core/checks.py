@@ -7,6 +7,7 @@ nearest binary fraction, so ten spends of 0.1 are exactly a budget of 1.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from decimal import Decimal
 from difflib import get_close_matches
@@ -17,12 +18,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from discreet.core.arrays import AnyArray, FloatArray, IntArray
-from discreet.errors import InvalidArgument, InvalidType
+from discreet.errors import FormatError, InvalidArgument, InvalidType
 
 #: A number that a budget or a scale may be written as.
 Number = int | float | Fraction | Decimal | np.integer[Any] | np.floating[Any]
 #: No budget beyond this means anything; it keeps every sum of them a finite double.
 LARGEST_BUDGET = 10**30
+_AMOUNT = re.compile(r"\d{1,2000}(/[1-9]\d{0,1999})?")
 #: An exact non-negative number, or infinity (a run without privacy).
 Exact = Fraction | float
 
@@ -89,6 +91,13 @@ def budget(name: str, value: object) -> Exact:
     if not 0 < number <= LARGEST_BUDGET:
         raise InvalidArgument(name, value, expected, f"{name}=1.0")
     return number
+
+
+def written_amount(text: object) -> Fraction:
+    """Read an exact amount as ledgers write it: a rational. Nothing longer comes from adding doubles up."""
+    if not isinstance(text, str) or not _AMOUNT.fullmatch(text):
+        raise FormatError("an amount is not a rational number")
+    return Fraction(text)
 
 
 def probability(name: str, value: object, *, closed: bool = False) -> Fraction:

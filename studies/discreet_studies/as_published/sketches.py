@@ -145,7 +145,7 @@ def top_fragments(m: FragmentPuzzle, counts: Counts, most: int) -> list[tuple[In
     size = m.words.size
     keys = np.arange(_HASHES * size**2)
     ones, reports = counts.counters["fragment_ones"], counts.counters["fragment_reports"]
-    found, _, _ = sketch_estimates(m.fragment.row_law, m.fragment.law, m.fragment.family, ones, reports, keys)
+    found, _, _ = sketch_estimates(m.fragment.row_law, m.fragment.family, ones, reports, keys)
     parts = []
     for estimates in found:
         best = np.argpartition(-estimates, most)[:most]
@@ -178,7 +178,7 @@ def sequence_counts(m: FragmentPuzzle, counts: Counts, texts: list[str]) -> Floa
     ones, reports = counts.counters["sequence_ones"], counts.counters["sequence_reports"]
     column = pa.array(texts, pa.large_string())
     sketch = m.sequence
-    found, _, _ = sketch_estimates(sketch.row_law, sketch.law, sketch.family, ones[None], reports[None], column)
+    found, _, _ = sketch_estimates(sketch.row_law, sketch.family, ones[None], reports[None], column)
     return np.asarray(found[0])
 
 

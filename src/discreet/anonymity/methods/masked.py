@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from sklearn.utils.validation import check_is_fitted
 
 from discreet import engines, noise
 from discreet.anonymity.growth.grid import Grid
@@ -43,6 +45,35 @@ class MaskedRelease(Release):
         method = self.guarantee.parameters["method"]
         k = self.guarantee.parameters["reached"]["k"]
         return f"<release of {len(self)} rows by {method}, {'no k' if k is None else f'k = {k}'}>"
+
+
+class MaskedMethod:
+    """`transform` for methods that change values; a subclass has ``_masked(data, delivery)``."""
+
+    def transform(
+        self,
+        data: Any,
+        *,
+        random_state: Any = None,
+        order: str = "shuffled",
+        identifiers: str = "drop",
+        key: bytes | None = None,
+    ) -> MaskedRelease:
+        """Change and release records: a release of its own, whatever was given to `fit`.
+
+        Parameters
+        ----------
+        data : array, data frame, table or path
+            All records that are handed out together.
+        random_state, order, identifiers, key
+            See `discreet.anonymity.release.delivery.Delivery`.
+        """
+        check_is_fitted(self, "plan_")
+        return self._masked(data, Delivery("interval", random_state, order, identifiers, key))
+
+    @abstractmethod
+    def _masked(self, data: Any, delivery: Delivery) -> MaskedRelease:
+        """Change and release records."""
 
 
 def masked_release(

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from discreet import engines, noise
 from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.methods._swap_kernels import swap_ranks
 from discreet.anonymity.methods.masked import (
+    MaskedMethod,
     MaskedRelease,
     masked_release,
     number_array,
@@ -45,7 +45,7 @@ _NOTHING = (
 
 
 @dataclass(eq=False, repr=False)
-class _Masking(BaseEstimator):  # type: ignore[misc]
+class _Masking(MaskedMethod, BaseEstimator):  # type: ignore[misc]
     """What both share: read, change the quasi-identifiers as a whole, measure, hand out."""
 
     _: KW_ONLY
@@ -67,32 +67,11 @@ class _Masking(BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = len(plan.quasi)
         return self
 
-    def transform(
-        self,
-        data: Any,
-        *,
-        random_state: Any = None,
-        order: str = "shuffled",
-        identifiers: str = "drop",
-        key: bytes | None = None,
-    ) -> MaskedRelease:
-        """Change and release records, all that are handed out together.
-
-        Parameters
-        ----------
-        data : array, data frame, table or path
-            The records.
-        random_state : None, int or Generator
-            None draws from the operating system; an int makes a run repeatable and marks the guarantee seeded.
-        order, identifiers, key
-            See `discreet.anonymity.release.delivery.Delivery`.
-        """
-        check_is_fitted(self, "plan_")
-        delivery = Delivery("interval", random_state, order, identifiers, key)
+    def _masked(self, data: Any, delivery: Delivery) -> MaskedRelease:
         table = read_table(data, self.plan_)
         if table.n < 2:
             raise InvalidArgument("data", f"{table.n} usable rows", "at least two rows", "a larger table")
-        stream = noise.generator(random_state)
+        stream = noise.generator(delivery.random_state)
         before = read_coordinates(data, table)
         empty = [g.name for g, column in zip(table.plan.grids, before, strict=True) if np.isnan(column).all()]
         if empty:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from sklearn.utils.validation import check_is_fitted
 
 from discreet import noise
 from discreet.anonymity.growth.frontier import refuse_root
 from discreet.anonymity.methods._mdav_kernels import mdav
 from discreet.anonymity.methods.masked import (
+    MaskedMethod,
     MaskedRelease,
     masked_release,
     number_array,
@@ -36,7 +36,7 @@ _NOTES = (
 
 
 @dataclass(eq=False, repr=False)
-class Microaggregation(Partitioner):
+class Microaggregation(MaskedMethod, Partitioner):  # type: ignore[misc]
     """Anonymous tables by group means.
 
     Parameters
@@ -114,28 +114,7 @@ class Microaggregation(Partitioner):
         self.n_features_in_ = len(self.plan_.quasi)
         return self
 
-    def transform(  # type: ignore[override]
-        self,
-        data: Any,
-        *,
-        random_state: Any = None,
-        order: str = "shuffled",
-        identifiers: str = "drop",
-        key: bytes | None = None,
-    ) -> MaskedRelease:
-        """Group the records and publish them: a release of its own, whatever was given to `fit`.
-
-        Parameters
-        ----------
-        data : array, data frame, table or path
-            All records that are handed out together.
-        random_state : None, int or Generator
-            For shuffling; None is secure.
-        order, identifiers, key
-            See `discreet.anonymity.release.delivery.Delivery`.
-        """
-        check_is_fitted(self, "plan_")
-        delivery = Delivery("interval", random_state, order, identifiers, key)
+    def _masked(self, data: Any, delivery: Delivery) -> MaskedRelease:
         table = read_table(data, self.plan_)
         refuse_root(self.rules_, table.sensitive, np.ones(table.n, bool), table.n >= self.rules_.k)
         return self._publish(data, table, delivery)

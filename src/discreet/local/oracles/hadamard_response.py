@@ -39,10 +39,8 @@ class HadamardResponse(Oracle):
 
     Parameters
     ----------
-    epsilon : float
-        Budget of one report.
-    domain : int or list
-        How many values there are (0..d-1), or their labels. A value not declared is replaced by a random one.
+    epsilon, domain
+        See `DirectResponse`.
     bits : int, optional
         The number t of parities, 1 to ⌈log₂ d⌉ (at most 20). None takes the one with the smallest error for rare
         values, about log₂(e^ε + 1). 1 is the one-bit mechanism.

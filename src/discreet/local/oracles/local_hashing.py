@@ -229,15 +229,7 @@ class LocalHashing(Mechanism):
     def variance(self, n: int, f: Any = 0, second_moment: Any = None) -> Any:
         """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold.
 
-        Parameters
-        ----------
-        n : int
-            Number of reports.
-        f : int or array
-            How many hold the value.
-        second_moment : float, optional
-            With a pool: G, the sum of f'(f' - 1) over the *other* values, which adds G/(pool (g - 1)). None takes n²,
-            the worst case. Without a pool it changes nothing.
+        ``second_moment`` as in `CountMeanSketch.variance`; without a pool it changes nothing.
         """
         return self.law.variance(n, f) if self.pool is None else self._rows.variance(n, f, second_moment)
 

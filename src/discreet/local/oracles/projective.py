@@ -75,10 +75,8 @@ class ProjectiveGeometry(OneNumber, Oracle):
 
     Parameters
     ----------
-    epsilon : float
-        Budget of one report.
-    domain : int or list
-        How many values there are (0..d-1), or their labels. A value not declared is replaced by a random one.
+    epsilon, domain
+        See `DirectResponse`.
     order : int, optional
         The prime q. None takes the one with the smallest error for rare values, near e^ε + 1.
 

@@ -40,10 +40,8 @@ class SubsetSelection(Oracle):
 
     Parameters
     ----------
-    epsilon : float
-        Budget of one report.
-    domain : int or list
-        How many values there are (0..d-1), or their labels. A value not declared is replaced by a random one.
+    epsilon, domain
+        See `DirectResponse`.
     size : int, optional
         The number w of values in a set, below d. None takes the best, about d/(e^ε + 1): the
         smallest mean squared error over all declared values.

@@ -35,10 +35,8 @@ class UnaryEncoding(Oracle):
 
     Parameters
     ----------
-    epsilon : float
-        Budget of one report.
-    domain : int or list
-        How many values there are (0..d-1), or their labels. A value not declared is replaced by a random one.
+    epsilon, domain
+        See `DirectResponse`.
     variant : {"optimised", "symmetric"}
         "optimised": the held bit is 1 with probability 1/2, another with 1/(e^ε + 1). "symmetric": every bit is turned
         with probability 1/(e^(ε/2) + 1); better only for values that a large share of all hold (above 0.20 at ε = 2,

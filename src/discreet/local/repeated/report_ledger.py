@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
 import threading
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 from discreet.core import checks
-from discreet.core.checks import Budget
+from discreet.core.checks import Budget, written_amount
 from discreet.errors import BudgetExceeded, DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.local.mechanism import Mechanism
 from discreet.local.repeated.bit_flip import BitFlip
 from discreet.local.repeated.rappor import Rappor
 
 _FORMAT, _VERSION = "discreet.report-ledger", 1
-#: An exact amount. Nothing longer comes from adding doubles up, and nothing else is read.
-_RATIONAL = re.compile(r"\d{1,2000}(/[1-9]\d{0,1999})?")
 #: Limits of one data type, and of all together.
 _LIMITS = ("per_period", "lifetime")
 
@@ -174,11 +171,11 @@ wait for the next period
             raise FormatError(f"not a report ledger of Discreet: format and version must be {(_FORMAT, _VERSION)}")
         try:
             kinds = facts["kinds"]
-            per_period, lifetime = map(_amount, facts["limits"])
-            limits = None if kinds is None else {k: tuple(map(_amount, v)) for k, v in kinds.items()}
+            per_period, lifetime = map(written_amount, facts["limits"])
+            limits = None if kinds is None else {k: tuple(map(written_amount, v)) for k, v in kinds.items()}
             ledger = cls(per_period=per_period, lifetime=lifetime, kinds=limits)  # type: ignore[arg-type]
-            ledger._spent = {(str(k), str(p)): _amount(x) for k, p, x in facts["spent"]}
-            ledger._responses = {(str(k), str(r)): (int(n), _amount(x)) for k, r, n, x in facts["responses"]}
+            ledger._spent = {(str(k), str(p)): written_amount(x) for k, p, x in facts["spent"]}
+            ledger._responses = {(str(k), str(r)): (int(n), written_amount(x)) for k, r, n, x in facts["responses"]}
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, DiscreetError) as error:
             raise FormatError(f"the report ledger is damaged: {error}") from None
         return ledger
@@ -214,9 +211,3 @@ def _text(name: str, value: object) -> str:
     if not isinstance(value, str) or not value:
         raise InvalidType(name, value, "text", f"{name}='2025-06-01'" if name == "period" else f"{name}='crash'")
     return value
-
-
-def _amount(text: Any) -> Fraction:
-    if not isinstance(text, str) or not _RATIONAL.fullmatch(text):
-        raise FormatError("an amount is not a rational number")
-    return Fraction(text)

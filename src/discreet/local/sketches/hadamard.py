@@ -37,14 +37,10 @@ class HadamardSketch(Sketch):
 
     Parameters
     ----------
-    epsilon : float
-        Budget of one report.
-    n_hashes : int, default 1024
-        Rows k of the sketch, each with a hash function of its own.
+    epsilon, n_hashes, key
+        See `CountMeanSketch`.
     width : int, default 256
         Buckets m of a row: a power of two.
-    key : int, optional
-        The public hash key that all devices share. None draws one: read it off the object and hand it on.
     skip_zero : bool, default False
         True never draws the index 0, whose sign is +1 whatever the value: a slightly smaller variance. Reports and
         states of the two kinds do not mix.

@@ -49,21 +49,17 @@ class ColumnLaplace(Perturber):
     epsilon : float
         With ``radius``: level of indistinguishability at that distance. Without: the level between any two rows of the
         box. ``math.inf`` adds no noise.
-    domain : Domain, mapping or (low, high)
-        The declared columns. Categorical ones need ``category_epsilon``.
+    domain, category_epsilon, random_state
+        See `Piecewise`.
     radius : float, optional
         A distance in the declared metric, the *sum* over columns of the differences in the declared units. None: the
         whole box.
     scaling : {"box", "none"} or list
         What counts as distance 1 in every column; see `discreet.metric.Scaling`. By default its declared width.
-    category_epsilon : float or dict, optional
-        Budget of every categorical column, by randomised response; comes on top of ``epsilon``.
     step : float, optional
         Distance of neighbouring lattice points. By default a power of 2 near 1/1024 of the noise's scale, or of the
         narrowest column if that is less; and so small that rounding moves two rows apart by at most 1/16,384 of the
         radius. A coarse step is paid for with more noise.
-    random_state : None, int or Generator
-        None is secure; anything else marks the guarantee as seeded.
 
     Attributes
     ----------

@@ -33,19 +33,13 @@ class PrivUnit(Perturber):
 
     Parameters
     ----------
-    epsilon : float
-        Budget of a whole row's numbers, between any two rows. ``math.inf`` adds no noise.
-    domain : Domain, mapping or (low, high)
-        The declared columns. Categorical ones need ``category_epsilon``.
+    epsilon, domain, category_epsilon, random_state
+        See `Piecewise`.
     inputs : {"points", "directions"}
         "points": a point of the box, scaled to t in [-1, 1]^d, is lifted to the unit vector (t, √(d - ‖t‖²))/√d in
         d + 1 dimensions; the report's first d coordinates, scaled back, are right in the mean for every point of the
         box. "directions": rows are unit vectors (others are scaled to length 1, in the columns' own units; a row of
         zeros is given a random axis), and so are reports but for their length, 1/m.
-    category_epsilon : float or dict, optional
-        Budget of every categorical column, by randomised response; comes on top of ``epsilon``.
-    random_state : None, int or Generator
-        None is secure; anything else marks the guarantee as seeded.
 
     Attributes
     ----------

@@ -22,10 +22,8 @@ class SquareWave(Columnwise):
 
     Parameters
     ----------
-    epsilon : float
-        Budget of a whole row's numbers, between any two rows. ``math.inf`` adds no noise.
-    domain : Domain, mapping or (low, high)
-        The declared columns. Categorical ones need ``category_epsilon``.
+    epsilon, domain, category_epsilon, random_state
+        See `Piecewise`.
     attributes : {"all", "sample"}
         "all": every one of d numbers is reported, with ε/d. "sample": k = max(1, min(d, ⌊ε/2.5⌋)) numbers, drawn anew
         for every row, with ε/k; of the others nothing is said: NaN (with ``debias``: as in `Piecewise`).
@@ -33,10 +31,6 @@ class SquareWave(Columnwise):
         Equal buckets that a column's range is cut into.
     debias : bool
         Whether to stretch reports about the middle until their mean is that of the buckets.
-    category_epsilon : float or dict, optional
-        Budget of every categorical column, by randomised response; comes on top of ``epsilon``.
-    random_state : None, int or Generator
-        None is secure; anything else marks the guarantee as seeded.
 
     Attributes
     ----------

@@ -47,10 +47,11 @@ class SphericalLaplace(AtDistance):
 
     Parameters
     ----------
-    epsilon : float
-        Level of indistinguishability at distance ``radius``. ``math.inf`` adds no noise.
+    epsilon, category_epsilon, random_state
+        See `NDLaplace`.
     radius : float
-        That distance in metres, along the great circle on a sphere of radius 6,371,008.8 m.
+        The distance at which ``epsilon`` is the level: metres along the great circle, on a sphere of radius
+        6,371,008.8 m.
     domain : Domain, mapping or (low, high), optional
         The declared columns: latitude and longitude in degrees, within [-90, 90] and [-180, 180], and categorical ones
         (``category_epsilon``). By default the whole world.
@@ -64,14 +65,10 @@ class SphericalLaplace(AtDistance):
         For "grid": values on every axis of the declared box, or public places (latitude, longitude).
     prior : array, (array, weights), or synopsis
         For "bayes": public places and weights, columns as in the domain.
-    category_epsilon : float or dict, optional
-        Budget of every categorical column, by randomised response.
     step : float, optional
         Distance of neighbouring lattice points in degrees; 90 must be a multiple of it. By default the power of ten at
         or below 1/16,384 of the noise along one axis, and so small that rounding moves two places apart by at most
         1/1024 of the radius; from 10^-11 to 0.001. A coarse step is paid for with more noise.
-    random_state : None, int or Generator
-        None is secure; anything else marks the guarantee as seeded.
 
     Attributes
     ----------

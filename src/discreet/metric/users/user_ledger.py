@@ -18,7 +18,7 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.arrays import AnyArray, BoolArray, FloatArray
-from discreet.core.checks import Exact
+from discreet.core.checks import Exact, written_amount
 from discreet.core.figures import as_it_is
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import write_whole
@@ -26,7 +26,6 @@ from discreet.engines.tables.same import same_text
 from discreet.errors import BudgetExceeded, DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType
 
 _FORMAT, _VERSION = "discreet.user-ledger", 1
-_RATIONAL = re.compile(r"\d{1,2000}(/[1-9]\d{0,1999})?")
 #: Amounts are whole multiples of a unit; beyond this they are kept as Python's unbounded integers.
 _LARGEST = 2**62
 
@@ -259,7 +258,10 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
             raise FormatError(f"not a user ledger of Discreet: format and version must be {(_FORMAT, _VERSION)}")
         try:
             per_period = facts["per_period"]
-            ledger = cls(_amount(facts["lifetime"]), None if per_period is None else _amount(per_period))
+            ledger = cls(
+                written_amount(facts["lifetime"]),
+                None if per_period is None else written_amount(per_period),
+            )
             ledger._denominator = _units(facts["denominator"], low=1)
             ledger._metric = None if facts["metric"] is None else str(facts["metric"])
             small = max(ledger._lifetime, ledger._per_period or 0) * ledger._denominator <= _LARGEST
@@ -355,14 +357,8 @@ def _given_names(users: Any) -> AnyArray:
     return names
 
 
-def _amount(text: Any) -> Fraction:
-    if not isinstance(text, str) or not _RATIONAL.fullmatch(text):
-        raise FormatError("an amount is not a rational number")
-    return Fraction(text)
-
-
 def _units(text: Any, low: int = 0) -> int:
-    number = _amount(text)
+    number = written_amount(text)
     if number.denominator != 1 or number < low:
         raise FormatError("an amount is not a whole number of units")
     return number.numerator

@@ -40,14 +40,8 @@ def discrete_gaussian(sigma: checks.Number, size: int | tuple[int, ...] | None =
     sigma : float or Fraction
         Taken as the exact rational it denotes. The standard deviation is ``sigma`` to many digits from 1 on and
         smaller below. 0 means no noise, no privacy.
-    size : int or tuple of int, optional
-        Shape of the result; None returns one Python int.
-    rng : None, int or Generator
-        None draws from the operating system; an int seeds a repeatable experiment. See `discreet.noise.generator`.
-
-    Returns
-    -------
-    int or ndarray of int64
+    size, rng
+        See `discrete_laplace`.
 
     Privacy
     -------

@@ -23,14 +23,8 @@ def geometric(scale: checks.Number, size: int | tuple[int, ...] | None = None, r
     ----------
     scale : float or Fraction
         Taken as the exact rational it denotes. 0 gives zeros.
-    size : int or tuple of int, optional
-        Shape of the result; None returns one Python int.
-    rng : None, int or Generator
-        See `discreet.noise.generator`.
-
-    Returns
-    -------
-    int or ndarray of int64
+    size, rng
+        See `discrete_laplace`.
 
     Privacy
     -------
