@@ -12,6 +12,7 @@ from scipy import integrate, special, stats
 
 from discreet.metric import IsotropicLaw, resampled_rate
 from discreet.noise import generator
+from discreet.noise.stream.row_words import settle
 from discreet.noise.vector._isotropic_kernels import add_rows, offsets, words_of
 from discreet.noise.vector.isotropic import IsotropicNoise, exact_offsets, isotropic_laplace, rounded
 
@@ -50,7 +51,7 @@ def test_undecided_rows_are_left_alone_and_settled_with_more_digits():
     assert places.tolist() == [[7, 9]]
     source = IsotropicNoise.draw(n, scale, rng=1)
     assert rounded([0] * len(words), 64, n, scale) is None
-    settled = source._settle([0] * len(words), row=0)
+    settled = settle(source._key, np.zeros(len(words), np.uint64), 0, source._rounded)
     # A radius of about -2 ln(2^-64) = 89 scales: the digits that were drawn on top decide the rest.
     assert 80 < np.linalg.norm(settled) / 5000 < 110
 

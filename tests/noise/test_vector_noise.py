@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.noise.stream.row_words import settle
 from discreet.noise.vector._isotropic_kernels import add_rows, words_of
 from discreet.noise.vector._spherical_kernels import move_rows
 from discreet.noise.vector.isotropic import IsotropicNoise, rounded
@@ -31,7 +32,8 @@ def test_the_largest_words_are_settled(n: int) -> None:
     add_rows(words, 1000.0, places, undecided)
     assert undecided.all()
     assert rounded([LARGEST] * words_of(n), 64, n, Fraction(1000)) is None  # the direction is not known to a digit
-    assert not IsotropicNoise.draw(n, Fraction(1000), rng=1)._settle([LARGEST] * words_of(n), 0).any()
+    source = IsotropicNoise.draw(n, Fraction(1000), rng=1)
+    assert not settle(source._key, np.full(words_of(n), LARGEST, np.uint64), 0, source._rounded).any()
 
 
 def test_the_largest_words_are_left_open_on_the_sphere() -> None:

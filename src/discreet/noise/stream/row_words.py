@@ -5,17 +5,26 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.core.arrays import WordArray
 from discreet.noise.stream.cipher import chacha20
+from discreet.noise.stream.generator import generator
+
+T = TypeVar("T")
 
 #: Words drawn at a time, so that they stay in a core's cache.
 _WORDS_AT_ONCE = 1 << 14
 #: Below this many words threads cost more than they bring.
 _THREADED = 1 << 18
+
+
+def row_key(rng: object) -> npt.NDArray[np.uint32]:
+    """Draw a key. ``rng``: see `discreet.noise.generator`."""
+    return generator(rng).bytes(32).view("<u4").astype(np.uint32)
 
 
 def row_words(
@@ -31,6 +40,27 @@ def row_words(
     chacha20(key, np.uint64(start // 8), np.array([more, attempt], np.uint32), blocks)
     words: WordArray = blocks.astype("<u4", copy=False).view("<u8").ravel()
     return words[skipped : skipped + rows * per_row].astype(np.uint64, copy=False)
+
+
+def settle(
+    key: npt.NDArray[np.uint32],
+    words: WordArray,
+    row: int,
+    decide: Callable[[list[int], int], T | None],
+    attempt: int = 0,
+) -> T:
+    """Decide what the words of one row stand for, with as many digits as it takes.
+
+    ``decide(words, bits)`` is asked with longer and longer words, and answers None while they leave it open.
+    """
+    longer, bits = [int(w) for w in words], 64
+    for more in range(1, 64):
+        found = decide(longer, bits)
+        if found is not None:
+            return found
+        further = row_words(key, len(longer), row, 1, more, attempt)
+        longer, bits = [(w << 64) + int(v) for w, v in zip(longer, further, strict=True)], bits + 64
+    raise ArithmeticError("4096 digits did not settle a rounding")  # pragma: no cover
 
 
 def in_chunks(rows: int, per_row: int, work: Callable[[int, int], None]) -> None:

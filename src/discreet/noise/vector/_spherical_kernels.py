@@ -22,20 +22,14 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import uint64
 
-from discreet.core.jit import inlined, jit
+from discreet.core.jit import jit
+from discreet.noise.vector._isotropic_kernels import _TINY, _uniform
 
-_TINY = 2.0**-53
 #: Words of a try.
 WORDS = 4
 #: What became of a row.
 DONE, REJECTED, OPEN = 0, 1, 2
-
-
-@inlined
-def _uniform(word: Any) -> Any:  # pragma: no cover
-    return (np.float64(word >> uint64(11)) + 0.5) * _TINY
 
 
 @jit

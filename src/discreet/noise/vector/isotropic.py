@@ -28,8 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.core.arrays import IntArray, WordArray
-from discreet.noise.stream.generator import Generator, generator
-from discreet.noise.stream.row_words import in_chunks, row_words
+from discreet.noise.stream.row_words import in_chunks, row_key, row_words, settle
 from discreet.noise.vector._isotropic_kernels import add_rows, words_of
 from discreet.noise.vector.decimals import cos_sin, pi
 
@@ -68,8 +67,7 @@ class IsotropicNoise:
     @classmethod
     def draw(cls, dimension: int, scale: Fraction, rng: object = None) -> IsotropicNoise:
         """Draw a key and return its noise. ``rng``: see `discreet.noise.generator`."""
-        stream = rng if isinstance(rng, Generator) else generator(rng)
-        return cls(dimension, scale, stream.bytes(32).view("<u4").astype(np.uint32))
+        return cls(dimension, scale, row_key(rng))
 
     def add(self, places: IntArray, first: int = 0) -> None:
         """Add the noise of rows ``first``, ``first + 1``, ... to lattice places, in place.
@@ -85,23 +83,14 @@ class IsotropicNoise:
         add_rows(words, float(self.scale), places, open_rows)
         for row in np.flatnonzero(open_rows):
             own = words[row * self._words : (row + 1) * self._words]
-            places[row] += self._settle([int(w) for w in own], first + int(row))
+            places[row] += settle(self._key, own, first + int(row), self._rounded)
 
     def words(self, first: int, rows: int, more: int = 0) -> WordArray:
         """Return the random words of some rows; ``more`` = 1, 2, ... are those that carry their digits on."""
         return row_words(self._key, self._words, first, rows, more)
 
-    def _settle(self, words: list[int], row: int) -> IntArray:
-        """Round the noise of one row with as many digits as it takes."""
-        bits = 64
-        for more in range(1, 64):
-            found = rounded(words, bits, self.dimension, self.scale)
-            if found is not None:
-                return found
-            further = self.words(row, 1, more)
-            words = [(w << 64) + int(v) for w, v in zip(words, further, strict=True)]
-            bits += 64
-        raise ArithmeticError("4096 digits did not settle a rounding")  # pragma: no cover
+    def _rounded(self, words: Sequence[int], bits: int) -> IntArray | None:
+        return rounded(words, bits, self.dimension, self.scale)
 
 
 def isotropic_laplace(rows: int, dimension: int, scale: Fraction, rng: object = None) -> IntArray:

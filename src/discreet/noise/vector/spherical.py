@@ -21,13 +21,13 @@ import decimal
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.core.arrays import IntArray
-from discreet.noise.stream.generator import Generator, generator
-from discreet.noise.stream.row_words import in_chunks, row_words
+from discreet.noise.stream.row_words import in_chunks, row_key, row_words, settle
 from discreet.noise.vector._spherical_kernels import OPEN, REJECTED, WORDS, move_rows
 from discreet.noise.vector.decimals import arctan2, cos_sin, pi
 
@@ -64,8 +64,7 @@ class SphericalNoise:
     @classmethod
     def draw(cls, scale: Fraction, quarter: int, rng: object = None) -> SphericalNoise:
         """Draw a key and return its noise. ``rng``: see `discreet.noise.generator`."""
-        stream = rng if isinstance(rng, Generator) else generator(rng)
-        return cls(scale, quarter, stream.bytes(32).view("<u4").astype(np.uint32))
+        return cls(scale, quarter, row_key(rng))
 
     def move(self, places: IntArray, first: int = 0) -> None:
         """Move lattice places (latitude, longitude in steps) by the noise of rows ``first``, ``first + 1``, ..."""
@@ -80,30 +79,15 @@ class SphericalNoise:
             words = row_words(self._key, WORDS, first, len(places), attempt=attempt)
             move_rows(words, waiting, float(self.scale), self.quarter, step, places, status)
             for row in waiting[status[waiting] == OPEN]:
-                own = [int(w) for w in words[row * WORDS : (row + 1) * WORDS]]
-                found = self._settle(own, first + int(row), attempt, int(places[row, 0]), int(places[row, 1]))
-                if found is None:
+                own, here = words[row * WORDS : (row + 1) * WORDS], tuple(places[row].tolist())
+                decide = partial(moved, scale=self.scale, quarter=self.quarter, latitude=here[0], longitude=here[1])
+                found = settle(self._key, own, first + int(row), decide, attempt)
+                if found == REFUSED:
                     status[row] = REJECTED
                 else:
                     places[row] = found
             waiting = waiting[status[waiting] == REJECTED]
             attempt += 1
-
-    def _settle(
-        self, words: list[int], row: int, attempt: int, latitude: int, longitude: int
-    ) -> tuple[int, int] | None:
-        """Decide one try with as many digits as it takes; None if it is rejected."""
-        bits = 64
-        for more in range(1, 64):
-            found = moved(words, bits, self.scale, self.quarter, latitude, longitude)
-            if found == REFUSED:
-                return None
-            if isinstance(found, tuple):
-                return found
-            further = row_words(self._key, WORDS, row, 1, more, attempt)
-            words = [(w << 64) + int(v) for w, v in zip(words, further, strict=True)]
-            bits += 64
-        raise ArithmeticError("4096 digits did not settle a rounding")  # pragma: no cover
 
 
 def moved(
