@@ -9,7 +9,6 @@ Pruning merges leaves, so it keeps k, l and t. The price is chosen from the data
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +18,6 @@ from discreet import noise
 from discreet.anonymity.growth.grow import GrownTree, grow_tree
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.table import Bins, CodedColumn
-from discreet.anonymity.risk.distances import Limits
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.jit import jit
 from discreet.engines.threads import in_order
@@ -88,21 +86,15 @@ def prune(
     grown: GrownTree,
     bins: Bins,
     *,
-    limits: Limits,
-    criterion: str,
-    min_share: float = 0.02,
-    max_depth: int = 64,
-    tiers: Mapping[int, IntArray] | None = None,
     sensitive: IntArray | None = None,
     target: CodedColumn | None = None,
-    weight: float = 1.0,
-    ahead: int = 0,
     folds: int = FOLDS,
     random_state: Any = None,
+    **settings: Any,
 ) -> GrownTree:
     """Prune a grown tree at the price that cross-validation finds best; of equal ones that with fewer leaves.
 
-    Parameters as in `grow_tree`. Folds are a shuffle by ``random_state``, place modulo ``folds``.
+    ``settings`` are further arguments of `grow_tree`. Folds are a shuffle by ``random_state``, place modulo ``folds``.
     """
     n = bins.shape[1]
     turn = np.argsort(noise.below(2**62, size=n, rng=random_state), kind="stable")
@@ -112,21 +104,9 @@ def prune(
     def one(number: int) -> Path:
         kept, out = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
         codes = None if sensitive is None else sensitive[:, kept]
-        label = None if target is None else CodedColumn(target.name, target.codes[kept], target.labels, target.ordered)
-        part = grow_tree(
-            bins.take(kept, axis=1),
-            grown.tree.grids,
-            limits,
-            criterion=criterion,
-            sensitive=codes,
-            target=label,
-            min_share=min_share,
-            max_depth=max_depth,
-            tiers=tiers,
-            weight=weight,
-            ahead=ahead,
-            threads=False,
-        )
+        label = None if target is None else target.take(kept)
+        own = bins.take(kept, axis=1)
+        part = grow_tree(own, grown.tree.grids, sensitive=codes, target=label, threads=False, **settings)
         tested = np.bincount(part.tree.route(bins.take(out, axis=1)), minlength=part.tree.n_nodes)
         return pruning_path(part.tree, part.counts, part.tree.totals(tested))
 

@@ -83,12 +83,11 @@ def _hits(
     build, test = np.flatnonzero(part != held_out), np.flatnonzero(part == held_out)
     if not len(build) or not len(test):
         return 0
-    target = type(table.target)(table.target.name, table.target.codes[build], table.target.labels, table.target.ordered)
     grown = grow_tree(
         np.ascontiguousarray(table.bins[:, build]),
         table.plan.grids,
         sensitive=None if sensitive is None else np.ascontiguousarray(sensitive[:, build]),
-        target=target,
+        target=table.target.take(build),
         **choice._asdict(),
         **settings,
     )

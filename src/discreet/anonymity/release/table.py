@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -54,6 +54,15 @@ class CodedColumn:
     codes: Codes
     labels: list[Any]
     ordered: bool
+
+    def take(self, rows: Any) -> CodedColumn:
+        """Return the column of some rows, numbered as before."""
+        return replace(self, codes=self.codes[rows])
+
+    def compact(self) -> CodedColumn:
+        """Return the column numbered by the values that occur: as if its rows were the whole table."""
+        found, codes = np.unique(self.codes, return_inverse=True)
+        return replace(self, codes=codes.ravel().astype(np.int32), labels=[self.labels[i] for i in found.tolist()])
 
 
 @dataclass(frozen=True)

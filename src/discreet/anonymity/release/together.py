@@ -131,7 +131,7 @@ def read_past(houses: Sequence[House], table: Table, leaf: IntArray, rules: Rule
         earlier.append(
             PublishedRows(
                 mine[there],
-                tuple(_of_rows(column, rows) for column in coded),
+                tuple(column.take(rows).compact() for column in coded),
                 key[rows] if house.counts_persons else None,
                 replace(house.rules, hierarchies=rules.hierarchies),
             )
@@ -199,7 +199,7 @@ def enforce_together(
 def _broken(past: EarlierReleases, node: IntArray, history: IntArray, rules: Rules, table: Table) -> IntArray:
     """Return the histories by which one of the tables would break its promise."""
     there = np.flatnonzero(node >= 0)
-    coded = tuple(replace(c, codes=c.codes[there]) for c in table.sensitive)
+    coded = tuple(c.take(there) for c in table.sensitive)
     persons = None if table.persons is None else table.persons[there]
     found = [PublishedRows(past.record[there], coded, persons, rules).broken(history)]
     return np.unique(np.concatenate([*found, *(p.broken(history) for p in past.earlier)]))
@@ -297,13 +297,6 @@ def _numbers(pieces: Sequence[pa.Array]) -> IntArray:
     """Number the texts of a column that comes in pieces."""
     encoded = pc.dictionary_encode(pa.concat_arrays(pieces))
     return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64)
-
-
-def _of_rows(column: CodedColumn, rows: IntArray) -> CodedColumn:
-    """Return a column of some rows, with the values that they have: as if they were the whole table."""
-    found, codes = np.unique(column.codes[rows], return_inverse=True)
-    labels = [column.labels[i] for i in found.tolist()]
-    return CodedColumn(column.name, codes.ravel().astype(np.int32), labels, column.ordered)
 
 
 def _records(key: IntArray, value: IntArray, release: IntArray, place: IntArray) -> IntArray:

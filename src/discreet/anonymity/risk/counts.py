@@ -102,11 +102,8 @@ class Entries:
 
     def joint(self, classes: IntArray, name: str) -> tuple[Joint, CodedColumn]:
         """Return how often each value of a sensitive column occurs in each class."""
-        coded = self.values[name].coded(None, name, self.codes[name])
         # Entries may have been left out, and with them values: a distance by order counts the steps between the others.
-        found, codes = np.unique(coded.codes, return_inverse=True)
-        labels = [coded.labels[i] for i in found]
-        coded = CodedColumn(name, codes.ravel().astype(np.int32), labels, coded.ordered)
+        coded = self.values[name].coded(None, name, self.codes[name]).compact()
         return Joint.of(classes, coded, self.counts), coded
 
     def compatible(self) -> IntArray:

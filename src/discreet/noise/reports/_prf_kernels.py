@@ -12,6 +12,7 @@ import numpy as np
 
 from discreet.core.jit import jit
 from discreet.noise.hashing.hash_kernels import _siphash_word
+from discreet.noise.reports.subsets import _insert
 
 _u64 = np.uint64
 _ZERO, _ONE = _u64(0), _u64(1)
@@ -58,15 +59,4 @@ def subsets(draws: Any, size: int, out: Any) -> None:
     n_taken = draws.shape[1]
     for row in range(len(draws)):
         for taken in range(n_taken):
-            value, low, high = draws[row, taken], 0, taken
-            while low < high:  # where it belongs among those taken, which ascend
-                middle = (low + high) >> 1
-                if out[row, middle] < value:
-                    low = middle + 1
-                else:
-                    high = middle
-            if low < taken and out[row, low] == value:
-                value, low = size - n_taken + taken, taken
-            for place in range(taken, low, -1):
-                out[row, place] = out[row, place - 1]
-            out[row, low] = value
+            _insert(out[row], taken, draws[row, taken], size - n_taken + taken)
