@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -80,9 +81,11 @@ class SphericalNoise:
             move_rows(words, waiting, float(self.scale), self.quarter, step, places, status)
             for row in waiting[status[waiting] == OPEN]:
                 own, here = words[row * WORDS : (row + 1) * WORDS], tuple(places[row].tolist())
-                decide = partial(moved, scale=self.scale, quarter=self.quarter, latitude=here[0], longitude=here[1])
-                found = settle(self._key, own, first + int(row), decide, attempt)
-                if found == REFUSED:
+                decide: Any = partial(
+                    moved, scale=self.scale, quarter=self.quarter, latitude=here[0], longitude=here[1]
+                )
+                found: tuple[int, int] | str = settle(self._key, own, first + int(row), decide, attempt)
+                if isinstance(found, str):  # refused
                     status[row] = REJECTED
                 else:
                     places[row] = found
