@@ -107,8 +107,16 @@ def test_every_class_of_a_small_table_keeps_the_rules_if_it_does_by_definition(a
 
 def test_generalised_classes_are_diverse_and_close_from_the_limit_on() -> None:
     distinct, close = Rules(2, l_diversity=3), Rules(2, t_closeness=0.2)
-    assert _rules_kept(distinct, np.array([[2.0], [3.0], [4.0]]), np.zeros((3, 1))).tolist() == [False, True, True]
-    assert _rules_kept(close, np.ones((3, 1)), np.array([[0.2], [0.21], [0.6]])).tolist() == [True, False, False]
+    assert distinct._kept(np.full(3, 9), np.array([[2.0], [3.0], [4.0]]), np.zeros((3, 1))).tolist() == [
+        False,
+        True,
+        True,
+    ]
+    assert close._kept(np.full(3, 9), np.ones((3, 1)), np.array([[0.2], [0.21], [0.6]])).tolist() == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_suppressed_rows_count_for_nobody() -> None:

@@ -32,7 +32,9 @@ def test_a_place_at_the_threshold_is_not_far(monkeypatch: pytest.MonkeyPatch) ->
     run = start(2)
     run.draws[:], run.last[:] = 1, 0.5
     monkeypatch.setattr(noise, "discrete_laplace", lambda scale, size, rng: np.zeros(size, np.int64))
-    monkeypatch.setattr(_UsersSoFar, "_far_counts", lambda self, rows, last: np.array([run._threshold, run._threshold + 1]))
+    monkeypatch.setattr(
+        _UsersSoFar, "_far_counts", lambda self, rows, last: np.array([run._threshold, run._threshold + 1])
+    )
     drawn, _ = run.step(np.full((2, 2), 0.5), np.arange(2), noise.generator(1))
     assert drawn.tolist() == [False, True]
 
