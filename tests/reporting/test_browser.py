@@ -7,11 +7,14 @@ import shutil
 import pytest
 
 import discreet as dc
+import discreet_studies
 from discreet import demo
 from discreet.planning import outlook
 from discreet.reporting import write_report
 from discreet.reporting.pages import plan
 from discreet.reporting.pages.audit import mechanism_page
+from discreet_studies.harness.report import html
+from discreet_studies.harness.runner import read_results
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +38,12 @@ def pages(tmp_path_factory):
     found = dc.evaluation.audited_mechanism("noise.discrete_laplace").audit(4000, 0.99, random_state=1)
     facts = {"mechanism": "m", "claimed": 1.0, "passed": True, "results": [("pair", r) for r in found]}
     (folder / "audit.html").write_text(mechanism_page(facts))
-    made += [folder / "plan.html", folder / "audit.html"]
+    study = discreet_studies.load("frontier")
+    (folder / "study.html").write_text(html(study, read_results(study)))
+    local = dc.local.DirectResponse(1.0, ["red", "green", "blue"])
+    local.aggregate(local.encode(["red"] * 300 + ["green"] * 100)).save(folder / "counts.bin")
+    write_report(folder / "counts.bin", folder / "counts.html")
+    made += [folder / f"{name}.html" for name in ("plan", "audit", "study", "counts")]
     return made
 
 
