@@ -18,8 +18,6 @@ HERE = Path(__file__).parent
 FIRST = (
     "evaluation/test_audit_registry.py",
     "evaluation/test_audit.py",
-    "engines/test_spark_cluster.py",
-    "synopses/test_grid.py",
     "engines/test_spark.py",
 )
 

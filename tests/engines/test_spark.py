@@ -1,4 +1,4 @@
-"""A Spark frame gives the same release as an array, and nothing but whole numbers leaves its executors."""
+"""A Spark frame on several executors gives the releases of an array, and nothing but whole numbers leaves them."""
 
 from __future__ import annotations
 
@@ -43,12 +43,14 @@ ROWS = table()
 def spark() -> Iterator[Any]:
     from discreet.engines.tables.spark import session
 
-    # Up to three attempts a task, as on a cluster.
+    # Two executors, each a process of its own; tasks that take long are started twice.
     started = session(
-        "local[2,3]",
+        "local-cluster[2,1,1024]",
         spark__sql__shuffle__partitions="2",
         spark__ui__showConsoleProgress="false",
+        spark__speculation="true",
         spark__driver__extraJavaOptions=JAVA,
+        spark__executor__extraJavaOptions=JAVA,
     )
     started.sparkContext.setLogLevel("OFF")
     yield started
@@ -332,3 +334,51 @@ def test_the_plan_as_text_tells_as_much_where_there_is_no_other(frame: Any) -> N
 def test_a_person_of_a_frame_is_one_however_spelled(spark: Any) -> None:
     frame = spark.createDataFrame([("*", w) for w in ("7", " 7", "7.0", "07")], ["a", "who"])
     assert dc.anonymity.risk(frame, ["a"], person="who").k == 1
+
+
+def test_the_loss_of_an_executor_changes_no_release(spark: Any, frame: Any, tmp_path: Path) -> None:
+    """The last test: one of the two executors is killed in the middle of a job, and a task of another fails."""
+    marks = str(tmp_path)
+
+    def executor(batches: Any) -> Any:
+        import os
+        import time
+        from pathlib import Path
+
+        import pyarrow as pa
+
+        for _ in batches:
+            time.sleep(0.3)  # so that no executor does all the work
+            parent = Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()[1]
+            yield pa.RecordBatch.from_arrays([pa.array([parent])], ["id"])
+
+    def deadly(batches: Any) -> Any:
+        import os
+        import signal
+        from pathlib import Path
+
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        daemon = os.getppid()
+        for batch in batches:
+            yield batch
+            if context.partitionId() == 1 and context.attemptNumber() == 0:
+                Path(marks, f"failed-{context.taskAttemptId()}").touch()
+                raise ValueError("lost")
+            if context.partitionId() != 3:
+                continue
+            try:
+                Path(marks, "killed").touch(exist_ok=False)
+            except FileExistsError:
+                continue
+            # The worker's parent is PySpark's daemon, whose parent is the executor.
+            executor = int(Path(f"/proc/{daemon}/stat").read_text().rpartition(")")[2].split()[1])
+            os.kill(executor, signal.SIGKILL)
+
+    assert spark.range(0, 8, 1, 8).mapInArrow(executor, "id string").distinct().count() == 2
+    weak = frame.repartition(4).mapInArrow(deadly, frame.schema)
+    fit = dc.GridSynopsis(2.0, domain=NUMBERS, random_state=7, rule=12, n_rows=2500).fit
+    assert fit(weak).synopsis_.digest == fit(ROWS).synopsis_.digest
+    assert len(list(tmp_path.glob("killed"))) == 1
+    assert len(list(tmp_path.glob("failed-*"))) >= 1
