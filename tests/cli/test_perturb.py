@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -147,3 +148,17 @@ def test_a_prior_must_fit_and_the_folder_must_exist(folder: Path) -> None:
         perturb(folder, "--epsilon", 1, "--radius", 1, "--remap", "bayes", "--prior", folder / "prior.csv")
     with pytest.raises(dc.errors.DataSourceError, match="cannot write"):
         perturb(folder, "--epsilon", 1, "--radius", 1, output="nowhere/noisy.csv")
+
+
+def test_what_becomes_of_missing_values_is_said_by_rule_and_never_counted(folder: Path) -> None:
+    said = []
+    rows = (folder / "data.csv").read_text().splitlines()
+    for gaps in (0, 37):
+        blanked = [",".join([*row.split(",")[:1], "", *row.split(",")[2:]]) for row in rows[1 : 1 + gaps]]
+        (folder / "data.csv").write_text("\n".join([rows[0], *blanked, *rows[1 + gaps :]]) + "\n")
+        shown = perturb(folder, "--epsilon", 2, "--radius", 0.1).output
+        text = " ".join(shown.split("The first rows")[0].split())
+        assert "Missing values." in text
+        assert "counts as the middle of its bounds" in text.split("Missing values.")[1]
+        said.append(re.sub(r"sha256:\w+", "", text))
+    assert said[0] == said[1]

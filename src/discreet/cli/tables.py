@@ -26,12 +26,15 @@ def show_anonymous(result: Any) -> None:
 def show_perturbed(result: Any) -> None:
     """Show the promise, what it means, and the first rows of a perturbed table."""
     from discreet.jobs.work.perturb import distances
+    from discreet.metric.perturber import MISSING_VALUES
 
     noisy = result.artifact
     show_promise(result.guarantee)
     if meaning := distances(result.guarantee):
         console.print(f"[bold]In other words.[/] {escape(meaning)}")
     console.print(f"[bold]The table.[/] {noisy.n_rows:,} rows, {len(noisy.names)} columns")
+    # Always the same words: how many there were is a raw count, which only the holder of the rows can know.
+    console.print(f"[bold]Missing values.[/] {escape(MISSING_VALUES[:1].upper() + MISSING_VALUES[1:])}.")
     _files(result)
     preview(noisy.head)
     warn_if_seeded(result.guarantee.seeded)

@@ -22,7 +22,7 @@ from discreet.engines.passes.sums import BoxedMap, CellSums, SumsPass
 from discreet.engines.passes.tally import Adder, CountPass, KeyedNumbers, Pass
 from discreet.engines.progress import Meter
 from discreet.engines.tables.encode import Encoder
-from discreet.engines.tables.part import BATCH_SIZE, Batch, Part, StoredFile, is_divided, is_remote
+from discreet.engines.tables.part import BATCH_SIZE, Batch, Part, StoredFile, is_divided, is_remote, near_names
 from discreet.engines.threads import in_order
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
@@ -256,7 +256,7 @@ def _positions(part: Part, domain: Domain) -> list[int]:
         missing = [name for name in wanted if name not in part.names]
         if missing:
             listed = ", ".join(map(repr, missing[:20]))
-            raise SchemaError(f"{part.label} has no column {listed}; it has {available}")
+            raise SchemaError(f"{part.label} has no column {listed}; it has {available}{near_names(part, missing)}")
     for name in wanted:
         if part.names.count(name) > 1:
             shown = "" if part.headed and name not in domain.names else f" {name!r}"

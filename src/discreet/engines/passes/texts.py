@@ -14,6 +14,7 @@ from discreet.engines import open as open_table
 from discreet.engines.progress import Meter
 from discreet.engines.tables.encode import arrow_kind
 from discreet.engines.tables.parquet import ParquetTable
+from discreet.engines.tables.part import near_names
 from discreet.engines.tables.text_kernels import Field
 from discreet.errors import DataSourceError, SchemaError
 
@@ -78,7 +79,8 @@ def _table(
     for part in source._parts:
         if any(name not in part.names for name in names):
             odd = next(name for name in names if name not in part.names)
-            raise SchemaError(f"{part.label} has no column {odd!r}; check the name and the header")
+            near = near_names(part, [odd])
+            raise SchemaError(f"{part.label} has no column {odd!r}{near or '; check the name and the header'}")
         places = [part.names.index(name) for name in names]
         if isinstance(part, ParquetTable):
             for place in places:

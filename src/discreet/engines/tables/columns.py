@@ -18,7 +18,7 @@ from discreet.core.domain import Domain
 from discreet.engines.source import Source
 from discreet.engines.tables.encode import Encoder, _text, arrow_kind
 from discreet.engines.tables.parquet import ParquetTable
-from discreet.engines.tables.part import BATCH_SIZE, Part, Remote
+from discreet.engines.tables.part import BATCH_SIZE, Part, Remote, near_names
 from discreet.engines.tables.text_kernels import Field
 from discreet.engines.tables.text_numbers import readable
 from discreet.errors import SchemaError
@@ -99,7 +99,8 @@ def _places(source: Source, part: Part, names: Sequence[str]) -> list[int]:
     known = part.names if not part.bare or source._domain is None else source._domain.names
     absent = [name for name in names if name not in known]
     if absent:
-        raise SchemaError(f"{part.label} has no column {absent[0]!r}; check the names")
+        near = near_names(part, absent[:1])
+        raise SchemaError(f"{part.label} has no column {absent[0]!r}{near or '; check the names'}")
     twice = [name for name in names if list(known).count(name) > 1]
     if twice:
         raise SchemaError(f"{part.label} has more than one column {twice[0]!r}; rename or drop the others")

@@ -4,7 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 from discreet.core.arrays import FloatArray
+from discreet.core.checks import nearest
 from discreet.core.dialect import Dialect
+from discreet.core.schema_file import looks_like_a_record
 from discreet.engines.passes.tally import KeyedNumbers, Pass
 from discreet.engines.tables.encode import Encoder
 
@@ -23,7 +25,8 @@ class Part(Protocol):
     label: str
     #: Whether columns have no names of their own, as in an array.
     bare: bool
-    #: Whether the names were read from a first line, which may be a row after all: then no error quotes them.
+    #: Whether the names were read from a first line, which may be a row after all: then no error quotes them, but for
+    #: one that nearly is the name that was looked for (`near_names`).
     headed: bool
     #: Whether reading is worth a thread of its own.
     slow: bool
@@ -39,6 +42,20 @@ class Part(Protocol):
 
     def encode(self, piece: Any, encoder: Encoder) -> FloatArray:
         """Turn a piece of a column into coordinates."""
+
+
+def near_names(part: Part, absent: Sequence[str]) -> str:
+    """Say which names of a table may be meant by names that it has not; nothing if none is near.
+
+    Of a first line that may be somebody's record nothing is said.
+    """
+    if part.bare or (part.headed and looks_like_a_record(part.names)):
+        return ""
+    near = {name: found for name in absent[:3] if (found := nearest(name, part.names)) is not None}
+    if blank := next((f"{found!r} to {name!r}" for name, found in near.items() if found != found.strip()), ""):
+        return f"; rename {blank} in the table: no declared name begins or ends with a blank"
+    said = ", ".join(f"{found!r} for {name!r}" for name, found in near.items())
+    return f"; did you mean {said}?" if said else ""
 
 
 @runtime_checkable
