@@ -207,6 +207,12 @@ def check_target(path: str | Path, *, promised: bool, source: Source | None = No
     target = Path(path).expanduser()
     for place in (target, promise_place(target)) if promised else (target,):  # both or none
         check_place(place)
+    promise = promise_place(target)
+    if not promised and promise.exists():
+        raise DataSourceError(
+            f"output: {promise.name!r} beside {str(path)!r} promises something about another table; name another "
+            "file, or remove both first"
+        )
     if target.name.lower().endswith(".gz"):
         raise DataSourceError(f"output: {str(path)!r} would not be compressed; name a .csv or .parquet file")
     files = [part.identity()[0] for part in source._parts if isinstance(part, StoredFile)] if source is not None else []
