@@ -42,8 +42,9 @@ def test_a_name_with_blanks_cannot_be_declared_and_is_to_be_renamed() -> None:
 
 
 def test_a_first_line_that_may_be_a_record_is_not_quoted(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("postcodd,34\npostcodd,35\n")
-    said = refusal(str(tmp_path / "t.csv"))
+    path = str(tmp_path / "t.csv")
+    Path(path).write_text("postcodd,34\npostcodd,35\n")
+    said = refusal(path).replace(path, "")  # the folder's own name may hold any number
     assert "postcodd" not in said
     assert "34" not in said
 
