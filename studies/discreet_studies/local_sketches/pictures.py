@@ -55,8 +55,8 @@ class _Picture:
 
     def chart(self, across: Sequence[float], **how: Any) -> Chart:
         """Return the chart; ``across`` are the points of the grid on the x axis."""
-        how = {"log_x": True, "log_y": True, "across": plain(across)} | how
-        return Chart(self.title, [Panel(self.x, self.y, self.lines, **how)])
+        axes: dict[str, Any] = {"log_x": True, "log_y": True, "across": plain(across)} | how
+        return Chart(self.title, [Panel(self.x, self.y, self.lines, **axes)])
 
 
 def _line(results: Results, measure: str, x: str, values: Iterable[float], **where: Any) -> Curve:

@@ -132,7 +132,7 @@ def _shapes(results: Results) -> Chart | None:
 def _attacks(results: Results) -> Chart | None:
     own = {"part": "attack", "set": "crowd"}
     counts = (2, 3, 5, 9)
-    lines = []
+    lines: list[Line] = []
     for by, size in (("rate", 9.0), ("rate", 27.0), ("total", 40.0), ("total", 160.0)):
         words, dash = ("ε", "solid") if by == "rate" else ("ε times diameter", "dash")
         marks = _marks(results, "advantage", "columns", counts, **own, by=by, size=size)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from discreet_studies.as_published.grids import parts
 from discreet_studies.harness.chart import GREY, STAR, Chart, Line, Mark, Panel, measured, plain
@@ -129,7 +130,7 @@ def _cells(results: Results, sums: Sums) -> Chart:
                     lines.append(Line("", [Mark(each, found[each].mean)], look, "none", STAR))
         d, k, n = cell
         y = "sum of squares / that without privacy"
-        how = {"log_y": True, "y_range": (0.9, 30.0), "up": plain((1, 2, 5, 10, 20)), "level": _WITHOUT}
+        how: dict[str, Any] = {"log_y": True, "y_range": (0.9, 30.0), "up": plain((1, 2, 5, 10, 20)), "level": _WITHOUT}
         panels.append(Panel("parts per axis m", y, lines, f"d = {d}, K = {k}, N = {n:,}", **how))
     return Chart("Error over the number of parts per axis; stars: RUGNIK's size", panels)
 
@@ -149,6 +150,10 @@ def _rows(results: Results, sums: Sums) -> Chart:
             excess = [(x, Estimate(r.mean - 1, r.low - 1, r.high - 1, r.runs)) for x, r in points]
             lines.append(Line(name, measured(excess), look))
         y = "excess over the sum of squares without privacy"
-        how = {"across": plain(ns), "y_range": (1e-5, 16.0), "up": [(10.0**p, f"{10.0**p:g}") for p in range(-5, 2)]}
+        how: dict[str, Any] = {
+            "across": plain(ns),
+            "y_range": (1e-5, 16.0),
+            "up": [(10.0**p, f"{10.0**p:g}") for p in range(-5, 2)],
+        }
         panels.append(Panel("rows N", y, lines, f"ε = {e:g}", True, True, **how))
     return Chart(f"More rows than were tried: d = {d}, K = {k}", panels)
