@@ -3,8 +3,6 @@
 Sums over many candidates are better taken from raw estimates (spec local-sketches, C.18).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

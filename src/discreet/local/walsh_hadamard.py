@@ -4,8 +4,6 @@ Entry (a, b) of the Hadamard matrix is (-1)^popcount(a AND b); the matrix is sym
 identity (spec local-sketches, 3.C.2).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from discreet.core.arrays import IntArray

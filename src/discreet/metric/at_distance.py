@@ -4,8 +4,6 @@ Places are rounded to a public lattice, which moves two of them apart by at most
 for each unit between lattice places makes the promise true at the radius.
 """
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass

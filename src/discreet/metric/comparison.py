@@ -1,7 +1,5 @@
 """Mechanisms of equal total privacy, to be compared with each other."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -4,8 +4,6 @@ In the metric model every row is perturbed by itself, as if by the person it is 
 number is not a secret.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ many rows or few bins has a histogram; when it is cut, the rows of the smaller s
 those of the larger side. The gain of a cut is divided out only where it may be the best so far.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

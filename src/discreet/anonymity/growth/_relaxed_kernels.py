@@ -1,7 +1,5 @@
 """The kernel of relaxed Mondrian: halves of equal size, whatever the ties; cells overlap in the bin of the median."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

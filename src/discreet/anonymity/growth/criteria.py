@@ -9,8 +9,6 @@ target. Larger is better; of equal cuts the one on the earlier column, then the 
 Kernels rate the cuts of one column: ``left`` is how many records each has to its left, ``group`` the last group there.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ release* (spec density-trees, 9.7.2). Where that stops are the published cells, 
 Because the rules are closed under union, this is the same set that merging from the leaves upwards ends with.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ values have a branch of their own, they are one more bin behind the last. A cell
 each column.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

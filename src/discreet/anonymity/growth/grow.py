@@ -1,7 +1,5 @@
 """Growth: a table in, a partition out. Prepares the arrays, grows the top, then the subtrees on all cores."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The kernel of growth: an explicit stack, one search per node, and the rows of a node parted in place."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -8,8 +8,6 @@ them, and of cuts whose cells keep as much the one that tells most by itself is 
 looked at, nothing is random, and growth below the upper levels is plain.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -7,8 +7,6 @@ least-squares cross-validation: the smallest J(α) = ∫ f² - (2/N) Σ f(x) wit
 Pruning merges leaves, so it keeps k, l and t. The price is chosen from the data: fine for a syntactic promise.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

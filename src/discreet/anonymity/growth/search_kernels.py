@@ -6,8 +6,6 @@ nearest its middle (spec density-trees, 9.1.3 and 9.5.1). The rows of a node lie
 of all columns side by side.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

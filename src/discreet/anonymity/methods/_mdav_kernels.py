@@ -5,8 +5,6 @@ adds 1 for every code that differs, and that of a row to a centroid adds (1 - 2 
 the shares of the values: no vector is ever written out.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

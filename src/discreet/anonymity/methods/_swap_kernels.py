@@ -1,7 +1,5 @@
 """Kernel of rank swapping: pair every rank with a free one that is near, in O(n log n)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

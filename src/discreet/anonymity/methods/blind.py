@@ -8,8 +8,6 @@ share in the cell says. A release whose cells fail is refused as a whole: leavin
 people in them, that their values are alike.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Releases of changed values (means, noise, swapped ranks) instead of cells: the small counterpart of `publish`."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

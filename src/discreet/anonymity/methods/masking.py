@@ -1,7 +1,5 @@
 """Noise addition and rank swapping: classical masking that promises nothing, with what it gives away measured."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any

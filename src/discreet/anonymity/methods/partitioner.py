@@ -1,7 +1,5 @@
 """What the partitioning methods share: read, grow on the build records, then enforce on every release."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace

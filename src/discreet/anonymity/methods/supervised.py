@@ -7,8 +7,6 @@ further still. A tree for every choice is grown on each of a few training parts,
 held-out labels best is taken. Parts are made by counting through the records of each class, so nothing is random.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Cells: boxes of bins, and which row of a table lies in which. What every method hands over to be released."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

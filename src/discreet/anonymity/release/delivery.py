@@ -3,8 +3,6 @@
 By a keyed hash rows of one person still belong together; whose they are only the key tells.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 from dataclasses import dataclass

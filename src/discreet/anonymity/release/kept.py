@@ -4,8 +4,6 @@ k is promised in the quasi-identifiers. A kept column (`keep`, and a target) is 
 a person sees smaller groups, down to single rows. The release measures these groups and its guarantee says so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any

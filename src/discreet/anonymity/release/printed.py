@@ -5,8 +5,6 @@ Dates are read as days, `discreet.core.dates`.
 The counterpart of `Grid.text`. It uses nothing but the released table, so it is also what an adversary would do.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

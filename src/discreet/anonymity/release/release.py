@@ -1,7 +1,5 @@
 """A release: the anonymous table, what it promises and what it does not, in forms that people and programs can read."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

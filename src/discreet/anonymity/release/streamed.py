@@ -5,8 +5,6 @@ are found, by the very rules of a release in memory. The second pass writes the 
 written: the file gets its name only if what was written keeps what the guarantee says.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -23,8 +23,6 @@ Rows are followed by the person or the only identifier, declared alike each time
 table, those with equal sensitive values are taken for the same, in the order of their cells.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ This is all that k, l, t and the risk of a table need, and it can be added up ba
 are different combinations, not as the table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

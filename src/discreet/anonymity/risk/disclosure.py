@@ -3,8 +3,6 @@
 Both measures compare with the original (spec density-trees, 9.11.3). They judge a release; they are no part of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -7,8 +7,6 @@ lowest common ancestor over that of the root). Each has a closed form (spec dens
 Kernels take the counts of the sensitive values in a class, its size, and the shares of the values in the table.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

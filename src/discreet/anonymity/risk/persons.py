@@ -5,8 +5,6 @@ person are taken to be of one and the same, which counts fewer people than there
 person, however spelled, `discreet.engines.tables.same` says.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

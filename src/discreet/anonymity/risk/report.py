@@ -4,8 +4,6 @@ All measures come from one pass: the classes of equal quasi-identifiers, and how
 each (spec density-trees, 9.10). Rows are counted batch by batch and not kept, `discreet.anonymity.risk.counts`.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ The budget is spent on k of the D attributes, ε/k each, never ε on every one (
 local-sketches, C.16.5).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any

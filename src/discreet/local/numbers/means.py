@@ -4,8 +4,6 @@ Duchi, Jordan, Wainwright (2018); Wang and others (2019). The laws, in whole num
 `discreet.noise.reports.means` (spec local-sketches, C.16).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any

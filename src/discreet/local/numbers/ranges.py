@@ -1,7 +1,5 @@
 """Numbers of a public range: how the range is declared and how rows are read."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

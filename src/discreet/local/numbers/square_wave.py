@@ -4,8 +4,6 @@ Li, Wang, Lopuhaä-Zwakenberg, Škorić, Li (2020), in its integer form (spec lo
 near the value than far from it, so near misses still tell. The collector fits the distribution by maximum likelihood.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

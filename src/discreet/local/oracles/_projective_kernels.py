@@ -5,8 +5,6 @@ the descendants of a point by r digits are a range, q^r·a + N_r .. q^r·(a + 1)
 is also how many points of length r there are.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

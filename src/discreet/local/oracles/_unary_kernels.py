@@ -1,7 +1,5 @@
 """The compiled loops of unary encoding: count the ones of every place of packed bit vectors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

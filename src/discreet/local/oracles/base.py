@@ -1,7 +1,5 @@
 """What every oracle over declared values shares: one table of counters, a pure law, and the estimates they give."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar

@@ -4,8 +4,6 @@ Warner (1965) for two values; Kairouz, Bonawitz, Ramage (2016) for k. Beats unar
 are fewer than about 3e^ε + 2 values (spec local-sketches, C.3).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property

@@ -4,8 +4,6 @@ One bit: Bassily and Smith (2015), Nguyên et al. (2016). Several bits, read as 
 projection, reach the optimal error at about log₂ e^ε signs (spec local-sketches, C.8).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

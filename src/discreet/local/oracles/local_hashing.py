@@ -4,8 +4,6 @@ Optimal local hashing: Wang, Blocki, Li, Jha (2017). Fast local hashing, with a 
 Maddock, Maple (2021); it is a sketch with direct-response rows (spec local-sketches, C.5, C.6).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction

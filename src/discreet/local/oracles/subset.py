@@ -4,8 +4,6 @@ Ye and Barg (2018); Wang et al. (2016). The smallest error of all oracles for va
 reports (spec local-sketches, C.7).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

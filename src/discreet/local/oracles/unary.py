@@ -4,8 +4,6 @@ Wang, Blocki, Li, Jha (2017). "Symmetric" turns all bits with one chance (basic 
 "optimised" spends the budget on the zeros, which are many (spec local-sketches, C.4).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property

@@ -1,7 +1,5 @@
 """What there is to choose from: every frequency mechanism with the settings that suit a wish, and what it costs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Nothing here looks at data. Errors come from the mechanisms' own `variance`, siz
 local-sketches, annex B).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field

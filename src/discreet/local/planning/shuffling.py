@@ -12,8 +12,6 @@ number, are fair coins. The formula of the 2022 paper is not used: it hides the 
 not differ, which is not a valid step (its authors issued an erratum), and falls below the truth in small cases.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache

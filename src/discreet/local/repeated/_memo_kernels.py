@@ -1,7 +1,5 @@
 """Compiled loops over the reports of the memoised mechanisms."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

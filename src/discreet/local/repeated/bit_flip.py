@@ -4,8 +4,6 @@ Ding, Kulkarni, Yekhanin, "Collecting Telemetry Data Privately" (2017), correcte
 set per user, one stored response for all values outside it (spec local-sketches, 3.C.5, 8.2 B4, C.13).
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import dataclass, replace

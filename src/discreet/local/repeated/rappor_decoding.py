@@ -15,8 +15,6 @@ out of unlisted values, whose bits are 0 or 1 and not φ: with Θ their share an
 U = diag(φ(1-φ)(Θ/N_i + S)). S is estimated from how much larger the residuals are than the other terms say.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

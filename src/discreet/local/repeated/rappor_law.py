@@ -15,8 +15,6 @@ Two values whose Bloom bits are disjoint differ in h bits each way, and bits are
 h (α_T + γ_T) (spec C.12.5); fewer if a filter has less than 2h bits.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

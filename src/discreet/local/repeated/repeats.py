@@ -5,8 +5,6 @@ at a price of their own: a collector who can link them sees when they change (sp
 device keeps count in a `ReportLedger` and stops when it is used up.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 Numba turns a mix of signed and unsigned 64-bit integers into floats, so every number of a hash is unsigned here.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ A sketch has k rows. A device draws one, hashes the value to one of its m bucket
 reports the bucket through a row oracle; what the oracle is makes the difference between the two.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property

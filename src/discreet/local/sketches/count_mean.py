@@ -4,8 +4,6 @@ Apple Differential Privacy Team, "Learning with Privacy at Scale" (2017); spec l
 keeps whole numbers only, ones per cell and reports per row, and scales them when asked (8.4 D2).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property

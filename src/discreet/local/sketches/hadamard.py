@@ -6,8 +6,6 @@ both take the *full* budget on the one sign: with the constant of the other sket
 out too large (8.1 A1).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property

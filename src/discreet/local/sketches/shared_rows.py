@@ -13,8 +13,6 @@ unbiased over the draw of the hash key. With v₁ = p(1-p)/(p-q)², v₀ = q(1-q
 The last term is collisions: more reports do not lower it. G is estimated from the sketch itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

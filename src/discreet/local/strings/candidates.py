@@ -5,8 +5,6 @@ candidates above z·σ, at most a number of them. What is kept is combined: pref
 follow, fragments with the same hash value are joined (spec local-sketches, D6 and C.14).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -6,8 +6,6 @@ string. The collector looks for frequent (hash, fragment) pairs at every positio
 what does not have that hash, and asks the sketch of whole strings about the rest.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property

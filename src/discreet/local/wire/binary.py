@@ -6,8 +6,6 @@ the number of reports (8 bytes), the length of the body (8 bytes) and the body; 
 numbers are unsigned and little-endian.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Iterator

@@ -4,8 +4,6 @@ Bit i of a report is bit ``i mod 8`` of byte ``i div 8``. Bits after the last fi
 of up to 63 bits, or a vector of bits; one that is packed as bytes starts on a byte of its own.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 

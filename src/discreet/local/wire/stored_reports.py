@@ -4,8 +4,6 @@ Every row group, file or partition gives its own counts, which are added up: who
 and a part that has to be read twice is counted once. A row that is not a report is rejected, not refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ total privacy: see `equal_privacy`. Published comparisons spent the whole ε on 
 columns cost dε, against rate times diameter for the noise it was compared with.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from discreet.metric.points.column_base import Columnwise, ReportLaw

@@ -27,8 +27,6 @@ What is added to r is c, the *rounding*. Noise of rate ε/(radius + c) for each 
 true at the radius: at any distance r the level is at most ε (r + c)/(radius + c).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The law of isotropic Laplace noise: its density, how far it goes, and what it keeps apart."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

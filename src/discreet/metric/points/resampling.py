@@ -5,8 +5,6 @@ of up to e^(rate D) over a distance D, so the rate of the whole is at most twice
 post-processing: it looks at the raw point again, and a point in a corner takes longer. `clip` costs nothing.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction

@@ -5,8 +5,6 @@ euros. That is part of the promise, so it is declared, never read off the data: 
 Euclidean, where S divides every column by its declared width, by given units, or is a matrix.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Numbers reported one by one within reach of the truth: the square wave (Li and others 2020)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction

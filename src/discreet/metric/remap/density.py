@@ -7,8 +7,6 @@ which one half of the points, counted, foretells the other half best (EM for mix
 of public points.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ None of them has an argument through which a raw row could come in, so they cost
 space. (Resampling is none of these: it looks at the raw point again, and costs; see `discreet.metric.NDLaplace`.)
 """
 
-from __future__ import annotations
-
 import math
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """What is publicly known of where points lie: places and weights, from an array or from a synopsis."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

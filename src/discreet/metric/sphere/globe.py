@@ -3,8 +3,6 @@
 Rows here are (latitude, longitude) in degrees. Nothing in this file draws anything.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

@@ -22,8 +22,6 @@ fresh place costs epsilon·(D + c)/(radius + c), where c is the rounding of its 
 radius a transcript costs at most budget·(D + c')/(radius + c'), where c' is the larger of c and e + 2g.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

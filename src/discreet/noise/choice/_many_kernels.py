@@ -4,8 +4,6 @@ Segment s holds the entries ``starts[s] .. starts[s + 1] - 1``. The draws are th
 `joint_kernels.py`; here is only the walk over segments.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

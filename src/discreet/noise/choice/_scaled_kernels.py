@@ -11,8 +11,6 @@ positive numbers, log2(n) additions deep, so the least likely outcome is met wit
 the error does not grow with the number of outcomes, as it would in cumulative sums.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

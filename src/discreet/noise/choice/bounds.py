@@ -1,7 +1,5 @@
 """Bounds bought with budget, for a column whose range nobody can declare (spec partition-synopsis, 9.14)."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

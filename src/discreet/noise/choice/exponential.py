@@ -8,8 +8,6 @@ is drawn with its true probability up to a factor e^(±2η), η = 3000 * 2^-53. 
 (spec partition-synopsis, 9.4).
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import TypeAlias
@@ -93,7 +91,7 @@ def exponential(
     if not len(values):
         raise InvalidArgument("scores", "no scores", "at least one score", "scores=[0.0]")
     if len(sizes) != len(values):
-        raise InvalidArgument("counts", "another number of them", "one number a score", "counts=None")
+        raise InvalidArgument("counts", "another number of them", "one number per score", "counts=None")
     sizes = np.clip(np.nan_to_num(sizes), 0, 2.0**62)
     if not sizes.any():
         raise InvalidArgument("counts", "zeros only", "the sizes of groups of a non-empty range", "counts=None")

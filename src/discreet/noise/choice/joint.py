@@ -19,7 +19,7 @@ Sums. β(j, i) is the weight of the first j cuts when only cut j lies in run i, 
     α(j, i, k) = β(j-k+1, i) C(g_i, k) Π_(l = j-k+2..j) φ_l(0),      A(j, i) = Σ_k α(j, i, k),
     β(1, i) = φ_1(L_i),                                              β(j, i) = Σ_(h < i) φ_j(L_i - L_h) A(j-1, h),
 
-g_i candidates and L_i rows on the left in run i. Only β is kept: m numbers a run. Cuts are drawn from the last group
+g_i candidates and L_i rows on the left in run i. Only β is kept: m numbers per run. Cuts are drawn from the last group
 of cuts in one run to the first, then each group uniformly among the subsets of its run.
 
 Rounding. There are at most R runs, R the public number of candidates; u = 2^-53. One more cut adds to the error of a
@@ -28,8 +28,6 @@ off by 4Ku, those beyond do not show above the floor; a heap has 64 levels of 5u
 u/2. A group drawn with j cuts to go has chances off by 2(j+1)h in logarithm, all groups together by m(m+3)h = 2η. The
 mechanism runs with ε - 4η and costs ε (9.4).
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ with ``lag`` rows where ``target`` are wanted is ``exp(-rate * |lag - target|) +
 whole part and the fraction beyond it, so the difference is an exact integer and one small correction.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from discreet.core.jit import inlined, jit

@@ -9,8 +9,6 @@ middle one, splits the rows there and goes on in both halves (Kaplan, Schnapp an
 partition-synopsis, 9.3): its error grows with log m only, so it wins where there are many.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction

@@ -16,8 +16,6 @@ Both are counted, over a batch of reports. If the counts agree, as they do but f
 answer. If not, the batch is counted again for that point by the definition. The result is exact.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ SipHash is written from its published description (Aumasson and Bernstein, "SipH
 2012). Numba turns a mix of signed and unsigned 64-bit integers into floats, so every constant here is unsigned.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Count which reports support which candidates, on all cores."""
 
-from __future__ import annotations
-
 import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

@@ -10,8 +10,6 @@ little above -ln(1 - p), hence a hit chance q = 1 - e^(-x) a little above p, and
 p/q. Thinning independent hits leaves independent hits, now with chance p.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from decimal import Context, Decimal

@@ -13,8 +13,6 @@ coins e^(-v_j 16^j/(2σ²)), all of which must come up heads. Everything is inte
 four, and c = 1 accepts nearly all when σ is small.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any

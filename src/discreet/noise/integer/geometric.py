@@ -1,7 +1,5 @@
 """Exact geometric variables, the one-sided half of discrete Laplace noise, from the same coins (`laplace.py`)."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any

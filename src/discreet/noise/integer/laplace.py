@@ -13,8 +13,6 @@ All coins are exact (`thresholds.py`), hence so is Z, at every scale and for eve
 about log2(scale) + 5 bytes.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any

@@ -4,8 +4,6 @@ Estimators, error bars, stopping rules and auditors read the noise here. The var
 2/ε²: at ε = 1 it is 1.84, and at ε = 3 it is 0.11 against 0.22.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

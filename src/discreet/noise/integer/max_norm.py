@@ -11,8 +11,6 @@ coin, tossed by drawing a whole number below 2K+2i: integers only. Almost all ar
 2 % at scale D/8, the smallest allowed. (A finer unit of the vector makes the scale as large as one likes.)
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """The jitted loop under `coin_bytes.py`: eight coins from two random bytes by a table."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

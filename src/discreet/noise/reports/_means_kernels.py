@@ -1,7 +1,5 @@
 """The jitted loops under the reports of a number. They compare bytes and add integers; see `kernels.py`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from discreet.core.jit import inlined, jit

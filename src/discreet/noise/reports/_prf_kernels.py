@@ -4,8 +4,6 @@ A row's key is 16 bytes that only its owner knows. Word c of the row is SipHash-
 under that key: 64 bits that look random to whoever lacks the key.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Random linearly independent vectors over the field of two elements: the public part of a Hadamard report."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

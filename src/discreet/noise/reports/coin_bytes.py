@@ -14,8 +14,6 @@ precision: where p is not rational it is transcendental (see `thresholds.py`), a
 not constant (it is 1 at p = 0 and 0 at p = 1). Where p is rational it is its own enclosure.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple, cast

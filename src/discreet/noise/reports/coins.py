@@ -1,7 +1,5 @@
 """Bernoulli draws and k-ary randomised response with exact chances."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

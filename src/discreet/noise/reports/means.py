@@ -18,8 +18,6 @@ Each has a ratio of exactly E between the chances of a report under t = 1 and t 
 random rounding is a mixture over centres, and every centre has chances between Q and E Q.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property

@@ -10,8 +10,6 @@ the leading coordinate leaves it uniform. To draw one off the hyperplane, solve 
 exactly one multiple for which that holds.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 Li, Wang, Lopuhaä-Zwakenberg, Škorić, Li (2020), in its integer form (spec local-sketches, C.15).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Stored randomness: coins and uniform numbers that keys decide, so that they need not be stored at all."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import TypeAlias

@@ -5,8 +5,6 @@ t uniformly from 0..j, and take t, or j if t was taken before: every w-subset co
 w exact uniform draws.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -9,8 +9,6 @@ ChaCha20 is written from its published description (Bernstein 2008, RFC 8439), w
 blocks are worked on side by side, which becomes vector code.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

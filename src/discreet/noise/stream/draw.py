@@ -1,7 +1,5 @@
 """Drive a kernel: hand it random bytes, extend its digit tables on a tie, shape its result."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

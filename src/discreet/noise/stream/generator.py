@@ -9,8 +9,6 @@ block is dropped in a child process after a fork, so parent and child never shar
 Philox keyed by NumPy's `SeedSequence`; both are stable across NumPy versions.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 import weakref

@@ -5,8 +5,6 @@ position, the number of finished draws and a state. A draw that cannot be finish
 returned is the one before its first byte.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from numba import uint64

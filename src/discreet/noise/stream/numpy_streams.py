@@ -3,8 +3,6 @@
 No noise that protects people is drawn here; a release made with such a stream counts as seeded.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from discreet.core.arrays import AnyArray, FloatArray, IntArray

@@ -9,8 +9,6 @@ A row's number depends on its place in the stream of rows and on nothing else, s
 piece by piece (all rows whose number begins with 0, then with 1, ...) gives what sorting all at once gives.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

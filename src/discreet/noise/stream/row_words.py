@@ -1,7 +1,5 @@
 """Random words that belong to rows: a function of a key and the row's number, so that any core may do any row."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

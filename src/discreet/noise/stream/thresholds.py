@@ -15,8 +15,6 @@ rolled back, the table is extended, and the draw reads the same bytes again: the
 up to 2^-128.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal

@@ -1,7 +1,5 @@
 """Uniform integers, exact for every bound."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from discreet.core import checks

@@ -16,8 +16,6 @@ The library's logarithm, sine and cosine are taken to be right to 4 units in the
 bounds leave room for 8. A coordinate that lies nearer to a rounding boundary than twice its bound is not decided here.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -16,8 +16,6 @@ to be right to 4 units in the last place; the bounds leave room for more. What l
 the border of acceptance) than twice its bound is not decided here.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

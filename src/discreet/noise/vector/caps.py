@@ -21,8 +21,6 @@ Which cap. Given ε, p follows from q; the mean of N/‖N‖ is m k/‖k‖, m =
 largest. A cap below 2^-10 of the sphere would take too long to hit, so γ stops there.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """π, cosine, sine and arcus tangent of decimals, to the precision of the context."""
 
-from __future__ import annotations
-
 import decimal
 from decimal import Decimal
 from functools import lru_cache
