@@ -15,15 +15,16 @@ from rich.console import Console
 from rich.markup import escape
 
 from discreet._version import __version__
-from discreet.cli import audit, look, plan, sketch, synopsis, tables
+from discreet.cli import audit, plan, sketch, synopsis, tables
 from discreet.cli.common import Json, console, epilog, warn_if_seeded, working
 from discreet.cli.run import register as register_run
+from discreet.cli.schema import register as register_schema
 from discreet.cli.study import study
 from discreet.cli.verbs import add
-from discreet.errors import DataSourceError, DiscreetError
+from discreet.errors import DiscreetError
 from discreet.jobs.declare import Kind, check, spoken
 from discreet.jobs.kinds import KINDS
-from discreet.jobs.options import EPSILON, SEED, SHELL, TABLE
+from discreet.jobs.options import EPSILON, SEED, SHELL
 
 app = typer.Typer(
     name="discreet",
@@ -46,6 +47,7 @@ for _kind in KINDS.values():
     _extra = {"list": audit.listed} if _kind.name == "audit" else None
     add(sketch.sketch if _kind.words.startswith("sketch ") else app, _kind, SHOWN[_kind.name], _extra)
 register_run(app, SHOWN)
+register_schema(app)
 
 
 def _version(asked: bool) -> None:
@@ -119,49 +121,6 @@ def _tell(result: Any) -> None:
     for name, meaning in result.files.items():
         console.print(f"  [cyan]{name:<16}[/] {meaning}")
     warn_if_seeded(result.guarantee.seeded)
-
-
-@app.command(epilog=epilog("schema people.csv -o schema.toml"))
-def schema(
-    data: Annotated[str, typer.Argument(help="A CSV or Parquet file. Its header is read, its rows are not.")],
-    header: Annotated[
-        bool | None,
-        typer.Option("--header/--no-header", help="Whether the first line of a CSV file names the columns."),
-    ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write; else it is printed.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the column names as JSON instead.")] = False,
-) -> None:
-    """Draft a schema file from the column names alone; types, bounds and categories are yours to declare."""
-    look.look([(TABLE, data)])
-    from discreet import engines
-    from discreet.core.dialect import Dialect
-    from discreet.core.output import check_place, write_whole
-    from discreet.core.schema_file import draft_schema, looks_like_a_record
-    from discreet.engines.tables.csv_file import CsvTable
-
-    source = engines.open(data, dialect=Dialect(header=header is not False))
-    names, lines = source.names, any(isinstance(part, CsvTable) for part in source._parts)
-    if lines and header is None and looks_like_a_record(names):
-        # Not a word of the line: it may be about somebody.
-        raise DataSourceError(
-            f"data: the first line of {data!r} may be somebody's record: there are numbers, dates, addresses, gaps or "
-            "repeats where names belong; say --no-header if it is a record, --header if these are the names"
-        )
-    read = "names" if not lines else "fields" if header is False else "first line"
-    if output is not None:
-        check_place(output)
-        if output.exists():  # it may have been filled in by hand
-            raise DataSourceError(f"output: {str(output)!r} is there already; name another file or remove it")
-        write_whole(output, draft_schema(names, data, read=read))
-    if as_json:
-        typer.echo(json.dumps({"columns": list(names), "file": None if output is None else str(output)}))
-    elif output is None:
-        typer.echo(draft_schema(names, data, read=read), nl=False)
-    else:
-        console.print(
-            f"[bold]{len(names)} columns[/] drafted in [cyan]{escape(str(output))}[/]. Declare each one, then:"
-        )
-        console.print(f"  discreet synopsis {escape(data)} --schema {escape(str(output))} --epsilon 1 -o s.parquet")
 
 
 #: The verbs in the order in which a newcomer needs them.

@@ -3,7 +3,7 @@
 ``[source]`` says how the table is written (`Dialect`): ``delimiter = ";"``, ``decimal = ","``, or ``header = false`` if
 its first line is a record and the columns are called column_1, column_2, ...
 
-Only the draft is written by hand: it is mostly comments, which no writer of TOML writes.
+A column may also be one line under ``[columns]``: ``age = {kind = "integer", bounds = [0, 120]}``.
 """
 
 import re
@@ -15,9 +15,6 @@ from typing import Any
 import tomli_w
 
 from discreet.errors import DataSourceError, SchemaError
-
-_ROLES = ("quasi-identifier", "sensitive", "identifier", "person", "target")
-
 
 #: What stands in records and hardly in headers: numbers of all spellings, dates, addresses.
 _RECORD = re.compile(
@@ -53,7 +50,27 @@ def load_schema(source: str | Path) -> tuple[Mapping[str, Any], Any, Any]:
             f"{where} must hold one table [columns.NAME] per column, and nothing else but unit and [source], "
             f"got {sorted(table)}"
         )
+    bare = [name for name, declared in columns.items() if _undeclared(declared)]
+    if bare:
+        named = ", ".join(toml_key(name) for name in bare[:20]) + (", ..." if len(bare) > 20 else "")
+        line = f"{toml_key(bare[0])} = {{bounds = [0, 100]}}"
+        raise SchemaError(
+            f"{where}: {len(bare)} of {len(columns)} columns are not declared yet ({named}); write what each means, "
+            f"such as {line}, or delete the columns that are not to be used"
+        )
     return columns, table.get("unit"), table.get("source")
+
+
+def _undeclared(declared: Any) -> bool:
+    """Tell whether a draft's column waits for its values; one that names somebody needs none."""
+    filled = {"bounds", "categories"} if isinstance(declared, dict) else set()
+    return (
+        isinstance(declared, dict)
+        and not filled & set(declared)
+        and declared.get("role") not in ("identifier", "person")
+        and declared.get("kind") != "boolean"
+        and not set(declared) - {"kind", "role", "missing"}
+    )
 
 
 def _tables(source: str | Path) -> tuple[str, dict[str, Any]]:
@@ -69,43 +86,6 @@ def _tables(source: str | Path) -> tuple[str, dict[str, Any]]:
         return where, tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SchemaError(f"{where} is not valid TOML: {error}; see docs/schema.md for an example") from None
-
-
-def draft_schema(names: Sequence[str], source: str, *, read: str = "names") -> str:
-    """Return a schema file to be filled in: the columns by name, and nothing that rows could tell.
-
-    ``read`` says what was read: "names" that the file keeps apart from its rows, its "first line", or of that line only
-    the number of "fields".
-    """
-    where = toml_value(source)
-    said = {
-        "names": f"# Drafted from the column names of {where} alone: no row was read.",
-        "first line": f"# Drafted from the first line of {where} alone, taken for the column names; nothing below "
-        "it was read.\n# If that line is somebody's record, delete this file and draft again with --no-header.",
-        "fields": f"# Drafted from the number of fields in the first line of {where} alone: no value was kept.",
-    }[read]
-    text = [
-        said,
-        "# Declare each column by what it means, not by what the table holds: keep one of the lines bounds and",
-        "# categories, write your own values, remove the '#'. Delete the columns that are not to be used.",
-    ]
-    if read == "fields":
-        text.append("\n[source]\nheader = false  # the first line is a record; columns are called by their places")
-    seen: set[str] = set()
-    for place, name in enumerate((n.strip() for n in names), start=1):
-        if not name or name in seen:
-            why = f"has the name {toml_value(name)} of an earlier one" if name else "has no name"
-            text.append(f"\n# Column {place} {why} and is left out.")
-            continue
-        seen.add(name)
-        text.append(
-            f"\n[columns.{toml_key(name)}]\n"
-            "# bounds = [LOW, HIGH]            # a number, or a date as 1984-05-01; values beyond count as the bound\n"
-            '# categories = ["FIRST", "NEXT"]  # or one of a list; anything else is missing\n'
-            f'# role = "attribute"              # or {", ".join(_ROLES)}\n'
-            '# missing = "drop"                # or own: rows without a value get a cell of their own'
-        )
-    return "\n".join(text) + "\n"
 
 
 def write_toml(table: Mapping[str, Any]) -> str:

@@ -168,3 +168,8 @@ def _file(path: Path, dialect: Dialect) -> Part:
 
 def _suffix(path: Path) -> str | None:
     return next((s for s in _READERS if path.name.lower().endswith(s)), None)
+
+
+def is_text_table(path: Path) -> bool:
+    """Tell by its name whether a file is one of records and fields."""
+    return _READERS.get(_suffix(path) or "") is CsvTable

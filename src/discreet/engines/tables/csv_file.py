@@ -10,6 +10,7 @@ several at once.
 
 import codecs
 import gzip
+import re
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -143,20 +144,28 @@ class CsvTable:
     @contextmanager
     def _open(self) -> Iterator[tuple[IO[bytes], Any]]:
         """Open the file: the bytes on disk, whose position shows progress, and the bytes to read, in UTF-8."""
+        with self._opened(self._path) as (raw, stream):
+            plain = self.dialect.encoding == "utf-8"
+            yield raw, stream if plain else _Translated(stream, self.dialect.encoding)
+
+    @staticmethod
+    @contextmanager
+    def _opened(path: Path) -> Iterator[tuple[IO[bytes], Any]]:
+        """Open a file, decompressed."""
         try:
-            with self._path.open("rb") as raw:
-                name = self._path.name.lower()
+            with path.open("rb") as raw:
+                name = path.name.lower()
                 stream: Any = raw
                 if name.endswith(".gz"):
                     stream = gzip.GzipFile(fileobj=raw)
                 elif name.endswith(".zst"):
                     stream = pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd")
-                yield raw, stream if self.dialect.encoding == "utf-8" else _Translated(stream, self.dialect.encoding)
+                yield raw, stream
         except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
             if isinstance(error, DataSourceError):
                 raise
             raise DataSourceError(
-                f"data: {self.label} cannot be read as CSV; check the file and its permissions"
+                f"data: file {str(path)!r} cannot be read as CSV; check the file and its permissions"
             ) from None
 
     def _header(self, head: bytes) -> tuple[list[bytes], int]:
@@ -213,6 +222,21 @@ class _Translated:
         view[:given] = self._left[:given]
         self._left = self._left[given:]
         return given
+
+
+def decoded_head(path: Path) -> tuple[str, str, str]:
+    """Return the first bytes of a file as text, the encoding they seem to be in, and why; for a draft of a schema."""
+    with CsvTable._opened(path) as (_, stream):
+        head = _first(stream, RECORD_LIMIT + 1)
+    if head.startswith(_WIDE_BOMS):
+        return head.decode("utf-16", "replace"), "utf-16", "The file begins with the mark of UTF-16."
+    line = re.split(rb"[\r\n]", head, maxsplit=1)[0]
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        why = "The first line is not UTF-8; Windows-1252 is what most such files are written in."
+        return head.decode("cp1252", "replace"), "windows-1252", why
+    return head.removeprefix(_BOM).decode("utf-8", "replace"), "utf-8", ""
 
 
 def _fill(stream: Any, room: ByteArray) -> int:

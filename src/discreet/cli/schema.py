@@ -1,0 +1,114 @@
+"""`discreet schema`: a draft of the file that every job reads, and a check of it. Not a job: it comes before any."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from discreet.cli import look
+from discreet.cli.common import console, epilog
+from discreet.errors import DataSourceError
+from discreet.jobs.options import TABLE
+
+_HELP = "A table, whose header is read; or the word check and a schema file."
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command(epilog=epilog("schema people.csv -o schema.toml"))(schema)
+
+
+def schema(
+    data: Annotated[list[str], typer.Argument(metavar="TABLE | check SCHEMA [TABLE]", help=_HELP)],
+    header: Annotated[
+        bool | None,
+        typer.Option("--header/--no-header", help="Whether the first line of a CSV file names the columns."),
+    ] = None,
+    rows: Annotated[
+        int,
+        typer.Option("--look", min=0, help="Look at this many rows for marks and kinds. Every guarantee will say so."),
+    ] = 0,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write; else it is printed.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the column names as JSON instead.")] = False,
+) -> None:
+    """Draft a schema file from the column names alone, or check one; bounds and categories are yours to declare."""
+    if data[0] == "check" and len(data) > 1:
+        _check(data[1], data[2] if len(data) > 2 else None, rows, as_json)
+        return
+    if len(data) > 1:
+        raise DataSourceError(f"data: one table at a time, got {len(data)}; try discreet schema {data[0]}")
+    _draft(data[0], header, rows, output, as_json)
+
+
+def _draft(data: str, header: bool | None, rows: int, output: Path | None, as_json: bool) -> None:
+    look.look([(TABLE, data)])
+    from discreet import engines
+    from discreet.core.output import check_place, write_whole
+    from discreet.core.schema_draft import draft_schema
+    from discreet.core.schema_file import looks_like_a_record
+    from discreet.engines import first_line
+
+    found = first_line.propose(Path(data).expanduser(), header=header is not False) if _lines(data) else None
+    source = engines.open(data, dialect=None if found is None else found.dialect)
+    names = source.names
+    if found is not None and header is None and looks_like_a_record(names):
+        # Not a word of the line: it may be about somebody.
+        raise DataSourceError(
+            f"data: the first line of {data!r} may be somebody's record: there are numbers, dates, addresses, gaps or "
+            "repeats where names belong; say --no-header if it is a record, --header if these are the names"
+        )
+    if found is not None and rows:
+        found = first_line.look(found, Path(data).expanduser(), rows)
+    read = "names" if found is None else "fields" if header is False else "first line"
+    more: dict[str, Any] = {}
+    if found is not None:
+        more = {"dialect": found.dialect, "reasons": found.reasons, "kinds": found.kinds}
+    text = draft_schema(names, data, read=read, **more)
+    if output is not None:
+        check_place(output)
+        if output.exists():  # it may have been filled in by hand
+            raise DataSourceError(f"output: {str(output)!r} is there already; name another file or remove it")
+        write_whole(output, text)
+    if as_json:
+        facts = {} if found is None else found.dialect.to_dict()
+        typer.echo(json.dumps({"columns": list(names), "source": facts, "file": str(output) if output else None}))
+    elif output is None:
+        typer.echo(text, nl=False)
+    else:
+        said = f"[bold]{len(names)} columns[/] drafted in [cyan]{escape(str(output))}[/]."
+        for reason in () if found is None else found.reasons:
+            said += f" {escape(reason)}"
+        console.print(f"{said} Declare each one, then:")
+        console.print(f"  discreet schema check {escape(str(output))}")
+        console.print(f"  discreet synopsis {escape(data)} --schema {escape(str(output))} --epsilon 1 -o s.parquet")
+
+
+def _lines(data: str) -> bool:
+    """Tell whether a table is one text file, whose first line is all that a draft may look at."""
+    from discreet.engines import is_text_table
+
+    path = Path(data).expanduser()
+    return path.is_file() and is_text_table(path)
+
+
+def _check(schema_file: str, data: str | None, rows: int, as_json: bool) -> None:
+    """Say what a schema file still lacks; of a table that may be looked at, also which bounds are worth a question."""
+    from discreet.core.domain import Domain
+    from discreet.engines.first_line import careless_bounds
+
+    domain = Domain.from_toml(Path(schema_file))
+    doubts = careless_bounds(domain, data, rows) if data is not None and rows else []
+    facts = {"columns": list(domain.names), "source": domain.source.to_dict(), "careless": doubts}
+    if as_json:
+        typer.echo(json.dumps(facts))
+        return
+    console.print(f"[bold]{len(domain)} columns[/] are declared, none is missing.")
+    for column in doubts:
+        console.print(
+            f"  [yellow]{escape(column)}[/]: a bound equals a value among the first {rows} rows. If it was read off "
+            "the table, somebody's value would be published: is it what the column means?"
+        )
+    if data is not None and not rows:
+        console.print("  Say --look N to compare bounds with the first N rows; guarantees need not mention that.")

@@ -1,0 +1,114 @@
+"""The draft of a schema file: a line per column to be filled in, and nothing that rows could tell.
+
+Written by hand, because it is half comments, which no writer of TOML writes.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from discreet.core.catalogue import known_kind
+from discreet.core.dialect import Dialect
+from discreet.core.schema_file import toml_key, toml_value
+
+_HOW = """\
+# One line per column: say what it means, not what the table holds, or a value of somebody's would be published.
+#   age = {kind = "integer", bounds = [0, 120]}        whole numbers; values beyond count as the bound
+#   income = {bounds = [0, 1e6]}                       numbers
+#   born = {bounds = [1920-01-01, 2010-12-31]}         dates
+#   sex = {categories = ["f", "m"], missing = "own"}   a list; rows without a value get a cell of their own
+#   name = {role = "identifier"}                       never released, needs no more
+# Other roles: quasi-identifier, sensitive, person (whose row it is), target. Delete columns that are not to be used."""
+#: The longest list that is shown on a line.
+_MOST_LISTED = 12
+
+
+def draft_schema(
+    names: Sequence[str],
+    source: str,
+    *,
+    read: str = "names",
+    dialect: Dialect | None = None,
+    reasons: Sequence[str] = (),
+    kinds: Mapping[str, str] | None = None,
+) -> str:
+    """Return a schema file to be filled in.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The columns.
+    source : str
+        The file they are of.
+    read : {"names", "first line", "fields"}
+        What was read: names that the file keeps apart from its rows, its first line, or of that line only the number of
+        fields.
+    dialect : Dialect, optional
+        How the file seems to be written.
+    reasons : sequence of str
+        Where that was seen.
+    kinds : mapping, optional
+        What the looked-at rows hold, column by column.
+
+    Examples
+    --------
+    >>> print(draft_schema(["age", "mood"], "people.csv").partition("[columns]")[2].strip())
+    # "Known by name" is from a public catalogue, not from the file: check it, then put it between the braces.
+    age = {}   # known by name: kind = "integer", bounds = [0, 125], role = "quasi-identifier" (years of age; the \
+longest verified life lasted 122 years)
+    mood = {}
+    """
+    text = [_said(read, toml_value(source), dialect), _HOW]
+    written = {} if dialect is None else dialect.to_dict()
+    if written:
+        text += ["", *(f"# {reason}" for reason in reasons), "[source]"]
+        text += [f"{key} = {toml_value(value)}{_why(key, value)}" for key, value in written.items()]
+    text += ["", "[columns]"]
+    lines, left = _columns([n.strip() for n in names], kinds or {})
+    if any("known by name" in line for line in lines):
+        text.append(
+            '# "Known by name" is from a public catalogue, not from the file: check it, then put it between the braces.'
+        )
+    return "\n".join([*text, *lines, *left]) + "\n"
+
+
+def _said(read: str, where: str, dialect: Dialect | None) -> str:
+    if dialect is not None and dialect.looked:
+        return f"# Drafted from {where} after a look at its first {dialect.looked} rows; every guarantee will say so."
+    return {
+        "names": f"# Drafted from the column names of {where} alone: no row was read.",
+        "first line": f"# Drafted from the first line of {where} alone, taken for the column names; nothing below "
+        "it was read.\n# If that line is somebody's record, delete this file and draft again with --no-header.",
+        "fields": f"# Drafted from the number of fields in the first line of {where} alone: no value was kept.",
+    }[read]
+
+
+def _why(key: str, value: Any) -> str:
+    if key == "header" and value is False:
+        return "  # the first line is a record; columns are called by their places"
+    return "  # said in every guarantee" if key == "looked" else ""
+
+
+def _columns(names: Sequence[str], kinds: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """Return a line per column, and why some have none."""
+    lines, left, seen = [], [], set()
+    for place, name in enumerate(names, start=1):
+        if not name or name in seen:
+            why = f"has the name {toml_value(name)} of an earlier one" if name else "has no name"
+            left.append(f"# Column {place} {why} and is left out.")
+            continue
+        seen.add(name)
+        kind = kinds.get(name)
+        filled = f'{{kind = "{kind}"}}' if kind in ("integer", "number", "date", "boolean") else "{}"
+        known = known_kind(name)
+        offer = ""
+        if known is not None:
+            parts = ", ".join(f"{key} = {_short(value)}" for key, value in known.declared.items())
+            offer = f"   # known by name: {parts} ({known.source})"
+        lines.append(f"{toml_key(name)} = {filled}{offer}")
+    return lines, left
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, list) and len(value) > _MOST_LISTED:
+        return f"[{', '.join(toml_value(v) for v in value[:3])}, ... {len(value)} in all]"
+    return str(toml_value(value))

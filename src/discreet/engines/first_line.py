@@ -1,0 +1,199 @@
+"""How a text file seems to be written: from its first line, and from its first rows only where that was allowed.
+
+What comes out is a proposal for a schema, made once and for people to check. No release depends on it otherwise: rows
+are read as declared.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from discreet.core.arrays import FloatArray
+from discreet.core.columns import NAMING
+from discreet.core.dialect import Dialect
+from discreet.core.domain import Domain, Integer, Numeric
+from discreet.engines import open as open_table
+from discreet.engines.tables.csv_file import CsvTable, decoded_head
+from discreet.engines.tables.part import Part
+
+_DELIMITERS = (",", ";", "\t", "|")
+_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_MISSING = ("?", "NA", "N/A", "n/a", "NULL", "null", "-", "--", "nan", ".", "-999", "-9999", "k.A.")
+_WORDS = (
+    ("yes", "no"),
+    ("y", "n"),
+    ("ja", "nein"),
+    ("j", "n"),
+    ("oui", "non"),
+    ("si", "no"),
+    ("t", "f"),
+    ("wahr", "falsch"),
+)
+_DATES = (
+    (r"\d{1,2}\.\d{1,2}\.\d{4}", "%d.%m.%Y"),
+    (r"\d{1,2}\.\d{1,2}\.\d{2}", "%d.%m.%y"),
+    (r"\d{4}/\d{1,2}/\d{1,2}", "%Y/%m/%d"),
+    (r"\d{8}", "%Y%m%d"),
+)
+_SLASHES = r"(\d{1,2})/(\d{1,2})/(\d{4})"
+_MARKS = ("€", "$", "£", "%", "EUR", "USD")
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """How a file seems to be written, where that was seen, and what kinds its columns seem to be of."""
+
+    dialect: Dialect
+    reasons: tuple[str, ...]
+    kinds: dict[str, str]
+
+
+def propose(path: Path, *, header: bool = True) -> Proposal:
+    """Propose a dialect by the first line alone: its encoding, and the mark that it has most of outside quotes."""
+    text, encoding, why = decoded_head(path)
+    line = re.split(r"[\r\n]", text, maxsplit=1)[0]
+    outside = re.sub(r'"[^"]*"', "", line)
+    found = max(_DELIMITERS, key=outside.count)
+    reasons = [why] if why else []
+    delimiter = found if outside.count(found) else ","
+    if delimiter != "," and not path.name.lower().startswith(".tsv"):
+        reasons.append(f"The first line has more {_NAMES[delimiter]} than other marks.")
+    return Proposal(Dialect(delimiter=delimiter, encoding=encoding, header=header), tuple(reasons), {})
+
+
+def look(proposed: Proposal, path: Path, rows: int) -> Proposal:
+    """Look at the first rows, and propose how values are written and of what kinds columns are: no bounds, no lists."""
+    table = CsvTable(path, proposed.dialect)
+    seen = _texts(table, rows)
+    values = [v for column in seen for v in column]
+    missing = tuple(m for m in _MISSING if m in set(values))
+    columns = [[v for v in column if v and v not in missing] for column in seen]
+    marks = tuple(m for m in _MARKS if any(_marked(column, re.escape(m)) for column in columns))
+    bare = [[_unmarked(v, marks) for v in column] for column in columns]
+    decimal, thousands = _number_marks(bare)
+    formats = _date_formats(columns)
+    true, false = _words(columns)
+    dialect = replace(
+        proposed.dialect, decimal=decimal, thousands=thousands, marks=marks, dates=formats, true=true, false=false,
+        missing=missing, looked=rows,
+    )  # fmt: skip
+    kinds = {name: _kind(c, b, dialect) for name, c, b in zip(table.names, columns, bare, strict=True)}
+    return Proposal(dialect, proposed.reasons, {name: kind for name, kind in kinds.items() if kind})
+
+
+def _texts(table: Part, rows: int) -> list[list[str]]:
+    """Return the first rows as texts, column by column."""
+    columns: list[list[str]] = [[] for _ in table.names]
+    for pieces, _ in islice(table.read(range(len(table.names)), 2**12), 64):
+        for column, piece in zip(columns, pieces, strict=True):
+            column += [v.decode("utf-8", "replace").strip() for v in piece.text().slice(0, rows).to_pylist()]
+        if len(columns[0]) >= rows:
+            break
+    return [column[:rows] for column in columns]
+
+
+def _mostly(column: Sequence[str], pattern: str) -> bool:
+    """Tell whether nearly all texts are written so."""
+    return bool(column) and sum(bool(re.fullmatch(pattern, v)) for v in column) >= 0.9 * len(column)
+
+
+def _marked(column: Sequence[str], mark: str) -> bool:
+    return _mostly(column, rf"{mark}\s*-?[\d.,' ]+|-?[\d.,' ]+\s*{mark}")
+
+
+def _unmarked(value: str, marks: Sequence[str]) -> str:
+    for mark in marks:
+        value = value.removeprefix(mark).removesuffix(mark).strip()
+    return value
+
+
+def _number_marks(columns: Sequence[Sequence[str]]) -> tuple[str, str]:
+    """Return the decimal mark and that between groups of digits that most columns of numbers agree with."""
+    votes: Counter[tuple[str, str]] = Counter()
+    for column in columns:
+        if not _mostly(column, r"[+-]?[\d.,'\u2019 \u00a0\u202f]*\d[\d.,]*"):
+            continue
+        if _mostly(column, r"[+-]?\d+(\.\d+)?") and not _mostly(column, r"[+-]?\d{1,3}(\.\d{3})+"):
+            votes[".", ""] += any("." in v for v in column)
+        elif _mostly(column, r"[+-]?\d+(,\d+)?") and any(re.search(r",(\d{1,2}|\d{4,})$", v) for v in column):
+            votes[",", ""] += 1
+        else:
+            for decimal, thousands in ((",", "."), (".", ","), (".", "'"), (",", " "), (".", " ")):
+                blank = "[ \u00a0\u202f]" if thousands == " " else re.escape(thousands)
+                if _mostly(column, rf"[+-]?\d{{1,3}}({blank}?\d{{3}})*({re.escape(decimal)}\d+)?"):
+                    votes[decimal, thousands] += 2
+                    break
+    return votes.most_common(1)[0][0] if votes else (".", "")
+
+
+def _date_formats(columns: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    found = []
+    for column in columns:
+        found += [written for pattern, written in _DATES if written != "%Y%m%d" and _mostly(column, pattern)]
+        if _mostly(column, _SLASHES):
+            parts = [re.fullmatch(_SLASHES, v) for v in column]
+            first, second = (max(int(p[i]) for p in parts if p) for i in (1, 2))
+            # Where neither number exceeds 12 it cannot be told; a day first is more common in the world.
+            found.append("%m/%d/%Y" if second > 12 >= first else "%d/%m/%Y")
+    return tuple(dict.fromkeys(found))
+
+
+def _words(columns: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    for yes, no in _WORDS:
+        if any(column and {v.casefold() for v in column} == {yes, no} for column in columns):
+            return (yes,), (no,)
+    return (), ()
+
+
+def _kind(column: Sequence[str], bare: Sequence[str], dialect: Dialect) -> str:
+    """Return integer, number, date or boolean; empty where it is text, or cannot be told."""
+    if {v.casefold() for v in column} in ({"true", "false"}, {*dialect.true, *dialect.false} - {""}) and column:
+        return "boolean"
+    group = re.escape(dialect.thousands) or "(?!)"
+    whole = rf"[+-]?\d+|[+-]?\d{{1,3}}({group}\d{{3}})+"
+    if _mostly(bare, whole):
+        return "integer"
+    if _mostly(bare, rf"({whole})({re.escape(dialect.decimal)}\d+)?(e[+-]?\d+)?"):
+        return "number"
+    if (
+        _mostly(column, r"\d{4}-\d{2}-\d{2}([T ].*)?")
+        or any(_mostly(column, pattern) for pattern, written in _DATES if written in dialect.dates)
+        or (_mostly(column, _SLASHES))
+    ):
+        return "date"
+    return ""
+
+
+def careless_bounds(domain: Domain, data: str, rows: int) -> list[str]:
+    """Return the numeric columns with a bound that is the least or largest value of the first rows.
+
+    For whoever holds the rows: the answer depends on them.
+    """
+    asked = [c for c in domain if isinstance(c, Numeric) and c.role not in NAMING]
+    if not asked:
+        return []
+    # Whole numbers as plain ones: those beyond would count as the bound, and look like it.
+    numeric = Domain({c.name: Numeric(c.name, c.low, c.high) if isinstance(c, Integer) else c for c in asked})
+    found: dict[str, list[FloatArray]] = {name: [] for name in numeric.names}
+    left = rows
+    for batch in open_table(data, dialect=domain.source)._batches(numeric):
+        for name, values in zip(numeric.names, batch, strict=True):
+            found[name].append(values[:left])
+        left -= len(batch[0])
+        if left <= 0:
+            break
+    doubtful = []
+    for column in asked:
+        values = np.concatenate(found[column.name]) if found[column.name] else np.empty(0)
+        values = values[np.isfinite(values)]
+        low, high = (column.least, column.most) if isinstance(column, Integer) else (column.low, column.high)
+        # Values beyond are clamped to a bound, so only fractions and unusual numbers are telling.
+        ends = {float(low), float(high)} - {0.0, 1.0, 100.0}
+        if len(values) and ends & {float(values.min()), float(values.max())}:
+            doubtful.append(column.name)
+    return doubtful

@@ -1,0 +1,145 @@
+"""`discreet schema`: a line per column, the dialect by the first line, kinds by rows only where that was allowed."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.cli import app
+from discreet.core.catalogue import KINDS, known_kind
+from discreet.errors import SchemaError
+
+
+def _run(capsys: pytest.CaptureFixture[str], *words: Any, code: int = 0) -> str:
+    with pytest.raises(SystemExit) as end:
+        app.main([str(w) for w in words])
+    said = capsys.readouterr()
+    assert end.value.code == code, said.err
+    return said.out if not code else said.err
+
+
+LINES = [
+    "Alter;Größe;Einkommen;geboren;Mitglied;Stadt;seit",
+    "34;170,5;1.234,50 €;01.02.1990;ja;Ulm;2001-05-06",
+    "51;180,1;12.000,00 €;03.12.1970;nein;Köln;2011-05-06",
+    "?;165,0;3.100,00 €;13.07.1985;ja;Ulm;2021-05-06",
+]
+
+
+@pytest.fixture
+def german(tmp_path: Path) -> Path:
+    path = tmp_path / "leute.csv"
+    path.write_bytes(("\n".join(LINES) + "\n").encode("cp1252"))
+    return path
+
+
+def test_the_first_line_tells_delimiter_and_encoding_and_nothing_more(
+    german: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    draft = _run(capsys, "schema", german)
+    found = tomllib.loads(draft)
+    assert found["source"] == {"delimiter": ";", "encoding": "windows-1252"}
+    assert list(found["columns"]) == LINES[0].split(";")
+    assert not any(found["columns"].values())  # offers are comments
+    for value in ("170,5", "1990", "Ulm", "Köln", "1.234"):
+        assert value not in draft
+
+
+def test_looking_tells_marks_and_kinds_but_no_bounds_and_no_categories(
+    german: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    draft = _run(capsys, "schema", german, "--look", 3)
+    found = tomllib.loads(draft)
+    assert found["source"] == {
+        "delimiter": ";", "decimal": ",", "thousands": ".", "marks": ["€"], "encoding": "windows-1252",
+        "dates": ["%d.%m.%Y"], "true": ["ja"], "false": ["nein"], "missing": ["?"], "looked": 3,
+    }  # fmt: skip
+    kinds = {name: declared.get("kind") for name, declared in found["columns"].items()}
+    assert kinds == {
+        "Alter": "integer", "Größe": "number", "Einkommen": "number", "geboren": "date", "Mitglied": "boolean",
+        "Stadt": None, "seit": "date",
+    }  # fmt: skip
+    assert not any({"bounds", "categories"} & set(declared) for declared in found["columns"].values())
+    for value in ("170,5", "1990", "Ulm", "Köln", "1.234"):
+        assert value not in draft
+
+
+def test_a_draft_that_is_filled_in_reads_the_file(german: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema = german.with_name("s.toml")
+    _run(capsys, "schema", german, "--look", 3, "-o", schema)
+    said = _run(capsys, "schema", "check", schema, code=2)
+    assert "6 of 7 columns are not declared yet" in said
+    text = schema.read_text().replace(
+        'Einkommen = {kind = "number"', 'Einkommen = {kind = "number", bounds = [0, 20000]'
+    )
+    text = text.replace('Alter = {kind = "integer"', 'Alter = {kind = "integer", bounds = [0, 125]')
+    kept = [line for line in text.splitlines() if not line.startswith(('"Größe"', "geboren", "Stadt", "seit"))]
+    schema.write_text("\n".join(kept) + "\n")
+    assert "3 columns" in _run(capsys, "schema", "check", schema)
+    domain = dc.Domain.from_toml(schema)
+    made = dc.GridSynopsis(epsilon=float("inf"), domain=domain, rule=4).fit(str(german)).synopsis_
+    assert made.total == 2  # one age is missing, and its row is left out
+    assert made.count(Einkommen=(10_000, 20_000)).value == 1
+    assert any("the first 3 rows of the file were looked at" in text for text in made.guarantee.assumptions)
+
+
+def test_two_hundred_columns_are_two_hundred_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "wide.csv"
+    path.write_text(",".join(f"item {i}" for i in range(200)) + "\n")
+    assert len(_run(capsys, "schema", path).splitlines()) < 215
+
+
+def test_a_bound_that_is_a_value_is_worth_a_question(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "t.csv").write_text("age,pay\n17,2100.5\n64,83211.75\n30,900\n")
+    (tmp_path / "s.toml").write_text(
+        '[columns]\nage = {kind = "integer", bounds = [0, 50]}\npay = {bounds = [0, 83211.75]}\n'
+    )
+    words = ("schema", "check", tmp_path / "s.toml", tmp_path / "t.csv", "--look", 10, "--json")
+    assert json.loads(_run(capsys, *words))["careless"] == ["pay"]
+    assert "pay" not in _run(capsys, *words[:-3])  # not without a word
+
+
+def test_a_wrong_delimiter_is_told_the_right_one(german: Path) -> None:
+    domain = dc.Domain({"Alter": (0, 125)})
+    with pytest.raises(SchemaError, match="declare delimiter = ';'"):
+        dc.GridSynopsis(epsilon=1.0, domain=domain).fit(str(german))
+
+
+def test_the_catalogue_offers_what_a_schema_takes() -> None:
+    for kind in KINDS:
+        dc.Domain({"x": dict(kind.declared)})
+        assert kind.source
+    for name in ("age", "Age", "hoursPerWeek", "Latitude", "blood type", "user_id", "E-Mail", "zip"):
+        assert known_kind(name) is not None, name
+    for name in ("income", "x0", "package", "average", "message"):
+        assert known_kind(name) is None, name
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_marks_at_the_beginning_are_understood(
+    encoding: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes("Größe|Alter\n1|2\n".encode(encoding))
+    found = tomllib.loads(_run(capsys, "schema", path))
+    assert list(found["columns"]) == ["Größe", "Alter"]
+    assert found["source"]["delimiter"] == "|"
+
+
+def test_numbers_with_marks_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    draw = np.random.default_rng(2)
+    cases = {
+        "1,234.5": (".", ","), "1'234.5": (".", "'"), "1 234,5": (",", " "), "1234.5": (".", ""), "12,75": (",", ""),
+    }  # fmt: skip
+    for shape, (decimal, thousands) in cases.items():
+        path = tmp_path / "t.csv"
+        values = [shape.replace("1", str(draw.integers(1, 9))) for _ in range(20)]
+        path.write_text("a;b\n" + "".join(f"{v};x\n" for v in values))
+        found = tomllib.loads(_run(capsys, "schema", path, "--look", 20))["source"]
+        assert (found.get("decimal", "."), found.get("thousands", "")) == (decimal, thousands), shape
