@@ -74,7 +74,7 @@ def test_a_draft_that_is_filled_in_reads_the_file(german: Path, capsys: pytest.C
     schema = german.with_name("s.toml")
     _run(capsys, "schema", german, "--look", 3, "-o", schema)
     said = _run(capsys, "schema", "check", schema, code=2)
-    assert "6 of 7 columns are not declared yet" in said
+    assert "6 of 7 columns must declare" in said
     text = schema.read_text().replace(
         'Einkommen = {kind = "number"', 'Einkommen = {kind = "number", bounds = [0, 20000]'
     )

@@ -117,6 +117,16 @@ class Dialect:
             self.decimal == "."
         )
 
+    @property
+    def stated(self) -> tuple[str, ...]:
+        """What every promise made with it has to say."""
+        if not self.looked:
+            return ()
+        return (
+            f"the first {self.looked} rows of the file were looked at to find out how it is written and of what kinds its "
+            "columns are; this choice is not covered by the promise",
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return what is declared otherwise than usual, as plain data."""
         found = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}

@@ -45,11 +45,6 @@ NEIGHBOURS: Mapping[str, str] = MappingProxyType(
 Payload: TypeAlias = bytes | bytearray | memoryview | Iterable[Any]
 
 _FORMAT, _FORMAT_VERSION = "discreet.guarantee", 1
-#: What a schema that rows were looked at for adds to every promise.
-LOOKED = (
-    "the first {} rows of the file were looked at to find out how it is written and of what kinds its columns are; "
-    "this choice is not covered by the promise"
-)
 
 
 @dataclass(frozen=True)
@@ -128,9 +123,7 @@ class Guarantee:
         object.__setattr__(self, "neighbours", self.neighbours or NEIGHBOURS[self.model])
         # Through JSON and back: what cannot be written down cannot be promised, and no array can be kept by accident.
         object.__setattr__(self, "parameters", MappingProxyType(_plain("parameters", dict(self.parameters))))
-        stated = [*self.assumptions]
-        if self.domain is not None and self.domain.source.looked:
-            stated.append(LOOKED.format(self.domain.source.looked))
+        stated = [*self.assumptions, *(() if self.domain is None else self.domain.source.stated)]
         object.__setattr__(self, "assumptions", tuple(dict.fromkeys(_plain("assumptions", stated))))
 
     @classmethod

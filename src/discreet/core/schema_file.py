@@ -53,10 +53,9 @@ def load_schema(source: str | Path) -> tuple[Mapping[str, Any], Any, Any]:
     bare = [name for name, declared in columns.items() if _undeclared(declared)]
     if bare:
         named = ", ".join(toml_key(name) for name in bare[:20]) + (", ..." if len(bare) > 20 else "")
-        line = f"{toml_key(bare[0])} = {{bounds = [0, 100]}}"
         raise SchemaError(
-            f"{where}: {len(bare)} of {len(columns)} columns are not declared yet ({named}); write what each means, "
-            f"such as {line}, or delete the columns that are not to be used"
+            f"{where}: {len(bare)} of {len(columns)} columns must declare either 'bounds' or 'categories' and do not yet "
+            f"({named}); write bounds = [0, 100] or what else each means, or delete those that are not to be used"
         )
     return columns, table.get("unit"), table.get("source")
 

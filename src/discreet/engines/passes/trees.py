@@ -51,7 +51,7 @@ def grid_parts(domain: Domain, bits: int) -> IntArray:
 def _parts(column: Column, bits: int) -> int:
     if isinstance(column, Categorical):
         return len(column.categories)
-    return min(column.n_values, 2**bits) if isinstance(column, Integer) else 2**bits
+    return min(column.n_values, int(2**bits)) if isinstance(column, Integer) else int(2**bits)
 
 
 def grid_cells(domain: Domain, bits: int) -> IntArray:
