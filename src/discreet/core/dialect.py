@@ -123,8 +123,8 @@ class Dialect:
         if not self.looked:
             return ()
         return (
-            f"the first {self.looked} rows of the file were looked at to find out how it is written and of what kinds its "
-            "columns are; this choice is not covered by the promise",
+            f"the first {self.looked} rows of the file were looked at to find out how it is written and of what kinds "
+            "its columns are; this choice is not covered by the promise",
         )
 
     def to_dict(self) -> dict[str, Any]:

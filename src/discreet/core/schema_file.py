@@ -54,8 +54,8 @@ def load_schema(source: str | Path) -> tuple[Mapping[str, Any], Any, Any]:
     if bare:
         named = ", ".join(toml_key(name) for name in bare[:20]) + (", ..." if len(bare) > 20 else "")
         raise SchemaError(
-            f"{where}: {len(bare)} of {len(columns)} columns must declare either 'bounds' or 'categories' and do not yet "
-            f"({named}); write bounds = [0, 100] or what else each means, or delete those that are not to be used"
+            f"{where}: {len(bare)} of {len(columns)} columns must declare either 'bounds' or 'categories' and do not "
+            f"yet ({named}); write bounds = [0, 100] or what else each means, or delete those that are not to be used"
         )
     return columns, table.get("unit"), table.get("source")
 
