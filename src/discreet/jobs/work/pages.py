@@ -1,4 +1,4 @@
-"""What every release ends with: the page about it and the promise alone, if they were asked for."""
+"""What the jobs `report` and `plan` do, and what every release ends with: pages, and the promise alone."""
 
 from pathlib import Path
 from typing import Any
@@ -6,6 +6,17 @@ from typing import Any
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import write_whole
 from discreet.jobs.job import Job, JobResult
+
+
+def run(job: Job) -> JobResult:
+    """Write the page about a release, or work out what to expect and write that page if a place is named."""
+    return _report(job) if job.kind == "report" else _plan(job)
+
+
+def check(job: Job) -> None:
+    """Work a plan out, which reads nothing. All about a report is in its declaration or in the release."""
+    if job.kind == "plan":
+        _outlook(job)
 
 
 def finish(
@@ -31,3 +42,41 @@ def finish(
         write_whole(places["guarantee"], guarantee.to_json(indent=2) + "\n")
         files["guarantee"] = places["guarantee"]
     return JobResult(job, guarantee, files, figures, artifact, more)
+
+
+def _report(job: Job) -> JobResult:
+    from discreet.jobs.work.sketch import read_lines
+    from discreet.reporting import write_report
+    from discreet.reporting.artifacts import kind_of
+
+    given = job.declared.arguments(job.parameters)
+    artifact, output = job.place(job.data), job.places().get("report")
+    if artifact.is_file() and kind_of(artifact) == "job":
+        made = Job.from_toml(artifact)
+        artifact, output = made.artifact, output or made.places().get("report")
+    output = output or job.place("report.html")
+    for name in ("attacks", "audits"):
+        given[name] = [job.place(file) for file in given.get(name, ())]
+    if "against" in given:
+        given["against"] = str(job.place(given["against"]))
+    if isinstance(given.get("candidates"), str):
+        given["candidates"] = read_lines(job.place(given["candidates"]))
+    facts = write_report(artifact, output, **given)
+    return JobResult(job, None, {"report": output}, facts, facts, None, facts["checks"]["seal"] == "BROKEN")
+
+
+def _plan(job: Job) -> JobResult:
+    from discreet.reporting.pages.plan import page
+
+    found, files = _outlook(job), job.places()
+    if "html" in files:
+        write_whole(files["html"], page(found))
+    figures = {**found.to_dict(), "file": str(files["html"]) if files else None}
+    return JobResult(job, None, files, figures, found)
+
+
+def _outlook(job: Job) -> Any:
+    from discreet.planning import outlook
+
+    given = job.declared.arguments(job.parameters)
+    return outlook(given.pop("n"), given.pop("d"), **given)
