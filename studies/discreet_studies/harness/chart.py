@@ -301,8 +301,9 @@ def _draw(panel: Panel | Cells, digits: int = 1) -> tuple[list[str], float]:
         height = y(panel.level[0])
         parts.append(f'<path class="line s{GREY} dash" d="M{left} {height:.1f}H{WIDTH - RIGHT}"/>')
         height += -4 if height > top + 36 else 13
-        words = escape(panel.level[1])
-        parts.append(f'<text class="tick end" x="{WIDTH - RIGHT}" y="{height:.1f}">{words}</text>')
+        words = f'y="{height:.1f}">{escape(panel.level[1])}</text>'
+        side = f'<text x="{left + 4}" ' if _leaves_room(panel, y) else f'<text class="end" x="{WIDTH - RIGHT}" '
+        parts.append(side + words)
     for line in panel.lines:
         parts += _line(line, x, y)
     parts += _beside(panel.lines, x, y)
@@ -343,6 +344,14 @@ def _line(line: Line, x: _Scale, y: _Scale) -> list[str]:
         drawn = "".join(f"M{x(m.x):g} {y(m.y):g}{'h0' if ends else line.path}" for m in marks)
         parts.append(f'<path class="{_kind(line)}{ends}" d="{drawn}"/>')
     return parts
+
+
+def _leaves_room(panel: Panel, y: _Scale) -> bool:
+    """Tell whether lines keep further from the level where they begin than where they end."""
+    assert panel.level is not None
+    level, drawn = y(panel.level[0]), [line.marks for line in panel.lines if line.marks]
+    first, last = (min((abs(y(marks[i].y) - level) for marks in drawn), default=0.0) for i in (0, -1))
+    return first > last
 
 
 def _beside(lines: Sequence[Line], x: _Scale, y: _Scale) -> list[str]:
