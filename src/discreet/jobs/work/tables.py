@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from discreet import anonymity
+from discreet import anonymity, engines
 from discreet.anonymity.risk.report import promise_notes
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import promise_place
@@ -28,7 +28,9 @@ def run(job: Job) -> JobResult:
 
 def check(job: Job) -> None:
     """Refuse what no table can be released with: files, roles and rules, without a row."""
-    if job.kind == "anonymize":
+    if job.kind == "risk":
+        _asked(job)
+    else:
         _check_model(job, _model(job))
         _key(job)
         for path in job.parameters.get("previous", ()):
@@ -93,12 +95,32 @@ def _anonymize(job: Job) -> JobResult:
     return replace(finish(job, sealed, files, figures, release), printed=release.guarantee.to_dict())
 
 
-def _risk(job: Job) -> JobResult:
+def _asked(job: Job) -> dict[str, Any]:
+    """Return which columns a table is measured by: those that are named, and else those of the schema's roles."""
     given = job.declared.arguments(job.parameters)
+    if job.schema is not None:
+        of_role: dict[str, list[str]] = {}
+        for column in job.read_domain():
+            of_role.setdefault(column.role, []).append(column.name)
+        named = {*given.get("quasi_identifiers", ()), *given.get("sensitive", ()), given.get("person")}
+        for role, argument in (("quasi-identifier", "quasi_identifiers"), ("sensitive", "sensitive")):
+            if argument not in given and (found := [name for name in of_role.get(role, ()) if name not in named]):
+                given[argument] = found
+        if "person" not in given and len(of_role.get("person", ())) == 1 and of_role["person"][0] not in named:
+            given["person"] = of_role["person"][0]
+    if "quasi_identifiers" not in given:
+        expected = "given: quasi-identifiers, or a schema with columns of that role"
+        raise job.declared.wrong("qi", None, expected)
+    return given
+
+
+def _risk(job: Job) -> JobResult:
+    given = _asked(job)
     required = given.pop("required", {})
     if "population" in given:
         given["population"] = str(job.place(given["population"]))
-    report = anonymity.risk(str(job.place(job.data)), **given)
+    dialect = None if job.schema is None else job.read_domain().source
+    report = anonymity.risk(engines.open(str(job.place(job.data)), dialect=dialect), **given)
     if "person" not in given:
         report = replace(report, notes=(*report.notes, *promise_notes(str(job.place(job.data)))))
     failed = report.check(**required)
