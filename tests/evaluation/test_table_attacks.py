@@ -237,7 +237,8 @@ def test_wilson_intervals(successes: int, trials: int, wanted: tuple[float, floa
 
 def test_wilson_intervals_hold_the_truth_as_often_as_they_say() -> None:
     draws = np.random.default_rng(0).binomial(60, 0.2, 4000)
-    inside = [Rate(int(s), 60, 0.9).interval[0] <= 0.2 <= Rate(int(s), 60, 0.9).interval[1] for s in draws]
+    intervals = [Rate(s, 60, 0.9).interval for s in range(61)]
+    inside = [intervals[s][0] <= 0.2 <= intervals[s][1] for s in draws]
     assert 0.87 < np.mean(inside) < 0.93
 
 
