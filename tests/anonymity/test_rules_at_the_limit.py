@@ -15,10 +15,11 @@ import pytest
 from discreet import Domain
 from discreet.anonymity import DensityTree, Generalization, Microaggregation, Mondrian
 from discreet.anonymity.growth.grid import make_grid
+from discreet.anonymity.methods.masked import on_grid
 from discreet.anonymity.methods.microaggregation import _means
 from discreet.anonymity.release.table import CodedColumn
 from discreet.anonymity.risk.rules import Rules
-from discreet.core.columns import Categorical
+from discreet.core.columns import Categorical, Integer
 from discreet.errors import InvalidArgument
 
 CLASSES = [0, 0, 0, 1, 1, 1]
@@ -166,3 +167,8 @@ def test_no_more_diversity_is_asked_for_than_there_are_declared_values(least: fl
     else:
         with pytest.raises(InvalidArgument, match="at most it is 2"):
             model.check()
+
+
+def test_a_masked_whole_number_is_the_nearest_that_is_declared() -> None:
+    grid = make_grid(Integer(0, 9, name="children"))
+    assert on_grid(grid, np.array([-3.0, -0.5, 2.4, 2.5, 2.6, 9.5, 99.0])).tolist() == [0, 0, 2, 2, 3, 9, 9]

@@ -145,6 +145,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             "laws/test_cells_at_the_edges.py",
             "laws/test_draws_of_their_own.py",
+            "core/test_whole_numbers.py",
             "engines/test_engines.py",
             "engines/test_tree_engine.py",
             "engines/test_streamed_rows.py",
