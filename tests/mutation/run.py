@@ -53,7 +53,7 @@ WRAPPERS: tuple[tuple[Any, str], ...] = (
     ((classmethod, staticmethod), "__func__"),
     (property, "fget"),
     (functools.cached_property, "func"),
-    (functools._lru_cache_wrapper, "__wrapped__"),
+    ((functools._lru_cache_wrapper, FunctionType), "__wrapped__"),  # scikit-learn wraps `transform` in a function
 )
 
 
@@ -68,7 +68,7 @@ def function_of(fault: Fault) -> Any:
 def _plain(found: Any) -> Any:
     """Return the function within a method, a property or a memory; a kernel stays a kernel."""
     for kind, inner in WRAPPERS:
-        found = getattr(found, inner) if isinstance(found, kind) else found
+        found = getattr(found, inner, found) if isinstance(found, kind) else found
     return found
 
 
