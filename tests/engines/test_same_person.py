@@ -16,7 +16,7 @@ import pytest
 import discreet as dc
 from discreet.engines.tables.columns import read_columns
 from discreet.engines.tables.same import same_key
-from discreet.errors import InvalidArgument
+from discreet.errors import InvalidArgument, SchemaError
 from discreet.metric import UserLedger
 
 SEVEN = ["7", " 7", "7 ", "7.0", "07", "+7", "7e0", "\ufeff7"]
@@ -121,6 +121,55 @@ def test_a_file_that_rounds_large_persons_does_not_make_them_two(tmp_path):
     assert dc.anonymity.risk(tmp_path, ["a"], person="who").k == 1
     exact = pa.table({"a": ["*", "*"], "who": pa.array([large, large - 1], pa.int64())})
     assert dc.anonymity.risk(exact, ["a"], person="who").k == 2
+
+
+def written(folder, kinds: list[str], persons: list[int]) -> list[object]:
+    """Write the same persons into a file per kind."""
+    made = {"int": pa.int64(), "unsigned": pa.uint64(), "short": pa.int32(), "float": pa.float64(), "text": pa.string()}
+    files = []
+    for i, kind in enumerate(kinds):
+        who = (
+            [str(p) for p in persons]
+            if kind in ("text", "csv")
+            else [float(p) if kind == "float" else p for p in persons]
+        )
+        table = pa.table({"a": ["*"] * len(who), "who": pa.array(who, made.get(kind, pa.string()))})
+        files.append(folder / f"{i}.{'csv' if kind == 'csv' else 'parquet'}")
+        pa_csv.write_csv(table, files[-1]) if kind == "csv" else pq.write_table(table, files[-1])
+    return files
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [["int", "float"], ["text", "float"], ["float", "text"], ["unsigned", "float", "text"], ["int", "text"]],
+)
+@pytest.mark.parametrize("persons", [[2**53 + 1], [2**60 + 3, 2**60 + 1000, 7], [10**18 + 1, 5]])
+def test_large_persons_count_once_whatever_the_types_of_their_files(tmp_path, kinds, persons):
+    files = written(tmp_path, kinds, persons)
+    assert dc.anonymity.risk(files, ["a"], person="who").k == len(persons)
+    assert len(set(same_key(read_columns(dc.engines.open(files), ["who"])["who"]).to_pylist())) == len(persons)
+
+
+def test_persons_of_narrow_and_wide_whole_numbers_are_the_same_in_risk_and_in_releases(tmp_path):
+    files = written(tmp_path, ["short", "int", "unsigned"], [1, 2, 3])
+    assert dc.anonymity.risk(files, ["a"], person="who").k == 3
+    for i, file in enumerate(files):
+        table = pq.read_table(file)
+        pq.write_table(table.set_column(0, "age", pa.array([20.0 + i, 40 + i, 60 + i])), file)
+    with pytest.raises(InvalidArgument, match=r"number of persons in the release \(3\)"):
+        dc.anonymity.DensityTree(k=4, domain=domain({"bounds": [0, 9]})).fit_transform(files)
+
+
+def test_persons_that_were_rounded_are_not_followed_into_other_releases(tmp_path):
+    large = [2**53 + 1 + 2 * i for i in range(12)]
+    table = pa.table({"age": [30.0 + i for i in range(12)], "who": pa.array(large, pa.int64())})
+    method = dc.anonymity.DensityTree(k=3, domain=domain({"bounds": [0, 2**62]}))
+    first = method.fit_transform(table)
+    rounded = table.set_column(1, "who", pa.array([float(p) for p in large]))
+    with pytest.raises(SchemaError, match="whole numbers or as text"):
+        method.transform(rounded, previous=[first])
+    text = table.set_column(1, "who", pa.array([str(p) for p in large]))
+    assert method.transform(text, previous=[first]).table.num_rows == 12
 
 
 def test_spellings_do_not_make_sensitive_values_diverse_where_nothing_is_declared():

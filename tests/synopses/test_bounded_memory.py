@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import discreet as dc
 from discreet import engines
@@ -172,6 +173,62 @@ def test_the_depth_that_an_error_suggests_is_accepted(monkeypatch, settings, mor
     model = dc.TreeSynopsis(1.0, (0, 1), **settings, **more, random_state=0)
     error = refused_untouched(monkeypatch, model, np.zeros((3, 2)))
     typed_back(model, error.fix).fit(np.zeros((3, 2)))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "settings"),
+    [
+        (1.0, {"partitioner": "quantile", "max_depth": 40}),
+        (1.0, {"partitioner": "quantile", "max_depth": 40, "n_rows": 1000}),
+        (1.0, {"partitioner": "quantile", "max_depth": 40, "n_quantiles": 31, "test_from": 3}),
+        (1.0, {"partitioner": "quantile", "max_depth": 40, "test_from": 5, "n_rows": 10}),
+        (1e-5, {"partitioner": "median", "max_depth": 62, "axis": "spread"}),
+        (1e-5, {"partitioner": "binary", "max_depth": 62, "axis": "spread", "n_rows": 1}),
+        (1e-5, {"partitioner": "binary", "max_depth": 62, "axis": "widest"}),  # noise too wide for its tests
+        (1e-7, {"partitioner": "quantile", "max_depth": 2, "budget": "uniform"}),
+        (1e-11, {"partitioner": "median"}),
+        (1e-11, {"partitioner": "privtree"}),
+        (1e-9, {"partitioner": "density", "max_depth": 20}),
+        (1e-9, {"partitioner": "binary", "axis": "spread", "n_rows": 5, "shares": (1e-4, 1, 1)}),
+    ],
+)
+def test_a_tree_whose_cuts_cannot_be_paid_is_refused_before_rows_are_read(monkeypatch, epsilon, settings):
+    """It failed in the middle, at the first level whose share of the budget was less than rounding may cost."""
+    X = np.zeros((3, 2))
+    model = dc.TreeSynopsis(epsilon, (0, 1), **settings, random_state=0)
+    error = refused_untouched(monkeypatch, model, X)
+    with pytest.raises(InvalidArgument) as without_rows:
+        clone(model).set_params(domain=dc.Domain.box([0, 0], 1)).check()
+    assert str(without_rows.value) == str(error)
+    inside = dc.PrivateKMeans(2, epsilon, (0, 1), synopsis=model, n_rows=model.n_rows, random_state=0)
+    assert str(refused_untouched(monkeypatch, inside, X)) == str(error)
+    assert typed_back(model, error.fix).fit(X).guarantee_.epsilon == model.epsilon
+
+
+def test_the_depth_that_is_suggested_is_the_largest_that_can_be_paid(monkeypatch):
+    model = dc.TreeSynopsis(1.0, (0, 1), "quantile", max_depth=40, test_from=0, random_state=0)
+    depth = int(re.search(r"max_depth=(\d+)", refused_untouched(monkeypatch, model, np.zeros((3, 2))).fix)[1])
+    refused_untouched(monkeypatch, model.set_params(max_depth=depth + 1), np.zeros((3, 2)))
+    model.set_params(max_depth=depth, domain=dc.Domain.box([0, 0], 1)).check()
+
+
+def test_shares_that_leave_nothing_for_the_leaves_are_refused_before_rows_are_read(monkeypatch):
+    class AllAtTheRoot(dc.synopses.OwnBudget):
+        def fractions(self, levels, fan_out):
+            return [1 - 1e-9] + [1e-12] * (levels - 1)
+
+    model = dc.TreeSynopsis(1.0, (0, 1), budget=AllAtTheRoot(), shares=(1, 0, 1e-12), axis="widest", random_state=0)
+    error = refused_untouched(monkeypatch, model, np.zeros((3, 2)))
+    assert error.fix.startswith("shares=")
+
+
+@pytest.mark.parametrize("kind", [dc.GridSynopsis, dc.PrivateKMeans, dc.DPLloyd])
+def test_noise_too_wide_to_be_drawn_is_refused_before_rows_are_read(monkeypatch, kind):
+    model = kind(epsilon=1e-12, domain=(0, 1), n_rows=10, random_state=0)
+    assert refused_untouched(monkeypatch, model, np.zeros((3, 2))).fix == "epsilon=0.1"
+    if "size_share" in model.get_params():
+        model.set_params(epsilon=1e-6, n_rows=None, size_share=1e-9)
+        assert refused_untouched(monkeypatch, model, np.zeros((3, 2))).fix == "size_share=0.03"
 
 
 def test_a_tree_that_grows_beyond_its_memory_stops_and_says_where():

@@ -18,7 +18,10 @@ from discreet.core.people import check_unit, released_columns, row_promise
 from discreet.engines.passes.cells import GridMap, RowMap
 from discreet.engines.passes.counts import CellCounts
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
+from discreet.noise.integer.laplace import LARGEST_SCALE
 
+#: Of a central release. Below, noise for a share of the budget would be wider than can be drawn.
+SMALLEST_EPSILON = Fraction(1, 10**9)
 PUBLIC_DOMAIN = "the declared bounds and categories are public"
 PUBLIC_SIZE = "the number of rows, N, was given as public"
 
@@ -169,6 +172,12 @@ def _shared(
 ) -> tuple[Ledger, Fraction, float | None, noise.Generator]:
     """Check the arguments that need no columns."""
     ledger, share = Ledger(epsilon), checks.probability("size_share", size_share)
+    if ledger.total.exact < SMALLEST_EPSILON:
+        expected = f"at least {float(SMALLEST_EPSILON):g}: noise for less hides a thousand million rows"
+        raise InvalidArgument("epsilon", epsilon, expected, "epsilon=0.1")
+    if n_rows is None and ledger.total.exact * share * LARGEST_SCALE < 1:
+        expected = f"large enough to buy the number of rows from epsilon={epsilon!r}"
+        raise InvalidArgument("size_share", size_share, expected, "size_share=0.03")
     return ledger, share, None if n_rows is None else _size(n_rows), noise.generator(random_state)
 
 

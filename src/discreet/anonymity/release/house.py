@@ -260,10 +260,20 @@ def following_declaration(plan: TablePlan) -> dict[str, Any]:
     return {"name": column.name, "kind": column.kind, "bounds": column.to_dict()["bounds"]}
 
 
+#: Floating-point numbers from here on stand for several whole numbers each.
+_ROUNDED_FROM = 2.0**53
+
+
 def identities(table: Table) -> pa.Array:
-    """Return who each record is, as text in one spelling; refuse records of nobody."""
+    """Return who each record is, as text in one spelling; refuse records of nobody, and numbers that were rounded."""
     name = following_column(table.plan)
-    key = same_key(table.identifiers[name], table.plan.domain.column(name)).cast(pa.large_string())
+    who = table.identifiers[name]
+    if pa.types.is_floating(who.type) and pc.any(pc.greater_equal(pc.abs(who), _ROUNDED_FROM)).as_py():
+        raise SchemaError(
+            f"{name!r} holds floating-point numbers of 2**53 and more, each of which stands for several whole numbers: "
+            "nobody can tell whose they are in other releases; write the column as whole numbers or as text"
+        )
+    key = same_key(who, table.plan.domain.column(name)).cast(pa.large_string())
     if key.null_count:
         raise SchemaError(
             f"{key.null_count} rows have nothing in {name!r}: nobody can tell whether their people are in other "

@@ -165,7 +165,7 @@ class PrivateKMeans(Centers):
         named = _method(self.synopsis, k)
         return (
             named,
-            lambda domain: _check_size(domain, named, self.epsilon, self.n_rows),
+            lambda domain: _check_size(domain, named, self.epsilon, self.n_rows, self.size_share),
             lambda domain: select_columns(domain, self.columns),
         )
 
@@ -203,13 +203,13 @@ def _method(synopsis: Any, n_clusters: int) -> auto.Choice | None:
     return auto.Choice("grid" if isinstance(synopsis, GridSynopsis) else "tree", settings)
 
 
-def _check_size(domain: Domain, choice: auto.Choice | None, epsilon: Any, n_rows: Any) -> None:
+def _check_size(domain: Domain, choice: auto.Choice | None, epsilon: Any, n_rows: Any, size_share: Any) -> None:
     """Refuse a method that does not fit its memory, before rows are read; "auto" takes a grid for few axes."""
     if choice is None and len(domain) > auto.FEW_AXES:
         return
     settings = _read(choice or auto.Choice("grid"))
     if isinstance(settings, TreeSettings):
-        settings.check_size(len(domain))
+        settings.check_fit(len(domain), epsilon, n_rows, size_share)
     else:
         check_size(domain, settings, epsilon, n_rows)
 

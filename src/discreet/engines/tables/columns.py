@@ -120,8 +120,8 @@ def _shared_kinds(
     """Return the columns whose type differs from file to file, and the one to give them all: text, if need be.
 
     What has a single part has a single type. A file that says of a column no more than that it is empty has none. Where
-    a file keeps whole numbers as floating-point ones, it has rounded them: then they are rounded alike everywhere, or
-    one number would be two (`_Rounded`).
+    a file keeps numbers as floating-point ones, it has rounded them: then they are rounded alike everywhere, or one
+    number would be two (`_Rounded`).
     """
     found: dict[str, pa.DataType | _Rounded] = {}
     for i, name in enumerate(names if len(placed) > 1 else ()):
@@ -142,19 +142,43 @@ def _common(kinds: set[pa.DataType]) -> pa.DataType | _Rounded:
         wide = {kind for kind in kinds if pa.types.is_unsigned_integer(kind) and kind.bit_width == 64}
         return pa.large_string() if wide and len(kinds) > 1 else pa.int64()
     floats = [kind for kind in kinds if pa.types.is_floating(kind)]
-    whole = any(pa.types.is_integer(kind) for kind in kinds)
-    return _Rounded(min(floats, key=lambda kind: kind.bit_width)) if floats and whole else pa.large_string()
+    return _Rounded(min(floats, key=lambda kind: kind.bit_width)) if floats else pa.large_string()
 
 
 def _of_kind(column: pa.Array, kind: pa.DataType | _Rounded) -> pa.Array:
     """Give a column the type of its fellows: it has it, or is to be text, or is all missing."""
     if isinstance(kind, _Rounded):
-        return as_text(column.cast(kind.kind, safe=False) if pa.types.is_integer(column.type) else column)
+        return _rounded_texts(column, kind.kind)
     if pa.types.is_integer(kind) and pa.types.is_integer(column.type):
         return column.cast(kind)
     if pa.types.is_large_string(kind):
         return as_text(column)
     return column if column.type == kind else pa.nulls(len(column), kind)
+
+
+#: Digits that a number may have and be told from its neighbours by a floating-point type.
+_SURE_DIGITS = {32: 6, 64: 15}
+_NUMBER = r"^\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?\s*$"
+
+
+def _rounded_texts(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Write numbers as texts, rounded as a floating-point type does; of texts, those that are numbers of many digits.
+
+    Examples
+    --------
+    >>> _rounded_texts(pa.array(["9007199254740993", "007", "ann"], pa.large_string()), pa.float64()).to_pylist()
+    ['9007199254740992', '007', 'ann']
+    """
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        return as_text(column.cast(kind, safe=False))
+    texts = as_text(column)
+    digits = pc.replace_substring_regex(texts, r"[eE].*$|[^0-9]", "")
+    long = pc.greater(pc.utf8_length(pc.utf8_ltrim(digits, "0")), _SURE_DIGITS[kind.bit_width])
+    chosen = pc.fill_null(pc.and_(long, pc.match_substring_regex(texts, _NUMBER)), False)
+    if not pc.any(chosen).as_py():
+        return texts
+    plain = pc.utf8_ltrim(pc.utf8_trim_whitespace(texts.filter(chosen)), "+")
+    return pc.replace_with_mask(texts, chosen, as_text(plain.cast(pa.float64()).cast(kind, safe=False)))
 
 
 def as_text(column: pa.Array) -> pa.Array:

@@ -19,7 +19,7 @@ from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.checks import Exact
 from discreet.noise.choice import _many_kernels as kernels
 from discreet.noise.choice import _scaled_kernels as _scaled
-from discreet.noise.choice.exponential import CLAMP, Scaled, rate
+from discreet.noise.choice.exponential import CLAMP, ETA, LARGEST_EPSILON, Scaled, rate
 from discreet.noise.choice.joint import FLOOR, eta
 from discreet.noise.choice.quantiles import _recursive_cuts
 from discreet.noise.choice.runs import Runs
@@ -110,6 +110,17 @@ def median_cuts(runs: ManyRuns, epsilon: Exact, source: Generator) -> IntArray:
     return runs.first[chosen] + below_many(runs.size[chosen], source)
 
 
+def least_price(n_cuts: int, n_lines: int, epsilon: Fraction) -> Fraction:
+    """Return what rounding may cost a choice of that many cuts among lines, with a budget: all of it must be above.
+
+    Examples
+    --------
+    >>> float(least_price(1, 64, Fraction(1))) < 2e-12 < 1e-8 < float(least_price(3, 2**16, Fraction(1)))
+    True
+    """
+    return 4 * (ETA if n_cuts == 1 else eta(n_cuts, n_lines - 1, min(epsilon, LARGEST_EPSILON)))
+
+
 def joint_cuts(runs: ManyRuns, n_cuts: int, epsilon: Exact, source: Generator) -> IntArray:
     """Choose ``n_cuts`` equally spaced quantiles of every box in one draw (`joint.py`); boxes need more lines than so.
 
@@ -122,7 +133,8 @@ def joint_cuts(runs: ManyRuns, n_cuts: int, epsilon: Exact, source: Generator) -
         return _nearest_cuts(runs, n_cuts, source)
     spans = 4 * (1 - Fraction(1, n_cuts + 1))
     known = {
-        c: rate(epsilon, spans, eta(n_cuts, c - 1, epsilon), fix="bits=16") for c in np.unique(runs.n_lines).tolist()
+        c: rate(epsilon, spans, eta(n_cuts, c - 1, epsilon), fix="epsilon=0.1")
+        for c in np.unique(runs.n_lines).tolist()
     }
     rates = np.array([known[c] for c in runs.n_lines.tolist()])
     per_box = n_cuts * (_bits(np.diff(runs.starts)) + n_cuts.bit_length())

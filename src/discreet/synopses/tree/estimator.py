@@ -14,7 +14,7 @@ points, boxes read off the data, counts paid twice, axes by column order) are no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from inspect import signature
 from typing import Any
@@ -22,11 +22,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from discreet.core.domain import Domain
 from discreet.engines.passes.trees import RowCells
 from discreet.synopses.artifact.synopsis import Synopsis
 from discreet.synopses.memory import MOST_MEMORY
 from discreet.synopses.opening import OpenRelease, check_release, note_columns, open_for
-from discreet.synopses.tree.budgets import LevelBudgets, OwnBudget
+from discreet.synopses.tree.budgets import OwnBudget
 from discreet.synopses.tree.growth import GrowingTree
 from discreet.synopses.tree.levels import Leaves, grow, grow_privtree, publish_leaves
 from discreet.synopses.tree.own import OwnCuts, OwnPartitioner
@@ -148,7 +149,7 @@ class TreeSynopsis(BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None) -> TreeSynopsis:
         """Grow the tree and publish it. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
         settings = self._settings()
-        opening = open_for(self, X, check=lambda domain: settings.check_size(len(domain)))
+        opening = open_for(self, X, check=self._fits(settings))
         self.synopsis_ = build(opening, settings)
         self.guarantee_ = self.synopsis_.guarantee
         note_columns(self, X)
@@ -156,8 +157,10 @@ class TreeSynopsis(BaseEstimator):  # type: ignore[misc]
 
     def check(self) -> None:
         """Refuse what no table could be released with: what `fit` refuses before it reads a row."""
-        settings = self._settings()
-        check_release(self, lambda domain: settings.check_size(len(domain)))
+        check_release(self, self._fits(self._settings()))
+
+    def _fits(self, settings: TreeSettings) -> Callable[[Domain], None]:
+        return lambda domain: settings.check_fit(len(domain), self.epsilon, self.n_rows, self.size_share)
 
     def _settings(self) -> TreeSettings:
         return TreeSettings.read(**{name: getattr(self, name) for name in signature(TreeSettings.read).parameters})
@@ -174,6 +177,7 @@ def build(opening: OpenRelease, settings: TreeSettings) -> Synopsis:
     epsilon = ledger.remaining.exact
     ledger.check("tree", epsilon)  # that there is something left, before any row is read
     settings.check_size(len(domain))
+    settings.check_prices(len(domain), epsilon)
     tree = GrowingTree(domain, settings.bits)
     rule = settings.axis_rule(len(domain))
     first_test = settings.first_test(epsilon, opening.n_rows, len(domain), rule)
@@ -217,17 +221,7 @@ def _grow(
         rest = epsilon - structure if isinstance(epsilon, Fraction) else epsilon
         rule = PrivTreeRule.for_budget(structure, partitioner.fan_out)
         return partitioner, grow_privtree(partitioner, rule, depth, structure, rest, ledger, stream, most)
-    if settings.own is None and kind == "uniform":
-        shares = (shares[0] + shares[1], Fraction(0), shares[2])
-    plan = LevelBudgets.make(
-        epsilon,
-        depth=depth,
-        first_test=first_test,
-        shares=shares,
-        kind=settings.budget,
-        fan_out=settings.fan_out,
-        paid_splits=settings.pays_splits(axis),
-    )
+    plan = settings.plan(epsilon, first_test, axis)
     threshold = settings.threshold
     if settings.own is not None:
         partitioner = OwnCuts(*parts[:3], settings.own)

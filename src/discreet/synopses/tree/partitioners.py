@@ -182,12 +182,16 @@ class Quantiles(SpreadMidpoints):
 
     def read_runs(self, nodes: IntArray, axis: IntArray, n_level: int) -> ManyRuns:
         """Count rows between the candidate lines; the more nodes a level has, the fewer lines each of them."""
-        # Several cuts in one draw take longer the more lines there are; their ranks need fewer of them.
-        most = MOST_LINES >> (self.n_cuts - 1).bit_length()
-        lines = max(FEWEST_LINES, most >> (n_level - 1).bit_length())
+        lines = max(FEWEST_LINES, most_lines(self.n_cuts) >> (n_level - 1).bit_length())
         counts = self.rows.count(self.tree.map(nodes, axis, lines))
         n_lines = np.minimum(lines, self.tree.width(nodes, axis))
         return ManyRuns.of_counts(counts.cells, counts.counts, n_lines=n_lines, stride=lines)
+
+
+def most_lines(n_cuts: int) -> int:
+    """Return how many candidate lines the cuts of one node may have."""
+    # Several cuts in one draw take longer the more lines there are; their ranks need fewer of them.
+    return MOST_LINES >> (n_cuts - 1).bit_length()
 
 
 def choose_lines(runs: ManyRuns, n_cuts: int, epsilon: Exact, stream: noise.Generator) -> tuple[IntArray, IntArray]:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from discreet.core import checks
 from discreet.core.checks import Exact
 from discreet.errors import InvalidArgument
+from discreet.noise.choice.many import least_price
+from discreet.noise.integer.laplace import LARGEST_SCALE
 from discreet.synopses.grid.rules import rugnik
 from discreet.synopses.memory import GIB, MOST_MEMORY, node_bytes, read_memory
-from discreet.synopses.tree.budgets import BUDGETS, OwnBudget, read_shares
+from discreet.synopses.tree.budgets import BUDGETS, LevelBudgets, OwnBudget, read_shares, scale_of
 from discreet.synopses.tree.own import OwnPartitioner
-from discreet.synopses.tree.partitioners import ROWS_PER_PART
+from discreet.synopses.tree.partitioners import ROWS_PER_PART, most_lines
 
 PARTITIONERS = ("binary", "median", "quantile", "uniform", "privtree", "density")
 AXES = ("auto", "spread", "widest")
@@ -116,6 +118,69 @@ class TreeSettings:
         fits = f"small enough for the {most:,} leaves of {n_axes} columns that fit max_memory={self.memory / GIB:g}"
         self._check_leaves(most, fits, n_axes)
 
+    def check_fit(self, n_axes: int, epsilon: Any, n_rows: Any, size_share: Any) -> None:
+        """Refuse by what the user declared, before rows are read: a tree too large, or cuts that cannot be paid."""
+        self.check_size(n_axes)
+        whole = checks.budget("epsilon", epsilon)
+        bought = n_rows is None and isinstance(whole, Fraction)
+        self.check_prices(
+            n_axes, whole * (1 - checks.probability("size_share", size_share)) if bought else whole, whole
+        )
+
+    def check_prices(self, n_axes: int, epsilon: Exact, whole: Exact | None = None) -> None:
+        """Refuse a tree with a level that cannot pay: noise too wide to be drawn, or cuts for less than rounding costs.
+
+        ``whole`` is what the user gave, if some of it is for the number of rows. Which levels test may depend on that
+        noisy number; if all of them do, the least is left for cuts.
+        """
+        if self._pays(n_axes, epsilon):
+            return
+        given = epsilon if whole is None else whole
+        shallow = (replace(self, max_depth=d, test_from=self._first_until(d)) for d in range(self.max_depth - 1, 0, -1))
+        fits = next((other for other in shallow if other._pays(n_axes, epsilon)), None)
+        if fits is not None:
+            also = f", test_from={fits.test_from}" if fits.test_from != self.test_from else ""
+            expected = f"small enough that every level can pay for its tests and cuts from epsilon={float(given):g}"
+            raise InvalidArgument("max_depth", self.max_depth, expected, f"max_depth={fits.max_depth}{also}")
+        enough = given
+        while not self._pays(n_axes, enough * epsilon / given):
+            enough *= 2
+        expected = "large enough that every level can pay for its tests and cuts"
+        raise InvalidArgument("epsilon", float(given), expected, f"epsilon={_rounded_up(enough)}")
+
+    def _first_until(self, depth: int) -> int | None:
+        return None if self.test_from is None else min(self.test_from, depth)
+
+    def _pays(self, n_axes: int, epsilon: Exact) -> bool:
+        """Return whether every level can pay for its tests and cuts, and every path for its leaf."""
+        if (self.own is None and self.partitioner == "privtree") or isinstance(epsilon, float):
+            return True
+        axis = self.axis_rule(n_axes)
+        plan = self.plan(epsilon, self.test_from or 0, axis)  # refuses shares that leave nothing for the leaves
+        counts = [price for price in (*plan.tests, plan.left(self.max_depth)) if price]
+        paid = all(scale_of(price) <= LARGEST_SCALE for price in counts)
+        if self.own is not None or not self.pays_splits(axis):
+            return paid  # a rule of one's own says for each purchase what it pays
+        n_cuts = self.n_quantiles if self.partitioner == "quantile" else 1
+        halves = 2 if axis == "spread" and self.partitioner in ("median", "quantile") else 1
+        cuts = [Fraction(price) / halves for price in plan.splits]
+        return paid and all(price > least_price(n_cuts, most_lines(n_cuts), price) for price in cuts)
+
+    def plan(self, epsilon: Exact, first_test: int, axis: str) -> LevelBudgets:
+        """Return what every level may spend."""
+        shares = self.shares
+        if self.own is None and self.partitioner == "uniform":
+            shares = (shares[0] + shares[1], Fraction(0), shares[2])
+        return LevelBudgets.make(
+            epsilon,
+            depth=self.max_depth,
+            first_test=first_test,
+            shares=shares,
+            kind=self.budget,
+            fan_out=self.fan_out,
+            paid_splits=self.pays_splits(axis),
+        )
+
     def _check_leaves(self, most: int, expected: str, n_axes: int) -> None:
         """Refuse levels that nothing but their number bounds; suggest what fits for that many axes."""
         by_depth = self.threshold is not None or not self.shares[0]
@@ -196,3 +261,9 @@ class TreeSettings:
 def _levels_within(n_leaves: float, fan_out: int) -> int:
     """Return the largest s with F^s leaves at most."""
     return max(0, math.floor(math.log(n_leaves, fan_out) + 1e-9))
+
+
+def _rounded_up(number: Exact) -> str:
+    """Write a number with three digits, no less than it is."""
+    text = f"{float(number):.3g}"
+    return text if Fraction(text) >= number else f"{float(number) * 1.01:.3g}"
