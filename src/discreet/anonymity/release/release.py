@@ -1,7 +1,7 @@
 """A release: the anonymous table, what it promises and what it does not, in forms that people and programs can read."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -137,8 +137,11 @@ class Release:
         self.house.save(path)
 
     def __getstate__(self) -> dict[str, Any]:
-        # What is pickled travels: nobody's identifiers go with it.
-        return {name: value for name, value in self.__dict__.items() if name not in ("_kept", "house")}
+        # What is pickled travels: nobody's identifiers go with it, nor where a row stood in the table it came from, nor
+        # which rows of that were left out.
+        state = {name: value for name, value in self.__dict__.items() if name not in ("_kept", "house")}
+        of = self.cells.of[self.rows] if len(self.rows) else np.sort(self.cells.of[self.cells.of >= 0])
+        return {**state, "cells": replace(self.cells, of=of), "rows": np.arange(len(self.rows))}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

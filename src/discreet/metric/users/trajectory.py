@@ -24,7 +24,7 @@ radius a transcript costs at most budget·(D + c')/(radius + c'), where c' is th
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -68,9 +68,10 @@ class TrajectoryReport:
     trajectory : ndarray of int
         Whose place it is: a place in ``users``. Public: by default the numbers were dealt out at random.
     users : ndarray
-        The users, in the order of ``tests`` and ``draws``. For the holder of the data; not part of the report.
+        The users, in the order of ``tests`` and ``draws``. For the holder of the data; not part of the report, and
+        numbers in a report that was pickled.
     rows : ndarray of int
-        Which row of the input every row is. Likewise not part of the report.
+        Which row of the input every row is. Likewise not part of the report, and lost in a pickled one.
     tests, draws : ndarray of int
         For each of them, how many tests and fresh places were paid.
     prices : tuple of Fraction
@@ -91,8 +92,8 @@ class TrajectoryReport:
     fresh: BoolArray
     tested: BoolArray
     trajectory: IntArray
-    users: AnyArray
-    rows: IntArray
+    users: AnyArray = field(repr=False)
+    rows: IntArray = field(repr=False)
     tests: IntArray
     draws: IntArray
     prices: tuple[Fraction, Fraction]
@@ -106,6 +107,13 @@ class TrajectoryReport:
     def exact(self, user: int) -> Fraction:
         """Return what the report of the user at this place in ``users`` cost, exactly."""
         return int(self.tests[user]) * self.prices[0] + int(self.draws[user]) * self.prices[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is pickled travels: without names, and without the order that was shuffled.
+        return {**self.__dict__, "users": np.arange(len(self.users)), "rows": np.arange(len(self.rows))}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
 
 
 class Trajectory:
