@@ -19,6 +19,8 @@ import discreet as dc
 from discreet import engines
 from discreet.clustering.central import private_kmeans
 from discreet.errors import InvalidArgument
+from discreet.synopses.tree.growth import GrowingTree
+from discreet.synopses.tree.partitioners import Grids
 from discreet.synopses.tree.settings import PARTITIONERS
 
 #: Small, so that the ceiling is met by tables that a test can afford. What a fit holds besides: rows, public lines.
@@ -229,6 +231,19 @@ def test_noise_too_wide_to_be_drawn_is_refused_before_rows_are_read(monkeypatch,
     if "size_share" in model.get_params():
         model.set_params(epsilon=1e-6, n_rows=None, size_share=1e-9)
         assert refused_untouched(monkeypatch, model, np.zeros((3, 2))).fix == "size_share=0.03"
+
+
+@pytest.mark.parametrize("n_axes", [1, 2, 7, 60, 97, 120, 200, 1000, 3000])
+@pytest.mark.parametrize("publication", [0.01, 0.6, 20.0, math.inf])
+def test_the_least_count_worth_a_grid_is_found_for_any_number_of_columns(n_axes, publication):
+    """From about a hundred columns on it is above 2**53, where counts lie further apart than 1, and nothing ended."""
+    tree = GrowingTree(dc.Domain.box([0] * n_axes, 1), 4)
+    grids = Grids(tree, None, None, "widest", publication)
+    least = grids.least_count()
+    assert least >= 0
+    if 0 < least < math.inf:
+        assert grids.parts(np.array([least]))[0] >= 2
+        assert grids.parts(np.array([least - max(1.0, np.spacing(least))]))[0] == 1
 
 
 def test_a_tree_that_grows_beyond_its_memory_stops_and_says_where():

@@ -275,12 +275,20 @@ class Grids(TreePartitioner):
 
     def least_count(self) -> float:
         d = len(self.tree.domain)
-        count = np.ceil(ROWS_PER_PART * 2 ** ((2 + d) / 2) / self._publication)
+        with np.errstate(over="ignore", invalid="ignore"):
+            count = float(np.ceil(ROWS_PER_PART * np.exp2((2 + d) / 2) / self._publication))
+        if not np.isfinite(count):
+            return np.inf  # of so many axes no count is worth a cut
+
+        def near(sign: int) -> float:
+            """Return the next count: whole numbers that large may be further apart than 1."""
+            return count + sign * max(1.0, float(np.spacing(count)))
+
         while self.parts(np.array([count]))[0] < 2:  # the formula may round to either side
-            count += 1
-        while count > 0 and self.parts(np.array([count - 1]))[0] > 1:
-            count -= 1
-        return float(count)
+            count = near(1)
+        while count > 0 and self.parts(np.array([near(-1)]))[0] > 1:
+            count = near(-1)
+        return count
 
     def most_children(self, n_nodes: int) -> int:
         # Axis by axis, with hidden nodes between: no more in all than the last ones and half as many before each.
