@@ -389,7 +389,7 @@ def test_a_refused_object_is_named_by_type_and_not_shown():
 
 def test_files_that_cannot_be_read_are_named(tmp_path):
     for name, content, words in [
-        ("table.xlsx", b"?", "must end in"),
+        ("table.docx", b"?", "must end in"),
         ("empty.csv", b"", "no header"),
         ("blank.csv", b"\n\n", "no header"),
         ("broken.parquet", b"PAR1", "as Parquet"),

@@ -16,7 +16,7 @@ import pytest
 import discreet as dc
 from discreet.engines.passes.cells import RowMap
 from discreet.engines.tables.columns import read_columns
-from discreet.engines.tables.spark_cells import GridOfTree, cell_expression
+from discreet.engines.tables.spark.cells import GridOfTree, cell_expression
 from discreet.errors import InvalidArgument, SchemaError
 from spark_releases import (
     DOMAIN,

@@ -30,6 +30,7 @@ def schema(
         int,
         typer.Option("--look", min=0, help="Look at this many rows for marks and kinds. Every guarantee will say so."),
     ] = 0,
+    sheet: Annotated[str, typer.Option("--sheet", help="The sheet of a workbook; needed where it has several.")] = "",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write; else it is printed.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the column names as JSON instead.")] = False,
 ) -> None:
@@ -39,21 +40,24 @@ def schema(
         return
     if len(data) > 1:
         raise DataSourceError(f"data: one table at a time, got {len(data)}; try discreet schema {data[0]}")
-    _draft(data[0], header, rows, output, as_json)
+    _draft(data[0], header, rows, sheet, output, as_json)
 
 
-def _draft(data: str, header: bool | None, rows: int, output: Path | None, as_json: bool) -> None:
+def _draft(data: str, header: bool | None, rows: int, sheet: str, output: Path | None, as_json: bool) -> None:
     look.look([(TABLE, data)])
     from discreet import engines
+    from discreet.core.dialect import Dialect
     from discreet.core.output import check_place, write_whole
     from discreet.core.schema_draft import draft_schema
     from discreet.core.schema_file import looks_like_a_record
     from discreet.engines import first_line
 
     found = first_line.propose(Path(data).expanduser(), header=header is not False) if _lines(data) else None
-    source = engines.open(data, dialect=None if found is None else found.dialect)
+    written = Dialect(sheet=sheet, header=header is not False) if found is None else found.dialect
+    source = engines.open(data, dialect=written)
     names = source.names
-    if found is not None and header is None and looks_like_a_record(names):
+    headed = any(part.headed for part in source._parts)
+    if headed and header is None and looks_like_a_record(names):
         # Not a word of the line: it may be about somebody.
         raise DataSourceError(
             f"data: the first line of {data!r} may be somebody's record: there are numbers, dates, addresses, gaps or "
@@ -61,10 +65,10 @@ def _draft(data: str, header: bool | None, rows: int, output: Path | None, as_js
         )
     if found is not None and rows:
         found = first_line.look(found, Path(data).expanduser(), rows)
-    read = "names" if found is None else "fields" if header is False else "first line"
-    more: dict[str, Any] = {}
+    read = "first line" if headed else "fields" if header is False else "names"
+    more: dict[str, Any] = {"dialect": written, "labels": source.labels}
     if found is not None:
-        more = {"dialect": found.dialect, "reasons": found.reasons, "kinds": found.kinds}
+        more |= {"dialect": found.dialect, "reasons": found.reasons, "kinds": found.kinds}
     text = draft_schema(names, data, read=read, **more)
     if output is not None:
         check_place(output)
@@ -72,7 +76,7 @@ def _draft(data: str, header: bool | None, rows: int, output: Path | None, as_js
             raise DataSourceError(f"output: {str(output)!r} is there already; name another file or remove it")
         write_whole(output, text)
     if as_json:
-        facts = {} if found is None else found.dialect.to_dict()
+        facts = more["dialect"].to_dict()
         typer.echo(json.dumps({"columns": list(names), "source": facts, "file": str(output) if output else None}))
     elif output is None:
         typer.echo(text, nl=False)

@@ -57,6 +57,8 @@ class Dialect:
     missing : sequence of str
         Marks of missing values; those that are numbers or dates count by value. What a column cannot read is missing
         without being listed here.
+    sheet : str, default ""
+        The sheet of a workbook; needed where it has several.
     looked : int, default 0
         How many rows somebody looked at to find out the rest; every guarantee made with this schema repeats it.
 
@@ -80,10 +82,11 @@ class Dialect:
     true: tuple[str, ...] = ()
     false: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    sheet: str = ""
     looked: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("delimiter", "quote", "decimal", "thousands", "encoding"):
+        for name in ("delimiter", "quote", "decimal", "thousands", "encoding", "sheet"):
             if not isinstance(getattr(self, name), str):
                 raise InvalidType(name, getattr(self, name), "text", f"{name} = {_default(name)!r}")
         if not _mark(self.delimiter):

@@ -30,6 +30,7 @@ def draft_schema(
     dialect: Dialect | None = None,
     reasons: Sequence[str] = (),
     kinds: Mapping[str, str] | None = None,
+    labels: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
     """Return a schema file to be filled in.
 
@@ -48,6 +49,8 @@ def draft_schema(
         Where that was seen.
     kinds : mapping, optional
         What the looked-at rows hold, column by column.
+    labels : mapping, optional
+        What the file declares that the codes of its columns stand for.
 
     Examples
     --------
@@ -63,10 +66,14 @@ longest verified life lasted 122 years)
         text += ["", *(f"# {reason}" for reason in reasons), "[source]"]
         text += [f"{key} = {toml_value(value)}{_why(key, value)}" for key, value in written.items()]
     text += ["", "[columns]"]
-    lines, left = _columns([n.strip() for n in names], kinds or {})
+    lines, left = _columns([n.strip() for n in names], kinds or {}, labels or {})
     if any("known by name" in line for line in lines):
         text.append(
             '# "Known by name" is from a public catalogue, not from the file: check it, then put it between the braces.'
+        )
+    if any("labels of the file" in line for line in lines):
+        text.append(
+            '# "Labels of the file" are metadata, declared in its head apart from the rows: check that they are public.'
         )
     return "\n".join([*text, *lines, *left]) + "\n"
 
@@ -88,7 +95,9 @@ def _why(key: str, value: Any) -> str:
     return "  # said in every guarantee" if key == "looked" else ""
 
 
-def _columns(names: Sequence[str], kinds: Mapping[str, str]) -> tuple[list[str], list[str]]:
+def _columns(
+    names: Sequence[str], kinds: Mapping[str, str], labels: Mapping[str, Sequence[str]]
+) -> tuple[list[str], list[str]]:
     """Return a line per column, and why some have none."""
     lines, left, seen = [], [], set()
     for place, name in enumerate(names, start=1):
@@ -100,10 +109,10 @@ def _columns(names: Sequence[str], kinds: Mapping[str, str]) -> tuple[list[str],
         kind = kinds.get(name)
         filled = f'{{kind = "{kind}"}}' if kind in ("integer", "number", "date", "boolean") else "{}"
         known = known_kind(name)
-        offer = ""
+        offer = f"   # labels of the file: categories = {toml_value(list(labels[name]))}" if name in labels else ""
         if known is not None:
             parts = ", ".join(f"{key} = {_short(value)}" for key, value in known.declared.items())
-            offer = f"   # known by name: {parts} ({known.source})"
+            offer += f"   # known by name: {parts} ({known.source})"
         lines.append(f"{toml_key(name)} = {filled}{offer}")
     return lines, left
 

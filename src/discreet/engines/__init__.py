@@ -28,6 +28,8 @@ from discreet.engines.passes.checkpoint import Checkpoint
 from discreet.engines.passes.counts import CellCounts
 from discreet.engines.source import Source
 from discreet.engines.tables.csv_file import CsvTable
+from discreet.engines.tables.formats.excel import ExcelTable
+from discreet.engines.tables.formats.statistics import StatisticsTable
 from discreet.engines.tables.memory import ArrayTable, ArrowTable, PandasTable, PolarsTable
 from discreet.engines.tables.parquet import ParquetTable
 from discreet.engines.tables.part import Part
@@ -41,16 +43,12 @@ def __dir__() -> list[str]:
     return __all__
 
 
-_READERS: dict[str, type[CsvTable] | type[ParquetTable]] = {
-    ".csv": CsvTable,
-    ".csv.gz": CsvTable,
-    ".csv.zst": CsvTable,
-    ".tsv": CsvTable,
-    ".tsv.gz": CsvTable,
-    ".tsv.zst": CsvTable,
-    ".parquet": ParquetTable,
-    ".pq": ParquetTable,
-}
+_TEXT = (".csv", ".csv.gz", ".csv.zst", ".tsv", ".tsv.gz", ".tsv.zst")
+_PARQUET = (".parquet", ".pq")
+#: Readers that come with extras, by the ending of a file's name.
+_EXCEL = (".xlsx", ".xls", ".xlsb", ".xlsm", ".ods")
+_STATISTICS = (".dta", ".sav", ".zsav", ".por", ".sas7bdat", ".xpt")
+ENDINGS = (*_TEXT, *_PARQUET, *_EXCEL, *_STATISTICS)
 _FIX = 'open("people.parquet") or a data frame'
 
 
@@ -68,7 +66,9 @@ def open(
     data : array, data frame, table or path
         A NumPy array (rows by columns; columns are called ``x0, x1, ...``), a pandas or Polars data frame, an
         Arrow table or record batch, a Spark data frame (`discreet.engines.tables.spark`), or a path, a glob, a
-        directory or a list of paths of CSV (``.csv``, ``.tsv``, also with ``.gz`` or ``.zst``) and Parquet files.
+        directory or a list of paths of files: CSV (``.csv``, ``.tsv``, also with ``.gz`` or ``.zst``), Parquet,
+        workbooks (``.xlsx``, ``.xls``, ``.xlsb``, ``.ods``), files of Stata, SPSS and SAS (``.dta``, ``.sav``,
+        ``.zsav``, ``.por``, ``.sas7bdat``, ``.xpt``).
     domain : Domain, optional
         All declared columns. They are matched with those of the data at once, by name, or by position if either
         side has no names; counting over some of them is then possible also for an array.
@@ -158,18 +158,22 @@ def _tables_in(folder: Path) -> list[Path]:
 def _file(path: Path, dialect: Dialect) -> Part:
     suffix = _suffix(path)
     if suffix is None:
-        listed = ", ".join(_READERS)
+        listed = ", ".join(ENDINGS)
         raise DataSourceError(f"data: {str(path)!r} is not a table that is known; its name must end in {listed}")
-    if _READERS[suffix] is ParquetTable:
+    if suffix in _PARQUET:
         return ParquetTable(path)
+    if suffix in _EXCEL:
+        return ExcelTable(path, dialect)
+    if suffix in _STATISTICS:
+        return StatisticsTable(path, suffix)
     tabs = suffix.startswith(".tsv") and dialect.delimiter == ","
     return CsvTable(path, dataclasses.replace(dialect, delimiter="\t") if tabs else dialect)
 
 
 def _suffix(path: Path) -> str | None:
-    return next((s for s in _READERS if path.name.lower().endswith(s)), None)
+    return next((s for s in ENDINGS if path.name.lower().endswith(s)), None)
 
 
 def is_text_table(path: Path) -> bool:
     """Tell by its name whether a file is one of records and fields."""
-    return _READERS.get(_suffix(path) or "") is CsvTable
+    return _suffix(path) in _TEXT

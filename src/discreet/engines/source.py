@@ -65,6 +65,15 @@ class Source:
         """Whether the columns have names of their own, as those of an array do not."""
         return not any(part.bare for part in self._parts)
 
+    @property
+    def labels(self) -> dict[str, tuple[str, ...]]:
+        """What files of statistics packages declare that the codes of a column stand for: metadata, not rows."""
+        found: dict[str, dict[str, None]] = {}
+        for part in self._parts:
+            for name, texts in getattr(part, "labels", {}).items():
+                found.setdefault(name, {}).update(dict.fromkeys(texts.values()))
+        return {name: tuple(texts) for name, texts in found.items()}
+
     def count(self, cell_map: CellMap, *, batch_size: int = BATCH_SIZE, progress: bool | None = None) -> CellCounts:
         """Count rows by cell, in one pass.
 

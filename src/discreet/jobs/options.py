@@ -185,8 +185,8 @@ SCHEMA = option(
 # ---- options that several kinds of job take: spelt and explained the same way everywhere
 
 TABLE = option(
-    "data", "table", "a CSV or Parquet file, a folder of them, or a pattern in quotes", "people.csv",
-    required=True, section="data",
+    "data", "table", "a CSV, Parquet, Excel, Stata, SPSS or SAS file, a folder of them, or a pattern in quotes",
+    "people.csv", required=True, section="data",
 )  # fmt: skip
 EPSILON = option("epsilon", "budget", "privacy budget: smaller is more private, and coarser", 1.0, required=True)
 SEED = option(

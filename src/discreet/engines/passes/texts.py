@@ -13,8 +13,8 @@ import pyarrow as pa
 from discreet.engines import open as open_table
 from discreet.engines.progress import Meter
 from discreet.engines.tables.encode import arrow_kind
-from discreet.engines.tables.parquet import ParquetTable
-from discreet.engines.tables.part import near_names
+from discreet.engines.tables.formats.cells import Cells, Labelled
+from discreet.engines.tables.part import is_typed, near_names
 from discreet.engines.tables.text_kernels import Field
 from discreet.errors import DataSourceError, SchemaError
 
@@ -82,9 +82,9 @@ def _table(
             near = near_names(part, [odd])
             raise SchemaError(f"{part.label} has no column {odd!r}{near or '; check the name and the header'}")
         places = [part.names.index(name) for name in names]
-        if isinstance(part, ParquetTable):
+        if is_typed(part):
             for place in places:
-                kind = part._schema.field(place).type
+                kind = part.kind(place)
                 if arrow_kind(kind) == "other":
                     raise SchemaError(
                         f"column {part.names[place]!r} of {part.label} has type {kind}; convert it to text"
@@ -98,7 +98,7 @@ def _table(
 
 
 def _as_text(piece: Any) -> pa.Array:
-    if isinstance(piece, Field):
+    if isinstance(piece, (Field, Cells, Labelled)):
         return piece.text().view(pa.large_string())
     if pa.types.is_dictionary(piece.type):
         piece = piece.dictionary_decode()

@@ -16,9 +16,9 @@ from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.dialect import Dialect
 from discreet.core.domain import Domain
 from discreet.engines.source import Source
-from discreet.engines.tables.encode import Encoder, _text, arrow_kind
-from discreet.engines.tables.parquet import ParquetTable
-from discreet.engines.tables.part import BATCH_SIZE, Part, Remote, near_names
+from discreet.engines.tables.encode import Encoder, arrow_kind, text_of
+from discreet.engines.tables.formats.cells import Cells, Labelled
+from discreet.engines.tables.part import BATCH_SIZE, Part, Remote, is_typed, near_names
 from discreet.engines.tables.text_kernels import Field
 from discreet.engines.tables.text_numbers import readable
 from discreet.errors import SchemaError
@@ -127,8 +127,8 @@ def _shared_kinds(
     for i, name in enumerate(names if len(placed) > 1 else ()):
         kinds = set()
         for part, places in placed:
-            # Only files come in several parts, and those of CSV hold text.
-            kind = part.kind(places[i]) if isinstance(part, ParquetTable) else pa.large_string()
+            # Only files come in several parts, and those that keep no types hold text.
+            kind = part.kind(places[i]) if is_typed(part) else pa.large_string()
             kinds.add(None if pa.types.is_null(kind) else _as_arrow(pa.array([], kind)).type)
         if len(kinds) > 1:
             typed = kinds - {None}
@@ -217,7 +217,7 @@ def _present(column: pa.Array, dialect: Dialect) -> pa.Array:
 
 def _as_arrow(piece: Any) -> pa.Array:
     """Turn a piece of a column, in whatever form its part keeps it, into Arrow numbers or Arrow text."""
-    if isinstance(piece, Field):
+    if isinstance(piece, (Field, Cells, Labelled)):
         return readable(piece.text())
     if isinstance(piece, np.ndarray) and piece.dtype.kind in "biuf":
         # Arrow computes with single and double precision only.
@@ -232,7 +232,7 @@ def _as_arrow(piece: Any) -> pa.Array:
         piece = piece.combine_chunks()
     if not isinstance(piece, pa.Array):
         values = piece.tolist() if hasattr(piece, "tolist") else list(piece)
-        return readable(pa.array([_text(v) for v in values], pa.large_binary()))
+        return readable(pa.array([text_of(v) for v in values], pa.large_binary()))
     if pa.types.is_dictionary(piece.type):
         piece = piece.dictionary_decode()
     if pa.types.is_float16(piece.type):

@@ -173,7 +173,7 @@ class Encoder:
 
     def objects(self, values: Iterable[object]) -> FloatArray:
         """Encode Python objects of any kinds, by their text."""
-        return self._text(pa.array([_text(v) for v in values], pa.large_binary()))
+        return self._text(pa.array([text_of(v) for v in values], pa.large_binary()))
 
     def field(self, piece: Field) -> FloatArray:
         """Encode one field of a text file."""
@@ -274,7 +274,7 @@ def _canonical_number(text: str) -> float | None:
     return None
 
 
-def _text(value: object) -> bytes | None:
+def text_of(value: object) -> bytes | None:
     """Return the text of an object, None if it has none that a table could hold."""
     if isinstance(value, str):
         return str.encode(value, "utf-8", "surrogatepass")

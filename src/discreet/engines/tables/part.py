@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
+import pyarrow as pa
+
 from discreet.core.arrays import FloatArray
 from discreet.core.checks import nearest
 from discreet.core.dialect import Dialect
@@ -66,6 +68,13 @@ class StoredFile(Part, Protocol):
         """Return what changes when the file does: path, size and time of the last change."""
 
 
+class TypedFile(StoredFile, Protocol):
+    """A file that keeps a type for every column."""
+
+    def kind(self, position: int) -> pa.DataType:
+        """Return the type of a column, as its values are passed on."""
+
+
 @runtime_checkable
 class DivisibleFile(StoredFile, Protocol):
     """A file that can be read from several places at once."""
@@ -97,6 +106,11 @@ class Remote(Part, Protocol):
 def is_divided(part: Part) -> TypeGuard[DivisibleFile]:
     """Tell whether a part can be read from several places at once."""
     return hasattr(part, "read_unit")
+
+
+def is_typed(part: Part) -> TypeGuard[TypedFile]:
+    """Tell whether a part keeps a type for every column."""
+    return hasattr(part, "kind")
 
 
 def is_remote(part: Part) -> TypeGuard[Remote]:

@@ -2,7 +2,7 @@
 
 A pass runs on the executors as Arrow batches with the very kernels of the other engines (``mapInArrow``); each
 partition gives its numbers by key, Spark adds them up by key, and the driver collects the sums once. (A grid over
-columns of machine numbers does not even need that, see `discreet.engines.tables.spark_cells`.) Nothing else leaves
+columns of machine numbers does not even need that, see `discreet.engines.tables.spark.cells`.) Nothing else leaves
 executors, nothing random is drawn on them, and what a mechanism returns is made of plain arrays: no lazy plan, which
 Spark could work out again with the same rows and other noise, ever holds a release.
 
@@ -34,9 +34,9 @@ from discreet.core.arrays import FloatArray
 from discreet.core.dialect import Dialect
 from discreet.engines.passes.tally import CountPass, KeyedNumbers, Pass
 from discreet.engines.tables.encode import Encoder
-from discreet.engines.tables.java import provide_java
 from discreet.engines.tables.part import Batch
-from discreet.engines.tables.spark_cells import GridOfTree, cell_expression
+from discreet.engines.tables.spark.cells import GridOfTree, cell_expression
+from discreet.engines.tables.spark.java import provide_java
 from discreet.errors import MissingExtra
 
 #: Keys in one Arrow batch of results.

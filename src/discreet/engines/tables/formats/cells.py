@@ -1,0 +1,144 @@
+"""Pieces of columns whose values have more than one form: cells of any kind, and codes that have labels.
+
+What a value is taken for depends on the value and on the declaration of its column, never on other rows.
+"""
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.core.arrays import FloatArray
+from discreet.engines.tables.encode import Encoder, text_of
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Some cells of a column in which every cell is of a kind of its own.
+
+    Numbers are taken as they are, whatever marks the dialect declares for numbers that are written out as text.
+
+    Attributes
+    ----------
+    numbers : array
+        The numbers; NaN where a cell holds none.
+    numeric : array of bool
+        Which cells hold one.
+    texts : pa.LargeBinaryArray
+        What the others hold, null where that is nothing; of whole numbers perhaps all digits, else null.
+
+    Examples
+    --------
+    >>> from discreet import Categorical, Numeric
+    >>> piece = cells_of([35.0, "36", True, "", datetime.date(1984, 5, 1)])
+    >>> piece.encode(Encoder(Numeric("age", 0, 120))).tolist()
+    [35.0, 36.0, 1.0, nan, nan]
+    >>> piece.text().to_pylist()
+    [b'35', b'36', b'true', None, b'1984-05-01']
+    """
+
+    numbers: FloatArray
+    numeric: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    texts: pa.LargeBinaryArray
+
+    def encode(self, encoder: Encoder) -> FloatArray:
+        """Return the coordinates."""
+        if self.numeric.all():
+            return encoder.numbers(self.numbers)
+        found = np.array(encoder.arrow(self.texts))
+        found[self.numeric] = encoder.numbers(self.numbers[self.numeric])
+        return found
+
+    def text(self) -> pa.LargeBinaryArray:
+        """Return all cells as text, numbers in their shortest form."""
+        bare = self.numeric & self.texts.is_null().to_numpy(zero_copy_only=False)
+        if not bare.any():
+            return self.texts
+        different, places = np.unique(self.numbers[bare], return_inverse=True)
+        written = pa.array([text_of(value) for value in different.tolist()], pa.large_binary())
+        return pc.replace_with_mask(self.texts, pa.array(bare), written.take(pa.array(places.ravel())))
+
+
+def cells_of(values: Sequence[object]) -> Cells:
+    """Sort the cells of a column: numbers, texts (days and times of day too), nothing."""
+    kinds = list(map(type, values))
+    counts = {kind: kinds.count(kind) for kind in set(kinds)}
+    empty = pa.nulls(len(values), pa.large_binary())
+    if not counts.keys() - {float, int}:
+        return Cells(np.array(values, np.float64), np.ones(len(values), np.bool_), empty)
+    numeric = np.zeros(len(values), np.bool_)
+    numbers = np.full(len(values), np.nan)
+    if counts.keys() & {float, int}:
+        numeric[:] = [kind is float or kind is int for kind in kinds]
+        numbers[numeric] = [v for v, kind in zip(values, kinds, strict=True) if kind is float or kind is int]
+    # Equal values of different kinds are written differently: 1, 1.0, True.
+    written = {key: _written(key[1]) for key in set(zip(kinds, values, strict=True))}
+    texts = [written[key] for key in zip(kinds, values, strict=True)]
+    return Cells(numbers, numeric, pa.array(texts, pa.large_binary()))
+
+
+def _written(value: object) -> bytes | None:
+    kind = type(value)
+    if kind is float or kind is int or value == "":
+        return None
+    if isinstance(value, datetime.datetime) and value.time() == datetime.time():
+        value = value.date()
+    return text_of(value)
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Some values of a column, for some of which the file declares labels.
+
+    A column of categories takes a value by its label, and by the value itself if the label is none of the categories;
+    a column of numbers or dates by the value alone.
+
+    Attributes
+    ----------
+    values : pa.Array
+        Numbers or texts.
+    labels : mapping
+        Labels by value.
+
+    Examples
+    --------
+    >>> from discreet import Categorical, Numeric
+    >>> piece = Labelled(pa.array([1.0, 2.0, 7.0, None]), {1: "female", 2: "male"})
+    >>> piece.encode(Encoder(Categorical("sex", ["female", "male"]))).tolist()
+    [0.5, 1.5, nan, nan]
+    >>> piece.encode(Encoder(Categorical("sex", [1, 2, 7]))).tolist()
+    [0.5, 1.5, 2.5, nan]
+    >>> piece.encode(Encoder(Numeric("sex", 0, 9))).tolist()
+    [1.0, 2.0, 7.0, nan]
+    >>> piece.text().to_pylist()
+    [b'female', b'male', b'7', None]
+    """
+
+    values: pa.Array
+    labels: Mapping[object, str]
+
+    def encode(self, encoder: Encoder) -> FloatArray:
+        """Return the coordinates."""
+        found = encoder.arrow(self.values)
+        if encoder.column.kind != "categorical":
+            return found
+        by_label = encoder.arrow(self._labels())
+        return np.where(np.isnan(by_label), found, by_label)
+
+    def text(self) -> pa.LargeBinaryArray:
+        """Return labels, and values where there are none, as text."""
+        if pa.types.is_floating(self.values.type):
+            numbers = self.values.fill_null(np.nan).to_numpy(zero_copy_only=False)
+            numeric = ~np.isnan(numbers)
+            own = Cells(numbers, numeric, pa.nulls(len(numbers), pa.large_binary())).text()
+        else:
+            own = self.values.cast(pa.large_binary())
+        return pc.coalesce(self._labels(), own)
+
+    def _labels(self) -> pa.LargeBinaryArray:
+        known = pa.array(list(self.labels), self.values.type)
+        written = pa.array([label.encode() for label in self.labels.values()], pa.large_binary())
+        return written.take(pc.index_in(self.values, value_set=known, skip_nulls=True))

@@ -1,0 +1,66 @@
+"""From somebody's workbook or Stata file to a release by commands alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.csv
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+import discreet as dc
+from discreet.cli.app import app
+from discreet.errors import DataSourceError
+from written_tables import write_statistics, write_xlsx
+
+DECLARED = {
+    "AGE": '{kind = "integer", bounds = [0, 120], role = "quasi-identifier"}',
+    "INCOME": "{bounds = [0, 1000]}",
+    "BORN": '{bounds = [1920-01-01, 2010-12-31], role = "quasi-identifier"}',
+    "TOWN": '{categories = ["Ulm", "Bonn", "Trier", "Oslo"], missing = "own", role = "quasi-identifier"}',
+    "MEMBER": "{categories = [true, false]}",
+}
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("suffix", [".xlsx", ".dta"])
+def test_a_file_goes_from_draft_to_release(suffix: str, tmp_path: Path) -> None:
+    data, schema = tmp_path / f"people{suffix}", tmp_path / "schema.toml"
+    asked = []
+    if suffix == ".xlsx":
+        write_xlsx(data, ("notes", "people"))
+        with pytest.raises(DataSourceError, match=r"'notes', 'people'; .* --sheet"):
+            run("schema", data)
+        asked = ["--sheet", "people"]
+    else:
+        write_statistics(data)
+    drafted = run("schema", data, *asked, "-o", schema)
+    assert drafted.exit_code == 0, drafted.output
+    text = schema.read_text()
+    offered = '# labels of the file: categories = ["Ulm", "Bonn", "Trier", "Oslo"]' in text
+    assert offered == (suffix == ".dta")
+    assert ('sheet = "people"' in text) == (suffix == ".xlsx")
+    lines = [line.split(" = {}")[0] for line in text.splitlines() if " = {}" in line]
+    assert lines == list(DECLARED)
+    for name, declared in DECLARED.items():
+        text = text.replace(f"{name} = {{}}", f"{name} = {declared}")
+    schema.write_text(text)
+    assert run("schema", "check", schema).exit_code == 0
+
+    release = tmp_path / "s.parquet"
+    made = run("synopsis", data, "--schema", schema, "--epsilon", "1", "-o", release)
+    assert made.exit_code == 0, made.output
+    assert dc.Synopsis.load(release).domain.names == tuple(DECLARED)
+    keep = ["--keep", "INCOME", "--keep", "MEMBER"]
+    safe = tmp_path / "safe.csv"
+    hidden = run("anonymize", data, "--schema", schema, "--k", "5", *keep, "-o", safe, "--json")
+    assert hidden.exit_code == 0, hidden.output
+    assert json.loads(hidden.stdout)
+    found = pyarrow.csv.read_csv(safe)
+    assert set(DECLARED) <= set(found.column_names)
+    assert found.num_rows > 200
