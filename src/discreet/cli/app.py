@@ -87,7 +87,7 @@ def demo(
                 check(_DEMO, option, value)
     except DiscreetError as error:
         raise spoken(error, SHELL) from None
-    with working("Working on 10,000 invented patients ..."):
+    with working("Working on 10,000 invented patients ...", as_json=as_json):
         from discreet.demo import run
 
         result = run(output, epsilon=epsilon, seed=seed)

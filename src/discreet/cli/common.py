@@ -1,6 +1,7 @@
 """What all verbs share: how they speak, wait, complete, warn, and which exit codes they have."""
 
 import json
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any
@@ -31,11 +32,37 @@ def epilog(*examples: str, failed: str = "") -> str:
     return "\n\n".join([*lines, _CODES_CHECKED.format(failed=failed) if failed else _CODES])
 
 
+class _Line(logging.Handler):
+    """Shows a message as a line of its own."""
+
+    def __init__(self, shown: Console) -> None:
+        super().__init__()
+        self._shown = shown
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._shown.print(f"[dim]{escape(record.getMessage())}[/]", highlight=False)
+
+
 @contextmanager
-def working(what: str) -> Iterator[None]:
-    """Show that something is going on: on the error stream, and on a terminal only, so that pipes stay clean."""
-    with Console(stderr=True).status(what):
-        yield
+def working(what: str, *, as_json: bool = False) -> Iterator[None]:
+    """Show that something is going on: on the error stream, and on a terminal only, so that pipes stay clean.
+
+    The first run on a machine compiles kernels; if that takes long, a line says so, but not beside JSON or in a pipe.
+    """
+    errors = Console(stderr=True)
+    log = logging.getLogger("discreet.kernels")
+    line, level = _Line(errors), log.level
+    told = errors.is_terminal and console.is_terminal and not as_json
+    if told:
+        log.addHandler(line)
+        log.setLevel(logging.INFO)
+    try:
+        with errors.status(what):
+            yield
+    finally:
+        if told:
+            log.removeHandler(line)
+            log.setLevel(level)
 
 
 def warn_if_seeded(seeded: bool) -> None:

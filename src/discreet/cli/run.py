@@ -47,7 +47,7 @@ def register(app: typer.Typer, shown: Mapping[str, Any]) -> None:
             _print_declared(example, schema, as_json)
             return
         look.look_into(job.expanduser(), data=not check)
-        with working("Checking the job ..." if check else "Doing the job ..."):
+        with working("Checking the job ..." if check else "Doing the job ...", as_json=as_json):
             from discreet.jobs.job import Job
 
             chosen = Job.from_toml(str(job))

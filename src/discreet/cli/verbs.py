@@ -59,7 +59,7 @@ def add(app: typer.Typer, kind: Kind, show: Show, extra: Mapping[str, Callable[[
             if typed.get(f"short_{flag}") and given.setdefault(f"p_{name}", value) != value:
                 raise kind.wrong(name, given[f"p_{name}"], f"left out with --{flag}", f"--{flag}")
         look.look([(by_name[name], value) for name, value in given.items()])
-        with working(f"{kind.summary[0].upper()}{kind.summary[1:]} ..."):
+        with working(f"{kind.summary[0].upper()}{kind.summary[1:]} ...", as_json=as_json):
             result = start(kind, {by_name[name]: value for name, value in given.items()})
         tell(show, result, as_json)
         if result.failed:

@@ -5,18 +5,23 @@ what is compiled into it. So the machine code lies in the user's cache folder, u
 version, the text of the kernel's module and the texts of the kernels it calls. Where the module lies does not matter:
 a second clone or environment with the same text finds what the first has compiled. Nothing is written into the
 installation.
+
+Compiling takes seconds, once on a machine. Whoever waits for it can be told: the logger ``discreet.kernels`` says so.
 """
 
 import hashlib
+import logging
 import os
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 from numba import njit
-from numba.core import caching
+from numba.core import caching, event
 
 from discreet._version import __version__
 
@@ -24,6 +29,46 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 #: The name of a module with kernels, and what its machine code depends on.
 _TEXTS: dict[str, str] = {}
+
+
+#: Seconds of compiling before anything is said.
+PATIENCE = 2.0
+
+
+class _Compiling(event.Listener):  # type: ignore[misc]
+    """Says once that kernels are being compiled, when that has taken long altogether.
+
+    Numba tells when it begins and ends to compile, one kernel at a time, those that a kernel calls inside of it; it
+    tells nothing of machine code that was found on disk.
+    """
+
+    def __init__(self) -> None:
+        self._inside, self._since, self._taken = 0, 0.0, 0.0
+        self._alarm: threading.Timer | None = None
+        self._said = False
+
+    def on_start(self, event: Any) -> None:
+        self._inside += 1
+        if self._inside == 1 and not self._said:
+            self._since = time.monotonic()
+            self._alarm = threading.Timer(max(0.0, PATIENCE - self._taken), self._say)
+            self._alarm.daemon = True
+            self._alarm.start()
+
+    def on_end(self, event: Any) -> None:
+        self._inside -= 1
+        if self._inside == 0 and self._alarm is not None:
+            self._alarm.cancel()
+            self._taken += time.monotonic() - self._since
+            self._alarm = None
+
+    def _say(self) -> None:
+        if not self._said:
+            self._said = True
+            logging.getLogger("discreet.kernels").info("preparing fast code for this machine, once")
+
+
+event.register("numba:compile", _Compiling())
 
 
 def _cache_folder() -> Path:
