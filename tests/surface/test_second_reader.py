@@ -114,6 +114,15 @@ def _of(kind: str) -> Callable[[Made], bool]:
     return lambda made: made.kind == kind
 
 
+def _clusters(made: Made) -> dict[str, Any]:
+    return dict(made.extra.get("clusters", {}))
+
+
+def _clustered(made: Made, **changes: Any) -> Made:
+    """The release with something else said of its clusters."""
+    return dataclasses.replace(made, extra={**made.extra, "clusters": {**_clusters(made), **changes}})
+
+
 def _dearer(promise: dict[str, Any]) -> None:
     """Spend less in the ledger and in the sum than the parameters say."""
     promise["ledger"] = [{"label": "one report", "amount": "1/1000", "kind": "sequential"}]
@@ -193,6 +202,18 @@ LIES: dict[str, tuple[Callable[[Made], bool], Callable[[Made], Made]]] = {
     "a walk that cost more": (
         lambda m: "trajectory" in m.extra,
         lambda m: _edited(m, _less_in_the_walk, said=()),
+    ),
+    "a standard error of a cluster that is too small": (
+        lambda m: any(_clusters(m).get("std_errors", [])),
+        lambda m: _clustered(m, std_errors=[0.8 * e for e in _clusters(m)["std_errors"]]),
+    ),
+    "a cluster that may be noise and is called true": (
+        lambda m: any(_clusters(m).get("may_be_noise", [])) and any(_clusters(m)["std_errors"]),
+        lambda m: _clustered(m, may_be_noise=[False] * len(_clusters(m)["may_be_noise"])),
+    ),
+    "a centre beyond the declared bounds": (
+        lambda m: bool(_clusters(m)),
+        lambda m: _clustered(m, centers=[[1e12] * len(c) for c in _clusters(m)["centers"]]),
     ),
     "a seed in the promise": (_of("synopsis"), lambda m: _edited(m, _facts(random_state=5))),
     "a value of the input in the words": (

@@ -30,10 +30,10 @@ def _central(draw: Draw) -> tuple[Rows, Any, dict[str, Any]]:
     return rows, draw.form(rows), settings
 
 
-def _save(draw: Draw, synopsis: Any, rows: Rows) -> Made:
+def _save(draw: Draw, synopsis: Any, rows: Rows, **more: Any) -> Made:
     path = draw.file("s.parquet")
     synopsis.save(path)
-    return finish(draw, "synopsis", path, synopsis.guarantee, rows)
+    return finish(draw, "synopsis", path, synopsis.guarantee, rows, **more)
 
 
 def grid(draw: Draw) -> Made:
@@ -74,7 +74,14 @@ def merged(draw: Draw) -> Made:
 def kmeans(draw: Draw) -> Made:
     rows, data, settings = _central(draw)
     made = dc.PrivateKMeans(draw.one(1, 3), **settings, synopsis=draw.one("auto", "grid", "tree"), n_init=2).fit(data)
-    return _save(draw, made.synopsis_, rows)
+    clusters = {
+        "columns": list(made.synopsis_.domain.names),
+        "centers": made.cluster_centers_.tolist(),
+        "weights": made.cluster_weights_.tolist(),
+        "std_errors": made.cluster_std_errors_.tolist(),
+        "may_be_noise": made.cluster_may_be_noise_.tolist(),
+    }
+    return _save(draw, made.synopsis_, rows, extra={"clusters": clusters})
 
 
 def lloyd(draw: Draw) -> Made:

@@ -71,6 +71,8 @@ def _synopsis(case: Case) -> Objections:
     raw = [np.ascontiguousarray(x).tobytes() for x in everything.values()]
     yield from sealed(case, len(head).to_bytes(8, "big") + head, *raw)
     yield from _leaves(case, facts, arrays)
+    if "clusters" in case.made.extra:
+        yield from _clusters(case, case.made.extra["clusters"], facts["hidden"], arrays)
     warned = [s for s in case.made.said if "cannot be told from zero" in s]
     total, error = facts["total"], math.sqrt(facts["total_variance"])
     if bool(warned) != (total <= math.log(50) / math.sqrt(2) * error):
@@ -94,6 +96,34 @@ def _nodes(table: Any, names: list[str]) -> dict[str, Any]:
     found = {f"tree.{n}": flat[n].to_numpy() for n in ("parent", "depth", "leaf", "axis")}
     found |= {"tree.lower": _matrix(flat, names, "from"), "tree.upper": _matrix(flat, names, "to")}
     return found | {f"tree.{n}": flat[n].to_numpy() for n in ("estimate", "variance", "threshold")}
+
+
+def _clusters(case: Case, found: dict[str, Any], hidden: Any, arrays: dict[str, Any]) -> Objections:
+    """What is said of clusters: a standard error is that of the counts of the leaves nearest to a centre."""
+    axes = [list(case.columns).index(name) for name in found["columns"]]
+    centers, said = np.array(found["centers"]), np.array(found["std_errors"])
+    low, high = np.array([ends(c) for c in case.columns.values()]).T[:, axes]
+    if (centers < low - 1e-9 * (high - low)).any() or (centers > high + 1e-9 * (high - low)).any():
+        yield "a centre lies outside the declared domain"
+    if not len(centers) == len(said) == len(found["weights"]) == len(found["may_be_noise"]):
+        yield "not every centre has a weight, its error and whether it may be noise"
+        return
+    points = arrays["points"][:, axes]
+    placed = np.isfinite(points).all(axis=1)
+    gaps = np.linalg.norm(points[placed, np.newaxis] - centers, axis=2)
+    two = np.sort(gaps, axis=1)[:, :2]
+    if not placed.any() or (two.shape[1] == 2 and (two[:, 1] - two[:, 0] <= 1e-9 * two[:, 1]).any()):
+        return  # which centre a leaf in the middle between two belongs to is not told
+    owner = gaps.argmin(axis=1)
+    errors = np.sqrt(np.bincount(owner, arrays["variances"][placed], len(centers)))
+    if not np.allclose(said, errors, rtol=1e-9, atol=1e-9):
+        yield f"standard errors {said} of the weights of clusters, which are {errors}"
+    drawn = np.bincount(owner, arrays["weights"][placed], len(centers))
+    if hidden is None:
+        least = np.minimum(found["weights"], drawn)
+        doubtful = (least <= math.log(50) / math.sqrt(2) * errors) & (errors > 0)
+        if doubtful.tolist() != found["may_be_noise"]:
+            yield f"clusters of {least} rows, give or take {errors}, may be noise: {found['may_be_noise']}"
 
 
 def _leaves(case: Case, stored: dict[str, Any], arrays: dict[str, Any]) -> Objections:
