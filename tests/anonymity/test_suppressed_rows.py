@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,19 @@ def test_a_sample_is_drawn_from_the_rows_that_were_kept() -> None:
     shown, drawn = (model.transform(rows, output=output) for output in ("interval", "sample"))
     assert shown.suppressed > 0
     assert len(shown) == len(drawn) == 300 - shown.suppressed
+
+
+@pytest.mark.parametrize("output", ["interval", "sample"])
+def test_a_stored_release_does_not_say_which_rows_were_left_out(output: str) -> None:
+    people = dc.datasets.people(300)
+    domain = people.domain.select(["age", "town", "hours", "illness"])
+    release = dc.anonymity.Generalization(k=5, domain=domain).fit_transform(
+        people.table.select(list(domain.names)), output=output
+    )
+    assert (release.cells.of < 0).any()
+    stored = pickle.loads(pickle.dumps(release))
+    assert len(stored.cells.of) == len(release)
+    assert (stored.cells.of >= 0).all()
 
 
 DOMAIN = Domain(
