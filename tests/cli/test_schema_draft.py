@@ -105,9 +105,58 @@ def test_a_bound_that_is_a_value_is_worth_a_question(tmp_path: Path, capsys: pyt
     assert "pay" not in _run(capsys, *words[:-3])  # not without a word
 
 
+def test_a_check_tries_the_table(german: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema = german.with_name("s.toml")
+    source = 'delimiter = ";"\nencoding = "windows-1252"\n'
+    body = "[columns]\nEinkommen = {bounds = [0, 20000]}\nAlter = {bounds = [0, 125]}\n"
+    schema.write_text(f"[source]\n{source}{body}")
+    found = json.loads(_run(capsys, "schema", "check", schema, german, "--look", 10, "--json"))
+    assert found["unread"] == ["Einkommen"]  # no decimal comma and no euro is declared
+    schema.write_text(f'[source]\n{source}decimal = ","\nthousands = "."\nmarks = ["€"]\n{body}')
+    assert json.loads(_run(capsys, "schema", "check", schema, german, "--look", 10, "--json"))["unread"] == []
+    schema.write_text(schema.read_text().replace("Einkommen", "Einkomen"))
+    assert "no column 'Einkomen'" in _run(capsys, "schema", "check", schema, german, code=2)
+
+
+def test_lines_above_the_header_are_skipped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(("# Klinikum München, 01.03.2025\n\n" + "\n".join(LINES) + "\n").encode("cp1252"))
+    found = tomllib.loads(_run(capsys, "schema", path, "--skip", 2))
+    assert list(found["columns"]) == LINES[0].split(";")
+    assert found["source"] == {"delimiter": ";", "encoding": "windows-1252", "skip": 2}
+
+
+def test_a_header_in_another_encoding_is_refused_and_told(german: Path) -> None:
+    with pytest.raises(dc.errors.DataSourceError, match='encoding = "windows-1252"'):
+        dc.engines.open(german, dialect={"delimiter": ";"})
+
+
+def test_releases_are_read_as_they_were_written(german: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema, safe = german.with_name("s.toml"), german.with_name("safe.csv")
+    rows = [f"{20 + i % 30};{i % 5}" for i in range(200)]
+    german.write_text("Alter;Kinder\n" + "\n".join(rows) + "\n")
+    schema.write_text(
+        '[source]\ndelimiter = ";"\n[columns]\n'
+        'Alter = {kind = "integer", bounds = [0, 125], role = "quasi-identifier"}\n'
+        'Kinder = {kind = "integer", bounds = [0, 9], role = "sensitive"}\n'
+    )
+    _run(capsys, "anonymize", german, "--schema", schema, "--k", 5, "-o", safe)
+    assert json.loads(_run(capsys, "risk", safe, "--schema", schema, "--json"))["k"] >= 5
+
+
+def test_an_offer_fits_between_the_braces(german: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words in ((), ("--look", 3)):
+        line = next(line for line in _run(capsys, "schema", german, *words).splitlines() if line.startswith("Alter"))
+        head, offer = line.split("   # known by name: ")
+        inside = head.partition("{")[2].rstrip("}")
+        filled = f"Alter = {{{inside}{', ' if inside else ''}{offer.partition(' (')[0]}}}"
+        assert dc.Domain.from_toml(f"[columns]\n{filled}\n").column("Alter").to_dict()["bounds"] == [0, 125]
+
+
 def test_a_wrong_delimiter_is_told_the_right_one(german: Path) -> None:
     domain = dc.Domain({"Alter": (0, 125)})
     with pytest.raises(SchemaError, match="declare delimiter = ';'"):
+        german.write_text("Alter;Kinder\n1;2\n")
         dc.GridSynopsis(epsilon=1.0, domain=domain).fit(str(german))
 
 

@@ -31,6 +31,7 @@ def schema(
         typer.Option("--look", min=0, help="Look at this many rows for marks and kinds. Every guarantee will say so."),
     ] = 0,
     sheet: Annotated[str, typer.Option("--sheet", help="The sheet of a workbook; needed where it has several.")] = "",
+    skip: Annotated[int, typer.Option(min=0, help="Lines above the header that belong to no table.")] = 0,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write; else it is printed.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the column names as JSON instead.")] = False,
 ) -> None:
@@ -40,10 +41,12 @@ def schema(
         return
     if len(data) > 1:
         raise DataSourceError(f"data: one table at a time, got {len(data)}; try discreet schema {data[0]}")
-    _draft(data[0], header, rows, sheet, output, as_json)
+    _draft(data[0], header, rows, sheet, skip, output, as_json)
 
 
-def _draft(data: str, header: bool | None, rows: int, sheet: str, output: Path | None, as_json: bool) -> None:
+def _draft(
+    data: str, header: bool | None, rows: int, sheet: str, skip: int, output: Path | None, as_json: bool
+) -> None:
     look.look([(TABLE, data)])
     from discreet import engines
     from discreet.core.dialect import Dialect
@@ -52,7 +55,8 @@ def _draft(data: str, header: bool | None, rows: int, sheet: str, output: Path |
     from discreet.core.schema_file import looks_like_a_record
     from discreet.engines import first_line
 
-    found = first_line.propose(Path(data).expanduser(), header=header is not False) if _lines(data) else None
+    path = Path(data).expanduser()
+    found = first_line.propose(path, header=header is not False, skip=skip) if _lines(data) else None
     written = Dialect(sheet=sheet, header=header is not False) if found is None else found.dialect
     source = engines.open(data, dialect=written)
     names = source.names
@@ -64,7 +68,7 @@ def _draft(data: str, header: bool | None, rows: int, sheet: str, output: Path |
             "repeats where names belong; say --no-header if it is a record, --header if these are the names"
         )
     if found is not None and rows:
-        found = first_line.look(found, Path(data).expanduser(), rows)
+        found = first_line.look(found, path, rows)
     read = "first line" if headed else "fields" if header is False else "names"
     more: dict[str, Any] = {"dialect": written, "labels": source.labels}
     if found is not None:
@@ -98,21 +102,31 @@ def _lines(data: str) -> bool:
 
 
 def _check(schema_file: str, data: str | None, rows: int, as_json: bool) -> None:
-    """Say what a schema file still lacks; of a table that may be looked at, also which bounds are worth a question."""
+    """Say what a schema file still lacks, and whether it fits a table; by a look at its rows also how well."""
+    from discreet import engines
     from discreet.core.domain import Domain
-    from discreet.engines.first_line import careless_bounds
+    from discreet.engines.first_line import examine
 
     domain = Domain.from_toml(Path(schema_file))
-    doubts = careless_bounds(domain, data, rows) if data is not None and rows else []
-    facts = {"columns": list(domain.names), "source": domain.source.to_dict(), "careless": doubts}
+    if data is not None:
+        look.look([(TABLE, data)])
+        engines.open(data, domain)  # refuses a table without the declared columns
+    doubts, unread = examine(domain, data, rows) if data is not None and rows else ([], [])
+    facts = {"columns": list(domain.names), "source": domain.source.to_dict(), "careless": doubts, "unread": unread}
     if as_json:
         typer.echo(json.dumps(facts))
         return
-    console.print(f"[bold]{len(domain)} columns[/] are declared, none is missing.")
+    found = "" if data is None else f", and {escape(data)} has them all"
+    console.print(f"[bold]{len(domain)} columns[/] are declared, none is missing{found}.")
+    for column in unread:
+        console.print(
+            f"  [yellow]{escape(column)}[/]: none of the first {rows} rows has a value that can be read as declared; "
+            "look at the decimal mark, the format of dates, the encoding and the spelling of categories."
+        )
     for column in doubts:
         console.print(
             f"  [yellow]{escape(column)}[/]: a bound equals a value among the first {rows} rows. If it was read off "
             "the table, somebody's value would be published: is it what the column means?"
         )
     if data is not None and not rows:
-        console.print("  Say --look N to compare bounds with the first N rows; guarantees need not mention that.")
+        console.print("  Say --look N to try the first N rows too; guarantees need not mention that.")

@@ -111,7 +111,8 @@ def _columns(
         known = known_kind(name)
         offer = f"   # labels of the file: categories = {toml_value(list(labels[name]))}" if name in labels else ""
         if known is not None:
-            parts = ", ".join(f"{key} = {_short(value)}" for key, value in known.declared.items())
+            missing = {key: value for key, value in known.declared.items() if key != "kind" or filled == "{}"}
+            parts = ", ".join(f"{key} = {_short(value)}" for key, value in missing.items())
             offer += f"   # known by name: {parts} ({known.source})"
         lines.append(f"{toml_key(name)} = {filled}{offer}")
     return lines, left

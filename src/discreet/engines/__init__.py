@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from discreet.core.dialect import Dialect, read_dialect
 from discreet.core.domain import Domain
+from discreet.core.output import promise_place
 from discreet.engines.passes.cells import CellMap, GridMap
 from discreet.engines.passes.checkpoint import Checkpoint
 from discreet.engines.passes.counts import CellCounts
@@ -166,6 +167,8 @@ def _file(path: Path, dialect: Dialect) -> Part:
         return ExcelTable(path, dialect)
     if suffix in _STATISTICS:
         return StatisticsTable(path, suffix)
+    if promise_place(path).is_file():  # one of our own releases, whatever the table it was made of is written like
+        dialect = Dialect()
     tabs = suffix.startswith(".tsv") and dialect.delimiter == ","
     return CsvTable(path, dataclasses.replace(dialect, delimiter="\t") if tabs else dialect)
 

@@ -53,17 +53,20 @@ class Proposal:
     kinds: dict[str, str]
 
 
-def propose(path: Path, *, header: bool = True) -> Proposal:
-    """Propose a dialect by the first line alone: its encoding, and the mark that it has most of outside quotes."""
-    text, encoding, why = decoded_head(path)
-    line = re.split(r"[\r\n]", text, maxsplit=1)[0]
+def propose(path: Path, *, header: bool = True, skip: int = 0) -> Proposal:
+    """Propose a dialect by the first line alone: its encoding, and the mark that it has most of outside quotes.
+
+    Lines that are skipped are looked at for the encoding only.
+    """
+    text, encoding, why = decoded_head(path, skip + 1)
+    line = (re.split(r"\r\n|\r|\n", text, maxsplit=skip + 1) + [""] * skip)[skip]
     outside = re.sub(r'"[^"]*"', "", line)
     found = max(_DELIMITERS, key=outside.count)
     reasons = [why] if why else []
     delimiter = found if outside.count(found) else ","
     if delimiter != "," and not path.name.lower().startswith(".tsv"):
         reasons.append(f"The first line has more {_NAMES[delimiter]} than other marks.")
-    return Proposal(Dialect(delimiter=delimiter, encoding=encoding, header=header), tuple(reasons), {})
+    return Proposal(Dialect(delimiter=delimiter, encoding=encoding, header=header, skip=skip), tuple(reasons), {})
 
 
 def look(proposed: Proposal, path: Path, rows: int) -> Proposal:
@@ -169,31 +172,34 @@ def _kind(column: Sequence[str], bare: Sequence[str], dialect: Dialect) -> str:
     return ""
 
 
-def careless_bounds(domain: Domain, data: str, rows: int) -> list[str]:
-    """Return the numeric columns with a bound that is the least or largest value of the first rows.
+def examine(domain: Domain, data: str, rows: int) -> tuple[list[str], list[str]]:
+    """Try a schema on the first rows: which bounds equal a value, and which columns have none that can be read.
 
     For whoever holds the rows: the answer depends on them.
     """
-    asked = [c for c in domain if isinstance(c, Numeric) and c.role not in NAMING]
-    if not asked:
-        return []
+    asked = [c for c in domain if c.role not in NAMING]
     # Whole numbers as plain ones: those beyond would count as the bound, and look like it.
-    numeric = Domain({c.name: Numeric(c.name, c.low, c.high) if isinstance(c, Integer) else c for c in asked})
-    found: dict[str, list[FloatArray]] = {name: [] for name in numeric.names}
+    plain = {c.name: Numeric(c.name, c.low, c.high) if isinstance(c, Integer) else c for c in asked}
+    if not plain:
+        return [], []
+    tried = Domain(plain)
+    found: dict[str, list[FloatArray]] = {name: [] for name in plain}
     left = rows
-    for batch in open_table(data, dialect=domain.source)._batches(numeric):
-        for name, values in zip(numeric.names, batch, strict=True):
+    for batch in open_table(data, dialect=domain.source)._batches(tried):
+        for name, values in zip(plain, batch, strict=True):
             found[name].append(values[:left])
         left -= len(batch[0])
         if left <= 0:
             break
-    doubtful = []
+    careless, unread = [], []
     for column in asked:
-        values = np.concatenate(found[column.name]) if found[column.name] else np.empty(0)
-        values = values[np.isfinite(values)]
-        low, high = (column.least, column.most) if isinstance(column, Integer) else (column.low, column.high)
-        # Values beyond are clamped to a bound, so only fractions and unusual numbers are telling.
-        ends = {float(low), float(high)} - {0.0, 1.0, 100.0}
-        if len(values) and ends & {float(values.min()), float(values.max())}:
-            doubtful.append(column.name)
-    return doubtful
+        values = np.concatenate([np.empty(0), *found[column.name]])
+        read = values[~np.isnan(values)]
+        if len(values) and not len(read):
+            unread.append(column.name)
+        if isinstance(column, Numeric) and len(read):
+            low, high = (column.least, column.most) if isinstance(column, Integer) else (column.low, column.high)
+            # 0, 1 and 100 are what columns mean, and stand in many tables.
+            if ({float(low), float(high)} - {0.0, 1.0, 100.0}) & {float(read.min()), float(read.max())}:
+                careless.append(column.name)
+    return careless, unread

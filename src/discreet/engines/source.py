@@ -268,7 +268,7 @@ def _positions(part: Part, domain: Domain) -> list[int]:
             other = next((d for d in (";", "\t", "|", ",") if len(part.names) == 1 and d in part.names[0]), None)
             if part.headed and other is not None:
                 available += f"; its first line has one field with {other!r} in it, so declare delimiter = {other!r} "
-                available += "under [source]"
+                available += "under [source], or skip = 1 if that line belongs to no table"
             raise SchemaError(f"{part.label} has no column {listed}; it has {available}{near_names(part, missing)}")
     for name in wanted:
         if part.names.count(name) > 1:

@@ -80,7 +80,7 @@ KIND = Kind(
             methods=_CELLS),
         option("blind", "flag", "cut without looking at sensitive columns; refused if l or t then fail", True,
             methods=_TREES),
-        option("keep", "list", "a column without a role to pass on as it is", ["year"]),
+        option("keep", "list", "columns without a role to pass on as they are; commas, or repeat it", ["year"]),
         option("form", "text", "what is written of a group", "interval", default="interval",
             choices=("interval", "center", "sample"), arguments=("output",)),
         option("bounds", "flag", "write lower and upper columns instead of intervals", True, arguments=()),

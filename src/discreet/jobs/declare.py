@@ -332,7 +332,9 @@ def read(kind: Kind, option: Option, texts: Sequence[str]) -> Any:
         if form in PAIRS:
             parts = [p.strip() for t in texts for p in t.split(",")] if form == "figures" else list(texts)
             return _read_pairs(kind, option, parts, form)
-        if form in ("list", "files"):
+        if form == "list":
+            return [part.strip() for t in texts for part in t.split(",") if part.strip()]
+        if form == "files":
             return [*texts]
         if form in ("number", "budget", "whole"):
             found = _number(text, form)

@@ -135,10 +135,13 @@ class TablePlan:
             quasi = tuple(n for n in names if roles[n] == "attribute" and n not in special)
         rest = [n for n in names if roles[n] == "attribute" and n not in special and n not in quasi]
         if rest:
+            named = ", ".join(map(repr, rest))
+            which = f"column {named} has" if len(rest) == 1 else f"columns {named} have"
+            it = "it" if len(rest) == 1 else "each"
             raise SchemaError(
-                f"column {rest[0]!r} has no role in an anonymous table; declare it a quasi-identifier, sensitive, "
-                "an identifier or the target, or pass it on as it is",
-                keep=[rest[0]],
+                f"{which} no role in an anonymous table; declare {it} a quasi-identifier, sensitive, an identifier or "
+                "the target, leave it out of the schema, or pass it on as it is",
+                keep=[*kept, *rest],
             )
         if not quasi:
             raise SchemaError('no column is a quasi-identifier; declare role = "quasi-identifier" for at least one')

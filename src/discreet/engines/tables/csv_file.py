@@ -200,7 +200,13 @@ class CsvTable:
             return self.dialect.names
         if not self.dialect.header:
             return tuple(f"column_{i}" for i in range(1, len(found) + 1))
-        return tuple(f.decode("utf-8", "replace").strip() for f in found)
+        names = tuple(f.decode("utf-8", "replace").strip() for f in found)
+        if any("\ufffd" in name for name in names):
+            raise DataSourceError(
+                f"data: the first line of {self.label} is not written in {self.dialect.encoding}; declare the encoding "
+                'under [source], such as encoding = "windows-1252"'
+            )
+        return names
 
 
 class _Translated:
@@ -224,15 +230,14 @@ class _Translated:
         return given
 
 
-def decoded_head(path: Path) -> tuple[str, str, str]:
-    """Return the first bytes of a file as text, the encoding they seem to be in, and why; for a draft of a schema."""
+def decoded_head(path: Path, lines: int = 1) -> tuple[str, str, str]:
+    """Return the first bytes of a file as text, the encoding its first lines seem to be in, and why; for a draft."""
     with CsvTable._opened(path) as (_, stream):
         head = _first(stream, RECORD_LIMIT + 1)
     if head.startswith(_WIDE_BOMS):
         return head.decode("utf-16", "replace"), "utf-16", "The file begins with the mark of UTF-16."
-    line = re.split(rb"[\r\n]", head, maxsplit=1)[0]
     try:
-        line.decode("utf-8")
+        b"\n".join(re.split(rb"\r\n|\r|\n", head, maxsplit=lines)[:lines]).decode("utf-8")
     except UnicodeDecodeError:
         why = "The first line is not UTF-8; Windows-1252 is what most such files are written in."
         return head.decode("cp1252", "replace"), "windows-1252", why

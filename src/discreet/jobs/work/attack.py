@@ -57,7 +57,10 @@ def _released(job: Job, kind: str) -> tuple[Any, Domain, Any]:
     """Read what was released, its columns, and the mechanism whose noise is on it."""
     if kind == "synopsis":
         made = Synopsis.load(job.place(job.data))
-        return made, made.domain, None
+        if job.schema is None:
+            return made, made.domain, None
+        written = job.read_domain().source  # the release does not know how the raw files are written
+        return made, Domain(made.domain.to_dict(), unit=made.domain.unit, source=written), None
     domain = _numeric(job)
     given = job.parameters
     noisy = kind == "points"
