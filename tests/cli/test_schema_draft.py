@@ -155,8 +155,8 @@ def test_an_offer_fits_between_the_braces(german: Path, capsys: pytest.CaptureFi
 
 def test_a_wrong_delimiter_is_told_the_right_one(german: Path) -> None:
     domain = dc.Domain({"Alter": (0, 125)})
+    german.write_text("Alter;Kinder\n1;2\n")
     with pytest.raises(SchemaError, match="declare delimiter = ';'"):
-        german.write_text("Alter;Kinder\n1;2\n")
         dc.GridSynopsis(epsilon=1.0, domain=domain).fit(str(german))
 
 

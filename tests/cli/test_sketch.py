@@ -228,8 +228,8 @@ def test_numbers_in_files_are_the_numbers_that_are_asked_for(tmp_path: Path) -> 
     counts = counted(tmp_path, "3\n" * 400, "-m", "local-hashing", "--epsilon", 6, "--set", "candidates=5")
     found = {row["candidate"]: row["count"] for row in json.loads(call("estimate", counts, "--json"))["estimates"]}
     assert found[3] > 300 > found[2]
-    sets = ("--epsilon", 6, "--set", "bits=8", "--set", "steps=4,4", "--set", "key=1")
-    counts = counted(tmp_path, "3\n" * 2000, "-m", "prefix-extension", *sets, "--seed", 1)
+    sets = ("--epsilon", 6, "--set", "bits=8", "--set", "steps=4,4")
+    counts = counted(tmp_path, "3\n" * 2000, "-m", "prefix-extension", *sets, "--seed", 1, "--key", 1)
     assert [row["candidate"] for row in json.loads(call("estimate", counts, "--json"))["estimates"]] == [3]
     (tmp_path / "asked.txt").write_text("3\n4\n")
     facts = json.loads(call("estimate", counts, "--candidates", tmp_path / "asked.txt", "--json"))
