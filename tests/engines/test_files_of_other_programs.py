@@ -16,6 +16,7 @@ import pytest
 
 import discreet as dc
 from discreet import engines
+from discreet.engines.passes.texts import texts
 from discreet.engines.tables.columns import read_columns
 from discreet.errors import DataSourceError, MissingExtra, SchemaError
 from written_tables import DOMAIN, WRITERS, arrow_table, columns, digest, write_xlsx
@@ -191,6 +192,14 @@ def test_what_is_not_installed_is_named_with_its_extra(
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingExtra, match=rf"reading \{suffix} files needs the extra '{extra}'; run pip install"):
         engines.open(path)
+
+
+def test_clients_read_values_as_texts(tmp_path: Path) -> None:
+    expected = [t or "" for t in columns()["TOWN"]]
+    for suffix in (".xlsx", ".dta", ".sav", ".xpt"):
+        path = tmp_path / f"p{suffix}"
+        WRITERS[suffix](path)
+        assert [t or "" for batch in texts(path, ["TOWN"]) for t in batch[0].to_pylist()] == expected
 
 
 def test_files_of_several_formats_are_one_table(tmp_path: Path) -> None:

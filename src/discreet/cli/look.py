@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from discreet.core.address import is_address
 from discreet.errors import DataSourceError
 from discreet.jobs.options import Option
 
@@ -29,6 +30,8 @@ def look(given: Sequence[tuple[Option, Any]], start: Path = Path()) -> None:
             continue
         values = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
         for text in values:
+            if "table" in option.takes and is_address(text):
+                continue
             place = str(start / Path(str(text)).expanduser())
             if not (_matches(place) if "table" in option.takes else _is_there(place)):
                 name = option.name.replace("_", "-")

@@ -11,6 +11,7 @@ from rich.markup import escape
 from discreet.cli import look
 from discreet.cli.common import console, epilog, show_promise, warn, warn_if_seeded, working
 from discreet.cli.verbs import completion
+from discreet.core.address import is_address
 from discreet.errors import InvalidArgument
 from discreet.jobs.kinds import KINDS
 from discreet.jobs.written import example as written
@@ -91,7 +92,7 @@ def _print_declared(example: str | None, schema: str | None, as_json: bool) -> N
 
 
 def _tell_valid(job: Any, as_json: bool) -> None:
-    found = job.data is None or isinstance(job.data, list) or job.place(job.data).exists()
+    found = job.data is None or isinstance(job.data, list) or is_address(job.data) or job.place(job.data).exists()
     if as_json:
         typer.echo(json.dumps({"kind": job.kind, "valid": True, "data_there": found}))
         return

@@ -49,6 +49,7 @@ def _draft(
 ) -> None:
     look.look([(TABLE, data)])
     from discreet import engines
+    from discreet.core.address import is_address, table_place
     from discreet.core.dialect import Dialect
     from discreet.core.output import check_place, write_whole
     from discreet.core.schema_draft import draft_schema
@@ -58,7 +59,7 @@ def _draft(
     path = Path(data).expanduser()
     found = first_line.propose(path, header=header is not False, skip=skip) if _lines(data) else None
     written = Dialect(sheet=sheet, header=header is not False) if found is None else found.dialect
-    source = engines.open(data, dialect=written)
+    source = engines.open(table_place(data, Path()) if is_address(data) else data, dialect=written)
     names = source.names
     headed = any(part.headed for part in source._parts)
     if headed and header is None and looks_like_a_record(names):

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.address import is_address, read_address
 from discreet.core.dialect import Dialect, read_dialect
 from discreet.core.domain import Domain
 from discreet.core.output import promise_place
@@ -30,14 +31,16 @@ from discreet.engines.passes.counts import CellCounts
 from discreet.engines.source import Source
 from discreet.engines.tables.csv_file import CsvTable
 from discreet.engines.tables.formats.excel import ExcelTable
+from discreet.engines.tables.formats.sql import database
 from discreet.engines.tables.formats.statistics import StatisticsTable
+from discreet.engines.tables.formats.stream import StreamTable, is_stream
 from discreet.engines.tables.memory import ArrayTable, ArrowTable, PandasTable, PolarsTable
 from discreet.engines.tables.parquet import ParquetTable
 from discreet.engines.tables.part import Part
 from discreet.engines.writer import WrittenTable
 from discreet.errors import DataSourceError, InvalidType
 
-__all__ = ["CellCounts", "CellMap", "GridMap", "Source", "WrittenTable", "open"]
+__all__ = ["CellCounts", "CellMap", "GridMap", "Source", "WrittenTable", "open", "sql"]
 
 
 def __dir__() -> list[str]:
@@ -69,7 +72,8 @@ def open(
         Arrow table or record batch, a Spark data frame (`discreet.engines.tables.spark`), or a path, a glob, a
         directory or a list of paths of files: CSV (``.csv``, ``.tsv``, also with ``.gz`` or ``.zst``), Parquet,
         workbooks (``.xlsx``, ``.xls``, ``.xlsb``, ``.ods``), files of Stata, SPSS and SAS (``.dta``, ``.sav``,
-        ``.zsav``, ``.por``, ``.sas7bdat``, ``.xpt``).
+        ``.zsav``, ``.por``, ``.sas7bdat``, ``.xpt``). Or the address of a table in a database, see `sql`; or anything
+        that hands over a stream of Arrow: a DuckDB relation, a lazy Polars frame, a reader of record batches.
     domain : Domain, optional
         All declared columns. They are matched with those of the data at once, by name, or by position if either
         side has no names; counting over some of them is then possible also for an array.
@@ -110,6 +114,8 @@ def open(
         parts: Sequence[Part] = data._parts
         domain, saved = domain or data._domain, saved or data._checkpoint
         written = read_dialect(dialect) if dialect is not None else data.dialect
+    elif is_address(data):
+        parts = [database(read_address(data))]
     elif isinstance(data, (str, Path)):
         parts = _files([data], written)
     elif isinstance(data, (list, tuple)) and data and all(isinstance(d, (str, Path)) for d in data):
@@ -117,6 +123,52 @@ def open(
     else:
         parts = [_table(data)]
     return Source(parts, domain, saved, written)
+
+
+def sql(address: str, query: str = "", *, table: str = "", domain: Domain | None = None) -> Source:
+    """Open a table or a query of a database. No row is read yet.
+
+    All passes see the same rows: the source holds a transaction that only reads, until nobody holds the source.
+
+    Parameters
+    ----------
+    address : str
+        ``sqlite:///people.db`` (four slashes before an absolute path) or ``postgresql://user@host/base``. A password in
+        it is shown nowhere; better is none: PostgreSQL's client takes it from ``PGPASSWORD`` or ``.pgpass``.
+    query : str, optional
+        What to select. It is asked inside another query, and cannot change the database.
+    table : str, optional
+        A table instead, perhaps with its schema: ``public.people``.
+    domain : Domain, optional
+        As in `open`.
+
+    Returns
+    -------
+    source : Source
+        The rows, for everything that takes a table.
+
+    Raises
+    ------
+    DataSourceError, MissingExtra
+        The database cannot be opened, or the query not run; what the database says of it may quote a row, and is not
+        repeated. The extra ``sql`` is not installed.
+
+    Examples
+    --------
+    >>> import sqlite3, tempfile
+    >>> import discreet as dc
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     base = sqlite3.connect(f"{folder}/people.db")
+    ...     _ = base.execute("create table people as select 35 as age union all select 52")
+    ...     base.close()
+    ...     source = dc.engines.sql(f"sqlite:///{folder}/people.db", "select age from people where age > 40")
+    ...     source.count(dc.engines.GridMap(dc.Domain({"age": (0, 100)}), 2)).dense().tolist()
+    [0, 1]
+    """
+    if not is_address(address):
+        raise InvalidType("address", "another text", "an address of a database", "'sqlite:///people.db'")
+    dialect = domain.source if domain is not None else Dialect()
+    return Source([database(read_address(address, table=table, query=query))], domain, None, dialect)
 
 
 def _table(data: Any) -> Part:
@@ -134,6 +186,8 @@ def _table(data: Any) -> Part:
             from discreet.engines.tables.spark import SparkTable
 
             return SparkTable(data)
+    if is_stream(data):
+        return StreamTable(data)
     expected = "a NumPy array, a pandas, Polars or Arrow table, a Spark frame, or a path"
     # The type only: the object may hold rows.
     raise InvalidType("data", type(data), expected, _FIX)

@@ -14,6 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.core.address import is_address, table_place
 from discreet.core.output import check_place, promise_place, write_whole
 from discreet.core.schema_file import write_toml
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType
@@ -129,7 +130,10 @@ class Job:
         for each, value in self._given():
             if each.reads and value is not None:
                 values = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
-                taken.update({os.path.realpath(self.place(v)): each.name for v in values if isinstance(v, str)})
+                files = [v for v in values if isinstance(v, str) and not is_address(v)]
+                taken.update({os.path.realpath(self.place(v)): each.name for v in files})
+                for v in filter(is_address, values):
+                    self.table(v)  # refuses passwords, which a job would keep
         for name, value in self.outputs.items():
             places = [self.place(value)]
             if name == "release" and self.kind in ("anonymize", "perturb"):
@@ -265,7 +269,11 @@ class Job:
 
     def read_table(self) -> Any:
         """Return the table; the domain says how it is written."""
-        return str(self.place(self.data))
+        return self.table(self.data)
+
+    def table(self, path: str) -> str:
+        """Return a table of the job, a path or an address, as it is to be opened."""
+        return table_place(path, self.folder)
 
     @property
     def artifact(self) -> Path:

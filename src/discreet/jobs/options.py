@@ -185,7 +185,7 @@ SCHEMA = option(
 # ---- options that several kinds of job take: spelt and explained the same way everywhere
 
 TABLE = option(
-    "data", "table", "a CSV, Parquet, Excel, Stata, SPSS or SAS file, a folder of them, or a pattern in quotes",
+    "data", "table", "a CSV, Parquet, Excel, Stata, SPSS or SAS file, a folder or pattern of them, or a database",
     "people.csv", required=True, section="data",
 )  # fmt: skip
 EPSILON = option("epsilon", "budget", "privacy budget: smaller is more private, and coarser", 1.0, required=True)

@@ -255,7 +255,9 @@ def note_columns(estimator: Any, X: Any) -> None:
     domain = getattr(estimator, "domain", None)
     source = engines.open(table(X, _declared_width(domain)), dialect=dialect_of(domain))
     estimator.n_features_in_ = len(source.names)
-    if source.named and all(isinstance(name, str) for name in getattr(X, "columns", ())):
+    # Polars has names that are texts, and of a lazy frame it warns whoever asks for them.
+    names = () if hasattr(type(X), "collect_schema") else getattr(X, "columns", ())
+    if source.named and all(isinstance(name, str) for name in names):
         estimator.feature_names_in_ = np.array(source.names, dtype=object)
     elif hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_  # left from an earlier fit

@@ -70,7 +70,7 @@ def _released(job: Job, kind: str) -> tuple[Any, Domain, Any]:
 
 def _rows(job: Job, name: str, domain: Domain) -> FloatArray:
     """Read a file's rows as coordinates. This is evaluation, of a release by its maker: gaps may be refused."""
-    found = read_rows(str(job.place(job.data if name == "data" else job.parameters[name])), domain)[0]
+    found = read_rows(job.table(job.data if name == "data" else job.parameters[name]), domain)[0]
     if np.isnan(found).any():
         expected = "a table without missing values"
         raise job.declared.wrong(name, "a table with gaps", expected, "leaving those rows out")

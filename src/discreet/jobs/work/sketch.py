@@ -196,7 +196,7 @@ def encode(job: Job, mechanism: Mechanism, output: Path) -> dict[str, Any]:
     temporary = output.with_name(f".{output.name}.part")
     try:
         with temporary.open("wb") as file:
-            for batch in texts(str(job.place(job.data)), wanted):
+            for batch in texts(job.table(job.data), wanted):
                 values = _values(mechanism, batch[0])
                 people = None if users is None else batch[1].to_pylist()
                 reports = mechanism.encode(values, users=people, rng=stream, **extra)

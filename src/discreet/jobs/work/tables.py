@@ -118,10 +118,10 @@ def _risk(job: Job) -> JobResult:
     given = _asked(job)
     required = given.pop("required", {})
     if "population" in given:
-        given["population"] = str(job.place(given["population"]))
+        given["population"] = job.table(given["population"])
     dialect = None if job.schema is None else job.read_domain().source
-    report = anonymity.risk(engines.open(str(job.place(job.data)), dialect=dialect), **given)
+    report = anonymity.risk(engines.open(job.table(job.data), dialect=dialect), **given)
     if "person" not in given:
-        report = replace(report, notes=(*report.notes, *promise_notes(str(job.place(job.data)))))
+        report = replace(report, notes=(*report.notes, *promise_notes(job.table(job.data))))
     failed = report.check(**required)
     return JobResult(job, None, {}, {**report.to_dict(), "failed": failed}, report, failed, bool(failed))

@@ -1,0 +1,109 @@
+"""Addresses of tables in databases: which kind, where, what is asked, and nothing of the password where it is shown.
+
+``sqlite:///people.db?table=people`` (three slashes and a relative path, four and an absolute one) and
+``postgresql://user@host/base?table=people``; instead of ``table=`` a ``query=``.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeGuard
+from urllib.parse import quote, unquote
+
+from discreet.errors import DataSourceError, InvalidArgument
+
+_KINDS = {"sqlite": "sqlite", "postgresql": "postgresql", "postgres": "postgresql"}
+_EXAMPLE = "sqlite:///people.db?table=people"
+
+
+def is_address(text: object) -> TypeGuard[str]:
+    """Tell whether a text names a database rather than a file.
+
+    Examples
+    --------
+    >>> is_address("sqlite:///people.db?table=people"), is_address("people.db")
+    (True, False)
+    """
+    found = re.match(r"([A-Za-z][\w+.-]+)://", text) if isinstance(text, str) else None
+    if found is not None and found[1].lower() not in _KINDS:
+        # No more of it: there may be a password.
+        expected = "a file, or an address that begins with sqlite:// or postgresql://"
+        raise InvalidArgument("data", found[0], expected, repr(_EXAMPLE))
+    return found is not None
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a database is, and which of its rows are meant.
+
+    Attributes
+    ----------
+    kind : {"sqlite", "postgresql"}
+        The database.
+    uri : str
+        Where it is: a path for SQLite, an address without ``table`` and ``query`` for PostgreSQL. It may hold a
+        password, so neither an error nor a release may show it.
+    table, query : str
+        One of them is given.
+    secret : bool
+        Whether the address holds a password.
+    """
+
+    kind: str
+    uri: str
+    table: str
+    query: str
+    secret: bool
+
+    def __repr__(self) -> str:
+        return f"Address(kind={self.kind!r})"
+
+
+def read_address(text: str, *, table: str = "", query: str = "") -> Address:
+    """Take an address apart. What is asked stands in it, or is given beside it.
+
+    Examples
+    --------
+    >>> found = read_address("postgresql://joe:pw@db.local/ward?sslmode=require&table=public.people")
+    >>> found.table, found.secret, found
+    ('public.people', True, Address(kind='postgresql'))
+    """
+    scheme, _, rest = text.partition("://")
+    place, _, asked = rest.partition("?")
+    kept, found = [], {"table": table, "query": query}
+    for part in filter(None, asked.split("&")):
+        name, _, value = part.partition("=")
+        if name in found and not found[name]:
+            found[name] = unquote(value)
+        else:
+            kept.append(part)
+    if bool(found["table"].strip()) == bool(found["query"].strip()):
+        raise InvalidArgument("data", "a database", "an address with either table= or query=", repr(_EXAMPLE))
+    kind = _KINDS[scheme.lower()]
+    if kind == "sqlite":
+        if not place.startswith("/") or len(place) < 2:
+            raise InvalidArgument(
+                "data", "an address of SQLite", "written with three slashes and a path", repr(_EXAMPLE)
+            )
+        return Address(kind, unquote(place[1:]), found["table"], found["query"], False)
+    user = place.rpartition("@")[0]
+    secret = ":" in user or any(part.startswith(("password=", "sslpassword=")) for part in kept)
+    uri = f"postgresql://{place}" + ("?" + "&".join(kept) if kept else "")
+    return Address(kind, uri, found["table"], found["query"], secret)
+
+
+def table_place(text: str, folder: Path) -> str:
+    """Return a table of a job as it is to be opened: relative paths, also of SQLite, start at the job's folder."""
+    if not is_address(text):
+        return str(folder / Path(text).expanduser())
+    found = read_address(text)
+    if found.secret:
+        # Jobs are kept, printed and put on pages.
+        raise DataSourceError(
+            "data: an address with a password in it would be kept with the job; leave the password out and set "
+            "PGPASSWORD, or write it into a .pgpass file"
+        )
+    if found.kind != "sqlite":
+        return text
+    path = folder / Path(found.uri).expanduser()
+    return f"sqlite:///{quote(str(path))}?{text.partition('?')[2]}"

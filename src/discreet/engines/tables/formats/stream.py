@@ -1,0 +1,173 @@
+"""Whatever hands its rows over as a stream of Arrow: DuckDB, lazy Polars frames, Ibis, readers of record batches.
+
+What can be asked again is asked again in every pass, for the needed columns only where it can choose. A stream that can
+be read once goes to a temporary file in its first pass, which only its owner may read and which is deleted with the
+stream: memory stays that of a batch.
+"""
+
+import os
+import sys
+import tempfile
+import weakref
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.ipc
+
+from discreet.core.arrays import FloatArray
+from discreet.engines.tables.encode import Encoder, column_kind
+from discreet.engines.tables.part import Batch
+from discreet.errors import DataSourceError, InvalidType
+
+#: Libraries whose tables give a new stream whenever they are asked for one.
+_AGAIN = ("duckdb", "polars", "ibis", "pandas", "cudf", "pyarrow", "datafusion", "modin", "geopandas")
+
+
+class StreamTable:
+    """A table that is a stream of record batches.
+
+    Parameters
+    ----------
+    data : object
+        It has ``__arrow_c_stream__``, or is a lazy frame of Polars.
+    """
+
+    bare = False
+    headed = False
+    slow = True
+
+    def __init__(self, data: Any) -> None:
+        self.label = "the stream"
+        self._data = data
+        kind = type(data)
+        self._library = kind.__module__.partition(".")[0]
+        self._lazy = self._library == "polars" and hasattr(kind, "collect_batches")
+        self._relation = self._library == "duckdb" and hasattr(kind, "project")
+        self._wrong: tuple[type[Exception], ...] = (pa.ArrowException, OSError)
+        if self._relation:
+            self._wrong += (sys.modules["duckdb"].Error,)
+        elif self._lazy:
+            self._wrong += (sys.modules["polars"].exceptions.PolarsError,)
+        self._once = isinstance(data, pa.RecordBatchReader) or self._library not in _AGAIN
+        self._spool = _spool_of(data) if self._once else None
+        self._schema = self._spool.schema if self._spool is not None else self._asked_schema()
+        self.names = tuple(map(str, self._schema.names))
+
+    def size(self) -> int:
+        return 0  # nobody knows before all is read
+
+    def kind(self, position: int) -> pa.DataType:
+        """Return the type of a column."""
+        return self._schema.field(position).type
+
+    def check(self, position: int, encoder: Encoder) -> None:
+        kind = self.kind(position)
+        encoder.check(column_kind(kind), kind, self.label)
+
+    def encode(self, piece: pa.Array, encoder: Encoder) -> FloatArray:
+        return encoder.arrow(piece)
+
+    def read(self, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:
+        try:
+            for batch in self._batches(list(positions) or [0], batch_size):
+                for start in range(0, batch.num_rows, batch_size):
+                    some = batch.slice(start, batch_size)
+                    yield some.columns[: len(positions)], some.num_rows
+        except self._wrong as error:
+            if isinstance(error, DataSourceError):
+                raise
+            raise DataSourceError(
+                "data: the stream broke off before its end; check where it comes from (what it said is not shown here, "
+                "because it may quote a row)"
+            ) from None
+
+    def _batches(self, positions: list[int], batch_size: int) -> Iterator[pa.RecordBatch]:
+        names = [self.names[p] for p in positions]
+        if self._spool is not None:
+            yield from self._spool.batches(positions)
+        elif self._lazy:
+            for frame in self._data.select(names).collect_batches(chunk_size=batch_size):
+                yield from frame.to_arrow().to_batches()
+        elif self._relation:
+            wanted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+            yield from self._data.project(wanted).to_arrow_reader(batch_size)
+        else:
+            for batch in _reader(self._data):
+                yield batch.select(positions)
+
+    def _asked_schema(self) -> pa.Schema:
+        if self._lazy:
+            return self._data.head(0).collect().to_arrow().schema
+        if self._relation:
+            return self._data.limit(0).to_arrow_reader(1).schema
+        return _reader(self._data).schema
+
+
+def is_stream(data: Any) -> bool:
+    """Tell whether an object hands over streams of Arrow."""
+    # Of the type: some frames take any name for a column.
+    kind = type(data)
+    return hasattr(kind, "__arrow_c_stream__") or (
+        hasattr(kind, "collect_batches") and kind.__module__.startswith("polars")
+    )
+
+
+def _reader(data: Any) -> pa.RecordBatchReader:
+    try:
+        return data if isinstance(data, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(data)
+    except (pa.ArrowException, ValueError, TypeError):
+        # A single column speaks the protocol too, and it is no table.
+        raise InvalidType("data", type(data), "a table of named columns", "a data frame") from None
+
+
+class _Spool:
+    """The rows of a stream that can be read once, kept in a temporary file from the first pass on."""
+
+    def __init__(self, data: Any) -> None:
+        self._reader: pa.RecordBatchReader | None = _reader(data)
+        self.schema = self._reader.schema
+        self._path = ""
+
+    def batches(self, positions: Sequence[int]) -> Iterator[pa.RecordBatch]:
+        self._fill()
+        # Fields are given in the order of the file, however they are asked for.
+        order = sorted(set(positions))
+        options = pa.ipc.IpcReadOptions(included_fields=order)
+        with pa.OSFile(self._path) as file, pa.ipc.open_stream(file, options=options) as reader:
+            for batch in reader:
+                yield batch.select([order.index(p) for p in positions])
+
+    def _fill(self) -> None:
+        if self._reader is None:
+            if not self._path:
+                raise DataSourceError("data: the stream broke off before its end; make it again")
+            return
+        reader, self._reader = self._reader, None
+        handle, path = tempfile.mkstemp(prefix="discreet-", suffix=".arrows")  # for nobody else to read
+        os.close(handle)
+        weakref.finalize(self, _removed, path)
+        options = pa.ipc.IpcWriteOptions(compression="lz4")
+        with pa.OSFile(path, "wb") as file, pa.ipc.new_stream(file, self.schema, options=options) as writer:
+            for batch in reader:
+                writer.write_batch(batch)
+        self._path = path
+
+
+#: What was read of streams that somebody still holds: they give their rows once, and are opened again in every call.
+_SPOOLS: weakref.WeakKeyDictionary[Any, _Spool] = weakref.WeakKeyDictionary()
+
+
+def _spool_of(data: Any) -> _Spool:
+    try:
+        found = _SPOOLS.get(data)
+        if found is None:
+            found = _SPOOLS[data] = _Spool(data)
+        return found
+    except TypeError:  # it cannot be remembered
+        return _Spool(data)
+
+
+def _removed(path: str) -> None:
+    if os.path.exists(path):
+        os.unlink(path)
