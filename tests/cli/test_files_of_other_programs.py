@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import pyarrow.csv
@@ -64,3 +65,14 @@ def test_a_file_goes_from_draft_to_release(suffix: str, tmp_path: Path) -> None:
     found = pyarrow.csv.read_csv(safe)
     assert set(DECLARED) <= set(found.column_names)
     assert found.num_rows > 200
+
+
+def test_rows_of_a_workbook_are_looked_at_only_when_asked(tmp_path: Path) -> None:
+    data = tmp_path / "people.xlsx"
+    write_xlsx(data)
+    plain, looked = (tomllib.loads(run("schema", data, *more).stdout) for more in ((), ("--look", "50")))
+    assert "source" not in plain
+    assert not any(plain["columns"].values())
+    assert looked["source"] == {"looked": 50}
+    kinds = {"AGE": "integer", "INCOME": "number", "BORN": "date", "MEMBER": "boolean"}
+    assert looked["columns"] == {name: {"kind": kinds[name]} if name in kinds else {} for name in DECLARED}

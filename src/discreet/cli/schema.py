@@ -55,11 +55,14 @@ def _draft(
     from discreet.core.schema_draft import draft_schema
     from discreet.core.schema_file import looks_like_a_record
     from discreet.engines import first_line
+    from discreet.engines.tables.part import is_typed
 
     path = Path(data).expanduser()
-    found = first_line.propose(path, header=header is not False, skip=skip) if _lines(data) else None
-    written = Dialect(sheet=sheet, header=header is not False) if found is None else found.dialect
-    source = engines.open(table_place(data, Path()) if is_address(data) else data, dialect=written)
+    if _lines(data):
+        found = first_line.propose(path, header=header is not False, skip=skip)
+    else:
+        found = first_line.Proposal(Dialect(sheet=sheet, header=header is not False, skip=skip), (), {})
+    source = engines.open(table_place(data, Path()) if is_address(data) else data, dialect=found.dialect)
     names = source.names
     headed = any(part.headed for part in source._parts)
     if headed and header is None and looks_like_a_record(names):
@@ -68,26 +71,24 @@ def _draft(
             f"data: the first line of {data!r} may be somebody's record: there are numbers, dates, addresses, gaps or "
             "repeats where names belong; say --no-header if it is a record, --header if these are the names"
         )
-    if found is not None and rows:
-        found = first_line.look(found, path, rows)
+    if rows and not is_typed(source._parts[0]):  # where a file keeps types, there is nothing to look for
+        found = first_line.look(found, source._parts[0], rows)
     read = "first line" if headed else "fields" if header is False else "names"
-    more: dict[str, Any] = {"dialect": written, "labels": source.labels}
-    if found is not None:
-        more |= {"dialect": found.dialect, "reasons": found.reasons, "kinds": found.kinds}
-    text = draft_schema(names, data, read=read, **more)
+    more: dict[str, Any] = {"dialect": found.dialect, "reasons": found.reasons, "kinds": found.kinds}
+    text = draft_schema(names, data, read=read, labels=source.labels, **more)
     if output is not None:
         check_place(output)
         if output.exists():  # it may have been filled in by hand
             raise DataSourceError(f"output: {str(output)!r} is there already; name another file or remove it")
         write_whole(output, text)
     if as_json:
-        facts = more["dialect"].to_dict()
+        facts = found.dialect.to_dict()
         typer.echo(json.dumps({"columns": list(names), "source": facts, "file": str(output) if output else None}))
     elif output is None:
         typer.echo(text, nl=False)
     else:
         said = f"[bold]{len(names)} columns[/] drafted in [cyan]{escape(str(output))}[/]."
-        for reason in () if found is None else found.reasons:
+        for reason in found.reasons:
             said += f" {escape(reason)}"
         console.print(f"{said} Declare each one, then:")
         console.print(f"  discreet schema check {escape(str(output))}")

@@ -18,7 +18,7 @@ from discreet.core.columns import NAMING
 from discreet.core.dialect import Dialect
 from discreet.core.domain import Domain, Integer, Numeric
 from discreet.engines import open as open_table
-from discreet.engines.tables.csv_file import CsvTable, decoded_head
+from discreet.engines.tables.csv_file import decoded_head
 from discreet.engines.tables.part import Part
 
 _DELIMITERS = (",", ";", "\t", "|")
@@ -69,9 +69,8 @@ def propose(path: Path, *, header: bool = True, skip: int = 0) -> Proposal:
     return Proposal(Dialect(delimiter=delimiter, encoding=encoding, header=header, skip=skip), tuple(reasons), {})
 
 
-def look(proposed: Proposal, path: Path, rows: int) -> Proposal:
+def look(proposed: Proposal, table: Part, rows: int) -> Proposal:
     """Look at the first rows, and propose how values are written and of what kinds columns are: no bounds, no lists."""
-    table = CsvTable(path, proposed.dialect)
     seen = _texts(table, rows)
     values = [v for column in seen for v in column]
     missing = tuple(m for m in _MISSING if m in set(values))
@@ -94,7 +93,7 @@ def _texts(table: Part, rows: int) -> list[list[str]]:
     columns: list[list[str]] = [[] for _ in table.names]
     for pieces, _ in islice(table.read(range(len(table.names)), 2**12), 64):
         for column, piece in zip(columns, pieces, strict=True):
-            column += [v.decode("utf-8", "replace").strip() for v in piece.text().slice(0, rows).to_pylist()]
+            column += [(v or b"").decode("utf-8", "replace").strip() for v in piece.text()[:rows].to_pylist()]
         if len(columns[0]) >= rows:
             break
     return [column[:rows] for column in columns]

@@ -43,6 +43,8 @@ class _Database:
     bare = False
     headed = False
     slow = True
+    #: What is said in the transaction, which drivers begin by themselves, before anything is asked.
+    _first: tuple[str, ...] = ()
 
     def __init__(self, address: Address) -> None:
         self.label = f"table {address.table!r} of the database" if address.table else "the query"
@@ -51,7 +53,9 @@ class _Database:
         self._rows = f"from (\n{asked}\n) as discreet_rows"
         self._connection, self._wrong = self._connected(address)
         weakref.finalize(self, _closed, self._connection)
-        self._begin()
+        for text in self._first:
+            with self._asking() as cursor:
+                cursor.execute(text)
         with self._ask(f"select * {self._rows} limit 0") as reader:
             self._schema: pa.Schema = reader.schema
         self.names = tuple(self._schema.names)
@@ -72,16 +76,18 @@ class _Database:
     def _driver(self, address: Address) -> tuple[Any, str]:
         raise NotImplementedError
 
-    def _begin(self) -> None:
-        """Begin the transaction; drivers do so by themselves."""
-
     @contextlib.contextmanager
     def _ask(self, text: str) -> Iterator[Any]:
-        cursor = self._connection.cursor()
-        try:
+        with self._asking() as cursor:
             self._prepare(cursor)
             cursor.execute(text)
             yield cursor.fetch_record_batch()
+
+    @contextlib.contextmanager
+    def _asking(self) -> Iterator[Any]:
+        cursor = self._connection.cursor()
+        try:
+            yield cursor
         except self._wrong as error:
             if isinstance(error, DataSourceError):
                 raise
@@ -130,6 +136,8 @@ class SqliteTable(_Database):
 class PostgresTable(_Database):
     """A table or query of PostgreSQL."""
 
+    _first = ("set transaction isolation level repeatable read, read only",)
+
     def check(self, position: int, encoder: Encoder) -> None:
         kind = self.kind(position)
         numeric = self._stored(position) in _LONG
@@ -155,10 +163,6 @@ class PostgresTable(_Database):
         except ImportError:
             raise MissingExtra("reading PostgreSQL", "sql") from None
         return dbapi, address.uri
-
-    def _begin(self) -> None:
-        with contextlib.closing(self._connection.cursor()) as cursor:
-            cursor.execute("set transaction isolation level repeatable read, read only")
 
     def _stored(self, position: int) -> str:
         said = (self._schema.field(position).metadata or {}).get(b"POSTGRESQL:type", b"")

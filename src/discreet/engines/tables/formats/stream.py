@@ -49,7 +49,8 @@ class StreamTable:
             self._wrong += (sys.modules["duckdb"].Error,)
         elif self._lazy:
             self._wrong += (sys.modules["polars"].exceptions.PolarsError,)
-        self._once = isinstance(data, pa.RecordBatchReader) or self._library not in _AGAIN
+        again = self._relation if self._library == "duckdb" else self._library in _AGAIN
+        self._once = isinstance(data, pa.RecordBatchReader) or not again
         self._spool = _spool_of(data) if self._once else None
         self._schema = self._spool.schema if self._spool is not None else self._asked_schema()
         self.names = tuple(map(str, self._schema.names))
@@ -155,17 +156,20 @@ class _Spool:
 
 
 #: What was read of streams that somebody still holds: they give their rows once, and are opened again in every call.
-_SPOOLS: weakref.WeakKeyDictionary[Any, _Spool] = weakref.WeakKeyDictionary()
+#: By identity, because many tables compare by value and have no hash.
+_SPOOLS: dict[int, _Spool] = {}
 
 
 def _spool_of(data: Any) -> _Spool:
-    try:
-        found = _SPOOLS.get(data)
-        if found is None:
-            found = _SPOOLS[data] = _Spool(data)
-        return found
-    except TypeError:  # it cannot be remembered
-        return _Spool(data)
+    found = _SPOOLS.get(id(data))
+    if found is None:
+        found = _Spool(data)
+        try:
+            weakref.finalize(data, _SPOOLS.pop, id(data), None)
+        except TypeError:
+            return found  # nobody tells when it is gone: it is kept by what opened it
+        _SPOOLS[id(data)] = found
+    return found
 
 
 def _removed(path: str) -> None:
