@@ -37,6 +37,7 @@ LINES = {
     "anonymize, an earlier release": "anonymize D --schema S --k 3 --previous no.house -o out.csv",
     "perturb": "perturb no.csv --schema S --epsilon 1 -o out.csv",
     "perturb, a prior": "perturb D --schema S --epsilon 1 --remap bayes --prior no.csv -o out.csv",
+    "ask": "ask no.parquet age>3",
     "risk": "risk no.csv --qi age",
     "risk, a pattern": "risk no-*.csv --qi age",
     "risk, a population": "risk D --qi age --population no.csv",

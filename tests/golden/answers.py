@@ -59,7 +59,7 @@ def synopsis(path: Path) -> dict[str, Any]:
         "total": _plain(made.total),
         "hidden": None if made.hidden is None else [made.hidden.n_cells, made.hidden.cutoff],
         "tree": None if made.tree is None else True,
-        "half": [_plain(half.value), _plain(half.std_error)],
+        "half": [_plain(half.value), _plain(half.noise_error)],
         "marginal": _plain(np.asarray(marginal.counts, dtype=float)),
         "points": _plain(np.asarray(made.points, dtype=float).sum(axis=0)),
         "sample": made.sample(5, rng=1).to_pylist()[0].keys().__len__(),

@@ -34,7 +34,10 @@ from handmade_synopses import KINDS, NAN, PEOPLE, people, promise, small_tree, s
 def test_counts_take_leaves_in_proportion_and_tell_the_noise() -> None:
     s = people()
     assert s.count() == Count(97.0, math.sqrt(12))
-    assert s.count(age=(25, 75)) == Count(30 + 20 - 1.5, math.sqrt(4 * (0.25 + 0.25 + 0.25)))
+    half = s.count(age=(25, 75))
+    assert (half.value, half.noise_error) == (30 + 20 - 1.5, math.sqrt(4 * (0.25 + 0.25 + 0.25)))
+    assert half.std_error == math.hypot(half.noise_error, half.evenness_error or 0) > half.noise_error
+    assert half.noise_alone() == Count(48.5, math.sqrt(3), None)
     assert s.count(sex=["f"]) == Count(50.0, math.sqrt(2))  # restricted: the missing are left out
     assert s.count(sex="f", age=(0, 50)).value == 30
     assert s.count({"sex": ["m", "f"]}).value == 100
@@ -43,7 +46,12 @@ def test_counts_take_leaves_in_proportion_and_tell_the_noise() -> None:
     assert s.count(dc.Box([-math.inf, -math.inf], [math.inf, math.inf])) == s.count()
     assert float(s.count(age=(200, 300))) == 0
     assert s.count(sex=[]).value == 0
-    assert s.count(age=(0, 50)).to_dict() == {"value": 58.5, "std_error": pytest.approx(math.sqrt(5))}
+    assert s.count(age=(0, 50)).to_dict() == {
+        "value": 58.5,
+        "std_error": pytest.approx(math.hypot(math.sqrt(5), s.count(age=(0, 50)).evenness_error or 0)),
+        "noise_error": pytest.approx(math.sqrt(5)),
+        "evenness_error": s.count(age=(0, 50)).evenness_error,
+    }
 
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=5, unique=True))

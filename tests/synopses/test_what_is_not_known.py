@@ -80,7 +80,7 @@ def test_a_grid_that_lists_all_cells_has_nothing_unlisted() -> None:
     part = made.count({data.domain.names[0]: (0.1, 0.2)})
     assert part.unlisted == 0
     assert made.count().value == made.total
-    assert set(part.to_dict()) == {"value", "std_error"}
+    assert set(part.to_dict()) == {"value", "std_error", "noise_error", "evenness_error"}
 
 
 def test_missing_values_with_a_cell_of_their_own_are_left_out_of_a_full_range() -> None:

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from discreet._version import __version__
-from discreet.cli import audit, plan, sketch, synopsis, tables
+from discreet.cli import ask, audit, plan, sketch, synopsis, tables
 from discreet.cli.common import Json, console, epilog, warn_if_seeded, working
 from discreet.cli.run import register as register_run
 from discreet.cli.schema import register as register_schema
@@ -41,7 +41,7 @@ SHOWN = {
     "perturb": tables.show_perturbed, "sketch": sketch.show, "aggregate": sketch.show_counts,
     "merge": sketch.show_counts, "estimate": sketch.show_estimates, "sketch-plan": sketch.show_plan,
     "risk": tables.show_risk, "attack": tables.show_attack, "audit": audit.show, "report": tables.show_report,
-    "plan": plan.show,
+    "plan": plan.show, "ask": ask.show,
 }  # fmt: skip
 for _kind in KINDS.values():
     _extra = {"list": audit.listed} if _kind.name == "audit" else None
@@ -127,7 +127,7 @@ def _tell(result: Any) -> None:
 _PANELS = {
     "Start here": ("demo", "plan", "schema", "run"),
     "Release": ("synopsis", "cluster", "anonymize", "perturb", "sketch"),
-    "Check and show": ("risk", "attack", "audit", "report", "study"),
+    "Check and show": ("ask", "risk", "attack", "audit", "report", "study"),
 }
 
 

@@ -100,16 +100,17 @@ def _variable(option: Option) -> str:
 def _parameter(kind: Kind, option: Option) -> inspect.Parameter:
     many = bool(set(option.takes) & set(REPEATED))
     hint: Any = bool | None if option.takes == ("flag",) else list[str] | None if many else str | None
-    if option.section == "data":
-        info: Any = typer.Argument(help=_sentence(option), metavar="DATA", show_default=False)
+    if option.section == "data" or option.positional:
+        metavar = "DATA" if option.section == "data" else option.name.upper()
+        info: Any = typer.Argument(help=_sentence(option), metavar=metavar, show_default=False)
     else:
         names = [
             f"{option.flag}/--{option.off}" if option.off else option.flag,
             *([option.short] if option.short else []),
         ]
         completed: dict[str, Any] = {"autocompletion": completion(option.choices)} if option.choices else {}
-        metavar = None if option.takes == ("flag",) else option.metavar
-        info = typer.Option(*names, help=_sentence(option), metavar=metavar, show_default=False, **completed)
+        shown = None if option.takes == ("flag",) else option.metavar
+        info = typer.Option(*names, help=_sentence(option), metavar=shown, show_default=False, **completed)
     return inspect.Parameter(
         _variable(option), inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[hint, info]
     )

@@ -20,6 +20,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from discreet.core import html
 from discreet.core.arrays import FloatArray
 from discreet.core.columns import Categorical, Column, Date, Integer, Numeric, category_text, even_edges, read_column
 from discreet.core.dialect import Dialect, read_dialect
@@ -350,6 +351,19 @@ class Domain:
 
     def __hash__(self) -> int:
         return hash(self._columns)
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for c in self._columns:
+            listed = ", ".join(map(str, c.categories[:12])) if isinstance(c, Categorical) else ""
+            if isinstance(c, Categorical):
+                listed += f" and {len(c.categories) - 12:,} more" if len(c.categories) > 12 else ""
+            else:
+                listed = " to ".join(map(str, _ends(c)))
+            rows.append([c.name, c.kind, listed, c.role, c.missing])
+        unit = "" if self._unit is None else f", unit: {self._unit}"
+        count = f"{len(self)} column{'s' * (len(self) > 1)}"
+        return html.table(f"Domain: {count} declared{unit}", ["column", "kind", "declared", "role", "missing"], rows)
 
     def __repr__(self) -> str:
         shown = {

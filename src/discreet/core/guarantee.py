@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from discreet._version import __version__
-from discreet.core import checks
+from discreet.core import checks, html
 from discreet.core.checks import Budget, Exact
 from discreet.core.domain import Domain
 from discreet.core.ledger import KINDS, Kind, Ledger, Line, Scope, add_up
@@ -268,6 +268,16 @@ class Guarantee:
             except (TypeError, ValueError, BufferError):
                 raise InvalidType("payload", type(piece), "bytes, or an iterable of buffers", 'b"..."') from None
         return "sha256:" + digest.hexdigest()
+
+    def _repr_html_(self) -> str:
+        told: dict[str, str] = {"model": self.model, "unit": self.unit, "neighbours": self.neighbours}
+        if self.epsilon is not None:
+            told["epsilon"] = f"{self.epsilon:.6g}" + (f" at delta {self.delta:g}" if self.delta else "")
+        told["spent on"] = "; ".join(map(_line_text, self.ledger))
+        told["assumes"] = "; ".join(self.assumptions)
+        told["sealed"] = self.digest or "not sealed"
+        worry = "Seeded: this run can be repeated and undone. Do not publish its result." if self.seeded else ""
+        return html.facts(f"Guarantee: {self._promise()}", {k: v for k, v in told.items() if v}, worry)
 
     def __str__(self) -> str:
         sentences = [self._promise(), f"The unit of privacy is {self.unit}."]

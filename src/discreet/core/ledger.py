@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from discreet.core import checks
+from discreet.core import checks, html
 from discreet.core.checks import Budget, Exact
 from discreet.core.zcdp import zcdp_to_epsilon
 from discreet.errors import BudgetExceeded, InvalidArgument, InvalidType
@@ -329,6 +329,9 @@ class Ledger(Scope):
         table = [("step", "composition", self.unit), *self.rows()]
         widths = [max(len(row[i]) for row in table) for i in range(3)]
         return "\n".join(f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c:>{widths[2]}}".rstrip() for a, b, c in table)
+
+    def _repr_html_(self) -> str:
+        return html.table(repr(self).strip("<>"), ["step", "composition", self._unit], self.rows())
 
     def __repr__(self) -> str:
         return f"<Ledger {self.unit}: {_short(self._total)} of {_short(self._limit)} spent>"

@@ -1,6 +1,6 @@
 """All kinds of job, by name."""
 
-from discreet.jobs import anonymize, attack, audit, cluster, perturb, plan, report, risk, sketch, synopsis
+from discreet.jobs import anonymize, ask, attack, audit, cluster, perturb, plan, report, risk, sketch, synopsis
 from discreet.jobs.declare import Kind
 
 #: Kinds that release something, then those that look at releases or plan them.
@@ -9,6 +9,6 @@ KINDS: dict[str, Kind] = {
     for kind in (
         synopsis.KIND, cluster.KIND, anonymize.KIND, perturb.KIND, sketch.KIND,
         sketch.AGGREGATE, sketch.MERGE, sketch.ESTIMATE, sketch.PLAN,
-        risk.KIND, attack.KIND, audit.KIND, report.KIND, plan.KIND,
+        ask.KIND, risk.KIND, attack.KIND, audit.KIND, report.KIND, plan.KIND,
     )
 }  # fmt: skip

@@ -69,6 +69,8 @@ class Option:
         The long option, the short one, and the flag for "no", where they differ from the rule.
     section : str
         The section of a file.
+    positional : bool
+        Whether it stands on a command line by its place, after the data.
     """
 
     name: str
@@ -90,6 +92,7 @@ class Option:
     short: str = ""
     off: str = ""
     section: str = "parameters"
+    positional: bool = False
 
     @property
     def key(self) -> str:
@@ -152,10 +155,13 @@ class Shell:
 
     def name(self, option: Option) -> str:
         """Return the long option, or what stands for the argument."""
-        return "DATA" if option.section == "data" else option.flag
+        return "DATA" if option.section == "data" else option.name.upper() if option.positional else option.flag
 
     def given(self, option: Option, value: Any) -> str:
         """Return words of the line."""
+        if option.positional:  # a sentence, often with single quotation marks inside
+            plain = not set(str(value)) & set('"$`\\!')
+            return f'"{value}"' if plain else shlex.quote(str(value))
         if option.section == "data":
             return shlex.join(map(str, value if isinstance(value, (list, tuple)) else [value]))
         if isinstance(value, bool):

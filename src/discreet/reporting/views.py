@@ -47,7 +47,7 @@ def marginals(synopsis: Synopsis) -> list[dict[str, Any]]:
             "ends": list(_ends(column)),
             "dates": isinstance(column, Date),
             "counts": counts.tolist(),
-            "std_errors": found.std_errors.tolist(),
+            "std_errors": (found.std_errors if found.noise_errors is None else found.noise_errors).tolist(),
             "assumed": (counts if not divided or found.assumed is None else found.assumed).tolist(),
         }
         if found.missing is not None:

@@ -5,14 +5,16 @@
 >>> s = Synopsis(dc.Domain.box(0, 1), lower=[[0.0], [0.5]], upper=[[0.5], [1.0]], weights=[7, 3], variances=[1.0, 1.0],
 ...              guarantee=dc.Guarantee("central"))
 >>> s.count(x0=(0.25, 1.0))
-Count(6.5 ± 1.12)
+Count(6.5 ± 2.75: noise 1.12, evenness 2.51)
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from discreet.synopses.artifact.answers import Count, Figure
+from discreet.synopses.artifact.groups import GroupTable, Marginal
 from discreet.synopses.artifact.synopsis import Synopsis
-from discreet.synopses.artifact.tables import Count, HiddenCells, Marginal, TreeTable
+from discreet.synopses.artifact.tables import HiddenCells, TreeTable
 
 if TYPE_CHECKING:
     from discreet.synopses import refine
@@ -25,7 +27,9 @@ __all__ = [
     "Boxes",
     "Count",
     "Cuts",
+    "Figure",
     "GridSynopsis",
+    "GroupTable",
     "HiddenCells",
     "Marginal",
     "OwnBudget",

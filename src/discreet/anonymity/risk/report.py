@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity.risk.counts import Entries
-from discreet.core import checks
+from discreet.core import checks, html
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.guarantee import Guarantee, found_at_most
 from discreet.core.output import promise_place
@@ -115,6 +115,10 @@ class RiskReport:
     recursive_l: int = 2
     notes: tuple[str, ...] = field(default=())
     person: str | None = None
+
+    def _repr_html_(self) -> str:
+        title = f"Risk: {self.rows:,} rows in {self.classes:,} classes, k = {self.k:,}"
+        return html.table(title, ["measure", "value", "meaning"], self.to_rows(), " ".join(self.notes))
 
     def check(self, **required: float) -> list[str]:
         """Compare with what is required and return what fails, in words; an empty list is a pass.

@@ -15,7 +15,7 @@ from discreet.core.columns import NAMING
 from discreet.core.domain import Categorical, Domain
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses import Synopsis
-from discreet.synopses.artifact.query import axis_share
+from discreet.synopses.artifact.evenness import axis_share
 
 
 def cluster_columns(domain: Domain, columns: Sequence[str] | None = None) -> tuple[str, ...]:

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Categorical, Column
+from discreet.core.domain import Categorical, Column, category_text
 from discreet.errors import InvalidArgument, InvalidType, MissingExtra
+from discreet.synopses.artifact.answers import wide
+from discreet.synopses.artifact.distributions import marginal
 from discreet.synopses.artifact.empty import rows_text
-from discreet.synopses.artifact.query import marginal
 
 if TYPE_CHECKING:
+    from discreet.synopses.artifact.groups import Marginal
     from discreet.synopses.artifact.synopsis import Synopsis
 
 SCALE = [[0.0, "#e9c46a"], [0.2, "#ffffff"], [1.0, "#1f8a7d"]]
@@ -53,6 +55,32 @@ def draw(synopsis: Synopsis, columns: object) -> Any:
     figure.update_layout(
         title={"text": _title(synopsis, axes), "font": {"size": 15}}, template="plotly_white", width=760, height=640
     )
+    return figure
+
+
+def bars(found: Marginal) -> Any:
+    """Return a figure of a marginal: bars with 95 % intervals."""
+    try:
+        import plotly.graph_objects as go
+    except ImportError:
+        raise MissingExtra("drawing a marginal", "plot") from None
+    reach = wide(0.95) * found.std_errors
+    error = {"array": reach, "color": INK, "thickness": 1}
+    colour = {"color": "#1f8a7d"}
+    if found.edges is None:
+        bar = go.Bar(x=[category_text(c) for c in found.categories or ()], y=found.counts, error_y=error, marker=colour)
+    else:
+        widths = np.diff(found.edges)
+        error["array"] = reach / widths
+        bar = go.Bar(
+            x=found.edges[:-1] + widths / 2, y=found.counts / widths, width=widths, error_y=error, marker=colour
+        )
+    figure = go.Figure(bar)
+    unit = "rows" if found.edges is None else "rows per unit"
+    title = f"{found.column}, with 95 % intervals (noise and evenness)"
+    figure.update_layout(title={"text": title, "font": {"size": 15}}, template="plotly_white", width=760, height=420)
+    figure.update_xaxes(title=found.column)
+    figure.update_yaxes(title=unit)
     return figure
 
 

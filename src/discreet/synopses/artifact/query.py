@@ -1,4 +1,4 @@
-"""Questions to a synopsis: counts in boxes, distributions of columns, invented records. All post-processing.
+"""Questions to a synopsis: counts in boxes, and invented records. All post-processing.
 
 A query is a list of intervals for each axis (several, for a choice of categories), or None for an axis that is not
 restricted. The share of a leaf inside is the product over the axes, as if its rows lay evenly in it.
@@ -7,10 +7,8 @@ restricted. The share of a leaf inside is the product over the axes, as if its r
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,18 +17,16 @@ from discreet import noise
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
 from discreet.core.dates import date_array, day_number
-from discreet.core.domain import Box, Categorical, Column, Date, Domain, Integer, category_text, even_edges
+from discreet.core.domain import Box, Categorical, Column, Date, Domain, Integer, category_text
 from discreet.errors import InvalidArgument, InvalidType
+from discreet.synopses.artifact import evenness
+from discreet.synopses.artifact.answers import Count
 from discreet.synopses.artifact.empty import rows_text
-from discreet.synopses.artifact.tables import Count, Marginal
+from discreet.synopses.artifact.evenness import Intervals, Query, Terms, shares
 
 if TYPE_CHECKING:
     from discreet.synopses.artifact.synopsis import Synopsis
 
-Intervals: TypeAlias = list[tuple[float, float]]
-Query: TypeAlias = dict[int, Intervals]
-
-_MOST_EDGES, _EQUAL_BINS = 100, 50
 #: Invented coordinates are multiples of 2**-53 of the leaf's width: all that a float can tell apart.
 _STEPS = 2**53
 
@@ -77,7 +73,7 @@ def _intervals(column: Column, value: Any) -> Intervals:
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         raise InvalidType(column.name, value, "a pair (low, high)", fix)
     try:
-        low, high = (_place(column, v) for v in value)
+        low, high = (place_on(column, v) for v in value)
     except (TypeError, ValueError):
         raise InvalidType(column.name, value, "a pair of numbers (low, high)", fix) from None
     if not low <= high:  # also NaN
@@ -88,46 +84,49 @@ def _intervals(column: Column, value: Any) -> Intervals:
     return [(low, high)]
 
 
-def _place(column: Column, value: Any) -> float:
+def place_on(column: Column, value: Any) -> float:
     """Return a place on a numeric axis; of a column of dates also that of a date."""
     day = day_number(value) if isinstance(column, Date) else None
     return float(value) if day is None else day
 
 
-def axis_share(lower: FloatArray, upper: FloatArray, intervals: Intervals, end: float) -> FloatArray:
-    """Return which part of each leaf lies in the intervals of one axis; none of a leaf of missing values.
-
-    ``end`` is the upper end of the axis: a leaf without width there belongs to an interval that ends there.
-    """
-    width = upper - lower
-    flat = width == 0
-    share = np.zeros(len(lower))
-    for low, high in intervals:
-        overlap = np.minimum(upper, high) - np.maximum(lower, low)
-        inside = (lower >= low) & ((lower < high) | ((lower == high) & (high >= end)))
-        share += np.where(flat, inside, np.maximum(overlap, 0.0) / np.where(flat, 1.0, width))
-    return np.minimum(np.nan_to_num(share, nan=0.0), 1.0)
-
-
-def shares(synopsis: Synopsis, query: Query) -> FloatArray:
-    """Return which part of each leaf a query covers."""
-    covered = np.ones(synopsis.n_leaves)
-    for axis, intervals in query.items():
-        end = synopsis.domain.columns[axis].high
-        covered *= axis_share(synopsis.lower[:, axis], synopsis.upper[:, axis], intervals, end)
-    return covered
-
-
 def count(synopsis: Synopsis, query: Query) -> Count:
-    """Answer a query; what restricts nothing is answered by the total, which is the best estimate of that."""
-    query = {axis: intervals for axis, intervals in query.items() if not _covers(synopsis.domain, axis, intervals)}
-    if not query:
-        return Count(synopsis.total, float(np.sqrt(synopsis.total_variance)))
-    listed = _count(shares(synopsis, query), synopsis.weights, synopsis.variances)
+    """Answer a query."""
+    return added(synopsis, ((1.0, query),))
+
+
+def added(synopsis: Synopsis, terms: Terms) -> Count:
+    """Answer a sum of queries; one that restricts nothing is answered by the total, the best estimate."""
+    terms = tuple((c, _restricting(synopsis.domain, query)) for c, query in terms)
+    asked = ((synopsis, terms),)
+    everything = sum(c for c, query in terms if not query)
+    parts = tuple((c, query) for c, query in terms if query)
+    if not parts:
+        spread = abs(everything) * math.sqrt(synopsis.total_variance)
+        return Count(everything * synopsis.total, spread, asked=asked)
+    covered = [shares(synopsis, query) for _, query in parts]
+    whole = sum((c * f for (c, _), f in zip(parts, covered, strict=True)), np.zeros(synopsis.n_leaves))
+    value, apart = float(whole @ synopsis.weights), 0.0
+    if everything:
+        listed = float(np.sum(synopsis.weights))
+        value += everything * synopsis.total
+        if math.isclose(listed, synopsis.total, rel_tol=1e-9, abs_tol=1e-9):
+            whole = whole + everything  # the total is the sum of the leaves, and shares their noise
+        else:
+            apart = everything**2 * synopsis.total_variance  # bought by itself
+    noisy = math.sqrt(float(whole**2 @ synopsis.variances) + apart)
+    uneven = math.sqrt(evenness.variance(synopsis, parts, covered))
     elsewhere = synopsis.unlisted
-    # A column that no row can be in asks nothing of the cells that are not listed.
-    somewhere = all(any(b > a for a, b in intervals) for intervals in query.values())
-    return replace(listed, unlisted=max(elsewhere.value, 0.0)) if elsewhere is not None and somewhere else listed
+    more = 0.0
+    if elsewhere is not None:
+        # A column that no row can be in asks nothing of the cells that are not listed.
+        met = [c for c, q in parts if c > 0 and all(any(not b <= a for a, b in intervals) for intervals in q.values())]
+        more = max(elsewhere.value, 0.0) * max(met, default=0.0)
+    return Count(value, noisy, uneven, more, asked)
+
+
+def _restricting(domain: Domain, query: Query) -> Query:
+    return {axis: intervals for axis, intervals in query.items() if not _covers(domain, axis, intervals)}
 
 
 def _covers(domain: Domain, axis: int, intervals: Intervals) -> bool:
@@ -137,64 +136,6 @@ def _covers(domain: Domain, axis: int, intervals: Intervals) -> bool:
         return False
     inside = sum(max(0.0, min(b, column.high) - max(a, column.low)) for a, b in intervals)
     return inside >= column.high - column.low
-
-
-def _count(covered: FloatArray, weights: Any, variances: FloatArray) -> Count:
-    return Count(float(covered @ weights), float(np.sqrt(covered**2 @ variances)))
-
-
-def marginal(synopsis: Synopsis, name: str, bins: Any) -> Marginal:
-    """Estimate the distribution of one column."""
-    axis = synopsis.domain.position(name)
-    column = synopsis.domain.columns[axis]
-    if isinstance(column, Categorical):
-        if bins is not None:
-            raise InvalidArgument("bins", bins, f"left out: column {name!r} has categories", "bins=None")
-        edges = np.arange(len(column.categories) + 1.0)
-    else:
-        edges = _edges(synopsis, axis, column, bins)
-    lower, upper = np.ascontiguousarray(synopsis.lower[:, axis]), np.ascontiguousarray(synopsis.upper[:, axis])
-    answers, assumed = [], []
-    for a, b in pairwise(edges.tolist()):  # bin by bin: a table of leaves by bins may not fit into memory
-        met = np.flatnonzero((upper >= a) & (lower <= b))
-        covered = axis_share(lower[met], upper[met], [(a, b)], column.high)
-        answers.append(_count(covered, synopsis.weights[met], synopsis.variances[met]))
-        assumed.append(float((covered * (covered < 1)) @ synopsis.weights[met]))
-    absent = None
-    if column.missing == "own":
-        absent = _count(np.isnan(lower).astype(np.float64), synopsis.weights, synopsis.variances)
-    return Marginal(
-        column=name,
-        edges=None if isinstance(column, Categorical) else edges,
-        categories=column.categories if isinstance(column, Categorical) else None,
-        counts=np.array([a.value for a in answers]),
-        std_errors=np.array([a.std_error for a in answers]),
-        missing=absent,
-        assumed=np.array(assumed),
-        divided=name not in synopsis.uncut,
-        unlisted=synopsis.unlisted,
-    )
-
-
-def _edges(synopsis: Synopsis, axis: int, column: Column, bins: Any) -> FloatArray:
-    if bins is None:
-        ends = np.concatenate([synopsis.lower[:, axis], synopsis.upper[:, axis], [column.low, column.high]])
-        edges: FloatArray = np.unique(ends[~np.isnan(ends)])
-        if len(edges) <= _MOST_EDGES + 1:
-            return edges
-        bins = _EQUAL_BINS
-    if isinstance(bins, (int, np.integer)):
-        return even_edges(column, checks.whole("bins", bins, low=1, high=10**6))
-    fix = f"bins=[{column.low:g}, {column.high:g}]"
-    if not isinstance(bins, (Sequence, np.ndarray)) or isinstance(bins, str):
-        raise InvalidType("bins", bins, "a number of bins or their edges", "bins=20")
-    try:
-        edges = np.array(bins, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidType("bins", bins, "a number of bins or their edges", fix) from None
-    if edges.ndim != 1 or len(edges) < 2 or not (np.diff(edges) > 0).all():
-        raise InvalidArgument("bins", bins, "at least two edges in rising order", fix)
-    return np.unique(np.ceil(edges) - 0.5) if isinstance(column, Integer) else edges
 
 
 def sample(synopsis: Synopsis, n: int, rng: object) -> pa.Table:

@@ -7,29 +7,33 @@ privacy. It holds no rows and no raw counts. Its guarantee is sealed over everyt
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import checks
+from discreet.core import checks, html
 from discreet.core.arrays import AnyArray, FloatArray
-from discreet.core.domain import Box, Domain
+from discreet.core.domain import Domain
 from discreet.core.guarantee import Guarantee
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.synopses.artifact import file, query
 from discreet.synopses.artifact import merge as _merge
+from discreet.synopses.artifact.answers import Count
 from discreet.synopses.artifact.empty import empty_text
-from discreet.synopses.artifact.tables import Count, HiddenCells, Marginal, TreeTable, frozen_floats, frozen_ints
+from discreet.synopses.artifact.evenness import Neighbours
+from discreet.synopses.artifact.questions import Questions
+from discreet.synopses.artifact.tables import HiddenCells, TreeTable, frozen_floats, frozen_ints
 
 #: The parts of a synopsis beside its domain and its promise.
 _BOXES = ("lower", "upper", "weights", "variances", "points")
 FIELDS = (*_BOXES, "total", "total_variance", "tree", "hidden", "uncut")
 
 
-class Synopsis:
+class Synopsis(Questions):
     """Boxes with noisy counts, made to be published.
 
     Usually made by `GridSynopsis` or `TreeSynopsis`. Coordinates are those of the domain: category number i is the
@@ -68,8 +72,8 @@ class Synopsis:
     ...              variances=[1.8, 1.8], guarantee=dc.Guarantee.from_ledger(ledger, model="central"))
     >>> s
     <Synopsis: 2 leaves of 1 column, about 100 rows, epsilon 1>
-    >>> s.count(age=(30, 60))
-    Count(35 ± 0.671)
+    >>> s.count(age=(0, 60)), s.count(age=(30, 60))
+    (Count(70 ± 1.34), Count(35 ± 23.1: noise 0.671, evenness 23.1))
     """
 
     def __init__(
@@ -229,6 +233,11 @@ class Synopsis:
         """The seal: changes with any change of the content or the promise."""
         return str(self._guarantee.digest)
 
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        """What lies beside each leaf; tells how far rows may be from lying evenly in it."""
+        return Neighbours(self)
+
     @property
     def n_leaves(self) -> int:
         """Number of leaves."""
@@ -265,58 +274,6 @@ class Synopsis:
             promise = dataclasses.replace(promise, parameters={**promise.parameters, "refined": done})
         parts = {name: getattr(self, name) for name in FIELDS}
         return Synopsis(self._domain, guarantee=promise, **{**parts, **changes})
-
-    def count(self, box: Box | Mapping[str, Any] | None = None, /, **columns: Any) -> Count:
-        """Estimate the number of rows in a box.
-
-        A leaf that lies partly inside counts in proportion, as if its rows lay evenly in it.
-
-        Parameters
-        ----------
-        box : Box or mapping, optional
-            A `Box` over all columns, or a mapping from some columns to ``(low, high)`` or a list of categories.
-        **columns
-            The same by name: ``count(age=(30, 60), sex=["f"])``. Columns left out are not restricted. A restricted
-            column leaves out the rows whose value is missing.
-
-        Returns
-        -------
-        Count
-            ``value`` and ``std_error`` = sqrt(Σ f² v) over leaves with covered share f and noise variance v. It covers
-            noise only: where the query cuts a leaf, the error of assuming even density comes on top, and after a
-            refinement that ties leaves together correlations between them are left out. Without restriction the
-            answer is `total`. In a grid that lists survivors only (`hidden`), a
-            restricted value is the sum over those; ``unlisted`` tells how many rows lie elsewhere, nobody knows where.
-
-        Examples
-        --------
-        >>> import discreet as dc
-        >>> from discreet.synopses import Synopsis
-        >>> domain = dc.Domain({"age": (0, 100), "sex": ["f", "m"]})
-        >>> s = Synopsis(domain, lower=[[0, 0], [50, 0]], upper=[[50, 2], [100, 2]], weights=[60, 40],
-        ...              variances=[4.0, 4.0], guarantee=dc.Guarantee("central"))
-        >>> s.count(), s.count(age=(0, 75), sex=["f"])
-        (Count(100 ± 2.83), Count(40 ± 1.12))
-        """
-        return query.count(self, query.read_query(self._domain, box, columns))
-
-    def marginal(self, column: str, bins: Any = None) -> Marginal:
-        """Estimate the distribution of one column.
-
-        Parameters
-        ----------
-        column : str
-            Its name.
-        bins : int or sequence of float, optional
-            Number of equal bins of a numeric column, or their edges. By default the edges of the leaves themselves,
-            which need no assumption inside them, or 50 equal bins where those are more than 100.
-
-        Returns
-        -------
-        Marginal
-            Edges (or categories), counts and standard errors; see `count` for what the errors cover.
-        """
-        return query.marginal(self, column, bins)
 
     def sample(self, n: int, rng: object = None) -> pa.Table:
         """Draw invented records that follow the synopsis.
@@ -380,6 +337,16 @@ class Synopsis:
         """
         return file.leaves(self)
 
+    def to_pandas(self) -> Any:
+        """Return the leaves of `to_arrow` as a pandas data frame; pandas must be installed."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return the leaves of `to_arrow` as a Polars data frame; Polars must be installed."""
+        import polars
+
+        return polars.from_arrow(self.to_arrow())
+
     def save(self, path: str | Path) -> None:
         """Write the synopsis to a Parquet file, whole or not at all.
 
@@ -431,6 +398,21 @@ class Synopsis:
 
     def __hash__(self) -> int:
         return hash(self.digest)
+
+    def _repr_html_(self) -> str:
+        facts = [f"{c.name}: {'not divided' if c.name in self._uncut else c.kind}" for c in self._domain.columns[:12]]
+        more = f" and {len(self._domain) - 12} more" if len(self._domain) > 12 else ""
+        epsilon = self._guarantee.epsilon
+        told = {
+            "rows": f"{self._total:,.0f} ± {np.sqrt(self._total_variance):,.3g}",
+            "columns": ", ".join(facts) + more,
+            "leaves": f"{self.n_leaves:,}",
+            "epsilon": "" if epsilon is None else f"{epsilon:.6g}",
+            "not listed": "" if self.unlisted is None else f"{self.unlisted.value:,.0f} rows, in cells left out",
+            "sealed": self.digest,
+        }
+        seeded = "Seeded: do not publish." if self._guarantee.seeded else ""
+        return html.facts("Synopsis", {k: v for k, v in told.items() if v}, " ".join([*self.warnings, seeded]).strip())
 
     def __repr__(self) -> str:
         return query.described(self)

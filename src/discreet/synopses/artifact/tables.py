@@ -1,10 +1,9 @@
-"""The small tables inside and out of a synopsis: the tree above the leaves, the cells left out, results of queries.
+"""The small tables inside a synopsis: the tree above the leaves, the cells left out.
 
 All are frozen and their arrays cannot be written to: an artifact that is sealed must not change under its seal.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -194,115 +193,3 @@ class HiddenCells:
         """Return the facts as plain data."""
         facts = {"n_cells": self.n_cells, "cutoff": self.cutoff, "variance": self.variance}
         return facts if self.only_above else {**facts, "only_above": False}
-
-
-@dataclass(frozen=True)
-class Count:
-    """An estimated number of rows.
-
-    Attributes
-    ----------
-    value : float
-        The estimate. Noise may make it negative; it is not rounded or cut off, so that sums of counts stay unbiased.
-    std_error : float
-        Standard deviation of the noise in it. It does not cover the error of assuming that rows lie evenly inside a
-        leaf that the query cuts.
-    unlisted : float, default 0
-        Estimated number of rows in cells that the synopsis does not list. Any of them may lie in the box that was asked
-        about: they are not in the value, because nothing tells where they are.
-
-    Examples
-    --------
-    >>> answer = Count(41.5, 2.0)
-    >>> float(answer), answer, Count(41.5, 2.0, unlisted=30)
-    (41.5, Count(41.5 ± 2), Count(41.5 ± 2, and up to 30 more in cells that are not listed))
-    """
-
-    value: float
-    std_error: float
-    unlisted: float = 0.0
-
-    def __float__(self) -> float:
-        return self.value
-
-    def to_dict(self) -> dict[str, float]:
-        """Return the figures as plain data; ``unlisted`` only where there may be such rows."""
-        facts = {"value": self.value, "std_error": self.std_error}
-        return {**facts, "unlisted": self.unlisted} if self.unlisted > 0 else facts
-
-    def __repr__(self) -> str:
-        more = f", and up to {self.unlisted:,.6g} more in cells that are not listed" if self.unlisted > 0 else ""
-        return f"Count({self.value:.6g} ± {self.std_error:.3g}{more})"
-
-
-@dataclass(frozen=True, eq=False)
-class Marginal:
-    """The estimated distribution of one column.
-
-    Attributes
-    ----------
-    column : str
-        Its name.
-    edges : array of float or None
-        Ends of the bins of a numeric column, one more than there are counts.
-    categories : tuple or None
-        The categories of a categorical column, one for each count.
-    counts, std_errors : array of float
-        Estimates and the standard deviations of their noise; see `Count` for what the latter do not cover.
-    missing : Count or None
-        Rows whose value is missing, if the domain gives them a cell of their own.
-    assumed : array of float or None
-        The part of each count that is not known to lie there: it comes from leaves that reach beyond the bin, whose
-        rows are taken to lie evenly. None means nothing.
-    divided : bool, default True
-        False if the column was never cut: then all counts are assumed, and the distribution is not known.
-    unlisted : Count or None
-        Rows in cells that the synopsis does not list; they are in none of the counts.
-
-    Examples
-    --------
-    >>> Marginal("sex", None, ("f", "m"), np.array([3.0, 4.0]), np.array([1.0, 1.0]), None).to_dict()["counts"]
-    [3.0, 4.0]
-    """
-
-    column: str
-    edges: FloatArray | None
-    categories: tuple[Any, ...] | None
-    counts: FloatArray
-    std_errors: FloatArray
-    missing: Count | None
-    assumed: FloatArray | None = None
-    divided: bool = True
-    unlisted: Count | None = None
-
-    def __post_init__(self) -> None:
-        for array in (self.edges, self.counts, self.std_errors, self.assumed):
-            if array is not None:
-                array.setflags(write=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
-        axis: Sequence[Any] = list(self.categories) if self.categories is not None else _list(self.edges)
-        return {
-            "column": self.column,
-            "edges" if self.categories is None else "categories": axis,
-            "counts": _list(self.counts),
-            "std_errors": _list(self.std_errors),
-            "missing": None if self.missing is None else self.missing.to_dict(),
-            "assumed": [0.0] * len(self.counts) if self.assumed is None else _list(self.assumed),
-            "divided": self.divided,
-            "unlisted": None if self.unlisted is None else self.unlisted.to_dict(),
-        }
-
-    def __repr__(self) -> str:
-        kind = "bins" if self.categories is None else "categories"
-        text = f"{len(self.counts)} {kind}, {self.counts.sum():.6g} rows"
-        if self.unlisted is not None:
-            text += f" and about {self.unlisted.value:,.6g} in cells that are not listed"
-        if not self.divided:
-            text += "; not known: this column was not divided"
-        return f"<Marginal of {self.column!r}: {text}>"
-
-
-def _list(array: FloatArray | None) -> list[float]:
-    return [] if array is None else [float(x) for x in array]

@@ -1,0 +1,50 @@
+"""What `ask` shows: the answer, its interval, and which part of the error is what."""
+
+from typing import Any
+
+from rich.markup import escape
+
+from discreet.cli.common import console, warn_if_seeded
+
+#: Groups that a terminal shows.
+_MOST = 40
+
+
+def show(result: Any) -> None:
+    """Show an answer."""
+    found, told = result.artifact, result.figures
+    low, high = (f"{told[end]:,.0f}" for end in ("low", "high"))
+    console.print(f"[bold]About {found.value:,.0f} rows[/], {escape(told['question'])}", highlight=False)
+    console.print(f"{100 * told['level']:g} % interval: {low} to {high}", highlight=False)
+    uneven = (
+        f", and {found.evenness_error:,.1f} by rows that may lie unevenly inside a box that the question cuts"
+        if found.evenness_error
+        else "; the question cuts no box, so it is noise alone"
+    )
+    console.print(
+        f"Standard error {found.std_error:,.1f}: {found.noise_error:,.1f} by the noise{uneven}.", highlight=False
+    )
+    if found.unlisted > 0:
+        console.print(
+            f"[yellow]Up to {found.unlisted:,.0f} more[/] may be in cells that are not listed; the interval has them.",
+            highlight=False,
+        )
+    if result.more is not None:
+        _show_groups(result.more.to_arrow(), told["level"])
+    warn_if_seeded(told["seeded"])
+
+
+def _show_groups(groups: Any, level: float) -> None:
+    """Show the first groups, and say how many there are more."""
+    from rich.table import Table
+
+    table = Table(title="By group", title_justify="left")
+    places = [n for n in groups.column_names if n not in ("std_error", "noise_error", "evenness_error", "low", "high")]
+    for name in (*places, f"{100 * level:g} % interval"):
+        table.add_column(escape(name), justify="right" if name == "count" else "left")
+    for row in groups.slice(0, _MOST).to_pylist():
+        texts = [f"{row[n]:,.6g}" if isinstance(row[n], float) else str(row[n]) for n in places]
+        table.add_row(*map(escape, texts), f"{row['low']:,.0f} to {row['high']:,.0f}")
+    console.print(table)
+    if len(groups) > _MOST:
+        console.print(f"and {len(groups) - _MOST:,} groups more; --json has all")

@@ -1,0 +1,77 @@
+"""Small pieces of HTML for notebooks: a heading with facts, a table. Readable on light and on dark, nothing loaded.
+
+Colours are those of the page around them (``currentColor``), thinned for lines, so that no theme has to be guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+_FRAME = "font:13px/1.45 system-ui,sans-serif;max-width:60em;overflow-x:auto;font-variant-numeric:tabular-nums"
+_CELL = "padding:2px 10px 2px 0;vertical-align:top;background:none;color:inherit;border:0;white-space:normal"
+_LINE = "border:0;border-bottom:1px solid color-mix(in srgb,currentColor 25%,transparent)"
+_TABLE = '<table style="border-collapse:collapse;border:0;margin:0;font:inherit;color:inherit">'
+#: Rows that a notebook shows; the rest is named.
+_MOST = 20
+
+
+def facts(title: str, told: Mapping[str, Any], note: str = "") -> str:
+    """Return a heading and a list of facts; a note under it, as a warning.
+
+    Examples
+    --------
+    >>> "&lt;b&gt;" in facts("<b>", {"rows": 3}), facts("a", {}).count("<tr>")
+    (True, 0)
+    """
+    rows = "".join(
+        f'<tr style="background:none"><td style="{_CELL};text-align:left;opacity:.7">{escape(str(name))}</td>'
+        f'<td style="{_CELL};text-align:left;overflow-wrap:anywhere">{escape(str(value))}</td></tr>'
+        for name, value in told.items()
+    )
+    return _framed(title, f"{_TABLE}{rows}</table>" * bool(rows), note)
+
+
+def table(title: str, names: Sequence[str], rows: Sequence[Sequence[Any]], note: str = "") -> str:
+    """Return a heading and the first rows of a table, numbers to the right.
+
+    Examples
+    --------
+    >>> text = table("t", ["a", "n"], [["x", 1.5], ["y", 1234567]])
+    >>> "1,234,567" in text, text.count("text-align:right")
+    (True, 3)
+    """
+    first = rows[0] if rows else [""] * len(names)
+    sides = ["right" if isinstance(value, (int, float)) else "left" for value in first]
+    heads = "".join(
+        f'<th style="{_CELL};{_LINE};text-align:{side};font-weight:600">{escape(str(name))}</th>'
+        for name, side in zip(names, sides, strict=True)
+    )
+    lines = []
+    for row in rows[:_MOST]:
+        cells = (
+            f'<td style="{_CELL};text-align:{side}">{escape(_text(value))}</td>'
+            for value, side in zip(row, sides, strict=True)
+        )
+        lines.append(f'<tr style="background:none">{"".join(cells)}</tr>')
+    more = f'<div style="opacity:.7">and {len(rows) - _MOST:,} more</div>' if len(rows) > _MOST else ""
+    return _framed(title, f'{_TABLE}<tr style="background:none">{heads}</tr>{"".join(lines)}</table>{more}', note)
+
+
+def _framed(title: str, body: str, note: str) -> str:
+    # An amber bar, not amber letters: these would be too pale on one of the themes.
+    told = (
+        f'<div style="border-left:3px solid #d08700;padding-left:8px;margin-top:4px">{escape(note)}</div>'
+        if note
+        else ""
+    )
+    return (
+        f'<div style="{_FRAME}"><div style="font-weight:600;margin-bottom:2px">{escape(title)}</div>{body}{told}</div>'
+    )
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return "" if value is None else str(value)
+    return f"{value:,.3g}" if isinstance(value, float) and abs(value) < 100 else f"{value:,.0f}"

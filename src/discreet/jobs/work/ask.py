@@ -1,0 +1,24 @@
+"""What the job `ask` does: read a synopsis and a question, count. Post-processing of what is published already."""
+
+from discreet.jobs.job import Job, JobResult
+from discreet.synopses import Synopsis
+
+
+def run(job: Job) -> JobResult:
+    """Answer the question, by group if columns are named."""
+    made = Synopsis.load(job.place(job.data))
+    question, level = job.parameters["question"], float(job.parameters.get("level", 0.95))
+    found = made.ask(question)
+    low, high = found.interval(level)
+    figures = {"question": question, **found.to_dict(), "level": level, "low": low, "high": high}
+    groups = None
+    if job.parameters.get("by"):
+        groups = made.table(*map(str, job.parameters["by"]), where=question, level=level)
+        figures["groups"] = groups.to_arrow().to_pylist()
+    figures["seeded"] = made.guarantee.seeded
+    figures["warnings"] = list(made.warnings)
+    return JobResult(job, made.guarantee, {}, figures, found, groups)
+
+
+def check(job: Job) -> None:
+    """Check nothing more: columns are known when the synopsis is read."""

@@ -1,0 +1,419 @@
+"""Questions in words: ``age between 30 and 40 and sex = 'f'``. A small grammar, read by hand; nothing is evaluated.
+
+A question becomes a truth table over the stretches into which its constants divide the columns it names, by the
+three-valued logic of SQL: what is said of a missing value is neither true nor false. The table is then put together
+into boxes that do not overlap, which a synopsis can count.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from discreet.core.arrays import AnyArray
+from discreet.core.dates import day_number
+from discreet.core.domain import Categorical, Column, Date, Domain, Integer, category_text
+from discreet.errors import InvalidArgument, InvalidType
+from discreet.synopses.artifact.evenness import Intervals, Query
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)|(?P<text>'(?:[^']|'')*')"
+    r'|(?P<name>"(?:[^"]|"")*"|`[^`]*`)|(?P<word>[^\W\d]\w*)|(?P<sign><=|>=|<>|!=|==|[<>=(),]))'
+)
+_WORDS = {"and", "or", "not", "between", "in", "is", "missing", "null"}
+_TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
+#: Limits of what a question may be: characters, brackets in brackets, stretches of all columns, boxes.
+_LONGEST, _DEEPEST, _CELLS, _BOXES = 10_000, 50, 100_000, 500
+_INF = math.inf
+
+
+@dataclass(frozen=True)
+class _Said:
+    """A comparison: the stretches of one axis where it is true."""
+
+    axis: int
+    intervals: Intervals
+    missing: bool = False
+
+
+#: A comparison, or ("and" | "or" | "not", parts).
+_Tree = Any
+
+
+def parse(domain: Domain, question: object) -> list[Query]:
+    """Read a question; return boxes that do not overlap and cover it.
+
+    Examples
+    --------
+    >>> domain = Domain({"age": Integer(0, 120), "sex": ["f", "m"]})
+    >>> parse(domain, "age between 30 and 40 and sex = 'f'")
+    [{0: [(29.5, 40.5)], 1: [(0.0, 1.0)]}]
+    >>> parse(domain, "not (age < 18 or sex = 'm')")
+    [{0: [(17.5, inf)], 1: [(0.0, 1.0)]}]
+    """
+    if not isinstance(question, str):
+        raise InvalidType("question", question, "a text", _fix(domain, None))
+    if len(question) > _LONGEST:
+        raise InvalidArgument("question", f"{question[:40]}...", f"at most {_LONGEST:,} characters", _fix(domain, None))
+    try:
+        tree = _Reader(domain, question).read()
+    except _Wrong as wrong:
+        raise InvalidArgument("question", _short(question), wrong.expected, _fix(domain, wrong.fix)) from None
+    found: list[_Said] = []
+    _collect(tree, found)
+    axes = sorted({said.axis for said in found})
+    edges = {axis: _stretches(domain.columns[axis], [s for s in found if s.axis == axis]) for axis in axes}
+    if math.prod(len(e) for e in edges.values()) > _CELLS:
+        raise InvalidArgument(
+            "question", _short(question), "about fewer different values", "parts, and their counts added"
+        )
+    boxes: list[Query] = []
+    _boxes(_truth(tree, axes, edges) == 1, axes, edges, {}, boxes)
+    if len(boxes) > _BOXES:
+        raise InvalidArgument("question", _short(question), "about fewer combinations", "parts, and their counts added")
+    return boxes
+
+
+class _Wrong(Exception):
+    """What a question must be instead, and perhaps the question that was meant."""
+
+    def __init__(self, expected: str, fix: str | None = None) -> None:
+        super().__init__(expected)
+        self.expected, self.fix = expected, fix
+
+
+def _fix(domain: Domain, meant: str | None) -> str:
+    """Return a question that can be read: the one that was meant, or an example."""
+    if meant is not None and len(meant) <= _LONGEST:
+        try:
+            _Reader(domain, meant).read()
+        except _Wrong:
+            pass
+        else:
+            return f"question={meant!r}"
+    return f"question={_example(domain)!r}"
+
+
+def _example(domain: Domain) -> str:
+    column = domain.columns[0]
+    if isinstance(column, Categorical):
+        return f"{_quoted(column.name)} = {_literal(category_text(column.categories[0]))}"
+    low, high = column.to_dict()["bounds"]
+    ends = (f"'{low}'", f"'{high}'") if isinstance(column, Date) else (f"{low:g}", f"{high:g}")
+    return f"{_quoted(column.name)} between {ends[0]} and {ends[1]}"
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _quoted(name: str) -> str:
+    return name if re.fullmatch(r"[^\W\d]\w*", name) and name.lower() not in _WORDS else f"`{name}`"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+class _Reader:
+    """Reads tokens from left to right; one of a number, a text, a name, a word, a sign, each with its place."""
+
+    def __init__(self, domain: Domain, question: str) -> None:
+        self.domain, self.question = domain, question
+        self.tokens: list[tuple[str, str]] = []
+        self.at = self.depth = 0
+        place, end = 0, len(question.rstrip())
+        while place < end:
+            match = _TOKEN.match(question, place)
+            if match is None:
+                rest = question[place:].lstrip()
+                if rest[0] in "'\"`":
+                    raise self.wrong(
+                        f"closed at the end of every quotation; {rest[:20]!r} is not", question.rstrip() + rest[0]
+                    )
+                raise self.wrong(f"written with comparisons, and, or, not; {rest[0]!r} is none of them")
+            self.tokens.append((str(match.lastgroup), match.group(str(match.lastgroup))))
+            place = match.end()
+
+    def wrong(self, expected: str, fix: str | None = None) -> _Wrong:
+        return _Wrong(expected, fix)
+
+    def instead(self, text: str, other: str) -> str:
+        """Return the question with one word changed."""
+        return self.question.replace(text, other, 1)
+
+    def peek(self, *words: str) -> bool:
+        if self.at >= len(self.tokens):
+            return False
+        kind, text = self.tokens[self.at]
+        return kind in ("word", "sign") and text.lower() in words
+
+    def take(self, *words: str) -> bool:
+        found = self.peek(*words)
+        self.at += found
+        return found
+
+    def need(self, word: str, after: str) -> None:
+        if not self.take(word):
+            got = "its end" if self.at >= len(self.tokens) else repr(self.tokens[self.at][1])
+            meant = f"{self.question})" if word == ")" else None
+            raise self.wrong(f"written with {word!r} after {after}, where {got} is", meant)
+
+    def read(self) -> _Tree:
+        if not self.tokens:
+            raise self.wrong("a comparison of a column with a value")
+        tree = self.either()
+        if self.at < len(self.tokens):
+            text = self.tokens[self.at][1]
+            raise self.wrong(f"comparisons with 'and' or 'or' between them; {text!r} stands where one of these should")
+        return tree
+
+    def either(self) -> _Tree:
+        parts = [self.all_of()]
+        while self.take("or"):
+            parts.append(self.all_of())
+        return parts[0] if len(parts) == 1 else ("or", parts)
+
+    def all_of(self) -> _Tree:
+        parts = [self.one()]
+        while self.take("and"):
+            parts.append(self.one())
+        return parts[0] if len(parts) == 1 else ("and", parts)
+
+    def one(self) -> _Tree:
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise self.wrong(f"at most {_DEEPEST} brackets or nots deep")
+        if self.take("not"):
+            tree: _Tree = ("not", [self.one()])
+        elif self.take("("):
+            tree = self.either()
+            self.need(")", "'('")
+        else:
+            tree = self.comparison()
+        self.depth -= 1
+        return tree
+
+    def comparison(self) -> _Tree:
+        first = self.operand()
+        if isinstance(first, int):
+            turned = self.take("not")
+            column = self.domain.columns[first]
+            if self.take("between"):
+                low = self.value(column)
+                self.need("and", "'between'")
+                return self.signed(turned, _between(self, first, column, low, self.value(column)))
+            if self.take("in"):
+                self.need("(", "'in'")
+                values = [self.value(column)]
+                while self.take(","):
+                    values.append(self.value(column))
+                self.need(")", "the values")
+                return self.signed(turned, ("or", [_compare(self, first, column, "=", v) for v in values]))
+            if turned:
+                raise self.wrong("written with 'between' or 'in' after a column and 'not'")
+            if self.take("is"):
+                turned = self.take("not")
+                if not self.take("missing", "null"):
+                    raise self.wrong("written with 'missing' after 'is'", f"{_quoted(column.name)} is missing")
+                there = [(-_INF, _INF)]
+                return _Said(first, there) if turned else _Said(first, [(math.nan, math.nan)], missing=True)
+        parts = []
+        while self.peek("<", ">", "<=", ">=", "=", "==", "!=", "<>"):
+            sign = {"==": "=", "<>": "!="}.get(self.tokens[self.at][1], self.tokens[self.at][1])
+            self.at += 1
+            second = self.operand(first if isinstance(first, int) else None)
+            if isinstance(first, int) == isinstance(second, int):
+                raise self.wrong("comparisons of one column with one value")
+            axis, value = (first, second) if isinstance(first, int) else (second, first)
+            sign = sign if isinstance(first, int) else _TURNED[sign]
+            parts.append(_compare(self, axis, self.domain.columns[axis], sign, value))
+            first = second
+        if not parts:
+            named = f" {_quoted(self.domain.columns[first].name)}" if isinstance(first, int) else ""
+            raise self.wrong(f"written with a comparison such as =, <, between or in after the column{named}")
+        return parts[0] if len(parts) == 1 else ("and", parts)
+
+    @staticmethod
+    def signed(turned: bool, tree: _Tree) -> _Tree:
+        return ("not", [tree]) if turned else tree
+
+    def operand(self, axis: int | None = None) -> Any:
+        """Return the place of a column, or a value as (text, is it quoted)."""
+        if self.at >= len(self.tokens):
+            raise self.wrong("complete: it ends where a column or a value should be")
+        kind, text = self.tokens[self.at]
+        self.at += 1
+        if kind == "number":
+            return text, False
+        if kind == "text":
+            return text[1:-1].replace("''", "'"), True
+        if kind == "name" or (kind == "word" and text.lower() not in _WORDS):
+            name = text[1:-1].replace('""', '"') if kind == "name" else text
+            if name in self.domain.names:
+                return self.domain.position(name)
+            if axis is not None:  # where a value belongs: a category without its quotation marks
+                if kind == "name" and text[0] == '"':
+                    return name, True
+                raise self.wrong(
+                    f"written with texts in quotation marks; {name!r} is no column", self.instead(text, _literal(name))
+                )
+            near = [n for n in self.domain.names if n.lower() == name.lower()]
+            near = near or get_close_matches(name, self.domain.names, 1, 0.5)
+            listed = ", ".join(map(_quoted, self.domain.names[:8]))
+            raise self.wrong(
+                f"about declared columns ({listed}); {name!r} is none",
+                self.instead(text, _quoted(near[0])) if near else None,
+            )
+        raise self.wrong(f"written with a column or a value where {text!r} is")
+
+    def value(self, column: Column) -> tuple[str, bool]:
+        found = self.operand(self.domain.position(column.name))
+        if isinstance(found, int):
+            raise self.wrong("comparisons of one column with one value")
+        return found  # type: ignore[no-any-return]
+
+
+def _place(reader: _Reader, column: Column, value: tuple[str, bool]) -> float:
+    text, quoted = value
+    name = _quoted(column.name)
+    if isinstance(column, Date):
+        day = day_number(text) if quoted else None
+        if day is None:
+            raise reader.wrong(f"written with dates such as '1980-01-01' for {name}", f"{name} < '1980-01-01'")
+        return day
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if quoted or not math.isfinite(number):
+        raise reader.wrong(f"written with a number for {name}, which has no {text!r}", f"{name} < {column.high:g}")
+    return number
+
+
+def _compare(reader: _Reader, axis: int, column: Column, sign: str, value: tuple[str, bool]) -> _Tree:
+    name = _quoted(column.name)
+    if isinstance(column, Categorical):
+        known = {category_text(c): i for i, c in enumerate(column.categories)}
+        if sign not in ("=", "!="):
+            raise reader.wrong(
+                f"= or in for {name}, which has categories", f"{name} = {_literal(category_text(column.categories[0]))}"
+            )
+        text = value[0]
+        if text not in known and not value[1]:
+            text = category_text(float(text)) if "." in text else category_text(int(float(text)))
+        if text not in known:
+            near = get_close_matches(text, list(known), 1, 0.5) or [next(iter(known))]
+            raise reader.wrong(
+                f"about declared categories of {name}; {text!r} is none",
+                reader.instead(_literal(text), _literal(near[0])),
+            )
+        said = _Said(axis, [(float(known[text]), float(known[text] + 1))])
+        return ("not", [said]) if sign == "!=" else said
+    at = _place(reader, column, value)
+    if isinstance(column, Integer):
+        below, above = math.ceil(at) - 0.5, math.floor(at) + 0.5
+    elif isinstance(column, Date):
+        below, above = at, at + 1
+    elif sign in ("=", "!="):
+        fix = f"{name} between {at:g} and {at + 1:g}"
+        raise reader.wrong(f"about a stretch of {name}, a number without steps: hardly a row has exactly {at:g}", fix)
+    else:
+        below = above = at
+    if sign == "!=":
+        return ("not", [_Said(axis, [(below, above)] if below < above else [])])
+    ends = {"<": (-_INF, below), "<=": (-_INF, above), ">": (above, _INF), ">=": (below, _INF), "=": (below, above)}[
+        sign
+    ]
+    return _Said(axis, [ends] if ends[0] < ends[1] else [])
+
+
+def _between(reader: _Reader, axis: int, column: Column, low: tuple[str, bool], high: tuple[str, bool]) -> _Tree:
+    if isinstance(column, Categorical):
+        raise reader.wrong(
+            f"= or in for {_quoted(column.name)}, which has categories",
+            f"{_quoted(column.name)} = {_literal(category_text(column.categories[0]))}",
+        )
+    if _place(reader, column, low) > _place(reader, column, high):
+        turned = " and ".join(f"'{text}'" if quoted else text for text, quoted in (high, low))
+        raise reader.wrong(
+            "written with the smaller end of 'between' first", f"{_quoted(column.name)} between {turned}"
+        )
+    return ("and", [_compare(reader, axis, column, ">=", low), _compare(reader, axis, column, "<=", high)])
+
+
+def _collect(tree: _Tree, found: list[_Said]) -> None:
+    if isinstance(tree, _Said):
+        found.append(tree)
+    else:
+        for part in tree[1]:
+            _collect(part, found)
+
+
+def _stretches(column: Column, said: list[_Said]) -> Intervals:
+    """Return the stretches between all constants of a column, and missing values where they are kept."""
+    cuts = {end for s in said for pair in s.intervals for end in pair if math.isfinite(end)}
+    if isinstance(column, Categorical):
+        edges = [0.0, *sorted(c for c in cuts if 0 < c < column.high), column.high]
+    else:
+        edges = [-_INF, *sorted(cuts), _INF]
+    pairs = list(pairwise(edges))
+    return [*pairs, (math.nan, math.nan)] if column.missing == "own" else pairs
+
+
+def _truth(tree: _Tree, axes: list[int], edges: dict[int, Intervals]) -> AnyArray:
+    """Return 1 for true, -1 for false, 0 for neither, over all stretches of all axes."""
+    if isinstance(tree, _Said):
+        values = np.array([_true(tree, pair) for pair in edges[tree.axis]], dtype=np.int8)
+        return values.reshape([-1 if axis == tree.axis else 1 for axis in axes])
+    word, parts = tree
+    join: Callable[..., AnyArray] = np.maximum if word == "or" else np.minimum
+    made = _truth(parts[0], axes, edges)
+    for part in parts[1:]:
+        made = join(made, _truth(part, axes, edges))
+    return -made if word == "not" else made
+
+
+def _true(said: _Said, pair: tuple[float, float]) -> int:
+    if said.missing or math.isnan(pair[0]):
+        if said.missing:
+            return 1 if math.isnan(pair[0]) else -1
+        return -1 if said.intervals == [(-_INF, _INF)] else 0  # "is not missing" is plainly false
+    return 1 if any(a <= pair[0] and pair[1] <= b for a, b in said.intervals) else -1
+
+
+def _boxes(truth: AnyArray, axes: list[int], edges: dict[int, Intervals], so_far: Query, boxes: list[Query]) -> None:
+    """Add boxes that cover what is true and do not overlap: stretches of the first axis that agree go together."""
+    if not axes:
+        if bool(truth):
+            boxes.append(so_far)
+        return
+    axis, stretches = axes[0], edges[axes[0]]
+    truth = np.broadcast_to(truth, (len(stretches), *truth.shape[1:]))
+    alike: dict[bytes, list[int]] = {}
+    for i in range(len(stretches)):
+        alike.setdefault(truth[i].tobytes(), []).append(i)
+    for members in alike.values():
+        part = truth[members[0]]
+        if not part.any() or len(boxes) > _BOXES:
+            continue
+        whole = len(members) == len(stretches)
+        more = {} if whole else {axis: _joined([stretches[i] for i in members])}
+        _boxes(part, axes[1:], edges, {**so_far, **more}, boxes)
+
+
+def _joined(pairs: Intervals) -> Intervals:
+    made: Intervals = []
+    for low, high in pairs:
+        if made and made[-1][1] == low:
+            made[-1] = (made[-1][0], high)
+        else:
+            made.append((low, high))
+    return made

@@ -1,0 +1,315 @@
+"""Distributions asked of a synopsis: marginals, tables by group, means, quantiles, modes. All post-processing.
+
+Answers go bin by bin over the leaves that a bin meets: a table of leaves by bins may not fit into memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.core import checks
+from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.domain import Categorical, Column, Integer, even_edges
+from discreet.errors import InvalidArgument, InvalidType
+from discreet.synopses.artifact import evenness, query
+from discreet.synopses.artifact.answers import Count, Figure, wide
+from discreet.synopses.artifact.evenness import Intervals, Query, Terms, axis_share
+from discreet.synopses.artifact.groups import GroupTable, Marginal, place_text
+
+if TYPE_CHECKING:
+    from discreet.synopses.artifact.synopsis import Synopsis
+
+_MOST_EDGES, _EQUAL_BINS, _MOST_GROUPS = 100, 50, 100_000
+#: Stretches in which a quantile is looked for.
+_FINE = 256
+
+
+@dataclass(frozen=True, repr=False)
+class Quantile(Figure):
+    """A place below which a given share of the rows lies; its interval turns that of the share around.
+
+    Attributes
+    ----------
+    value, noise_error, evenness_error
+        As in `Figure`, in the units of the column.
+    share : float
+        What share of the rows lies below.
+    share_error : tuple of float
+        The parts of the error of that share at the place.
+    """
+
+    share: float = 0.5
+    share_error: tuple[float, float] = (0.0, 0.0)
+    #: Places and shares below them, both rising.
+    curve: tuple[FloatArray, FloatArray] = field(default=(np.zeros(0), np.zeros(0)), compare=False)
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the places where the share may be reached."""
+        noisy, uneven = self.share_error
+        reach = wide(level) * math.hypot(noisy, 0.0 if self.evenness_error is None else uneven)
+        places, below = self.curve
+        low, high = (float(np.interp(self.share + side * reach, below, places)) for side in (-1, 1))
+        return min(low, self.value), max(high, self.value)
+
+
+@dataclass(frozen=True)
+class Mode:
+    """Where rows lie most densely.
+
+    Attributes
+    ----------
+    place : object
+        A category, or the ends of a stretch.
+    count : Count
+        Rows there.
+    rivals : tuple
+        Places whose density is within its error of that: any of them may be the mode.
+    """
+
+    place: Any
+    count: Count
+    rivals: tuple[Any, ...] = ()
+
+
+def marginal(synopsis: Synopsis, name: str, bins: Any) -> Marginal:
+    """Estimate the distribution of one column."""
+    axis = synopsis.domain.position(name)
+    column = synopsis.domain.columns[axis]
+    pairs = stretches(synopsis, axis, bins)
+    found = list(_cells(synopsis, [(axis, pairs)], ({},)))
+    absent = None
+    if column.missing == "own":
+        absent = query.count(synopsis, {axis: [(math.nan, math.nan)]})
+    noisy, uneven = (np.array([f[i] for f in found]) for i in (1, 2))
+    return Marginal(
+        column=name,
+        edges=None if isinstance(column, Categorical) else np.array([pairs[0][0], *(b for _, b in pairs)]),
+        categories=column.categories if isinstance(column, Categorical) else None,
+        counts=np.array([f[0] for f in found]),
+        std_errors=np.hypot(noisy, uneven),
+        missing=absent,
+        assumed=np.array([f[3] for f in found]),
+        divided=name not in synopsis.uncut,
+        unlisted=synopsis.unlisted,
+        noise_errors=noisy,
+        evenness_errors=uneven,
+    )
+
+
+def table(
+    synopsis: Synopsis, names: Sequence[str], bins: Mapping[str, Any], where: Sequence[Query], level: float = 0.95
+) -> GroupTable:
+    """Count by up to three columns."""
+    wide(level)  # refuses what is no probability
+    if not 1 <= len(names) <= 3 or len(set(names)) < len(names):
+        raise InvalidArgument("columns", list(names), "one, two or three different columns", 'table("age", "sex")')
+    for name in bins:
+        if name not in names:
+            raise InvalidArgument("bins", name, "about columns of the table", f"bins={{{names[0]!r}: 10}}")
+    axes = [synopsis.domain.position(name) for name in names]
+    split = [(axis, stretches(synopsis, axis, bins.get(name))) for axis, name in zip(axes, names, strict=True)]
+    shape = tuple(len(pairs) for _, pairs in split)
+    if math.prod(shape) > _MOST_GROUPS:
+        fix = f"bins={{{names[0]!r}: 10}}"
+        raise InvalidArgument("bins", shape, f"at most {_MOST_GROUPS:,} groups", fix)
+    found = np.array(list(_cells(synopsis, split, where))).reshape(*shape, 4)
+    columns = tuple(synopsis.domain.columns[axis] for axis in axes)
+    parts = [np.ascontiguousarray(found[..., i]) for i in range(3)]
+    return GroupTable(columns, tuple(p for _, p in split), parts[0], parts[1], parts[2], synopsis.unlisted, level)
+
+
+def _cells(
+    synopsis: Synopsis, split: Sequence[tuple[int, Intervals]], where: Sequence[Query]
+) -> Iterator[tuple[float, float, float, float]]:
+    """Give value, both errors and what is assumed of each group, the last column fastest."""
+    everything: IntArray = np.arange(synopsis.n_leaves)
+
+    def walk(left: Sequence[tuple[int, Intervals]], leaves: IntArray, so_far: Query) -> Iterator[tuple[float, ...]]:
+        if not left:
+            yield _cell(synopsis, tuple((1.0, evenness.both(so_far, q)) for q in where), leaves)
+            return
+        axis, pairs = left[0]
+        lower, upper = synopsis.lower[leaves, axis], synopsis.upper[leaves, axis]
+        for a, b in pairs:
+            met = leaves[(upper >= a) & (lower <= b)]
+            yield from walk(left[1:], met, {**so_far, axis: [(a, b)]})
+
+    return walk(split, everything, {})  # type: ignore[return-value]
+
+
+def _cell(synopsis: Synopsis, terms: Terms, leaves: IntArray) -> tuple[float, float, float, float]:
+    covered = [evenness.shares(synopsis, q, leaves) for _, q in terms]
+    whole = np.sum(covered, axis=0) if covered else np.zeros(len(leaves))
+    weights = synopsis.weights[leaves]
+    uneven = math.sqrt(evenness.variance(synopsis, terms, covered, leaves)) if covered else 0.0
+    noisy = math.sqrt(float(whole**2 @ synopsis.variances[leaves]))
+    return float(whole @ weights), noisy, uneven, float((whole * (whole < 1)) @ weights)
+
+
+def stretches(synopsis: Synopsis, axis: int, bins: Any) -> Intervals:
+    """Return the bins of a column as pairs of ends on its axis."""
+    column = synopsis.domain.columns[axis]
+    if isinstance(column, Categorical):
+        if bins is not None:
+            raise InvalidArgument("bins", bins, f"left out: column {column.name!r} has categories", "bins=None")
+        edges = np.arange(len(column.categories) + 1.0)
+    else:
+        edges = _edges(synopsis, axis, column, bins)
+    return list(pairwise(edges.tolist()))
+
+
+def _edges(synopsis: Synopsis, axis: int, column: Column, bins: Any) -> FloatArray:
+    if bins is None:
+        ends = np.concatenate([synopsis.lower[:, axis], synopsis.upper[:, axis], [column.low, column.high]])
+        edges: FloatArray = np.unique(ends[~np.isnan(ends)])
+        if len(edges) <= _MOST_EDGES + 1:
+            return edges
+        bins = _EQUAL_BINS
+    if isinstance(bins, (int, np.integer)):
+        return even_edges(column, checks.whole("bins", bins, low=1, high=10**6))
+    fix = f"bins=[{column.low:g}, {column.high:g}]"
+    if not isinstance(bins, (Sequence, np.ndarray)) or isinstance(bins, str):
+        raise InvalidType("bins", bins, "a number of bins or their edges", "bins=20")
+    try:
+        edges = np.array(bins, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidType("bins", bins, "a number of bins or their edges", fix) from None
+    if edges.ndim != 1 or len(edges) < 2 or not (np.diff(edges) > 0).all():
+        raise InvalidArgument("bins", bins, "at least two edges in rising order", fix)
+    return np.unique(np.ceil(edges) - 0.5) if isinstance(column, Integer) else edges
+
+
+def mean(synopsis: Synopsis, name: str, where: Sequence[Query]) -> Figure:
+    """Estimate the mean of a column over rows that have a value there."""
+    axis, _ = _numeric(synopsis, name)
+    here: Query = {axis: [(-math.inf, math.inf)]}
+    terms: Terms = tuple((1.0, evenness.both(q, here)) for q in where)
+    n, first, second, lean, tilt = (np.zeros(synopsis.n_leaves) for _ in range(5))
+    for _, asked in terms:
+        moments = _moments(synopsis, axis, asked)
+        for held, more in zip((n, first, second, tilt, lean), moments, strict=True):
+            held += more
+    weights = np.asarray(synopsis.weights, dtype=np.float64)
+    rows = float(n @ weights)
+    if rows <= 0:
+        return Figure(math.nan, math.inf, math.inf)
+    middle = float(first @ weights) / rows
+    noisy = math.sqrt(float((first - middle * n) ** 2 @ synopsis.variances)) / rows
+    # The same model as for counts: what varies is the sum of x - mean over the rows inside.
+    spread = np.maximum(second - 2 * middle * first + middle**2 * n - (first - middle * n) ** 2, 0.0)
+    met = np.flatnonzero(spread > 1e-12)
+    slope, lumps = synopsis.neighbours.along(axis, met)
+    uneven = evenness.together(
+        np.maximum(weights[met], 0.0), spread[met], lumps, float(slope @ (lean - middle * tilt)[met])
+    )
+    return Figure(middle, noisy, math.sqrt(uneven) / rows)
+
+
+def _moments(synopsis: Synopsis, axis: int, asked: Query) -> tuple[FloatArray, ...]:
+    """Return the integrals of 1, x, x², 2u - 1 and x (2u - 1) over a query in each leaf, u being the place in it."""
+    lower, upper = synopsis.lower[:, axis], synopsis.upper[:, axis]
+    rest = evenness.shares(synopsis, {a: i for a, i in asked.items() if a != axis})
+    flat = ~(upper > lower)
+    width = np.where(flat, 1.0, upper - lower)
+    there = np.nan_to_num(lower)
+    made = [np.zeros(len(lower)) for _ in range(5)]
+    end = synopsis.domain.columns[axis].high
+    for low, high in asked[axis]:
+        a, b = (np.clip((np.clip(x, -1e300, 1e300) - there) / width, 0.0, 1.0) for x in (low, high))
+        p1, p2, p3 = b - a, (b**2 - a**2) / 2, (b**3 - a**3) / 3
+        inside = axis_share(lower, upper, [(low, high)], end)
+        at = (
+            (p1, inside),
+            (there * p1 + width * p2, inside * there),
+            (there**2 * p1 + 2 * there * width * p2 + width**2 * p3, inside * there**2),
+            (2 * p2 - p1, 0.0),
+            (there * (2 * p2 - p1) + width * (2 * p3 - p2), 0.0),
+        )
+        for held, (even, point) in zip(made, at, strict=True):
+            held += rest * np.where(np.isnan(lower), 0.0, np.where(flat, point, even))
+    return tuple(made)
+
+
+def cdf(synopsis: Synopsis, name: str, at: Any, where: Sequence[Query]) -> Figure:
+    """Estimate the share of rows up to a value, among those that have one."""
+    axis, column = _numeric(synopsis, name)
+    place = query.place_on(column, at)
+    place = math.floor(place) + 0.5 if isinstance(column, Integer) else place
+    return _below(synopsis, axis, place, where)
+
+
+def _below(synopsis: Synopsis, axis: int, place: float, where: Sequence[Query]) -> Figure:
+    made = [
+        query.added(synopsis, tuple((1.0, evenness.both(q, {axis: [(-math.inf, end)]})) for q in where))
+        for end in (place, math.inf)
+    ]
+    return made[0] / made[1]
+
+
+def quantile(synopsis: Synopsis, name: str, share: float, where: Sequence[Query]) -> Quantile:
+    """Estimate the place below which a share of the rows lies."""
+    axis, column = _numeric(synopsis, name)
+    share = float(checks.probability("share", share, closed=True))
+    edges = _edges(synopsis, axis, column, None)
+    if len(edges) < _FINE:
+        edges = np.union1d(edges, even_edges(column, _FINE))
+    pairs: Intervals = list(pairwise(edges.tolist()))
+    heap = np.array([f[0] for f in _cells(synopsis, [(axis, pairs)], where)])
+    # Noise may make the curve fall: its upper and lower hull, halfway, is the nearest that does not.
+    raw = np.concatenate([[0.0], np.cumsum(heap)])
+    risen = (np.maximum.accumulate(raw) + np.minimum.accumulate(raw[::-1])[::-1]) / 2
+    span = risen[-1] - risen[0]
+    if span <= 0:
+        return Quantile(math.nan, math.inf, math.inf, share)
+    curve = (risen - risen[0]) / span
+    value = float(np.interp(share, curve, edges))
+    found = _below(synopsis, axis, value, where)
+    step = (column.high - column.low) / _EQUAL_BINS
+    low, high = max(value - step, column.low), min(value + step, column.high)
+    dense = float(np.interp(high, edges, curve) - np.interp(low, edges, curve)) / (high - low)
+    errors = found.noise_error, found.evenness_error or 0.0
+    noisy, uneven = (e / dense if dense > 0 else math.inf for e in errors)
+    if isinstance(column, Integer):
+        value = min(max(float(math.floor(value + 0.5)), column.least), column.most)
+    return Quantile(value, noisy, uneven, share, errors, (edges, curve))
+
+
+def mode(synopsis: Synopsis, name: str, bins: Any, where: Sequence[Query]) -> Mode:
+    """Find the densest stretch of a column, and those that may be it as well."""
+    axis = synopsis.domain.position(name)
+    column = synopsis.domain.columns[axis]
+    pairs = stretches(synopsis, axis, bins)
+    found = np.array(list(_cells(synopsis, [(axis, pairs)], where)))
+    widths = np.array([b - a for a, b in pairs])
+    density = found[:, 0] / widths
+    best = int(np.argmax(density))
+
+    def counted(i: int) -> Count:
+        return query.added(synopsis, tuple((1.0, evenness.both(q, {axis: [pairs[i]]})) for q in where))
+
+    spread = np.hypot(found[:, 1], found[:, 2]) / widths
+    near = np.flatnonzero(density[best] - density <= wide(0.95) * (spread + spread[best]))
+    top = counted(best)
+    rivals = []
+    for i in near[np.argsort(-density[near])].tolist():
+        if i != best:
+            apart = top * (1 / widths[best]) - counted(i) * (1 / widths[i])
+            if apart.interval(0.95)[0] <= 0:
+                rivals.append(place_text(column, pairs[i]))
+    return Mode(place_text(column, pairs[best]), top, tuple(rivals))
+
+
+def _numeric(synopsis: Synopsis, name: str) -> tuple[int, Column]:
+    axis = synopsis.domain.position(name)
+    column = synopsis.domain.columns[axis]
+    if isinstance(column, Categorical):
+        raise InvalidArgument(
+            "column", name, "a column of numbers or dates: categories have no order", f"mode({name!r})"
+        )
+    return axis, column

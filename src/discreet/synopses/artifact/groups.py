@@ -1,0 +1,228 @@
+"""Answers in tables: the distribution of one column, and counts by two or three, each with the parts of its error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.core.arrays import FloatArray
+from discreet.core.dates import date_array
+from discreet.core.domain import Categorical, Column, Date, Integer, category_text
+from discreet.synopses.artifact.answers import Count, wide
+
+
+class _Table:
+    """What tables of answers share: `to_arrow`, and what is made from it."""
+
+    def to_arrow(self) -> pa.Table:
+        raise NotImplementedError
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas data frame; pandas must be installed."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return the table as a Polars data frame; Polars must be installed."""
+        import polars
+
+        return polars.from_arrow(self.to_arrow())
+
+    def _repr_html_(self) -> str:
+        from discreet.core.html import table
+
+        held = self.to_arrow()
+        return table(repr(self).strip("<>"), held.column_names, [list(row.values()) for row in held.to_pylist()])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Marginal(_Table):
+    """The estimated distribution of one column.
+
+    Attributes
+    ----------
+    column : str
+        Its name.
+    edges : array of float or None
+        Ends of the bins of a numeric column, one more than there are counts.
+    categories : tuple or None
+        The categories of a categorical column, one for each count.
+    counts, std_errors : array of float
+        Estimates and their standard errors, both parts together.
+    missing : Count or None
+        Rows whose value is missing, if the domain gives them a cell of their own.
+    assumed : array of float or None
+        The part of each count that is not known to lie there: it comes from leaves that reach beyond the bin, whose
+        rows are taken to lie evenly. None means nothing.
+    divided : bool, default True
+        False if the column was never cut: then all counts are assumed, and the distribution is not known.
+    unlisted : Count or None
+        Rows in cells that the synopsis does not list; they are in none of the counts.
+    noise_errors, evenness_errors : array of float or None
+        The two parts of the errors; see `Figure`. None means that all of it is noise.
+
+    Examples
+    --------
+    >>> Marginal("sex", None, ("f", "m"), np.array([3.0, 4.0]), np.array([1.0, 1.0]), None).to_dict()["counts"]
+    [3.0, 4.0]
+    """
+
+    column: str
+    edges: FloatArray | None
+    categories: tuple[Any, ...] | None
+    counts: FloatArray
+    std_errors: FloatArray
+    missing: Count | None
+    assumed: FloatArray | None = None
+    divided: bool = True
+    unlisted: Count | None = None
+    noise_errors: FloatArray | None = None
+    evenness_errors: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        if self.noise_errors is None:
+            object.__setattr__(self, "noise_errors", self.std_errors)
+        for array in (self.edges, self.counts, self.std_errors, self.assumed, self.noise_errors, self.evenness_errors):
+            if array is not None:
+                array.setflags(write=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        axis: Sequence[Any] = list(self.categories) if self.categories is not None else _list(self.edges)
+        none = [0.0] * len(self.counts)
+        return {
+            "column": self.column,
+            "edges" if self.categories is None else "categories": axis,
+            "counts": _list(self.counts),
+            "std_errors": _list(self.std_errors),
+            "noise_errors": _list(self.noise_errors),
+            "evenness_errors": none if self.evenness_errors is None else _list(self.evenness_errors),
+            "missing": None if self.missing is None else self.missing.to_dict(),
+            "assumed": none if self.assumed is None else _list(self.assumed),
+            "divided": self.divided,
+            "unlisted": None if self.unlisted is None else self.unlisted.to_dict(),
+        }
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row per bin: its ends or category, the count, its error with both parts, a 95 % interval."""
+        if self.categories is not None:
+            place = {self.column: _named(self.categories)}
+        else:
+            assert self.edges is not None
+            place = {f"{self.column}_from": pa.array(self.edges[:-1]), f"{self.column}_to": pa.array(self.edges[1:])}
+        noise = self.std_errors if self.noise_errors is None else self.noise_errors
+        uneven = np.zeros(len(self.counts)) if self.evenness_errors is None else self.evenness_errors
+        return pa.table({**place, **_figures(self.counts, noise, uneven)})
+
+    def plot(self) -> Any:
+        """Draw the counts with their 95 % intervals; Plotly must be installed."""
+        from discreet.synopses.artifact.plot import bars
+
+        return bars(self)
+
+    def __repr__(self) -> str:
+        kind = "bins" if self.categories is None else "categories"
+        text = f"{len(self.counts)} {kind}, {self.counts.sum():.6g} rows"
+        if self.unlisted is not None:
+            text += f" and about {self.unlisted.value:,.6g} in cells that are not listed"
+        if not self.divided:
+            text += "; not known: this column was not divided"
+        return f"<Marginal of {self.column!r}: {text}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupTable(_Table):
+    """Estimated counts by one, two or three columns.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+        What is grouped by, as declared.
+    bins : tuple of list of (low, high)
+        The stretches of each column on its axis; category number i is the one from i to i + 1.
+    counts, noise_errors, evenness_errors : array of float
+        One axis per column.
+    unlisted : Count or None
+        Rows in cells that the synopsis does not list; they are in none of the counts.
+    level : float
+        Of the intervals of `to_arrow`.
+    """
+
+    columns: tuple[Column, ...]
+    bins: tuple[list[tuple[float, float]], ...]
+    counts: FloatArray
+    noise_errors: FloatArray
+    evenness_errors: FloatArray
+    unlisted: Count | None = None
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        for array in (self.counts, self.noise_errors, self.evenness_errors):
+            array.setflags(write=False)
+
+    @property
+    def std_errors(self) -> FloatArray:
+        """Standard errors, both parts together."""
+        made: FloatArray = np.hypot(self.noise_errors, self.evenness_errors)
+        return made
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row per group: its ends or category, the count, its error with both parts, an interval.
+
+        Both ends of a stretch of whole numbers or days belong to it.
+        """
+        places = np.indices(self.counts.shape).reshape(len(self.columns), -1)
+        made: dict[str, pa.Array] = {}
+        for column, bins, at in zip(self.columns, self.bins, places, strict=True):
+            made |= _places(column, [bins[i] for i in at])
+        figures = _figures(self.counts.ravel(), self.noise_errors.ravel(), self.evenness_errors.ravel(), self.level)
+        return pa.table({**made, **figures})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table as plain data, one list per column."""
+        return dict(self.to_arrow().to_pydict())
+
+    def __repr__(self) -> str:
+        by = ", ".join(repr(c.name) for c in self.columns)
+        return f"<GroupTable by {by}: {self.counts.size:,} groups, {self.counts.sum():,.6g} rows>"
+
+
+def _figures(counts: FloatArray, noise: FloatArray, uneven: FloatArray, level: float = 0.95) -> dict[str, pa.Array]:
+    error = np.hypot(noise, uneven)
+    reach = wide(level) * error
+    parts = {
+        "count": counts, "std_error": error, "noise_error": noise, "evenness_error": uneven,
+        "low": counts - reach, "high": counts + reach,
+    }  # fmt: skip
+    return {name: pa.array(np.asarray(values, dtype=np.float64)) for name, values in parts.items()}
+
+
+def _places(column: Column, bins: list[tuple[float, float]]) -> dict[str, pa.Array]:
+    if isinstance(column, Categorical):
+        return {column.name: _named([column.categories[int(low)] for low, _ in bins])}
+    low, high = np.array(bins, dtype=np.float64).reshape(-1, 2).T
+    if isinstance(column, Integer):
+        ends = [pa.array((low + 0.5).astype(np.int64)), pa.array((high - 0.5).astype(np.int64))]
+    elif isinstance(column, Date):
+        ends = [date_array(low), date_array(np.where(high >= column.high, high, np.ceil(high) - 1))]
+    else:
+        ends = [pa.array(low), pa.array(high)]
+    return {f"{column.name}_from": ends[0], f"{column.name}_to": ends[1]}
+
+
+def place_text(column: Column, pair: tuple[float, float]) -> Any:
+    """Return a category, or the ends of a stretch as the column writes them."""
+    found = tuple(a[0].as_py() for a in _places(column, [pair]).values())
+    return found if len(found) > 1 else found[0]
+
+
+def _named(categories: Sequence[Any]) -> pa.Array:
+    same = len({type(c) for c in categories}) <= 1
+    return pa.array(list(categories) if same else [category_text(c) for c in categories])
+
+
+def _list(array: FloatArray | None) -> list[float]:
+    return [] if array is None else [float(x) for x in array]
