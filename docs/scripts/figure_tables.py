@@ -57,6 +57,33 @@ def accuracy_summary() -> str:
     return textwrap.fill(words, width=130) + "\n"
 
 
+def coverage() -> str:
+    """Return how often intervals of counts cover the truth: a sentence and a table, one row per table."""
+    held = results.read("coverage")
+    pooled = held["pooled"]
+    kind = "public" if held["public"] else "generated"
+    words = (
+        f"Over {held['boxes_per_table']:,} random boxes of one to three columns on each of {len(held['tables'])} "
+        f"{kind} tables, half of them asked of a grid and half of a tree at ε = {held['epsilon']:g}, intervals at "
+        f"{100 * held['level']:g} % cover the truth in {100 * pooled['coverage']:.1f} % of the cases; they are "
+        f"{100 * pooled['width']:.1f} % of all rows wide on average. Noise alone, which is "
+        f"{100 * pooled['noise_alone_width']:.2f} % wide, covers {100 * pooled['noise_alone_coverage']:.0f} %."
+    )
+    rows = []
+    for name in held["tables"]:
+        found = [one(held["results"], table=name, release=release) for release in ("grid", "tree")]
+        told = [f"{100 * r['coverage']:.1f} %, {100 * r['width']:.1f} %" for r in found]
+        rows.append(
+            [SHOWN.get(name, name.capitalize()).partition(",")[0], f"{100 * held['tables'][name]:.1f} %", *told]
+        )
+    unsaid = [r for r in held["whole_numbers_unsaid"] if r["coverage"] < 0.9]
+    worst = ", ".join(f"{100 * r['coverage']:.0f} % ({r['table']}, {r['release']})" for r in unsaid)
+    more = f"The same tables with their whole numbers declared as plain ones fall short: {worst}." if worst else ""
+    heads = ["table", "covered", "grid: covered, width", "tree: covered, width"]
+    parts = [textwrap.fill(words, width=130) + "\n", table(heads, rows)]
+    return "\n".join([*parts, textwrap.fill(more, width=130) + "\n"] if more else parts)
+
+
 def _ratio(row: dict[str, Any]) -> str:
     places = 0 if row["ratio"] >= 100 else 3
     return f"{row['ratio']:.{places}f} ± {row['half_width']:.{places}f}"
@@ -253,6 +280,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "audit-front": audit_front,
     "audits": audits,
     "clusters-after-noise": clusters_after_noise,
+    "coverage": coverage,
     "density": density,
     "heavy-hitters": heavy_hitters,
     "leaks": leaks,

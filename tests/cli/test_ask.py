@@ -18,7 +18,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table = pa.table({"age": [i % 90 for i in range(3000)], "sex": ["fmm"[i // 90 % 3] for i in range(3000)]})
     domain = dc.Domain({"age": dc.Integer(0, 99), "sex": ["f", "m"]})
     path = tmp_path_factory.mktemp("ask") / "s.parquet"
-    dc.GridSynopsis(10.0, domain, random_state=3).fit(table).synopsis_.save(path)
+    dc.GridSynopsis(0.5, domain, random_state=3).fit(table).synopsis_.save(path)
     return path
 
 

@@ -308,7 +308,7 @@ def _compare(reader: _Reader, axis: int, column: Column, sign: str, value: tuple
             )
         text = value[0]
         if text not in known and not value[1]:
-            text = category_text(float(text)) if "." in text else category_text(int(float(text)))
+            text = _number_text(text)
         if text not in known:
             near = get_close_matches(text, list(known), 1, 0.5) or [next(iter(known))]
             raise reader.wrong(
@@ -333,6 +333,11 @@ def _compare(reader: _Reader, axis: int, column: Column, sign: str, value: tuple
         sign
     ]
     return _Said(axis, [ends] if ends[0] < ends[1] else [])
+
+
+def _number_text(text: str) -> str:
+    number = float(text)
+    return category_text(int(number)) if number.is_integer() else text
 
 
 def _between(reader: _Reader, axis: int, column: Column, low: tuple[str, bool], high: tuple[str, bool]) -> _Tree:

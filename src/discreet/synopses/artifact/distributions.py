@@ -228,8 +228,8 @@ def _moments(synopsis: Synopsis, axis: int, asked: Query) -> tuple[FloatArray, .
             (p1, inside),
             (there * p1 + width * p2, inside * there),
             (there**2 * p1 + 2 * there * width * p2 + width**2 * p3, inside * there**2),
-            (2 * p2 - p1, 0.0),
-            (there * (2 * p2 - p1) + width * (2 * p3 - p2), 0.0),
+            (2 * p2 - p1, 0.0 * p1),
+            (there * (2 * p2 - p1) + width * (2 * p3 - p2), 0.0 * p1),
         )
         for held, (even, point) in zip(made, at, strict=True):
             held += rest * np.where(np.isnan(lower), 0.0, np.where(flat, point, even))
