@@ -269,15 +269,7 @@ class Guarantee:
                 raise InvalidType("payload", type(piece), "bytes, or an iterable of buffers", 'b"..."') from None
         return "sha256:" + digest.hexdigest()
 
-    def _repr_html_(self) -> str:
-        told: dict[str, str] = {"model": self.model, "unit": self.unit, "neighbours": self.neighbours}
-        if self.epsilon is not None:
-            told["epsilon"] = f"{self.epsilon:.6g}" + (f" at delta {self.delta:g}" if self.delta else "")
-        told["spent on"] = "; ".join(map(_line_text, self.ledger))
-        told["assumes"] = "; ".join(self.assumptions)
-        told["sealed"] = self.digest or "not sealed"
-        worry = "Seeded: this run can be repeated and undone. Do not publish its result." if self.seeded else ""
-        return html.facts(f"Guarantee: {self._promise()}", {k: v for k, v in told.items() if v}, worry)
+    _repr_html_ = html.promise
 
     def __str__(self) -> str:
         sentences = [self._promise(), f"The unit of privacy is {self.unit}."]
@@ -412,9 +404,7 @@ def _line_text(line: Line) -> str:
 
 def _line_to_dict(line: Line) -> dict[str, Any]:
     facts: dict[str, Any] = {"label": line.label, "amount": str(line.amount), "kind": line.kind}
-    if line.parts:
-        facts["parts"] = [_line_to_dict(x) for x in line.parts]
-    return facts
+    return {**facts, "parts": [_line_to_dict(x) for x in line.parts]} if line.parts else facts
 
 
 def _line_from_dict(facts: Mapping[str, Any]) -> Line:

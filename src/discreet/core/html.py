@@ -33,6 +33,19 @@ def facts(title: str, told: Mapping[str, Any], note: str = "") -> str:
     return _framed(title, f"{_TABLE}{rows}</table>" * bool(rows), note)
 
 
+def promise(guarantee: Any) -> str:
+    """Return a `Guarantee` in a few lines: what it says first, then its parts."""
+    told: dict[str, Any] = {"model": guarantee.model, "unit": guarantee.unit, "neighbours": guarantee.neighbours}
+    if guarantee.epsilon is not None:
+        told["epsilon"] = f"{guarantee.epsilon:.6g}" + (f" at delta {guarantee.delta:g}" if guarantee.delta else "")
+    told["spent on"] = "; ".join(f"{line.label} {float(line.amount):.6g}" for line in guarantee.ledger)
+    told["assumes"] = "; ".join(guarantee.assumptions)
+    told["sealed"] = guarantee.digest or "not sealed"
+    first = str(guarantee).partition(" The unit of privacy is ")[0]
+    worry = "Seeded: this run can be repeated and undone. Do not publish its result." if guarantee.seeded else ""
+    return facts(f"Guarantee: {first}", {name: text for name, text in told.items() if text}, worry)
+
+
 def table(title: str, names: Sequence[str], rows: Sequence[Sequence[Any]], note: str = "") -> str:
     """Return a heading and the first rows of a table, numbers to the right.
 

@@ -149,6 +149,15 @@ class GroupTable(_Table):
         Rows in cells that the synopsis does not list; they are in none of the counts.
     level : float
         Of the intervals of `to_arrow`.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> from discreet.synopses import Synopsis
+    >>> s = Synopsis(dc.Domain({"sex": ["f", "m"]}), lower=[[0], [1]], upper=[[1], [2]], weights=[60, 40],
+    ...              variances=[4.0, 4.0], guarantee=dc.Guarantee("central"))
+    >>> s.table("sex").to_arrow().select(["sex", "count", "std_error"]).to_pylist()[0]
+    {'sex': 'f', 'count': 60.0, 'std_error': 2.0}
     """
 
     columns: tuple[Column, ...]
