@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from discreet.core import dates
 from discreet.core.arrays import BoolArray, FloatArray, IntArray
+from discreet.engines.tables.text_numbers import numbers_of_decimals
 
 _INTERVAL = re.compile(r"\[([^,\s]+), ([^,\s]+)([\])])")
 _OR_MISSING = " or missing"
@@ -80,6 +81,8 @@ def as_numbers(column: Any) -> FloatArray | None:
         return None
     if dates.is_date(column.type):
         return dates.arrow_days(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
+    if pa.types.is_decimal(column.type):
+        return numbers_of_decimals(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
     try:
         cast = pc.cast(column, pa.float64(), safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

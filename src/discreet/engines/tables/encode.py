@@ -27,9 +27,18 @@ from discreet.core.dialect import Dialect
 from discreet.core.domain import Categorical, Column, Date, Integer, category_text
 from discreet.engines.tables.text_dates import days_by_format
 from discreet.engines.tables.text_kernels import MIXED, Field
-from discreet.engines.tables.text_numbers import has_words, numbers_at, numbers_of_text, trim
+from discreet.engines.tables.text_numbers import (
+    PLAIN_NUMBERS,
+    has_words,
+    numbers_at,
+    numbers_of_decimals,
+    numbers_of_text,
+    trim,
+)
 from discreet.errors import SchemaError
 
+#: What is a number by itself, not by how it is written.
+_NUMBERS = (int, float, Decimal, np.number, np.bool_)
 _TRUE, _FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 
 
@@ -162,6 +171,8 @@ class Encoder:
         if kind == "text":
             return self._text(values.cast(pa.large_binary()))
         if kind == "float" or self._codes is None:
+            if pa.types.is_decimal(values.type):
+                return self.numbers(numbers_of_decimals(values))
             # Not a checked cast: a whole number beyond 2**53 is rounded, as it is everywhere else.
             if not pa.types.is_float64(values.type):
                 values = values.cast(pa.float64(), safe=False)
@@ -172,8 +183,17 @@ class Encoder:
         return known
 
     def objects(self, values: Iterable[object]) -> FloatArray:
-        """Encode Python objects of any kinds, by their text."""
-        return self._text(pa.array([text_of(v) for v in values], pa.large_binary()))
+        """Encode Python objects of any kinds: texts as the dialect writes them, numbers by their value."""
+        listed = list(values)
+        texts = pa.array([text_of(_double(v)) for v in listed], pa.large_binary())
+        # No mark of a dialect is meant for a number that is one: only texts were written by somebody.
+        numeric = np.fromiter((isinstance(v, _NUMBERS) for v in listed), np.bool_, len(listed))
+        if self._dated or self._dialect.plain or not numeric.any():
+            return self._text(texts)
+        found = np.empty(len(listed))
+        found[numeric] = self._text(texts.filter(pa.array(numeric)), PLAIN_NUMBERS)
+        found[~numeric] = self._text(texts.filter(pa.array(~numeric)))
+        return found
 
     def field(self, piece: Field) -> FloatArray:
         """Encode one field of a text file."""
@@ -186,11 +206,12 @@ class Encoder:
             out[rows] = numbers_of_text(piece.take(rows).text(), self._dialect)
         return self._present(out)
 
-    def _text(self, values: pa.LargeBinaryArray) -> FloatArray:
+    def _text(self, values: pa.LargeBinaryArray, dialect: Dialect | None = None) -> FloatArray:
+        dialect = dialect or self._dialect
         if self._codes is not None:
-            return self._codes.of_text(values)
+            return self._codes.of_text(values, dialect)
         if not self._dated:
-            return self._present(numbers_of_text(values, self._dialect))
+            return self._present(numbers_of_text(values, dialect))
         days = dates.parse_days(values)
         for written in self._dialect.dates:
             days = np.where(np.isnan(days), days_by_format(values, written), days)
@@ -201,7 +222,6 @@ class _Codes:
     """The lookup tables of a categorical column, made from its declaration alone."""
 
     def __init__(self, column: Categorical, dialect: Dialect) -> None:
-        self._dialect = dialect
         texts = {category_text(c): i for i, c in enumerate(column.categories)}
         self._numbers: dict[float, int] = {}
         self._declared_numbers: dict[float, int] = {}
@@ -232,16 +252,14 @@ class _Codes:
             return np.array(self._booleans)[values.astype(np.int64)]
         return _look_up(self._numbers, values)
 
-    def of_text(self, values: pa.LargeBinaryArray) -> FloatArray:
+    def of_text(self, values: pa.LargeBinaryArray, dialect: Dialect) -> FloatArray:
         places = pc.index_in(values, value_set=self._texts)
         if places.null_count:
             places = pc.coalesce(places, pc.index_in(trim(values), value_set=self._texts))
         codes: FloatArray = self._text_codes[places.fill_null(-1).to_numpy()]
         if places.null_count and self._declared_numbers:
             rest = np.isnan(codes)
-            codes[rest] = _look_up(
-                self._declared_numbers, numbers_of_text(values.filter(pa.array(rest)), self._dialect)
-            )
+            codes[rest] = _look_up(self._declared_numbers, numbers_of_text(values.filter(pa.array(rest)), dialect))
         return codes
 
 
@@ -272,6 +290,11 @@ def _canonical_number(text: str) -> float | None:
         if str(value) == text and (read is int or math.isfinite(value)):
             return value
     return None
+
+
+def _double(value: object) -> object:
+    """Round a decimal as every decimal is; leave other objects alone."""
+    return (math.nan if value.is_nan() else float(value)) if isinstance(value, Decimal) else value
 
 
 def text_of(value: object) -> bytes | None:

@@ -1,0 +1,75 @@
+"""A number that is a number is taken by its value, in whatever type it comes; only texts follow the marks of a file."""
+
+from __future__ import annotations
+
+import random
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import discreet as dc
+from discreet.anonymity.release.printed import as_numbers
+from discreet.core.dialect import Dialect
+from discreet.engines.tables.columns import column_batches
+from discreet.engines.tables.encode import Encoder
+
+GERMAN = Dialect(decimal=",", thousands=".", missing=["-999"])
+
+
+def decimals(precision: int, scale: int, n: int = 2000) -> list[Decimal]:
+    draw = random.Random(precision * 100 + scale)
+    whole = (draw.randrange(-(10 ** draw.randint(1, precision)), 10 ** draw.randint(1, precision)) for _ in range(n))
+    return [Decimal(f"{w}e-{scale}") for w in whole]
+
+
+@pytest.mark.parametrize("as_object", [float, np.float64, lambda v: Decimal(str(v))], ids=["float", "numpy", "decimal"])
+def test_marks_of_a_file_are_not_looked_for_in_numbers(as_object: Any) -> None:
+    values = [1.234, 1.5, 1234.0, 1e-7, -999.0]
+    encoder = Encoder(dc.Numeric("x", -2000, 2000), GERMAN)
+    expected = encoder.numbers(np.array(values))
+    np.testing.assert_array_equal(encoder.objects([as_object(v) for v in values]), expected)
+    mixed = encoder.objects([as_object(1.234), "1.234", None, "1,5", True, -999, "-999"])
+    np.testing.assert_array_equal(mixed, [1.234, 1234.0, np.nan, 1.5, 1.0, np.nan, np.nan])
+
+
+def test_a_category_is_found_by_the_value_of_a_number() -> None:
+    encoder = Encoder(dc.Categorical("x", [7, 1234]), GERMAN)
+    found = encoder.objects([Decimal("7.0"), 7.0, 1.234, Decimal("1.234"), "1.234", "7,0", "7.0"])
+    np.testing.assert_array_equal(found, [0.5, 0.5, np.nan, np.nan, 1.5, 0.5, np.nan])
+
+
+@pytest.mark.parametrize("text", ["NaN", "sNaN", "-Infinity", "1e400", "-0", "1E+3"])
+def test_odd_decimals_are_read_like_floats(text: str) -> None:
+    encoder = Encoder(dc.Numeric("x", 0, 1), GERMAN)
+    expected = float(text.replace("s", ""))
+    np.testing.assert_array_equal(encoder.objects([Decimal(text)]), [expected])
+
+
+@pytest.mark.parametrize(("precision", "scale"), [(20, 5), (18, 6), (38, 2), (38, 20), (38, 37), (76, 40), (9, 0)])
+def test_a_decimal_is_rounded_to_the_nearest_double(precision: int, scale: int) -> None:
+    values = decimals(precision, scale)
+    kind = pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
+    column = pa.array([*values, None], kind)
+    expected = np.array([float(v) for v in values] + [np.nan])
+    np.testing.assert_array_equal(Encoder(dc.Numeric("x", 0, 1)).arrow(column), expected)
+    np.testing.assert_array_equal(Encoder(dc.Numeric("x", 0, 1), GERMAN).arrow(column.slice(3)), expected[3:])
+    np.testing.assert_array_equal(as_numbers(pa.chunked_array([column, column])), [*expected, *expected])
+
+
+def test_one_table_of_decimals_has_the_same_rows_everywhere(tmp_path: Path) -> None:
+    values = decimals(20, 5)
+    table = pa.table({"x": pa.array(values, pa.decimal128(20, 5))})
+    pq.write_table(table, tmp_path / "t.parquet")
+    (tmp_path / "t.csv").write_text("x\n" + "".join(f"{v}\n" for v in values))
+    floats = pd.DataFrame({"x": [float(v) for v in values]})
+    found = set()
+    for form in (table, tmp_path / "t.parquet", tmp_path / "t.csv", table.to_pandas(), floats):
+        batches = column_batches(dc.engines.open(form), [], dc.Domain({"x": (-1e6, 1e6)}))
+        found.add(np.concatenate([coordinates[0] for coordinates, _ in batches]).tobytes())
+    assert len(found) == 1
