@@ -87,6 +87,11 @@ def test_values_of_sqlite_are_taken_as_what_they_are(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found[-5:], [1, 2.5, 3.5, np.nan, np.nan])
     texts = read_columns(source, ["c"])["c"].to_pylist()
     assert texts[-5:] == [str(2**60 + 1), "x", None, "2.5", "-1"]  # a column declared as text makes texts of numbers
+    torn = engines.sql(
+        f"sqlite:///{tmp_path}/t.db", "select cast(x'ff41' as text) as c, 9e999 as x, 'a' || char(0) as n"
+    )
+    assert read_columns(torn, ["c", "n"]).to_pydict() == {"c": ["\ufffdA"], "n": ["a\0"]}
+    assert next(iter(torn._batches(dc.Domain({"x": (0, 1)}))))[0].tolist() == [np.inf]
     empty = engines.sql(f"sqlite:///{tmp_path}/t.db", table="plain")
     assert empty.count(engines.GridMap(dc.Domain({"c": (0, 1)}), 2)).dense().tolist() == [0, 0]
 
@@ -212,6 +217,17 @@ def test_commands_take_addresses(people: str, postgres: str, tmp_path: Path, mon
         assert CliRunner().invoke(app, [str(word) for word in line], catch_exceptions=False).exit_code == 0
         digests.add(dc.Synopsis.load(release).digest)
     assert len(digests) == 1
+    address = f"{people}?table=people"
+    roles = tmp_path / "roles.toml"
+    roles.write_text(DOMAIN.to_toml().replace('role = "attribute"', 'role = "quasi-identifier"', 1))
+    kept = [word for name in DOMAIN.names[1:] for word in ("--keep", name)]
+    for line in (
+        ["anonymize", address, "--schema", roles, "--k", 5, *kept, "-o", tmp_path / "safe.csv"],
+        ["risk", address, "--schema", roles],
+        ["schema", "check", roles, address, "--look", 10],
+    ):
+        done = CliRunner().invoke(app, [str(word) for word in line], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
     monkeypatch.chdir("/")
     job = Job("synopsis", data="sqlite:///people.db?table=people", schema=DOMAIN, parameters={"epsilon": 1, "seed": 3},
               outputs={"release": "t.parquet"}, folder=tmp_path)  # fmt: skip

@@ -214,15 +214,26 @@ def test_clients_read_values_as_texts(tmp_path: Path) -> None:
         assert [t or "" for batch in texts(path, ["TOWN"]) for t in batch[0].to_pylist()] == expected
 
 
-def test_files_of_several_formats_are_one_table(tmp_path: Path) -> None:
+def test_files_of_several_formats_are_one_table_where_they_are_named(tmp_path: Path) -> None:
     grid = engines.GridMap(DOMAIN, [4, 4, 4, 3, 2])
-    for suffix in (".csv", ".dta", ".xlsx"):
-        WRITERS[suffix](tmp_path / f"p{suffix}")
-    found = engines.open(tmp_path).count(grid).dense()
+    files = [tmp_path / f"p{suffix}" for suffix in (".csv", ".dta", ".xlsx")]
+    for path in files:
+        WRITERS[path.suffix](path)
+    found = engines.open(files).count(grid).dense()
     np.testing.assert_array_equal(found, 3 * engines.open(arrow_table()).count(grid).dense())
-    towns = read_columns(engines.open(tmp_path), ["TOWN"])["TOWN"]
+    towns = read_columns(engines.open(files), ["TOWN"])["TOWN"]
     assert pa.types.is_large_string(towns.type)
     assert sorted(t for t in towns.to_pylist() if t) == sorted(t for t in columns()["TOWN"] * 3 if t)
+
+
+def test_a_folder_with_the_same_table_in_two_formats_is_refused(tmp_path: Path) -> None:
+    for suffix in (".csv", ".xlsx"):
+        WRITERS[suffix](tmp_path / f"p{suffix}")
+    with pytest.raises(DataSourceError, match=r"files of several programs \(\.csv, \.xlsx\)"):
+        engines.open(tmp_path)
+    (tmp_path / "p.csv").unlink()
+    (tmp_path / "~$p.xlsx").write_bytes(b"a lock")
+    assert engines.open(tmp_path).names == engines.open(f"{tmp_path}/p*.xlsx").names == DOMAIN.names
 
 
 @pytest.mark.slow

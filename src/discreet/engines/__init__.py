@@ -207,7 +207,17 @@ def _files(paths: Sequence[str | Path], dialect: Dialect) -> list[Part]:
 
 
 def _tables_in(folder: Path) -> list[Path]:
-    return [p for p in folder.iterdir() if p.is_file() and _suffix(p) and not p.name.startswith(("_", "."))]
+    # What begins so is no table of its own: marks of Spark, hidden files, locks of open workbooks.
+    found = [p for p in folder.iterdir() if p.is_file() and _suffix(p) and not p.name.startswith(("_", ".", "~$"))]
+    kinds = {_suffix(p) if _suffix(p) in (*_EXCEL, *_STATISTICS) else "" for p in found}
+    if len(kinds) > 1:
+        # One table saved twice would hold everybody's row twice, and a promise about one row would not.
+        endings = sorted({str(_suffix(p)) for p in found})
+        raise DataSourceError(
+            f"data: folder {str(folder)!r} holds files of several programs ({', '.join(endings)}), perhaps one table "
+            f"twice; name those that are meant, such as {str(folder / ('*' + endings[0]))!r}"
+        )
+    return found
 
 
 def _file(path: Path, dialect: Dialect) -> Part:

@@ -92,7 +92,7 @@ class StreamTable:
                 yield from frame.to_arrow().to_batches()
         elif self._relation:
             wanted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
-            yield from self._data.project(wanted).to_arrow_reader(batch_size)
+            yield from _relation_reader(self._data.project(wanted), batch_size)
         else:
             for batch in _reader(self._data):
                 yield batch.select(positions)
@@ -101,8 +101,13 @@ class StreamTable:
         if self._lazy:
             return self._data.head(0).collect().to_arrow().schema
         if self._relation:
-            return self._data.limit(0).to_arrow_reader(1).schema
+            return _relation_reader(self._data.limit(0), 1).schema
         return _reader(self._data).schema
+
+
+def _relation_reader(relation: Any, batch_size: int) -> pa.RecordBatchReader:
+    """Stream a DuckDB relation; the method had another name before."""
+    return (getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader)(batch_size)
 
 
 def is_stream(data: Any) -> bool:
