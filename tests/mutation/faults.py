@@ -47,7 +47,7 @@ AFTERWARDS = {
     "anonymity.growth.pruning": "chooses among trees that keep the rules",
     "anonymity.release.printed": "reads published tables back, for attacks and measures",
     "engines.tables.text_kernels": "ends of loops and buffers where the text of a file is read, a record by itself",
-    "engines.tables.spark": "runs with Spark only; counts are compared with the others' in their own tests",
+    "engines.tables.spark.__init__": "runs with Spark only; counts are compared with the others' in their own tests",
     "noise.stream.numpy_streams": "streams of audits, searches and error bars, which draw for no release",
 }
 #: Functions left out wherever they are, likewise.
