@@ -39,7 +39,8 @@ class Dialect:
     decimal : {".", ","}, default "."
         The decimal mark of numbers.
     thousands : str, default ""
-        The mark between groups of digits, such as ``.`` or ``'``; a blank stands for all kinds of blanks.
+        The mark between groups of digits, such as ``.`` or ``'``; a blank stands for all kinds of blanks, and ``'`` for
+        the typographic one too.
     marks : sequence of str
         What may stand before or after a number and is left away: ``["€", "%"]``.
     encoding : {"utf-8", "utf-16", "latin-1", "windows-1252"}, default "utf-8"
@@ -94,9 +95,9 @@ class Dialect:
         if self.quote and (not _mark(self.quote) or self.quote == self.delimiter):
             raise InvalidArgument("quote", self.quote, "one character other than the delimiter, or empty", "'\"'")
         checks.choice("decimal", self.decimal, (".", ","))
-        if self.thousands in BLANKS:
-            object.__setattr__(self, "thousands", " ")
-        if self.thousands and (self.thousands == self.decimal or self.thousands not in ".,' _\u2019"):
+        if self.thousands in (*BLANKS, "\u2019"):
+            object.__setattr__(self, "thousands", "'" if self.thousands == "\u2019" else " ")
+        if self.thousands and (self.thousands == self.decimal or self.thousands not in tuple(".,' _")):
             what = "a mark between digits (. , ' _ or a blank) other than the decimal mark, or empty"
             raise InvalidArgument("thousands", self.thousands, what, repr("." if self.decimal == "," else ","))
         checks.choice("encoding", self.encoding.lower(), tuple(ENCODINGS))
@@ -106,6 +107,11 @@ class Dialect:
             object.__setattr__(self, name, checks.whole(name, getattr(self, name), low=0))
         for name in ("marks", "names", "dates", "true", "false", "missing"):
             object.__setattr__(self, name, _texts(name, getattr(self, name)))
+        for name in ("marks", "true", "false"):
+            for text in getattr(self, name):
+                if not text or _is_number(text):
+                    what = "texts that are neither empty nor numbers"
+                    raise InvalidArgument(name, text, what, f"{name} = {['€'] if name == 'marks' else ['ja']}")
         if len(set(self.names)) < len(self.names):
             raise InvalidArgument("names", list(self.names), "a list without repeats", "naming each column once")
         for written in self.dates:
@@ -165,6 +171,14 @@ def _default(name: str) -> Any:
 
 def _mark(text: str) -> bool:
     return len(text) == 1 and text.isascii() and not text.isalnum() and text not in "\r\n\0+-."
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.replace(",", "."))
+    except ValueError:
+        return False
+    return True
 
 
 def _texts(name: str, given: object) -> tuple[str, ...]:

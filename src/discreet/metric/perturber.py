@@ -303,7 +303,7 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 def _values(numbers: FloatArray, column: Any) -> Any:
     """Return a column's numbers as what they stand for: dates to the day, whole numbers as such."""
     if isinstance(column, Integer):
-        return np.rint(numbers).astype(np.int64)
+        return np.clip(np.rint(numbers), -(2.0**62), 2.0**62).astype(np.int64)
     if not isinstance(column, Date):
         return numbers
     return np.rint(numbers).astype(np.int64).astype("datetime64[D]")

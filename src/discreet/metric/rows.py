@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from discreet import engines
 from discreet.core.arrays import FloatArray
-from discreet.core.domain import Domain, as_domain, category_text, dialect_of
+from discreet.core.domain import Domain, Integer, Numeric, as_domain, category_text, dialect_of
 from discreet.core.people import released_columns
 from discreet.errors import InvalidArgument
 
@@ -42,7 +42,7 @@ def read_rows(X: Any, domain: Any) -> tuple[FloatArray, Domain]:
         if len(kept) < table.shape[1]:
             table = table[:, [source.names.index(name) for name in kept.names]]
         return np.ascontiguousarray(table), kept
-    blocks = [np.stack(batch, axis=1) for batch in source._batches(kept)]
+    blocks = [np.stack(batch, axis=1) for batch in source._batches(unrounded(kept))]
     rows = np.concatenate(blocks) if blocks else np.empty((0, len(kept)))
     return np.ascontiguousarray(rows), kept
 
@@ -54,8 +54,21 @@ def open_rows(X: Any, domain: Any) -> tuple[engines.Source, Domain]:
     source = engines.open(X, dialect=dialect_of(domain))
     declared = as_domain(domain, source.names)
     kept = released_columns(declared)
+    declared = unrounded(declared)
     # By name only the released columns are looked for; by place the others have to be counted in.
-    return engines.open(source, kept if source.named and declared.named else declared), kept
+    return engines.open(source, unrounded(kept) if source.named and declared.named else declared), kept
+
+
+def unrounded(domain: Domain) -> Domain:
+    """Return a domain that reads whole numbers as plain ones.
+
+    Rounded before the noise, two records a hair apart would be read as 10 and 11, and could be told apart by more than
+    is promised of them. So they are rounded after it, which is post-processing.
+    """
+    if not any(isinstance(c, Integer) for c in domain):
+        return domain
+    plain = {c.name: Numeric(c.name, c.low, c.high, c.role, c.missing) if isinstance(c, Integer) else c for c in domain}
+    return Domain(plain, unit=domain.unit, source=domain.source)
 
 
 def chunks_of(source: engines.Source, domain: Domain) -> Iterator[FloatArray]:
@@ -68,7 +81,7 @@ def chunks_of(source: engines.Source, domain: Domain) -> Iterator[FloatArray]:
     [[[1.0], [nan]]]
     """
     chunk, filled, full = np.empty((ROWS_AT_ONCE, len(domain))), 0, False
-    for columns in source._batches(domain):
+    for columns in source._batches(unrounded(domain)):
         start, n = 0, len(columns[0])
         while start < n:
             stop = min(n, start + ROWS_AT_ONCE - filled)

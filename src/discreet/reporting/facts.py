@@ -159,6 +159,8 @@ def _synopsis(synopsis: Synopsis) -> dict[str, Any]:
         "leaves": synopsis.n_leaves,
         "rows": max(synopsis.total, 0.0),
         "rows_std_error": float(np.sqrt(synopsis.total_variance)),
+        "box_rows": float(synopsis.weights.sum()),
+        "box_rows_std_error": float(np.sqrt(synopsis.variances.sum())),
         "uncut": list(synopsis.uncut),
         "marginals": views.marginals(synopsis),
         "plane": views.plane(synopsis),

@@ -53,10 +53,10 @@ def marginals(synopsis: Synopsis) -> list[dict[str, Any]]:
         if found.missing is not None:
             facts["missing"] = found.missing.to_dict()
         out.append(facts)
-    return sorted(out, key=lambda facts: (not facts["divided"], round(_doubt(facts), 2)))
+    return sorted(out, key=lambda facts: (not facts["divided"], round(doubt(facts), 2)))
 
 
-def _doubt(facts: dict[str, Any]) -> float:
+def doubt(facts: dict[str, Any]) -> float:
     """Return the share of a column's rows whose bar is assumed rather than known."""
     assumed, counts = (float(np.abs(facts[key]).sum()) for key in ("assumed", "counts"))
     return assumed / counts if counts else 0.0

@@ -143,7 +143,7 @@ class Grid:
         ends = self.bounds(first, last)
         if ends is not None:
             closed = "]" if last >= self.levels - 1 or isinstance(self.column, Integer) else ")"
-            point = date_text if isinstance(self.column, Date) else number_text
+            point = {"date": date_text, "integer": lambda x: str(int(x))}.get(self.column.kind, number_text)
             written = f"[{point(ends[0])}, {point(ends[1])}{closed}" if ends[0] < ends[1] else point(ends[0])
         else:
             members = self.categories(first, last) or []

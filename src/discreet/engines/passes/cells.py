@@ -157,8 +157,8 @@ class GridMap:
         lower, upper = low + index * width / parts, low + (index + 1) * width / parts
         for axis, column in enumerate(self.domain):
             if isinstance(column, Integer):
-                lower[:, axis] = _first_number(column, index[:, axis], self.parts[axis]) - 0.5
-                upper[:, axis] = _first_number(column, index[:, axis] + 1, self.parts[axis]) - 0.5
+                lower[:, axis] = first_number(column, index[:, axis], self.parts[axis]) - 0.5
+                upper[:, axis] = first_number(column, index[:, axis] + 1, self.parts[axis]) - 0.5
         return lower, upper
 
 
@@ -184,7 +184,7 @@ class RowMap:
         return ids
 
 
-def _first_number(column: Integer, cells: FloatArray, parts: int) -> FloatArray:
+def first_number(column: Integer, cells: FloatArray, parts: int) -> FloatArray:
     """Return the smallest number in each cell of the axis, the one behind the largest for the cell behind the last.
 
     By the very arithmetic of `append_axis`: a guess may be one off where a number lies on the line between two cells.
@@ -205,7 +205,8 @@ def _own(column: Column) -> bool:
 def _parts(label: str, value: object, column: Column) -> int:
     if not isinstance(column, Categorical):
         number = checks.whole(label, value, low=1)
-        return min(number, column.n_values) if isinstance(column, Integer) else number  # none without a number
+        # No cell without a number, and none so narrow that doubles cannot tell it from its neighbour.
+        return min(number, column.n_values, 2**31) if isinstance(column, Integer) else number
     size = len(column.categories)
     if value is not None and checks.whole(label, value, low=1) != size:
         raise InvalidArgument(

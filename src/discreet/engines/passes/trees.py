@@ -22,6 +22,7 @@ import numpy.typing as npt
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import Categorical, Column, Domain, Integer
 from discreet.engines.passes import _tree_kernels as kernels
+from discreet.engines.passes.cells import first_number
 from discreet.engines.passes.counts import CellCounts, CellTally
 from discreet.engines.passes.tally import KeyedNumbers
 from discreet.engines.threads import WORKERS
@@ -176,11 +177,14 @@ def encode(domain: Domain, bits: int, columns: Sequence[FloatArray], start: int,
 def real_bounds(domain: Domain, bits: int, lower: Cells, upper: Cells) -> tuple[FloatArray, FloatArray]:
     """Return the coordinates of boxes given in cells, for publication."""
     reals = np.empty(lower.shape), np.empty(upper.shape)
-    columns = zip(grid_parts(domain, bits), domain.low, domain.high, strict=True)
-    for j, (parts, low, high) in enumerate(columns):  # axis by axis: there may be many boxes
+    for j, (parts, column) in enumerate(zip(grid_parts(domain, bits), domain, strict=True)):  # there may be many boxes
         missing = lower[:, j] >= parts
         for ends, cells in zip(reals, (lower[:, j], upper[:, j]), strict=True):
-            ends[:, j] = np.where(cells >= parts, high, low + cells * (high - low) / parts)
+            if isinstance(column, Integer):
+                places = first_number(column, cells.astype(np.float64), int(parts)) - 0.5
+            else:
+                places = column.low + cells * (column.high - column.low) / parts
+            ends[:, j] = np.where(cells >= parts, column.high, places)
             ends[missing, j] = np.nan
     return reals
 

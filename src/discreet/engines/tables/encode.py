@@ -152,7 +152,7 @@ class Encoder:
         if self._absent.size:
             values = np.where(np.isin(values, self._absent), np.nan, values)
         if self._whole is not None:
-            values = np.clip(np.floor(values + 0.5), self._whole.least, self._whole.most)
+            values = np.clip(np.rint(values), self._whole.least, self._whole.most)
         return values
 
     def arrow(self, values: pa.Array) -> FloatArray:

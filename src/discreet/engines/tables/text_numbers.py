@@ -266,17 +266,19 @@ def numbers_at(data: AnyArray, starts: AnyArray, ends: AnyArray, dialect: Dialec
 
 def has_words(dialect: Dialect) -> bool:
     """Tell whether numbers may have something about them that the kernel does not know."""
-    return bool(dialect.marks or dialect.true or dialect.false or dialect.thousands == " ")
+    return bool(dialect.marks or dialect.true or dialect.false or dialect.thousands in (" ", "'"))
 
 
 def _bare(values: pa.LargeBinaryArray, dialect: Dialect) -> pa.LargeBinaryArray:
     """Take away what may stand around numbers, and write all blanks between digits alike."""
-    if not dialect.marks and dialect.thousands != " ":
+    if not dialect.marks and dialect.thousands not in (" ", "'"):
         return values
     texts = readable(values)
     if dialect.thousands == " ":
         for blank in BLANKS[1:]:
             texts = pc.replace_substring(texts, blank, " ")
+    if dialect.thousands == "'":
+        texts = pc.replace_substring(texts, "\u2019", "'")
     for mark in dialect.marks:
         trimmed = pc.utf8_trim_whitespace(texts)
         behind = pc.if_else(pc.ends_with(trimmed, mark), pc.utf8_slice_codeunits(trimmed, 0, -len(mark)), trimmed)

@@ -15,6 +15,8 @@ from discreet.reporting.words import flat, number, plain, prose, share
 _MOST_CHARTS = 12
 #: Half a 95 % interval, in standard errors.
 _WIDE = 1.96
+#: A chance of being found above it is called high, as `anonymity.risk` does.
+_HIGH_RISK = 0.2
 
 Pictures = list[tuple[Any, str]]
 
@@ -129,6 +131,17 @@ def _worrying(facts: dict[str, Any]) -> Answer:
     if kept:
         lines.append(("warn", kept_text(kept)))
     lines += [("warn", f"{text[:1].upper()}{text[1:]}.") for text in facts.get("warnings", ())]
+    release = facts["release"]
+    if release.get("leaves") and release["box_rows_std_error"] * math.sqrt(release["leaves"]) > release["rows"]:
+        said = f"Most of the {release['leaves']:,} boxes hold fewer rows than their noise: fewer columns tell more."
+        lines.append(("warn", said))
+    risk = release.get("risk", {}).get("prosecutor", {})
+    if risk.get("max", 0) > _HIGH_RISK:
+        lines.append(("warn", f"Whoever is easiest to find is found with a chance of {share(risk['max'])}."))
+    told = [text for text in facts["assumptions"] if "times the epsilon only" in text]
+    lines += [("warn", f"{text[:1].upper()}{text[1:]}.") for text in told]
+    seen = [text for text in facts["assumptions"] if text.startswith("the first ")]
+    lines += [("soft", f"{text[:1].upper()}{text[1:]}.") for text in seen]
     for name, found in facts["release"].get("risk", {}).get("sensitive", {}).items():
         if found["homogeneous"] > 0:
             lines.append(
@@ -183,6 +196,12 @@ def _not_known(release: dict[str, Any]) -> list[str]:
         if elsewhere["noise_alone"] >= 1:
             text += f" Up to about {elsewhere['noise_alone']:,.0f} of the boxes may be noise alone."
         parts.append(text)
+    elif "box_rows" in release and abs(release["box_rows"] - release["rows"]) >= max(1, 0.01 * release["rows"]):
+        held, error = f"{release['box_rows']:,.0f}", f"{_WIDE * release['box_rows_std_error']:,.0f}"
+        parts.append(
+            f"The boxes, and so the bars of a chart below, add up to {held} ± {error} rows: each box has its own "
+            f"noise. That there are about {release['rows']:,.0f} rows is known better."
+        )
     if release.get("uncut"):
         names = plain(release["uncut"])
         parts.append(f"These columns were never divided, so nothing is known of how they are distributed: {names}.")
@@ -221,6 +240,8 @@ def _marginal(found: dict[str, Any]) -> tuple[Any, str]:
     if not found.get("divided", True):
         return svg.unknown(views.NOT_DIVIDED, title=name, ends=found["ends"]), name
     assumed, errors = found.get("assumed"), found["std_errors"]
+    if assumed is not None and views.doubt(found) > 0.5:
+        errors = None  # they would be those of the noise, around what is not known in the first place
     wide = None if errors is None else [_WIDE * e for e in errors]
     how: dict[str, Any] = {"title": name, "axis": "rows", "assumed": assumed}
     if found["edges"] is None:
@@ -230,8 +251,10 @@ def _marginal(found: dict[str, Any]) -> tuple[Any, str]:
     else:
         marks = [*found["labels"], found["ends"][1]] if found.get("dates") else None
         picture = svg.bars(found["labels"], found["counts"], wide, edges=found["edges"], marks=marks, **how)
-    text = name + (", with 95 % intervals" if errors is not None else "")
-    if assumed is not None and any(abs(a) > 0 for a in assumed):
+    doubtful = assumed is not None and any(abs(a) > 0 for a in assumed)
+    of = " of the noise" if doubtful else ""
+    text = name + (f", with 95 % intervals{of}" if errors is not None else ", mostly assumed: no intervals")
+    if doubtful:
         text += "; hatched: boxes that reach beyond the bar, taken to be evenly filled"
     if "missing" in found:
         text += f"; missing: {found['missing']['value']:,.0f} ± {_WIDE * found['missing']['std_error']:,.1f} rows"

@@ -1,0 +1,59 @@
+"""The card "What should worry me?" and the lines above the charts name what a reader would stumble over."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import discreet as dc
+from discreet import reporting
+
+
+def _page(made: Any, folder: Path) -> str:
+    made.save(folder / "s.parquet")
+    reporting.write_report(folder / "s.parquet", folder / "page.html")
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", (folder / "page.html").read_text(encoding="utf-8")))
+
+
+def _table(n: int = 2000) -> pa.Table:
+    draw = np.random.default_rng(1)
+    towns = np.array(["a", "b", "c", None], object)[draw.integers(0, 4, n)]
+    return pa.table({"who": draw.integers(0, 500, n), "age": draw.integers(0, 100, n), "town": towns.tolist()})
+
+
+def test_a_schema_that_names_a_person_is_named_first(tmp_path: Path) -> None:
+    domain = dc.Domain({"who": {"role": "person"}, "age": (0, 100)}, unit="row", source={"looked": 7})
+    text = _page(dc.GridSynopsis(epsilon=1.0, domain=domain, rule=4).fit(_table()).synopsis_, tmp_path)
+    worry = text.partition("What should worry me?")[2][:1500]
+    assert "protected at m times the epsilon only" in worry
+    assert "The first 7 rows of the file were looked at" in worry
+    assert "Nothing was found" not in worry
+
+
+def test_sums_that_differ_from_the_total_are_named(tmp_path: Path) -> None:
+    made = dc.GridSynopsis(epsilon=0.02, domain={"age": (0, 100)}, rule=100, random_state=1).fit(_table()).synopsis_
+    assert abs(made.weights.sum() - made.total) > 0.01 * made.total
+    text = _page(made, tmp_path)
+    assert f"add up to {made.weights.sum():,.0f} ±" in text
+    assert "hold fewer rows than their noise" in text
+
+
+def test_sums_that_agree_are_not_talked_about(tmp_path: Path) -> None:
+    made = dc.GridSynopsis(epsilon=100.0, domain={"age": (0, 100)}, rule=10).fit(_table()).synopsis_
+    text = _page(made, tmp_path)
+    assert "add up to" not in text.partition("What was released?")[2].partition("Ledger")[0]
+    assert "fewer rows than their noise" not in text
+
+
+def test_what_is_mostly_assumed_has_no_intervals_and_missing_values_in_a_crowd_are_not_counted(tmp_path: Path) -> None:
+    columns = {"age": (0, 100), "town": dc.Categorical("town", ("a", "b", "c"), missing="own")}
+    made = dc.TreeSynopsis(epsilon=5.0, domain=columns, partitioner="binary", max_depth=1, random_state=1)
+    found = made.fit(_table()).synopsis_
+    cut = "town" if found.uncut == ("age",) else "age"
+    if cut == "age":
+        assert found.marginal("town").missing is None
+    assert "missing: 0" not in _page(found, tmp_path)
