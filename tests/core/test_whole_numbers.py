@@ -99,6 +99,28 @@ def test_leaves_end_between_numbers_and_samples_are_whole(model: Any) -> None:
     assert abs(np.mean(sample["age"].to_pylist()) - 40) < 6
 
 
+@pytest.mark.parametrize("high", [10**7, 2**40])
+def test_trees_of_more_numbers_than_cells_end_between_numbers_too(high: int) -> None:
+    domain = dc.Domain({"x": dc.Integer(0, high)})
+    rows = pa.table({"x": np.random.default_rng(1).integers(0, high, 2000)})
+    made = dc.TreeSynopsis(epsilon=float("inf"), domain=domain, partitioner="binary", max_depth=8).fit(rows).synopsis_
+    assert np.all((made.lower[:, 0] + 0.5) % 1 == 0)
+    for number in rows["x"].to_pylist()[:50]:
+        inside = (made.lower[:, 0] < number) & (number < made.upper[:, 0])
+        assert inside.sum() == 1
+        assert made.weights[inside][0] > 0
+
+
+def test_large_whole_numbers_are_printed_to_the_last_digit() -> None:
+    start = 2**50
+    domain = dc.Domain({"x": dc.Integer(start, start + 100, role="quasi-identifier")})
+    rows = pa.table({"x": np.repeat(np.arange(start, start + 100), 3)})
+    shown = dc.anonymity.Mondrian(k=5, domain=domain).fit(rows).transform(rows, order="input", random_state=1).table
+    for text, value in zip(shown["x"].to_pylist(), rows["x"].to_pylist(), strict=True):
+        ends = [int(e) for e in text.strip("[]").split(",")]
+        assert ends[0] <= value <= ends[-1]
+
+
 def test_questions_count_both_ends() -> None:
     made = (
         dc.TreeSynopsis(epsilon=float("inf"), domain=AGES, partitioner="binary", max_depth=12, random_state=1)

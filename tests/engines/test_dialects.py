@@ -266,4 +266,4 @@ def test_names_that_are_declared_must_be_all(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("1,2,3\n")
     with pytest.raises(DataSourceError, match="3 columns, but 2 names"):
-        dc.engines.open(path, dialect={"header": False, "names": ["a", "b"]})
+        dc.engines.open(path, dialect={"names": ["a", "b"]})

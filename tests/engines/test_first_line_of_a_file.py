@@ -23,6 +23,8 @@ RECORDS = [
     "Ada,+49 170 5551,x",
 ]
 
+SOURCE = '[source]\nheader = false\nnames = ["column_1", "column_2"]\n'
+
 
 def _run(capsys: pytest.CaptureFixture[str], *words: Any, code: int = 0) -> str:
     with pytest.raises(SystemExit) as end:
@@ -47,7 +49,7 @@ def test_a_first_line_that_may_be_a_record_is_refused_unseen(
     _run(capsys, "schema", table, "--no-header", "-o", tmp_path / "s.toml")  # what is suggested works
     draft = (tmp_path / "s.toml").read_text()
     assert list(tomllib.loads(draft)["columns"]) == ["column_1", "column_2", "column_3"]
-    assert tomllib.loads(draft)["source"] == {"header": False}
+    assert tomllib.loads(draft)["source"] == {"header": False, "names": ["column_1", "column_2", "column_3"]}
     for value in line.replace('"', "").split(","):
         assert len(value) < 3 or value not in draft
 
@@ -78,7 +80,7 @@ def bare(tmp_path: Path) -> Path:
     rows = [f"{20 + i % 50},{i % 2}" for i in range(400)]
     (tmp_path / "bare.csv").write_text("\n".join(rows) + "\n")
     (tmp_path / "s.toml").write_text(
-        '[source]\nheader = false\n\n[columns.column_1]\nbounds = [0, 100]\nrole = "quasi-identifier"\n'
+        f'{SOURCE}\n[columns.column_1]\nbounds = [0, 100]\nrole = "quasi-identifier"\n'
         '\n[columns.column_2]\ncategories = ["0", "1"]\nrole = "sensitive"\n'
     )
     return tmp_path
@@ -90,7 +92,9 @@ def test_other_verbs_read_the_first_line_as_a_row(bare: Path, capsys: pytest.Cap
     assert dc.Synopsis.load(bare / "s.parquet").total == pytest.approx(400, abs=0.5)
     _run(capsys, "anonymize", *start, "--k", 5, "-o", bare / "safe.csv", "--json")
     assert len((bare / "safe.csv").read_text().splitlines()) == 401
-    (bare / "n.toml").write_text("[source]\nheader = false\n[columns.column_1]\nbounds = [0, 100]\n")
+    (bare / "n.toml").write_text(
+        '[source]\nheader = false\nnames = ["column_1", "column_2"]\n[columns.column_1]\nbounds = [0, 100]\n'
+    )
     words = ("--schema", bare / "n.toml", "--epsilon", 1, "--radius", 0.1, "-o", bare / "noisy.csv", "--json")
     assert json.loads(_run(capsys, "perturb", bare / "bare.csv", *words))["rows"] == 400
 
@@ -102,16 +106,46 @@ def test_a_job_of_clusters_reads_the_first_line_as_a_row(bare: Path) -> None:
 
 
 def test_a_program_says_it_too(bare: Path) -> None:
-    source = dc.engines.open(bare / "bare.csv", dialect={"header": False})
+    named = {"header": False, "names": ["column_1", "column_2"]}
+    source = dc.engines.open(bare / "bare.csv", dialect=named)
     assert source.names == ("column_1", "column_2")
     grid = dc.engines.GridMap(dc.Domain({"column_1": (0, 100)}), 2)
     assert source.count(grid).dense().sum() == 400
     marked = bare / "marked.csv"
     marked.write_bytes(b"\xef\xbb\xbf" + (bare / "bare.csv").read_bytes())
-    assert dc.engines.open(marked, dialect={"header": False}).count(grid).dense().sum() == 400
+    assert dc.engines.open(marked, dialect=named).count(grid).dense().sum() == 400
 
 
 def test_source_takes_no_other_value_and_no_other_key(tmp_path: Path) -> None:
     for line, said in (('header = "no"', "header must be one of True, False"), ("headers = false", "try header")):
         with pytest.raises(dc.errors.DiscreetError, match=said):
             dc.Domain.from_toml(f"[source]\n{line}\n[columns.a]\nbounds = [0, 1]\n")
+
+
+def test_no_row_of_a_file_without_header_has_a_say_in_how_the_others_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "bare.csv"
+    rows = b"".join(b"%d,%d\n" % (i % 100, i % 7) for i in range(500))
+    domain = dc.Domain({"a": (0, 100), "b": (0, 7)}, source={"header": False, "names": ["a", "b"]})
+    grid = dc.engines.GridMap(domain, 1)
+    firsts = (
+        b"",
+        b'1,"x\ny"\n',
+        b"1,2,3\n",
+        b"\xff\xfe1,2\n",
+        b"1" * (1 << 21) + b"\n",
+        b"\n\n",
+        b'"never closed\n"\n',
+    )
+    for first in firsts:
+        path.write_bytes(first + rows)
+        assert dc.engines.open(path, domain).count(grid).dense().sum() in (500, 501), first
+    path.write_bytes(b"")
+    assert dc.engines.open(path, domain).count(grid).dense().sum() == 0
+
+
+def test_columns_without_header_and_names_are_not_read(bare: Path) -> None:
+    domain = dc.Domain({"column_1": (0, 100)}, source={"header": False})
+    for rows in (b"1,2\n", b"", b"1,2,3\n"):
+        (bare / "bare.csv").write_bytes(rows)
+        with pytest.raises(dc.errors.SchemaError, match=r'names = \["column_1", "column_2"\]'):
+            dc.GridSynopsis(epsilon=1.0, domain=domain).fit(str(bare / "bare.csv"))

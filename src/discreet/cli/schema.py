@@ -65,6 +65,8 @@ def _draft(
     source = engines.open(table_place(data, Path()) if is_address(data) else data, dialect=found.dialect)
     names = source.names
     headed = any(part.headed for part in source._parts)
+    if not names:
+        raise DataSourceError(f"data: {data!r} has no first line to draft from; check the file")
     if headed and header is None and looks_like_a_record(names):
         # Not a word of the line: it may be about somebody.
         raise DataSourceError(

@@ -62,6 +62,8 @@ longest verified life lasted 122 years)
     """
     text = [_said(read, toml_value(source), dialect), _HOW]
     written = {} if dialect is None else dialect.to_dict()
+    if read == "fields":
+        written["names"] = list(names)
     if written:
         text += ["", *(f"# {reason}" for reason in reasons), "[source]"]
         text += [f"{key} = {toml_value(value)}{_why(key, value)}" for key, value in written.items()]

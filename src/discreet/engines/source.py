@@ -22,7 +22,16 @@ from discreet.engines.passes.sums import BoxedMap, CellSums, SumsPass
 from discreet.engines.passes.tally import Adder, CountPass, KeyedNumbers, Pass
 from discreet.engines.progress import Meter
 from discreet.engines.tables.encode import Encoder
-from discreet.engines.tables.part import BATCH_SIZE, Batch, Part, StoredFile, is_divided, is_remote, near_names
+from discreet.engines.tables.part import (
+    BATCH_SIZE,
+    Batch,
+    Part,
+    StoredFile,
+    check_named,
+    is_divided,
+    is_remote,
+    near_names,
+)
 from discreet.engines.threads import in_order
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
@@ -250,6 +259,7 @@ def _identity(part: Part) -> tuple[object, ...]:
 
 def _positions(part: Part, domain: Domain) -> list[int]:
     """Return where the columns of a domain are: by name if both sides have names, by place otherwise."""
+    check_named(part)
     available = ", ".join(map(repr, part.names[:20])) + (", ..." if len(part.names) > 20 else "")
     if part.headed:
         available = f"{len(part.names)} others, if its first line holds their names"

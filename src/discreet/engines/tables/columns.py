@@ -18,7 +18,7 @@ from discreet.core.domain import Domain
 from discreet.engines.source import Source
 from discreet.engines.tables.encode import Encoder, arrow_kind, text_of
 from discreet.engines.tables.formats.cells import Cells, Labelled
-from discreet.engines.tables.part import BATCH_SIZE, Part, Remote, is_typed, near_names
+from discreet.engines.tables.part import BATCH_SIZE, Part, Remote, check_named, is_typed, near_names
 from discreet.engines.tables.text_kernels import Field
 from discreet.engines.tables.text_numbers import readable
 from discreet.errors import SchemaError
@@ -96,6 +96,7 @@ def _coordinates(part: Part, pieces: list[Any], encoders: list[Encoder]) -> list
 
 def _places(source: Source, part: Part, names: Sequence[str]) -> list[int]:
     """Return where the named columns are in a part."""
+    check_named(part)
     known = part.names if not part.bare or source._domain is None else source._domain.names
     absent = [name for name in names if name not in known]
     if absent:

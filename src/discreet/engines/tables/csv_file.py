@@ -65,9 +65,17 @@ class CsvTable:
         with self._open() as (_, stream):
             head = _first(stream, RECORD_LIMIT + 1)
             self._size = path.stat().st_size
-        found, self._body = self._header(head)
-        self._n_fields = len(found)
-        self.names = self._named(found)
+        begin = len(_BOM) if head.startswith(_BOM) else 0
+        for _ in range(self.dialect.skip):
+            begin = _behind_line(head, begin)
+        if self.dialect.header:
+            found, body = self._header(head[begin:])
+            self.names, self._body = self._named(found), begin + body
+        else:  # all lines are rows, and none of them has a say in how the others are read
+            found, self._body = [], begin
+            self.names = self.dialect.names or self._places(head[begin:])
+        self._n_fields = len(found) or len(self.names)
+        self.unnamed = not self.dialect.header and not self.dialect.names
         #: Whether the names were read from a first line, which may be a row after all: then no error quotes them.
         self.headed = self.dialect.header and not self.dialect.names
 
@@ -174,21 +182,28 @@ class CsvTable:
             raise DataSourceError(
                 f'data: {self.label} is written in UTF-16, not UTF-8; declare encoding = "utf-16" under [source]'
             )
-        begin = len(_BOM) if head.startswith(_BOM) else 0
-        for _ in range(self.dialect.skip):
-            begin = _behind_line(head, begin)
-        block = np.frombuffer(head[begin:], dtype=np.uint8).copy()
+        fields, body = self._first_record(head)
+        if not fields:
+            raise DataSourceError(f"data: {self.label} has no header; give the columns names in its first line")
+        if any(b"\n" in f or b"\r" in f for f in fields):
+            raise DataSourceError(f"data: {self.label} has no proper header: a quotation mark in it is not closed")
+        return fields, body
+
+    def _places(self, head: bytes) -> tuple[str, ...]:
+        """Call columns by their places, as many as the first row has: for a draft, which is all that may ask for it."""
+        return tuple(f"column_{i}" for i in range(1, len(self._first_record(head)[0]) + 1))
+
+    def _first_record(self, head: bytes) -> tuple[list[bytes], int]:
+        """Return the fields of the first record, none if there is none, and where it ends."""
+        block = np.frombuffer(head, dtype=np.uint8).copy()
         slots = np.arange(head.count(self.dialect.delimiter.encode()) + 1)
         shape = (len(slots), 1)
         starts, ends, styles = np.empty(shape, np.int32), np.empty(shape, np.int32), np.empty(shape, np.uint8)
         rows, n, body = split_records(block, self._delimiter, self._quote, slots, 0, starts, ends, styles)
         if not rows:
-            raise DataSourceError(f"data: {self.label} has no header; give the columns names in its first line")
+            return [], body
         line = Field(block, starts[:n, 0].copy(), ends[:n, 0].copy(), styles[:n, 0].copy(), self._quote)
-        fields = line.text().to_pylist()
-        if any(b"\n" in f or b"\r" in f for f in fields):
-            raise DataSourceError(f"data: {self.label} has no proper header: a quotation mark in it is not closed")
-        return fields, begin + body if self.dialect.header else begin
+        return line.text().to_pylist(), body
 
     def _named(self, found: list[bytes]) -> tuple[str, ...]:
         if self.dialect.names:
@@ -198,8 +213,6 @@ class CsvTable:
                     "under [source]; name every column, also those that are not used"
                 )
             return self.dialect.names
-        if not self.dialect.header:
-            return tuple(f"column_{i}" for i in range(1, len(found) + 1))
         names = tuple(f.decode("utf-8", "replace").strip() for f in found)
         if any("\ufffd" in name for name in names):
             raise DataSourceError(
@@ -214,7 +227,8 @@ class _Translated:
 
     def __init__(self, stream: Any, encoding: str) -> None:
         self._stream = stream
-        self._decoder = codecs.getincrementaldecoder(ENCODINGS[encoding])(errors="replace")
+        self._encoding = ENCODINGS[encoding]
+        self._decoder: Any = None
         self._left = b""
         self._ended = False
 
@@ -223,6 +237,11 @@ class _Translated:
         while not self._left and not self._ended:
             data = self._stream.read(1 << 20)
             self._ended = not data
+            if self._decoder is None:
+                # Without a mark at its beginning such a file is mostly from Windows, whose bytes come lower half first.
+                marked = self._encoding != "utf-16" or data.startswith(_WIDE_BOMS)
+                known = self._encoding if marked else "utf-16-le"
+                self._decoder = codecs.getincrementaldecoder(known)(errors="replace")
             self._left = self._decoder.decode(data, self._ended).encode("utf-8", "replace")
         given = min(len(view), len(self._left))
         view[:given] = self._left[:given]

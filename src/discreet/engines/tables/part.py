@@ -11,6 +11,7 @@ from discreet.core.dialect import Dialect
 from discreet.core.schema_file import looks_like_a_record
 from discreet.engines.passes.tally import KeyedNumbers, Pass
 from discreet.engines.tables.encode import Encoder
+from discreet.errors import SchemaError
 
 #: Rows read and counted at a time. Small enough for the cache of one core.
 BATCH_SIZE = 2**17
@@ -98,6 +99,15 @@ class Remote(Part, Protocol):
 
     def states(self, work: Any, positions: Sequence[int]) -> Iterator[bytes]:
         """Run ``work`` (an iterator of Arrow batches to bytes) once for every partition; yield what it returned."""
+
+
+def check_named(part: Part) -> None:
+    """Refuse a table without a header whose columns are not named: its first row would say how many there are."""
+    if getattr(part, "unnamed", False):
+        raise SchemaError(
+            f"{part.label} has no header, and no row may tell how many columns there are; name all of them in order "
+            'under [source], such as names = ["column_1", "column_2"]'
+        )
 
 
 # By one method each: to look for all that a protocol asks takes as long as opening a small file.

@@ -84,7 +84,7 @@ def marginal(synopsis: Synopsis, name: str, bins: Any) -> Marginal:
     pairs = stretches(synopsis, axis, bins)
     found = list(_cells(synopsis, [(axis, pairs)], ({},)))
     absent = None
-    if column.missing == "own" and np.isnan(lower).any():  # else they lie in boxes with others, and nobody knows
+    if column.missing == "own" and np.isnan(synopsis.lower[:, axis]).any():  # else they lie with others
         absent = query.count(synopsis, {axis: [(math.nan, math.nan)]})
     noisy, uneven = (np.array([f[i] for f in found]) for i in (1, 2))
     return Marginal(

@@ -156,5 +156,6 @@ class ExcelTable:
             )
         self.names = names or tuple(found)
         self._width = len(self.names)
-        if not self.names:
+        self.unnamed = not self.dialect.header and not names
+        if not self.names and self.dialect.header:
             raise DataSourceError(f"data: {self.label} has no header: the sheet is empty; name another sheet or file")
