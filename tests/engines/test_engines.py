@@ -371,7 +371,7 @@ def test_opening_a_source_again_gives_the_same_table():
         (np.zeros(2, dtype=[("a", float)]), InvalidType, "structured"),
         (np.ma.masked_invalid(np.zeros((2, 1))), InvalidType, "filled"),
         ([[1.0, 2.0]], InvalidType, "NumPy array"),
-        (pl.LazyFrame({"x": [1]}), InvalidType, "NumPy array"),
+        (object(), InvalidType, "NumPy array"),
         (None, InvalidType, "path"),
         ("nowhere/*.csv", DataSourceError, "no file matches"),
     ],

@@ -204,7 +204,7 @@ def _anonymous(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
         keys = pa.table({n: [str(v) for v in table[n].to_pylist()] if pa.types.is_list(table[n].type) else table[n]
                          for n in quasi})  # fmt: skip
         sizes = keys.group_by(quasi).aggregate([([], "count_all")]).column("count_all").to_numpy()
-        edges = np.unique(np.quantile(sizes, np.linspace(0, 1, 13)).astype(int))
+        edges = np.unique(np.quantile(sizes, np.linspace(0, 1, 12)).astype(int))
         edges = np.append(edges, edges[-1] + 1) if len(edges) > 1 else np.array([edges[0], edges[0] + 1])
         counts, _ = np.histogram(sizes, edges)
         out["classes"] = {
