@@ -163,8 +163,8 @@ class Integer(Numeric):
             if (value - half).is_integer() and isinstance(given, float):  # a copy: the end of the axis already
                 value -= half
             if not value.is_integer() or abs(value) > 2**51:  # a half beside it must be a double
-                fix = round(value) if abs(value) <= 2**51 else 0
-                raise InvalidArgument(label, given, "a whole number between -2**51 and 2**51", f"{side}={fix}")
+                near = round(value) if abs(value) <= 2**51 else 0
+                raise InvalidArgument(label, given, "a whole number between -2**51 and 2**51", f"{side}={near}")
             ends.append(value)
         if not ends[0] < ends[1]:
             label = f"bounds of column {name!r}" if name else "bounds"

@@ -143,7 +143,7 @@ class Grid:
         ends = self.bounds(first, last)
         if ends is not None:
             closed = "]" if last >= self.levels - 1 or isinstance(self.column, Integer) else ")"
-            point = {"date": date_text, "integer": lambda x: str(int(x))}.get(self.column.kind, number_text)
+            point = {"date": date_text, "integer": _whole_text}.get(self.column.kind, number_text)
             written = f"[{point(ends[0])}, {point(ends[1])}{closed}" if ends[0] < ends[1] else point(ends[0])
         else:
             members = self.categories(first, last) or []
@@ -242,6 +242,10 @@ def _round_steps(low: float, high: float) -> int:
     sizes = (factor * Fraction(10) ** power for power in range(-2, 17) for factor in (1, 2, 5))
     step = next(size for size in sizes if width / size <= MOST_ROUND_STEPS)
     return int(width / step) if Fraction(width) % step == 0 else DEFAULT_STEPS
+
+
+def _whole_text(number: float) -> str:
+    return str(int(number))
 
 
 def number_text(number: float) -> str:
