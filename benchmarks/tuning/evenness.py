@@ -16,7 +16,7 @@ from benchmarks._bench import save, show
 from discreet.synopses.artifact import evenness
 from studies.measures import coverage
 
-SLOPES, LUMPS, SHARED = (0.5, 0.75, 1.0), (0.1, 0.2, 0.35, 0.5), (0.0, 0.25, 0.5)
+SLOPES, LUMPS, SHARED = (0.5, 1.0), (0.2, 0.35, 0.5, 0.75), (0.25, 0.5, 0.75)
 
 
 def main() -> None:

@@ -25,6 +25,11 @@ def _ledger() -> dc.Ledger:
     return ledger
 
 
+def _estimate() -> Any:
+    m = dc.local.DirectResponse(epsilon=2, domain=[EVIL, "dog"])
+    return m.estimate(m.aggregate(m.encode([EVIL] * 60 + ["dog"] * 30, rng=1)))
+
+
 PIECES: dict[str, tuple[Any, str]] = {
     "domain": (dc.Domain({EVIL: (0, 1), "town": [f"{EVIL}{i}" for i in range(40)]}), "and 28 more"),
     "ledger": (_ledger(), "remaining"),
@@ -33,8 +38,22 @@ PIECES: dict[str, tuple[Any, str]] = {
     "marginal": (people().marginal("sex"), "evenness_error"),
     "table": (people().table("sex", "age", bins={"age": 25}), "and 30 more"),
     "risk": (_risk(), "prosecutor"),
+    "clusters": (dc.clustering.cluster_synopsis(people(), 2, columns=["age"]), "weight"),
+    "estimates": (_estimate(), "frequency"),
     **{f"synopsis, {name}": (made(), "leaves") for name, made in KINDS.items()},
 }
+
+
+def test_results_become_frames() -> None:
+    found = dc.clustering.cluster_synopsis(people(), 2, columns=["age"])
+    low, high = found.interval(0.95)
+    frame = found.to_pandas()
+    assert frame["weight"].tolist() == found.weights.tolist()
+    assert (frame["low"].tolist(), frame["high"].tolist()) == (low.tolist(), high.tolist())
+    assert (low <= found.weights).all()
+    assert (high >= found.weights).all()
+    assert _estimate().to_polars()["candidate"].to_list() == [EVIL, "dog"]
+    assert _estimate().to_pandas().shape == (2, 6)
 
 
 @pytest.mark.parametrize("name", PIECES)

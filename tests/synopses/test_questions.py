@@ -77,6 +77,21 @@ def test_a_column_that_was_never_cut_is_not_known() -> None:
     assert high > 0.95 * plane().total
 
 
+def test_a_leaf_alone_errs_by_no_more_than_all_its_rows() -> None:
+    half = line(5000).count(x=(0, 5))
+    # Nothing beside it: all rows may be on one side, and rows that fall evenly vary by sqrt(5000) / 2.
+    assert half.evenness_error == pytest.approx(math.sqrt(2500**2 + 5000 / 4))
+
+
+def test_intervals_of_counts_do_not_go_below_zero_but_those_of_differences_do() -> None:
+    s = line(2, 3)
+    assert s.count(x=(0, 10)).interval(0.99)[0] == 0
+    assert (s.count(x=(0, 10)) + s.count(x=(10, 20))).interval(0.9999)[0] == 0
+    assert (s.count(x=(0, 10)) - s.count(x=(10, 20))).interval(0.95)[0] < 0
+    assert line(-50, 3).count(x=(0, 10)).interval() == (0, 0)
+    assert min(s.marginal("x").to_arrow()["low"].to_pylist()) == 0
+
+
 def test_noise_alone_says_so() -> None:
     answer = line(0, 100, 200).count(x=(10, 15)).noise_alone()
     assert repr(answer) == "Count(50 ± 1, noise alone)"
@@ -277,7 +292,7 @@ def test_missing_and_unlisted_rows_keep_their_place() -> None:
     assert s.mean("age", where="sex is not missing").value == pytest.approx(45)
     some = survivors().ask("age < 50")
     assert some.unlisted > 0
-    assert some.interval()[1] == pytest.approx(some.value + some.unlisted + some.value - some.interval()[0])
+    assert some.interval()[1] == pytest.approx(Count(some.value, some.std_error).interval()[1] + some.unlisted)
     assert PEOPLE.column("sex").missing == "own"
 
 

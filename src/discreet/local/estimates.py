@@ -13,6 +13,7 @@ from scipy.special import ndtri
 
 from discreet.core import checks
 from discreet.core.arrays import BoolArray, FloatArray
+from discreet.core.frames import Frames
 from discreet.core.guarantee import Guarantee
 from discreet.errors import InvalidArgument, MissingExtra
 
@@ -24,7 +25,7 @@ Interval = Callable[[float], tuple[FloatArray, FloatArray]]
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class Estimate(Frames):
     """Estimated counts of candidates among ``n`` reporters, with their errors.
 
     Raw estimates are unbiased and may be negative or exceed ``n``. Errors are over the mechanism (and the hash key,

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
 from discreet.clustering.central import auto
 from discreet.clustering.central.columns import category_shares, cluster_columns, left_out, view
@@ -14,9 +15,11 @@ from discreet.clustering.kmeans import weighted_kmeans
 from discreet.core import checks
 from discreet.core.arrays import BoolArray, FloatArray
 from discreet.core.domain import Domain
-from discreet.errors import InvalidType
+from discreet.core.frames import Frames
+from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses import Synopsis
 from discreet.synopses import refine as refinement_steps
+from discreet.synopses.artifact.answers import wide
 
 #: What may be passed as ``refine``: "auto", None (or "none"), a name, a function of a synopsis, or a sequence of
 #: names and functions.
@@ -31,8 +34,8 @@ _STEPS: dict[str, Callable[[Synopsis], Synopsis]] = {
 NAMES = ("auto", *_STEPS, "mixture", "none")
 
 
-@dataclass(frozen=True, eq=False)
-class ClusterResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class ClusterResult(Frames):
     """Clusters found on a synopsis.
 
     Attributes
@@ -74,6 +77,25 @@ class ClusterResult:
     categories: Mapping[str, FloatArray | None] = field(default_factory=dict)
     std_errors: FloatArray | None = None
     may_be_noise: BoolArray | None = None
+
+    def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+        """Return the ends of intervals for the weights: noise alone, not where the centres are."""
+        if self.std_errors is None:
+            raise InvalidArgument("std_errors", None, "known: the errors of these weights were not worked out")
+        reach = wide(level) * self.std_errors
+        return np.maximum(self.weights - reach, 0.0), np.maximum(self.weights + reach, 0.0)
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row per cluster: its centre, and its weight with a 95 % interval (noise alone) where known."""
+        names = self.columns or tuple(f"x{j}" for j in range(self.centers.shape[1]))
+        made = {name: pa.array(self.centers[:, j]) for j, name in enumerate(names)}
+        made["weight"] = pa.array(self.weights)
+        if self.std_errors is not None:
+            low, high = self.interval(0.95)
+            made |= {"std_error": pa.array(self.std_errors), "low": pa.array(low), "high": pa.array(high)}
+        if self.may_be_noise is not None:
+            made["may_be_noise"] = pa.array(self.may_be_noise)
+        return pa.table(made)
 
     def __repr__(self) -> str:
         k, d = self.centers.shape

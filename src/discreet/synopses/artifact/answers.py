@@ -143,9 +143,15 @@ class Count(Figure):
     asked: tuple[tuple[Synopsis, Terms], ...] = field(default=(), compare=False)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the ends of an interval; rows that are in cells nobody listed may be on its upper side."""
+        """Return the ends of an interval; rows that are in cells nobody listed may be on its upper side.
+
+        Neither end of a count, or of a sum of counts, is below zero; those of a difference may be.
+        """
         low, high = super().interval(level)
-        return low, high + self.unlisted
+        low, high = low, high + self.unlisted
+        if self.asked and all(c >= 0 for _, terms in self.asked for c, _ in terms):
+            low, high = max(low, 0.0), max(high, 0.0)
+        return low, high
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data; ``unlisted`` only where there may be such rows."""

@@ -227,8 +227,9 @@ def together(weights: FloatArray, spread: FloatArray, lumps: FloatArray, lean: f
     """Return the variance of a sum over leaves: of slopes, of lumps that are shared or not, of rows being few."""
     heaps = lumps * weights**2 * spread
     # A leaf that was never cut on an axis says the same of all: nothing. Then all may err together.
-    common = float((np.where(lumps >= 1.0, 1.0, SHARED) * np.sqrt(heaps)).sum())
-    return float((SLOPE * lean) ** 2 + common**2 + heaps.sum() + weights @ spread)
+    alike = np.where(lumps >= 1.0, 1.0, SHARED)
+    common = float((alike * np.sqrt(heaps)).sum())
+    return float((SLOPE * lean) ** 2 + common**2 + ((1 - alike**2) * heaps).sum() + weights @ spread)
 
 
 def _tilt(lower: FloatArray, upper: FloatArray, intervals: Intervals) -> FloatArray:

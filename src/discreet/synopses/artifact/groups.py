@@ -12,34 +12,12 @@ import pyarrow as pa
 from discreet.core.arrays import FloatArray
 from discreet.core.dates import date_array
 from discreet.core.domain import Categorical, Column, Date, Integer, category_text
+from discreet.core.frames import Frames
 from discreet.synopses.artifact.answers import Count, wide
 
 
-class _Table:
-    """What tables of answers share: `to_arrow`, and what is made from it."""
-
-    def to_arrow(self) -> pa.Table:
-        raise NotImplementedError
-
-    def to_pandas(self) -> Any:
-        """Return the table as a pandas data frame; pandas must be installed."""
-        return self.to_arrow().to_pandas()
-
-    def to_polars(self) -> Any:
-        """Return the table as a Polars data frame; Polars must be installed."""
-        import polars
-
-        return polars.from_arrow(self.to_arrow())
-
-    def _repr_html_(self) -> str:
-        from discreet.core.html import table
-
-        held = self.to_arrow()
-        return table(repr(self).strip("<>"), held.column_names, [list(row.values()) for row in held.to_pylist()])
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Marginal(_Table):
+class Marginal(Frames):
     """The estimated distribution of one column.
 
     Attributes
@@ -134,7 +112,7 @@ class Marginal(_Table):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupTable(_Table):
+class GroupTable(Frames):
     """Estimated counts by one, two or three columns.
 
     Attributes
@@ -204,7 +182,7 @@ def _figures(counts: FloatArray, noise: FloatArray, uneven: FloatArray, level: f
     reach = wide(level) * error
     parts = {
         "count": counts, "std_error": error, "noise_error": noise, "evenness_error": uneven,
-        "low": counts - reach, "high": counts + reach,
+        "low": np.maximum(counts - reach, 0.0), "high": np.maximum(counts + reach, 0.0),
     }  # fmt: skip
     return {name: pa.array(np.asarray(values, dtype=np.float64)) for name, values in parts.items()}
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 from discreet.core import checks, html
 from discreet.core.arrays import AnyArray, FloatArray
 from discreet.core.domain import Domain
+from discreet.core.frames import Frames
 from discreet.core.guarantee import Guarantee
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.synopses.artifact import file, query
@@ -33,7 +34,7 @@ _BOXES = ("lower", "upper", "weights", "variances", "points")
 FIELDS = (*_BOXES, "total", "total_variance", "tree", "hidden", "uncut")
 
 
-class Synopsis(Questions):
+class Synopsis(Questions, Frames):
     """Boxes with noisy counts, made to be published.
 
     Usually made by `GridSynopsis` or `TreeSynopsis`. Coordinates are those of the domain: category number i is the
@@ -73,7 +74,7 @@ class Synopsis(Questions):
     >>> s
     <Synopsis: 2 leaves of 1 column, about 100 rows, epsilon 1>
     >>> s.count(age=(0, 60)), s.count(age=(30, 60))
-    (Count(70 ± 1.34), Count(35 ± 23.1: noise 0.671, evenness 23.1))
+    (Count(70 ± 1.34), Count(35 ± 20.8: noise 0.671, evenness 20.8))
     """
 
     def __init__(
@@ -336,16 +337,6 @@ class Synopsis(Questions):
         ``variance``.
         """
         return file.leaves(self)
-
-    def to_pandas(self) -> Any:
-        """Return the leaves of `to_arrow` as a pandas data frame; pandas must be installed."""
-        return self.to_arrow().to_pandas()
-
-    def to_polars(self) -> Any:
-        """Return the leaves of `to_arrow` as a Polars data frame; Polars must be installed."""
-        import polars
-
-        return polars.from_arrow(self.to_arrow())
 
     def save(self, path: str | Path) -> None:
         """Write the synopsis to a Parquet file, whole or not at all.

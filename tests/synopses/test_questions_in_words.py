@@ -125,7 +125,7 @@ WORDS += [
 
 
 @given(st.one_of(st.text(max_size=60), st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join)))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_any_text_is_answered_or_refused_with_a_question_that_can_be_asked(text: str) -> None:
     try:
         boxes = parse(DOMAIN, text)
@@ -190,7 +190,7 @@ def three_valued(text: str, row: dict[str, object]) -> bool | None:
 
 
 @given(TREES)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_and_or_not_and_missing_values_follow_the_logic_of_sql(question: str) -> None:
     found = 0
     for i, (a, s, c) in enumerate(itertools.product(range(10), ("f", "m", None), range(4))):
