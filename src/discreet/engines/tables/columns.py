@@ -3,6 +3,8 @@
 A column of numbers keeps its type; everything else becomes text. What cannot be read is null. No row causes an error.
 """
 
+import dataclasses
+import functools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +16,7 @@ import pyarrow.compute as pc
 
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.dialect import Dialect
-from discreet.core.domain import Domain
+from discreet.core.domain import Date, Domain, Numeric
 from discreet.engines.source import Source
 from discreet.engines.tables.encode import Encoder, arrow_kind, text_of
 from discreet.engines.tables.formats.cells import Cells, Labelled
@@ -78,16 +80,17 @@ def counted_columns(
 ) -> Iterator[tuple[dict[str, pa.Array], IntArray | None]]:
     """Yield the named columns of some rows at a time, and how many equal rows each stands for; None: one.
 
-    Rows that are elsewhere are counted there: only different ones are brought here, in any order.
+    Empty text is missing: a file of records has no other way to say that nothing is there. Rows that are elsewhere are
+    counted there: only different ones are brought here, in any order.
     """
     part = source._parts[0]
     if not isinstance(part, Remote):
         for _, columns in column_batches(source, names, batch_size=batch_size):
-            yield columns, None
+            yield {name: _not_empty(column) for name, column in columns.items()}, None
         return
     for pieces, _ in part.counted(_places(source, part, names)):
-        found = {name: _as_arrow(piece) for name, piece in zip(names, pieces, strict=False)}
-        yield found, np.asarray(pieces[-1], np.int64)
+        found = {name: _present(_as_arrow(p), source.dialect) for name, p in zip(names, pieces, strict=False)}
+        yield {name: _not_empty(column) for name, column in found.items()}, np.asarray(pieces[-1], np.int64)
 
 
 def _coordinates(part: Part, pieces: list[Any], encoders: list[Encoder]) -> list[FloatArray]:
@@ -209,11 +212,51 @@ def _written(value: Any, text: str) -> str:
 
 
 def _present(column: pa.Array, dialect: Dialect) -> pa.Array:
-    """Leave out texts that the dialect calls missing."""
-    if not dialect.missing or not pa.types.is_large_string(column.type):
+    """Leave out what the dialect calls missing: texts as they are written, and numbers and dates by their value.
+
+    Examples
+    --------
+    >>> _present(pa.array(["-999.0", "?", "true", "7"], pa.large_string()), Dialect(missing=["-999", "?"])).to_pylist()
+    [None, None, 'true', '7']
+    >>> _present(pa.array([-999, 7]), Dialect(missing=["-999"])).to_pylist()
+    [None, 7]
+    """
+    kind = arrow_kind(column.type)
+    if not dialect.missing or kind not in ("text", "int", "float"):
         return column
-    marks = pa.array(dialect.missing, pa.large_string())
-    return pc.if_else(pc.is_in(pc.utf8_trim_whitespace(column), value_set=marks), None, column)
+    gone = np.zeros(len(column), np.bool_)
+    if kind != "float":  # whole numbers beyond 2**53 are told apart by their digits alone
+        texts = pc.utf8_trim_whitespace(column.cast(pa.large_string()))
+        gone |= np.asarray(pc.is_in(texts, value_set=pa.array(dialect.missing, pa.large_string())))
+    for encoder, marks in _marks_by_value(dialect):
+        if kind == "text":
+            read = encoder.arrow(pc.if_else(pc.is_in(pc.utf8_lower(texts), value_set=_WORDS), None, texts))
+        else:
+            read = encoder.arrow(column)
+        gone |= np.isin(read, marks if kind == "float" else marks[np.abs(marks) < 2**53])
+    return pc.if_else(pa.array(gone), None, column) if gone.any() else column
+
+
+#: What is read as a number where numbers are declared; here it is a text.
+_WORDS = pa.array(["true", "false"], pa.large_string())
+
+
+@functools.lru_cache(maxsize=64)
+def _marks_by_value(dialect: Dialect) -> tuple[tuple[Encoder, FloatArray], ...]:
+    """Return the marks of missing values that are numbers, and those that are dates, with what reads such values."""
+    bare = dataclasses.replace(dialect, missing=(), true=(), false=())
+    written = pa.array([mark for mark in dialect.missing if mark.lower() not in ("true", "false")], pa.large_string())
+    found = []
+    for column in (Numeric("x", 0, 1), Date("x", "1970-01-01", "1970-01-02")):
+        encoder = Encoder(column, bare)
+        marks = encoder.arrow(written)
+        if not np.isnan(marks).all():
+            found.append((encoder, np.unique(marks[~np.isnan(marks)])))
+    return tuple(found)
+
+
+def _not_empty(column: pa.Array) -> pa.Array:
+    return pc.if_else(pc.equal(column, ""), None, column) if pa.types.is_large_string(column.type) else column
 
 
 def _as_arrow(piece: Any) -> pa.Array:

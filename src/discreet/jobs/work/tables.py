@@ -106,8 +106,14 @@ def _asked(job: Job) -> dict[str, Any]:
         for role, argument in (("quasi-identifier", "quasi_identifiers"), ("sensitive", "sensitive")):
             if argument not in given and (found := [name for name in of_role.get(role, ()) if name not in named]):
                 given[argument] = found
-        if "person" not in given and len(of_role.get("person", ())) == 1 and of_role["person"][0] not in named:
-            given["person"] = of_role["person"][0]
+        people = [] if "person" in given else [name for name in of_role.get("person", ()) if name not in named]
+        if len(people) > 1:  # counting rows instead would find more people than there are
+            listed = ", ".join(map(repr, people))
+            raise job.declared.refused(
+                lambda say: f"columns {listed} are all declared person; one can be; try {say('person', people[0])}"
+            )
+        if people:
+            given["person"] = people[0]
     if "quasi_identifiers" not in given:
         expected = "given: quasi-identifiers, or a schema with columns of that role"
         raise job.declared.wrong("qi", None, expected)
@@ -117,9 +123,9 @@ def _asked(job: Job) -> dict[str, Any]:
 def _risk(job: Job) -> JobResult:
     given = _asked(job)
     required = given.pop("required", {})
-    if "population" in given:
-        given["population"] = job.table(given["population"])
     dialect = None if job.schema is None else job.read_domain().source
+    if "population" in given:
+        given["population"] = engines.open(job.table(given["population"]), dialect=dialect)
     report = anonymity.risk(engines.open(job.table(job.data), dialect=dialect), **given)
     if "person" not in given:
         report = replace(report, notes=(*report.notes, *promise_notes(job.table(job.data))))
