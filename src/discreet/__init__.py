@@ -35,9 +35,9 @@ if TYPE_CHECKING:
         synopses,
     )
     from discreet.clustering import DPLloyd, PrivateKMeans
-    from discreet.core.dialect import Dialect
     from discreet.core.domain import Box, Categorical, Date, Domain, Integer, Numeric
     from discreet.core.guarantee import Guarantee, Ledger
+    from discreet.core.schema.dialect import Dialect
     from discreet.jobs.job import Job
     from discreet.synopses import GridSynopsis, Synopsis, TreeSynopsis
 
@@ -77,7 +77,7 @@ _HOME = {
     "Box": "discreet.core.domain",
     "Categorical": "discreet.core.domain",
     "Date": "discreet.core.domain",
-    "Dialect": "discreet.core.dialect",
+    "Dialect": "discreet.core.schema.dialect",
     "Domain": "discreet.core.domain",
     "Integer": "discreet.core.domain",
     "Numeric": "discreet.core.domain",

@@ -12,7 +12,7 @@ import pytest
 
 import discreet as dc
 from discreet.cli import app
-from discreet.core.catalogue import KINDS, known_kind
+from discreet.core.schema.catalogue import KINDS, known_kind
 from discreet.errors import SchemaError
 
 

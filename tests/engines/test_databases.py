@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet import engines
 from discreet.cli.app import app
-from discreet.core.address import is_address, read_address
+from discreet.core.schema.address import is_address, read_address
 from discreet.engines.tables.columns import read_columns
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument, SchemaError
 from discreet.jobs import Job

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.core.dialect import Dialect, read_dialect
+from discreet.core.schema.dialect import Dialect, read_dialect
 from discreet.errors import DataSourceError, InvalidArgument, InvalidType, SchemaError
 
 COLUMNS = {

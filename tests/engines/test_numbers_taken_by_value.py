@@ -15,7 +15,7 @@ import pytest
 
 import discreet as dc
 from discreet.anonymity.release.printed import as_numbers
-from discreet.core.dialect import Dialect
+from discreet.core.schema.dialect import Dialect
 from discreet.engines.tables.columns import column_batches
 from discreet.engines.tables.encode import Encoder
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from discreet.core.address import is_address
+from discreet.core.schema.address import is_address
 from discreet.errors import DataSourceError
 from discreet.jobs.options import Option
 

@@ -11,7 +11,7 @@ from rich.markup import escape
 from discreet.cli import look
 from discreet.cli.common import console, epilog, show_promise, warn, warn_if_seeded, working
 from discreet.cli.verbs import completion
-from discreet.core.address import is_address
+from discreet.core.schema.address import is_address
 from discreet.errors import InvalidArgument
 from discreet.jobs.kinds import KINDS
 from discreet.jobs.written import example as written

@@ -49,11 +49,11 @@ def _draft(
 ) -> None:
     look.look([(TABLE, data)])
     from discreet import engines
-    from discreet.core.address import is_address, table_place
-    from discreet.core.dialect import Dialect
     from discreet.core.output import check_place, write_whole
-    from discreet.core.schema_draft import draft_schema
-    from discreet.core.schema_file import looks_like_a_record
+    from discreet.core.schema.address import is_address, table_place
+    from discreet.core.schema.dialect import Dialect
+    from discreet.core.schema.draft import draft_schema
+    from discreet.core.schema.file import looks_like_a_record
     from discreet.engines import first_line
     from discreet.engines.tables.part import is_typed
 

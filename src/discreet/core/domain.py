@@ -23,8 +23,8 @@ import numpy as np
 from discreet.core import html
 from discreet.core.arrays import FloatArray
 from discreet.core.columns import Categorical, Column, Date, Integer, Numeric, category_text, even_edges, read_column
-from discreet.core.dialect import Dialect, read_dialect
-from discreet.core.schema_file import load_schema, write_toml
+from discreet.core.schema.dialect import Dialect, read_dialect
+from discreet.core.schema.file import load_schema, write_toml
 from discreet.core.unit import Unit, read_unit
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.address import is_address, read_address
-from discreet.core.dialect import Dialect, read_dialect
 from discreet.core.domain import Domain
 from discreet.core.output import promise_place
+from discreet.core.schema.address import is_address, read_address
+from discreet.core.schema.dialect import Dialect, read_dialect
 from discreet.engines.passes.cells import CellMap, GridMap
 from discreet.engines.passes.checkpoint import Checkpoint
 from discreet.engines.passes.counts import CellCounts

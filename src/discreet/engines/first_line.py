@@ -15,8 +15,8 @@ import numpy as np
 
 from discreet.core.arrays import FloatArray
 from discreet.core.columns import NAMING
-from discreet.core.dialect import Dialect
 from discreet.core.domain import Domain, Integer, Numeric
+from discreet.core.schema.dialect import Dialect
 from discreet.engines import open as open_table
 from discreet.engines.tables.csv_file import decoded_head
 from discreet.engines.tables.part import Part

@@ -12,8 +12,8 @@ from typing import Any
 
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
-from discreet.core.dialect import Dialect
 from discreet.core.domain import Domain
+from discreet.core.schema.dialect import Dialect
 from discreet.engines.passes.cells import CellMap, GridMap
 from discreet.engines.passes.checkpoint import Checkpoint
 from discreet.engines.passes.counts import CellCounts

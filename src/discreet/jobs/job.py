@@ -14,9 +14,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.core.address import is_address, table_place
 from discreet.core.output import check_place, promise_place, write_whole
-from discreet.core.schema_file import write_toml
+from discreet.core.schema.address import is_address, table_place
+from discreet.core.schema.file import write_toml
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.jobs.declare import Kind, Speech, check, known
 from discreet.jobs.kinds import KINDS

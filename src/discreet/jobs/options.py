@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from discreet.core.schema_file import toml_value
+from discreet.core.schema.file import toml_value
 
 #: A path to read, to a file or (table) also to a folder or a pattern of files.
 FILES = ("file", "table", "files", "file pairs")

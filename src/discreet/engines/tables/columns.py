@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.dialect import Dialect
 from discreet.core.domain import Date, Domain, Numeric
+from discreet.core.schema.dialect import Dialect
 from discreet.engines.source import Source
 from discreet.engines.tables.encode import Encoder, arrow_kind, text_of
 from discreet.engines.tables.formats.cells import Cells, Labelled

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.arrays import ByteArray, FloatArray, IntArray
-from discreet.core.dialect import ENCODINGS, Dialect
+from discreet.core.schema.dialect import ENCODINGS, Dialect
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.part import BATCH_SIZE, Batch
 from discreet.engines.tables.text_kernels import (

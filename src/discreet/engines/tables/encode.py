@@ -23,8 +23,8 @@ import pyarrow.compute as pc
 
 from discreet.core import dates
 from discreet.core.arrays import AnyArray, FloatArray
-from discreet.core.dialect import Dialect
 from discreet.core.domain import Categorical, Column, Date, Integer, category_text
+from discreet.core.schema.dialect import Dialect
 from discreet.engines.tables.text_dates import days_by_format
 from discreet.engines.tables.text_kernels import MIXED, Field
 from discreet.engines.tables.text_numbers import (

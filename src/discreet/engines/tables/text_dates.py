@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.dialect import DIRECTIVES
 from discreet.core.jit import jit
+from discreet.core.schema.dialect import DIRECTIVES
 
 _CODES = {letter: code for code, letter in enumerate("YymdHMS", start=1)}
 #: The last two digits of a year from here on are of the twentieth century, as POSIX has it.

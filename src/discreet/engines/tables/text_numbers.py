@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core.arrays import AnyArray, FloatArray, IntArray
-from discreet.core.dialect import BLANKS, Dialect
 from discreet.core.jit import jit
+from discreet.core.schema.dialect import BLANKS, Dialect
 
 #: Numbers as programs write them.
 PLAIN_NUMBERS = Dialect()

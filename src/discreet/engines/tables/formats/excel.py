@@ -12,8 +12,8 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from discreet.core.arrays import FloatArray
-from discreet.core.dialect import Dialect
-from discreet.core.schema_file import toml_value
+from discreet.core.schema.dialect import Dialect
+from discreet.core.schema.file import toml_value
 from discreet.engines.tables.encode import Encoder, text_of
 from discreet.engines.tables.formats.cells import Cells, cells_of
 from discreet.engines.tables.part import Batch

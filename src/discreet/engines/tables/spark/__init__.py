@@ -31,7 +31,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.arrays import FloatArray
-from discreet.core.dialect import Dialect
+from discreet.core.schema.dialect import Dialect
 from discreet.engines.passes.tally import CountPass, KeyedNumbers, Pass
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.part import Batch

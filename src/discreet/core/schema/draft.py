@@ -6,9 +6,9 @@ Written by hand, because it is half comments, which no writer of TOML writes.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from discreet.core.catalogue import known_kind
-from discreet.core.dialect import Dialect
-from discreet.core.schema_file import toml_key, toml_value
+from discreet.core.schema.catalogue import known_kind
+from discreet.core.schema.dialect import Dialect
+from discreet.core.schema.file import toml_key, toml_value
 
 _HOW = """\
 # One line per column: say what it means, not what the table holds, or a value of somebody's would be published.
