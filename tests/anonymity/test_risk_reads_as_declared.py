@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli.app import app
-from discreet.core.dialect import Dialect
+from discreet.core.schema.dialect import Dialect
 
 SCHEMA = """
 [source]
