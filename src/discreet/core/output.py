@@ -7,13 +7,31 @@ from typing import Any
 
 from discreet.errors import DataSourceError
 
+#: How the name of a promise ends that lies beside its table.
+PROMISE_ENDING = ".guarantee.json"
 
-def check_place(path: str | Path) -> None:
-    """Refuse a place that cannot be written to, before work (and budget) goes into what would be written."""
+
+def check_place(path: str | Path, *, promise: bool = False) -> None:
+    """Refuse a place that cannot be written to, before work (and budget) goes into what would be written.
+
+    Only a ``promise`` may have the name of one.
+    """
+    if not promise:
+        check_name(path)
     target = Path(path).expanduser()
     if target.is_dir() or not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
         raise DataSourceError(
             f"output: cannot write {str(path)!r}; name a file in a folder that is there and open to you"
+        )
+
+
+def check_name(path: str | Path) -> None:
+    """Refuse the name of a promise for anything else: a table would lose the promise that lies beside it."""
+    name = Path(path).name
+    if name.lower().endswith(PROMISE_ENDING):
+        raise DataSourceError(
+            f"output: {str(path)!r} is the name of a promise, as it lies beside its table; name a file that does not "
+            f"end in {PROMISE_ENDING}"
         )
 
 
@@ -34,10 +52,6 @@ def write_whole(path: str | Path, data: bytes | str, *, private: bool = False) -
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
         raise DataSourceError(f"output: cannot write {str(path)!r} ({error.strerror}); check the folder") from None
-
-
-#: How the name of a promise ends that lies beside its table.
-PROMISE_ENDING = ".guarantee.json"
 
 
 def promise_place(path: str | Path) -> Path:

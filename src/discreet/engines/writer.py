@@ -205,9 +205,10 @@ def check_target(path: str | Path, *, promised: bool, source: Source | None = No
     Nor may a table take the place of a file that it is made of: the only copy of the rows would be lost.
     """
     target = Path(path).expanduser()
-    for place in (target, promise_place(target)) if promised else (target,):  # both or none
-        check_place(place)
     promise = promise_place(target)
+    check_place(target)
+    if promised:  # both or none
+        check_place(promise, promise=True)
     if not promised and promise.exists():
         raise DataSourceError(
             f"output: {promise.name!r} beside {str(path)!r} promises something about another table; name another "

@@ -297,8 +297,8 @@ class Job:
         self._do(lambda work: work.check(self))
 
     def _do(self, act: Any) -> Any:
-        for path in self.outputs.values():
-            check_place(self.place(path))
+        for name, path in self.outputs.items():
+            check_place(self.place(path), promise=name == "guarantee")
         work = import_module(f"discreet.jobs.work.{_WORK.get(self.kind, self.kind)}")
         try:
             return act(work)

@@ -164,8 +164,8 @@ class Release:
             Quasi-identifiers as texts for people, or as bounds for programs. CSV writes lists of categories as texts.
         """
         target = Path(path).expanduser()
-        for place in (target, promise_place(target)):  # both or none
-            check_place(place)
+        check_place(target)
+        check_place(promise_place(target), promise=True)  # both or none
         table = self.table
         if checks.choice("form", form, ("text", "bounds")) == "bounds":
             table = self._with_bounds()

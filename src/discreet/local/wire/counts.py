@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.core.guarantee import Guarantee
-from discreet.core.output import write_whole
+from discreet.core.output import check_name, write_whole
 from discreet.errors import DataSourceError, FormatError
 from discreet.local.wire import binary
 from discreet.local.wire.reports import as_rows
@@ -130,6 +130,7 @@ class Counts:
 
     def save(self, path: str | Path) -> None:
         """Write the state to a file, whole or not at all."""
+        check_name(path)
         write_whole(path, self.to_bytes())
 
     @classmethod

@@ -21,7 +21,7 @@ from discreet.core.arrays import AnyArray, BoolArray, FloatArray
 from discreet.core.checks import Exact, written_amount
 from discreet.core.figures import as_it_is
 from discreet.core.guarantee import Guarantee
-from discreet.core.output import write_whole
+from discreet.core.output import check_name, write_whole
 from discreet.engines.tables.same import same_text
 from discreet.errors import BudgetExceeded, DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType
 
@@ -285,6 +285,7 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
 
     def save(self, path: str | Path) -> None:
         """Write the ledger to a file, whole or not at all."""
+        check_name(path)
         write_whole(path, self.to_json())
 
     @classmethod

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from discreet.core.domain import Domain
 from discreet.core.guarantee import Guarantee
-from discreet.core.output import write_whole
+from discreet.core.output import check_name, write_whole
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument
 from discreet.synopses.artifact.tables import HiddenCells, TreeTable
 
@@ -89,6 +89,7 @@ def _corners(domain: Domain, lower: Any, upper: Any) -> dict[str, Any]:
 
 def save(synopsis: Synopsis, path: str | Path) -> None:
     """Write the file beside its place, then move it there."""
+    check_name(path)
     table = leaves(synopsis)
     metadata = table.schema.metadata
     if synopsis.tree is not None:
