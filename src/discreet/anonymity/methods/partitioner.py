@@ -1,5 +1,6 @@
 """What the partitioning methods share: read, grow on the build records, then enforce on every release."""
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
@@ -164,8 +165,24 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
         return table, tiers
 
     def check(self) -> None:
-        """Refuse what no table could be released with, by the declared columns: what `fit` refuses first."""
-        self._settings(tuple)
+        """Refuse what no table could be released with, by the declared columns: what `fit` refuses first.
+
+        Of a domain ``(low, high)`` the columns are not known; then all but what depends on them.
+        """
+        self._settings(self._possible_names)
+
+    def _possible_names(self) -> list[str]:
+        """Return names that the columns of a domain without names may have: those spoken of, and some others."""
+        if not isinstance(self.domain, tuple):
+            return []
+        mappings = (self.grid, self.hierarchies, getattr(self, "widths", None))
+        listed = [self.sensitive, self.target, self.keep, self.person, *(m for m in mappings if isinstance(m, Mapping))]
+        spoken = [n for given in listed if given is not None for n in ([given] if isinstance(given, str) else given)]
+        names = list(dict.fromkeys(spoken))
+        sizes = [len(end) for end in self.domain if isinstance(end, (list, tuple)) or np.ndim(end) == 1]
+        width = max(sizes, default=1)  # one number holds for any number of columns
+        fresh = (name for i in itertools.count() if (name := f"x{i}") not in names)
+        return names + list(itertools.islice(fresh, max(width - len(names), 0) if width > 1 else 1))
 
     def _settings(self, names: Callable[[], Sequence[str]]) -> tuple[Rules, TablePlan, dict[str, Hierarchy | str]]:
         """Check the arguments against the declared columns; ``names`` are the table's, for a domain without any."""

@@ -24,6 +24,8 @@ def check_size(domain: Domain, settings: GridSettings, epsilon: Any = None, n_ro
     floor = [None if isinstance(c, Categorical) else 1 for c in domain]
     if isinstance(rule, tuple) and len(rule) != len(domain):
         raise InvalidArgument("rule", rule, f"one number or {len(domain)} of them", "rule=2")
+    if isinstance(rule, tuple):
+        _check_parts(domain, rule)
     smallest = _n_cells(domain, floor if isinstance(rule, str) else rule)
     if settings.two_levels:
         most = min(DENSE_LIMIT, settings.most_nested(len(domain)) // 2)
@@ -41,6 +43,19 @@ def check_size(domain: Domain, settings: GridSettings, epsilon: Any = None, n_ro
         budget = math.inf if epsilon is None else checks.budget("epsilon", epsilon)
         rows = 0.0 if n_rows is None or epsilon is None else checks.finite("n_rows", n_rows)
         check_large(grid, settings, budget, rows)
+
+
+def _check_parts(domain: Domain, rule: tuple[int | None, ...]) -> None:
+    """Refuse parts that an axis cannot have: one of categories has a cell for each, any other needs a number."""
+    fixed = [
+        len(column.categories) if isinstance(column, Categorical) else parts or 16
+        for column, parts in zip(domain, rule, strict=True)
+    ]
+    for column, parts, right in zip(domain, rule, fixed, strict=True):
+        known = isinstance(column, Categorical)
+        if parts != right and not (known and parts is None):
+            expected = f"{right} for {column.name!r}, its categories" if known else f"a number for {column.name!r}"
+            raise InvalidArgument("rule", list(rule), expected, f"rule={fixed}")
 
 
 def _n_cells(domain: Domain, rule: Any) -> int:
