@@ -247,7 +247,7 @@ def _marks_by_value(dialect: Dialect) -> tuple[tuple[Encoder, FloatArray], ...]:
     bare = dataclasses.replace(dialect, missing=(), true=(), false=())
     written = pa.array([mark for mark in dialect.missing if mark.lower() not in ("true", "false")], pa.large_string())
     found = []
-    for column in (Numeric("x", 0, 1), Date("x", "1970-01-01", "1970-01-02")):
+    for column in (Numeric("x", 0, 1), Date("x", 0.0, 1.0)):
         encoder = Encoder(column, bare)
         marks = encoder.arrow(written)
         if not np.isnan(marks).all():
