@@ -336,6 +336,7 @@ def test_a_person_of_a_frame_is_one_however_spelled(spark: Any) -> None:
     assert dc.anonymity.risk(frame, ["a"], person="who").k == 1
 
 
+@pytest.mark.slow
 def test_the_loss_of_an_executor_changes_no_release(spark: Any, frame: Any, tmp_path: Path) -> None:
     """The last test: one of the two executors is killed in the middle of a job, and a task of another fails."""
     marks = str(tmp_path)

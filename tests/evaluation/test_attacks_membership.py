@@ -271,6 +271,7 @@ def test_shadow_forests_learn_from_many_features() -> None:
     assert found.advantage_interval[0] > 0.4
 
 
+@pytest.mark.slow
 def test_the_published_forest_test_runs_and_says_little() -> None:
     people = crowd(800, 2, 1)
     hidden = ev.forest_attack(people, lambda rows: noisy(rows, 1.0, 7), repeats=2, random_state=1)

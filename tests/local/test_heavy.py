@@ -439,6 +439,7 @@ def test_frequency_tables_are_what_was_published() -> None:
     assert words.draw(5, random_state=1) == words.draw(5, random_state=1)
 
 
+@pytest.mark.slow
 def test_english_words_at_a_hundred_thousand_reports() -> None:
     """Spec C.14: 0.71 at ε = 4 (top 40 without a cut); ended words told by several groups find more, none invented."""
     words = real("words-en")

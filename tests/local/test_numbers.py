@@ -172,6 +172,7 @@ def test_empty_stretches_do_not_bend_quantiles() -> None:
         found.interval()
 
 
+@pytest.mark.slow
 def test_bootstrap_interval_of_the_mean_covers() -> None:
     m = SquareWave(1, 0, 1, buckets=32)
     rng, hits = np.random.default_rng(3), 0
