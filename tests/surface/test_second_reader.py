@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import csv
 import dataclasses
+import itertools
 import json
 import math
 from collections.abc import Callable
@@ -319,8 +320,9 @@ def test_a_planted_lie_is_found(lie: str, releases: list[Made], tmp_path: Path) 
         assert objections(made) == []
     if "cluster that" in lie or "of a cluster" in lie:
         # Where a leaf lies in the middle between two centres nobody can tell whose it is, and the reader is silent.
-        every = [made for made in releases if fits(made)]
-        assert any(objections(plant(made)) for made in every)
+        kinds = {list(KINDS)[made.number % len(KINDS)] for made in chosen}
+        more = (make(n, tmp_path) for n in range(FEW, 20 * FEW) if list(KINDS)[n % len(KINDS)] in kinds)
+        assert any(fits(made) and objections(plant(made)) for made in itertools.chain(releases, more))
         return
     for made in chosen:
         assert objections(plant(made)) != []
