@@ -48,7 +48,7 @@ def test_the_first_line_tells_delimiter_and_encoding_and_nothing_more(
     assert list(found["columns"]) == LINES[0].split(";")
     assert not any(found["columns"].values())  # offers are comments
     for value in ("170,5", "1990", "Ulm", "Köln", "1.234"):
-        assert value not in draft
+        assert value not in draft.replace(str(german.parent), "")
 
 
 def test_looking_tells_marks_and_kinds_but_no_bounds_and_no_categories(
@@ -67,7 +67,7 @@ def test_looking_tells_marks_and_kinds_but_no_bounds_and_no_categories(
     }  # fmt: skip
     assert not any({"bounds", "categories"} & set(declared) for declared in found["columns"].values())
     for value in ("170,5", "1990", "Ulm", "Köln", "1.234"):
-        assert value not in draft
+        assert value not in draft.replace(str(german.parent), "")
 
 
 def test_a_draft_that_is_filled_in_reads_the_file(german: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -151,7 +151,7 @@ def test_a_draft_names_the_columns_and_declares_nothing(tmp_path: Path) -> None:
     assert all(not declared for declared in tomllib.loads(text)["columns"].values())
     assert "Column 3 has no name" in text
     assert "Column 4 has the name" in text
-    assert "35" not in text
+    assert "35" not in text.replace(str(tmp_path), "")
     with pytest.raises(DiscreetError, match="must declare either 'bounds' or 'categories'"):
         dc.Domain.from_toml(tmp_path / "schema.toml")
     filled = text.replace("= {}", "= {bounds = [0, 120]}")

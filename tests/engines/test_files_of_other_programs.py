@@ -129,7 +129,7 @@ def test_columns_that_are_not_there_are_not_looked_for_among_records(tmp_path: P
     with pytest.raises(SchemaError) as caught:
         engines.open(path, dc.Domain({"age": (0, 120)}))
     assert "Smith" not in str(caught.value)
-    assert "52" not in str(caught.value)
+    assert "52" not in str(caught.value).replace(str(tmp_path), "")
 
 
 def test_labels_are_categories_and_codes_still_are(tmp_path: Path) -> None:
