@@ -257,8 +257,9 @@ def test_a_dialect_is_kept_by_the_schema_file(tmp_path: Path) -> None:
 def test_a_file_in_utf_16_that_is_not_declared_so_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes("age,sex\n3,f\n".encode("utf-16"))
-    with pytest.raises(DataSourceError, match='encoding = "utf-16"'):
-        dc.engines.open(path)
+    for skip in (0, 1):
+        with pytest.raises(DataSourceError, match='encoding = "utf-16"'):
+            dc.engines.open(path, dialect={"skip": skip})
     assert dc.engines.open(path, dialect={"encoding": "utf-16"}).names == ("age", "sex")
 
 

@@ -64,7 +64,7 @@ def propose(path: Path, *, header: bool = True, skip: int = 0) -> Proposal:
     found = max(_DELIMITERS, key=outside.count)
     reasons = [why] if why else []
     delimiter = found if outside.count(found) else ","
-    if delimiter != "," and not path.name.lower().startswith(".tsv"):
+    if delimiter != "," and ".tsv" not in path.name.lower():
         reasons.append(f"The first line has more {_NAMES[delimiter]} than other marks.")
     return Proposal(Dialect(delimiter=delimiter, encoding=encoding, header=header, skip=skip), tuple(reasons), {})
 

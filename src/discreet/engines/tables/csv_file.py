@@ -69,6 +69,10 @@ class CsvTable:
         for _ in range(self.dialect.skip):
             begin = _behind_line(head, begin)
         if self.dialect.header:
+            if head.startswith(_WIDE_BOMS) and self.dialect.encoding == "utf-8":
+                raise DataSourceError(
+                    f'data: {self.label} is written in UTF-16, not UTF-8; declare encoding = "utf-16" under [source]'
+                )
             found, body = self._header(head[begin:])
             self.names, self._body = self._named(found), begin + body
         else:  # all lines are rows, and none of them has a say in how the others are read
@@ -178,10 +182,6 @@ class CsvTable:
 
     def _header(self, head: bytes) -> tuple[list[bytes], int]:
         """Read the first line: its fields, and where the rows begin."""
-        if head.startswith(_WIDE_BOMS) and self.dialect.encoding == "utf-8":
-            raise DataSourceError(
-                f'data: {self.label} is written in UTF-16, not UTF-8; declare encoding = "utf-16" under [source]'
-            )
         fields, body = self._first_record(head)
         if not fields:
             raise DataSourceError(f"data: {self.label} has no header; give the columns names in its first line")
