@@ -1,7 +1,7 @@
-"""All kinds of job, by name."""
+"""All kinds of job, by name: one file each, which declares its options."""
 
-from discreet.jobs import anonymize, ask, attack, audit, cluster, perturb, plan, report, risk, sketch, synopsis
 from discreet.jobs.declare import Kind
+from discreet.jobs.kinds import anonymize, ask, attack, audit, cluster, perturb, plan, report, risk, sketch, synopsis
 
 #: Kinds that release something, then those that look at releases or plan them.
 KINDS: dict[str, Kind] = {
