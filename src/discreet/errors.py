@@ -36,7 +36,7 @@ class InvalidArgument(DiscreetError, ValueError):
     value : object
         What was given. Quoted in short form; never pass rows of data here.
     expected : str
-        What would be right, continuing "<name> must be ...".
+        What would be right, continuing "<name> must be ...". About two arguments: "used with ...", or "left out: ...".
     fix : str, optional
         What to write instead.
 
@@ -44,12 +44,20 @@ class InvalidArgument(DiscreetError, ValueError):
     --------
     >>> print(InvalidArgument("epsilon", -1, "a positive finite number", "epsilon=1.0"))
     epsilon must be a positive finite number, got -1; try epsilon=1.0
+    >>> print(InvalidArgument("rule", 8, "used with method='grid'", "method='grid'"))
+    rule can only be used with method='grid'; try method='grid'
     """
 
     def __init__(self, name: str, value: object, expected: str, fix: str = "") -> None:
         self.name, self.value, self.expected, self.fix = name, value, expected, fix
         hint = f"; try {fix}" if fix else ""
-        super().__init__(f"{name} must be {expected}, got {_short.repr(value)}{hint}")
+        # Nothing is wrong with the value of an argument that does not go with another.
+        if expected.startswith("used with"):
+            super().__init__(f"{name} can only be {expected}{hint}")
+        elif expected.startswith("left out"):
+            super().__init__(f"{name} must be {expected}{hint}")
+        else:
+            super().__init__(f"{name} must be {expected}, got {_short.repr(value)}{hint}")
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         # Exceptions cross process borders in parallel runs; the default rebuilds from args, which is the message.

@@ -129,7 +129,7 @@ def test_the_rivals(folder: Path, method: str) -> None:
         (["--epsilon", 0, "--radius", 1], "epsilon must be"),
         (["--epsilon", 1], "--radius must be"),
         (["--epsilon", 1, "--radius", 1, "--method", "magic"], "method must be one of"),
-        (["--epsilon", 1, "--radius", 1, "--method", "piecewise"], "--radius must be used with"),
+        (["--epsilon", 1, "--radius", 1, "--method", "piecewise"], "--radius can only be used with"),
         (["--epsilon", 1, "--radius", 1, "--scaling", "wide"], "--scaling must be"),
         (["--epsilon", 1, "--radius", 1, "--remap", "bayes"], "prior must be"),
         (["--epsilon", 1, "--radius", 1, "--sphere"], "which column is the latitude"),

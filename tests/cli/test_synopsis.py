@@ -213,10 +213,10 @@ def test_mistakes_are_one_paragraph(
 
     assert "epsilon must be a positive finite number" in said(*base, *out, "--epsilon", "-1")
     assert "method must be one of" in said(*base, *out, "--epsilon", 1, "--method", "magic")
-    assert "--partitioner must be used with --method tree" in said(
+    assert "--partitioner can only be used with --method tree" in said(
         *base, *out, "--epsilon", 1, "--partitioner", "median"
     )
-    assert "--rule must be used with --method grid" in said(
+    assert "--rule can only be used with --method grid" in said(
         *base, *out, "--epsilon", 1, "--method", "tree", "--rule", "3"
     )
     assert "rule" in said(*base, *out, "--epsilon", 1, "--rule", "nonsense")

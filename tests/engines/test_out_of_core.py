@@ -201,7 +201,7 @@ def test_a_damaged_checkpoint_and_a_table_in_memory_are_refused(folder: Path, tm
     saved.write_bytes(saved.read_bytes()[:-1] + b"!")
     with pytest.raises(DataSourceError, match="is damaged; delete it to begin anew"):
         dc.engines.open(str(folder), checkpoint=state).count(grid)
-    with pytest.raises(InvalidArgument, match="checkpoint must be used with files"):
+    with pytest.raises(InvalidArgument, match="checkpoint can only be used with files"):
         dc.engines.open(rows, checkpoint=state).count(grid)
     with pytest.raises(InvalidType, match="checkpoint must be a folder"):
         dc.engines.open(str(folder), checkpoint=3)  # type: ignore[arg-type]

@@ -156,7 +156,7 @@ class Kind:
                 first, *others = each.methods
 
                 def used(say: Speech, first: str = first, others: Sequence[str] = others) -> str:
-                    return f"used with {' or '.join([say('method', first), *others])} only"
+                    return f"used with {' or '.join([say('method', first), *others])}"
 
                 raise self.wrong(each.name, clean[each.name], used, ("method", first))
         return clean
