@@ -140,7 +140,19 @@ def test_a_messy_file_is_read_as_declared_or_refused_in_a_sentence(
     _run(capsys, "schema", path)
     made = tmp_path / "made.parquet"
     code, said = _run(
-        capsys, "synopsis", path, "--schema", schema, "--epsilon", 1000, "--seed", 1, "-o", made, "--json"
+        capsys,
+        "synopsis",
+        path,
+        "--schema",
+        schema,
+        "--epsilon",
+        1000,
+        "--yes-really",
+        "--seed",
+        1,
+        "-o",
+        made,
+        "--json",
     )
     if case.refused:
         assert code == 2

@@ -139,7 +139,7 @@ def test_another_class_is_suggested_as_a_method(tmp_path: Path) -> None:
 def test_a_job_says_how_its_table_is_written_as_a_schema_file_does(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("age;cost\n" + "31;1,5\n" * 40)
     domain = dc.Domain({"cost": (0, 3)}, source={"delimiter": ";", "decimal": ","})
-    given = {"epsilon": 1000, "rule": 2, "rows": 40}
+    given = {"epsilon": 1000, "yes_really": True, "rule": 2, "rows": 40}
     job = Job("synopsis", "t.csv", domain, given, {"release": "s.parquet"}, tmp_path)
     again = Job.from_toml(job.to_toml(tmp_path / "job.toml"))
     assert again == job

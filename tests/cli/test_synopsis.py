@@ -59,7 +59,7 @@ def test_from_a_table_to_centres(folder: Path) -> None:
     with (folder / "centers.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 15
-    assert set(rows[0]) == {"age", "cost", "weight"}
+    assert set(rows[0]) == {"age", "cost", "weight", "weight_std_error"}
     assert all(0 <= float(row["age"]) <= 120 for row in rows)
     assert sorted(p.name for p in folder.iterdir()) == ["centers.csv", "people.csv", "s.parquet", "schema.toml"]
 
@@ -136,7 +136,7 @@ def test_more_centres_than_leaves_is_said_plainly(tmp_path: Path) -> None:
 def test_a_column_called_weight_keeps_its_name(tmp_path: Path) -> None:
     handmade(tmp_path / "s.parquet", [50, 60, 70], weight=(0, 1))
     run("cluster", tmp_path / "s.parquet", "-k", 2, "-o", tmp_path / "c.csv")
-    assert (tmp_path / "c.csv").read_text().splitlines()[0].replace('"', "") == "weight,weight_"
+    assert (tmp_path / "c.csv").read_text().splitlines()[0].replace('"', "") == "weight,weight_,weight_std_error"
 
 
 # The schema draft

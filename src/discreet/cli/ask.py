@@ -4,7 +4,7 @@ from typing import Any
 
 from rich.markup import escape
 
-from discreet.cli.common import console, warn_if_seeded
+from discreet.cli.common import console, show_table, warn_if_seeded
 
 #: Groups that a terminal shows.
 _MOST = 40
@@ -36,15 +36,14 @@ def show(result: Any) -> None:
 
 def _show_groups(groups: Any, level: float) -> None:
     """Show the first groups, and say how many there are more."""
-    from rich.table import Table
-
-    table = Table(title="By group", title_justify="left")
     places = [n for n in groups.column_names if n not in ("std_error", "noise_error", "evenness_error", "low", "high")]
-    for name in (*places, f"{100 * level:g} % interval"):
-        table.add_column(escape(name), justify="right" if name == "count" else "left")
-    for row in groups.slice(0, _MOST).to_pylist():
-        texts = [f"{row[n]:,.6g}" if isinstance(row[n], float) else str(row[n]) for n in places]
-        table.add_row(*map(escape, texts), f"{row['low']:,.0f} to {row['high']:,.0f}")
-    console.print(table)
+    rows = [
+        [
+            *(f"{row[n]:,.6g}" if isinstance(row[n], float) else str(row[n]) for n in places),
+            f"{row['low']:,.0f} to {row['high']:,.0f}",
+        ]
+        for row in groups.slice(0, _MOST).to_pylist()
+    ]
+    show_table("By group", [*places, f"{100 * level:g} % interval"], rows, right=("count",))
     if len(groups) > _MOST:
         console.print(f"and {len(groups) - _MOST:,} groups more; --json has all")

@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from discreet.cli.common import console, show_files
+from discreet.cli.common import console, show_files, show_table
 
 _COLOURS = {True: "[green]holds[/]", False: "[bold red]does not hold[/]", None: "[dim]open[/]"}
 
@@ -26,12 +26,8 @@ def listed(as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps([{"name": n, "claim": c, "pairs": p} for n, c, p in rows], ensure_ascii=False))
         return
-    table = Table(title=f"{len(rows)} audited mechanisms", title_justify="left")
-    for name in ("mechanism", "claim", "neighbours, or tables"):
-        table.add_column(name, overflow="fold")
-    for row in rows:
-        table.add_row(*map(escape, row))
-    console.print(table)
+    columns = ("mechanism", "claim", "neighbours, or tables")
+    show_table(f"{len(rows)} audited mechanisms", columns, rows, prose=columns[2:])
 
 
 def _artifact(found: Any) -> None:

@@ -2,11 +2,13 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 
@@ -28,8 +30,19 @@ def epilog(*examples: str, failed: str = "") -> str:
     failed : str
         What exit code 1 means; empty if there is none.
     """
-    lines = [f"Example:  discreet {escape(example)}" for example in examples]
+    lines = [_broken(f"Example:  discreet {escape(example)}") for example in examples]
     return "\n\n".join([*lines, _CODES_CHECKED.format(failed=failed) if failed else _CODES])
+
+
+def _broken(command: str, width: int = 74) -> str:
+    """Break a command between its options, as a shell takes it when it is copied."""
+    lines = [""]
+    for part in re.split(r" (?=-)", command):
+        if len(lines[-1]) + len(part) > width:
+            lines[-1] += " \\"
+            lines.append("   ")
+        lines[-1] = f"{lines[-1]} {part}" if lines[-1] else part
+    return "\n".join(lines)
 
 
 class _Line(logging.Handler):
@@ -107,26 +120,83 @@ def show_files(*paths: Any) -> None:
             console.print(f"[bold]The file.[/] [cyan]{escape(str(path))}[/]", soft_wrap=True)
 
 
-def preview(table: Any, most: int = 12) -> None:
+def preview(table: Any) -> None:
     """Show the first rows of a released table."""
-    from rich.table import Table
-
-    shown = Table(title="The first rows", title_justify="left")
-    for name in table.column_names[:most]:
-        shown.add_column(escape(name))
-    for row in table.select(table.column_names[:most]).slice(0, 6).to_pylist():
-        texts = ("" if v is None else f"{v:.6g}" if isinstance(v, float) else str(v) for v in row.values())
-        shown.add_row(*map(escape, texts))
-    console.print(shown)
+    head = table.slice(0, 6)
+    rows = [
+        ["" if v is None else f"{v:.6g}" if isinstance(v, float) else str(v) for v in row.values()]
+        for row in head.to_pylist()
+    ]
+    show_table("The first rows", table.column_names, rows, sample=True)
 
 
 def measures(title: str, rows: Any) -> None:
     """Show a table of measures, values and meanings."""
+    show_table(title, ("measure", "value", "meaning"), rows, right=("value",), prose=("meaning",))
+
+
+#: Columns of prose are folded down to this; other cells beyond the second are folded where nothing else helps.
+_NARROW, _WIDE = 20, 34
+
+
+def show_table(
+    title: str,
+    names: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    right: Sequence[str] = (),
+    prose: Sequence[str] = (),
+    sample: bool = False,
+) -> None:
+    """Show a table; one that is too wide is turned by 90 degrees, or says which columns it leaves out.
+
+    Parameters
+    ----------
+    title : str
+        What stands above.
+    names : sequence of str
+        The columns.
+    rows : iterable of sequences of str
+        The cells, as plain text.
+    right, prose : sequences of str
+        Columns of figures; columns of sentences, which may be folded.
+    sample : bool
+        Whether the rows are some of many: then fewer of them do as well.
+    """
+    cells = [list(row) for row in rows]
+    widths = [max(map(cell_len, [name, *(row[j] for row in cells)])) for j, name in enumerate(names)]
+    least = [min(w, _NARROW) if name in prose else w for w, name in zip(widths, names, strict=True)]
+    room = console.width
+    if sum(least) + 3 * len(least) + 1 <= room:
+        _draw(title, names, cells, right, prose)
+        return
+    head = max(map(cell_len, names))
+    across = [min(max(map(cell_len, row)), _WIDE) for row in cells]
+    fitting = sum(head + 4 + sum(w + 3 for w in across[: i + 1]) <= room for i in range(len(cells)))
+    if fitting == len(cells) or sample:
+        shown = max(fitting, 1)
+        turned = [[name, *(row[j] for row in cells[:shown])] for j, name in enumerate(names)]
+        _draw(title, ["", *map(str, range(1, shown + 1))], turned, (), ())
+        return
+    kept, used = [0], least[0] + 4
+    for j in range(1, len(names)):
+        if used + least[j] + 3 <= room:
+            kept.append(j)
+            used += least[j] + 3
+    _draw(title, [names[j] for j in kept], [[row[j] for j in kept] for row in cells], right, prose)
+    left = ", ".join(name for j, name in enumerate(names) if j not in kept)
+    console.print(f"[dim]Not shown for want of room: {escape(left)}. A wider window or --json has them.[/]")
+
+
+def _draw(
+    title: str, names: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str], prose: Sequence[str]
+) -> None:
     from rich.table import Table
 
     table = Table(title=escape(title), title_justify="left")
-    for name in ("measure", "value", "meaning"):
-        table.add_column(name, justify="right" if name == "value" else "left")
+    for name in names:
+        aligned: Any = "right" if name in right else "left"
+        table.add_column(escape(name), justify=aligned, overflow="fold", no_wrap=False)
     for row in rows:
         table.add_row(*map(escape, row))
     console.print(table)

@@ -1,6 +1,7 @@
 """`discreet schema`: a draft of the file that every job reads, and a check of it. Not a job: it comes before any."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -93,8 +94,11 @@ def _draft(
         for reason in found.reasons:
             said += f" {escape(reason)}"
         console.print(f"{said} Declare each one, then:")
-        console.print(f"  discreet schema check {escape(str(output))}")
-        console.print(f"  discreet synopsis {escape(data)} --schema {escape(str(output))} --epsilon 1 -o s.parquet")
+        console.print(f"  discreet schema check {escape(shlex.quote(str(output)))}", highlight=False, soft_wrap=True)
+        next_step = (
+            f"discreet synopsis {shlex.quote(data)} --schema {shlex.quote(str(output))} --epsilon 1 -o s.parquet"
+        )
+        console.print(f"  {escape(next_step)}", highlight=False, soft_wrap=True)
 
 
 def _lines(data: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 import typer
 from rich.markup import escape
 
-from discreet.cli.common import console, show_files, show_promise
+from discreet.cli.common import console, show_files, show_promise, show_table
 
 sketch = typer.Typer(
     name="sketch",
@@ -52,20 +52,17 @@ def show_estimates(result: Any) -> None:
     if not hasattr(found, "candidates"):
         _tell_numbers(found, output, plot)
         return
-    from rich.table import Table
-
     shown = found.top(top)
     low, high = shown.interval(0.95)
-    table = Table(title=f"{len(shown)} of {len(found)} values, {found.n:,} reports", title_justify="left")
-    marks = shown.may_be_noise()
-    for name in ("value", "count", "std. error", "share", "95 % interval", ""):
-        table.add_column(name, justify="left" if name in ("value", "") else "right")
+    marks, rows = shown.may_be_noise(), []
     for i, value in enumerate(shown.candidates):
         interval = f"{low[i]:,.0f} to {high[i]:,.0f}"
         share = f"{100 * shown.frequency[i]:.2f} %"
         count, error = f"{shown.count[i]:,.0f}", f"{shown.std_error[i]:,.0f}"
-        table.add_row(escape(str(value)), count, error, share, interval, "may be noise" if marks[i] else "")
-    console.print(table)
+        rows.append([str(value), count, error, share, interval, "may be noise" if marks[i] else ""])
+    names = ("value", "count", "std. error", "share", "95 % interval", "")
+    title = f"{len(shown)} of {len(found)} values, {found.n:,} reports"
+    show_table(title, names, rows, right=names[1:-1], prose=names[:1])
     for line in result.figures["caveats"]:
         console.print(escape(line), highlight=False)
     show_files(output, plot)
@@ -75,18 +72,18 @@ def show_estimates(result: Any) -> None:
 def show_plan(result: Any) -> None:
     """Show the mechanisms, best first."""
     found, given = result.artifact, result.job.parameters
-    from rich.table import Table
-
     title = f"epsilon {given['epsilon']:g}, {given['domain_size']:,} values, {given['reports']:,} reports: best first"
-    table = Table(title=title, title_justify="left")
     rows = found.to_rows()
-    for name in rows[0]:
-        table.add_column(
-            name.replace("_", " "), justify="left" if name in ("mechanism", "settings", "notes") else "right"
-        )
+    texts = ("mechanism", "settings")
+    shown = {name: [row[name] for row in rows] for name in rows[0] if name != "notes"}
+    shown = {name: cells for name, cells in shown.items() if any(cells)}
+    show_table(title, [*shown], zip(*shown.values(), strict=True), right=[n for n in shown if n not in texts])
+    notes: dict[str, list[str]] = {}
     for row in rows:
-        table.add_row(*(escape(str(v)) for v in row.values()))
-    console.print(table)
+        if row["notes"] and row["mechanism"] not in notes.setdefault(row["notes"], []):
+            notes[row["notes"]].append(row["mechanism"])
+    for note, mechanisms in notes.items():
+        console.print(f"[dim]{escape(', '.join(mechanisms))}: {escape(note)}.[/]", highlight=False)
 
 
 def _tell_numbers(found: Any, output: Path | None, plot: Path | None) -> None:

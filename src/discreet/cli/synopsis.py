@@ -4,7 +4,7 @@ from typing import Any
 
 from rich.markup import escape
 
-from discreet.cli.common import console, show_files, show_promise, warn_if_seeded
+from discreet.cli.common import console, show_files, show_promise, show_table, warn_if_seeded
 
 
 def show(result: Any) -> None:
@@ -19,28 +19,24 @@ def show(result: Any) -> None:
         console.print("Rows that could not be read as declared are not counted: compare with your own number of rows.")
     if made.uncut:
         console.print(f"Never cut, so nothing is known of their distribution: {escape(', '.join(made.uncut))}.")
-    console.print(f"[bold]The file.[/] [cyan]{escape(str(result.files['release']))}[/], sealed {made.digest}")
+    console.print(
+        f"[bold]The file.[/] [cyan]{escape(str(result.files['release']))}[/], sealed {made.digest}", soft_wrap=True
+    )
     show_files(*(file for name, file in result.files.items() if name != "release"))
     warn_if_seeded(made.guarantee.seeded)
 
 
 def show_clusters(result: Any) -> None:
     """Show the centres."""
-    from rich.table import Table
-
     from discreet.jobs.work.synopsis import unlisted_rows, weighed
 
     made, (found, table) = result.artifact, result.more
-    shown = Table(title=weighed(made, found), title_justify="left")
-    for name in (*table.column_names, "± standard error"):
-        shown.add_column(escape(name), justify="right")
-    if found.may_be_noise.any():
-        shown.add_column("", style="yellow")
-    rows = zip(*(column.to_pylist() for column in table.columns), found.std_errors.tolist(), strict=True)
-    for row, doubtful in zip(rows, found.may_be_noise.tolist(), strict=True):
-        cells = [f"{value:,.6g}" if isinstance(value, float) else escape(value) for value in row]
-        shown.add_row(*cells, *(["may be noise alone"] if doubtful else []))
-    console.print(shown)
+    rows = []
+    for row, doubtful in zip(table.to_pylist(), found.may_be_noise.tolist(), strict=True):
+        cells = [f"{value:,.6g}" if isinstance(value, float) else str(value) for value in row.values()]
+        rows.append([*cells, *(["may be noise alone" if doubtful else ""] if found.may_be_noise.any() else [])])
+    names = [*table.column_names, *([""] if found.may_be_noise.any() else [])]
+    show_table(weighed(made, found), names, rows, right=table.column_names)
     if found.note:
         console.print(f"[yellow]Note:[/] {escape(found.note)}.")
     if told := unlisted_rows(made):
@@ -51,13 +47,5 @@ def show_clusters(result: Any) -> None:
 
 def show_ledger(guarantee: Any, rows: list[tuple[str, str, str]]) -> None:
     """Show what is promised and what was spent for it."""
-    from rich.table import Table
-
     show_promise(guarantee)
-    table = Table(title="The ledger", title_justify="left")
-    table.add_column("step")
-    table.add_column("composition")
-    table.add_column("epsilon", justify="right")
-    for row in rows:
-        table.add_row(*map(escape, row), style="bold" if not row[1] else None)
-    console.print(table)
+    show_table("The ledger", ("step", "composition", "epsilon"), rows, right=("epsilon",))

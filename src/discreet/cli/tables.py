@@ -20,7 +20,7 @@ def show_anonymous(result: Any) -> None:
     if "house" in result.files:
         place = escape(str(result.files["house"]))
         console.print(f"[bold]For you alone.[/] [cyan]{place}[/] says who was published where")
-    preview(release.table, len(release.table.column_names))
+    preview(release.table)
 
 
 def show_perturbed(result: Any) -> None:
@@ -43,7 +43,8 @@ def show_perturbed(result: Any) -> None:
 def _files(result: Any) -> None:
     target = result.files["release"]
     console.print(
-        f"[bold]The files.[/] [cyan]{escape(str(target))}[/] and [cyan]{escape(target.name)}.guarantee.json[/]"
+        f"[bold]The files.[/] [cyan]{escape(str(target))}[/] and [cyan]{escape(target.name)}.guarantee.json[/]",
+        soft_wrap=True,
     )
     show_files(*(result.files.get(name) for name in ("report", "guarantee")))
 

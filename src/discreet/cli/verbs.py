@@ -122,9 +122,8 @@ def _flag(name: str, flag: str, text: str) -> inspect.Parameter:
 
 
 def _sentence(option: Option) -> str:
-    owner = f"{' or '.join(option.methods)}: " if option.methods else ""
     end = " (required)" if option.required else "" if option.default is None else f" (default: {option.default})"
-    text = f"{owner}{option.help}{end}."
+    text = f"{option.meaning}{end}."
     return escape(text[0].upper() + text[1:])
 
 

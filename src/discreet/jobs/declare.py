@@ -17,7 +17,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, SchemaError
-from discreet.jobs.options import FILE, FILES, LARGEST, PAIRS, SCHEMA, WORDS, Door, Option
+from discreet.jobs.options import FILE, FILES, LARGEST, NEEDED_SCHEMA, PAIRS, SCHEMA, SURE, WORDS, Door, Option
 
 #: Words for an error: a text, or what makes it from a way to spell options.
 Words = str | Callable[["Speech"], str]
@@ -132,7 +132,7 @@ class Kind:
     def options(self) -> Iterator[Option]:
         """Go through everything that can be given."""
         yield from (() if self.data is None else (self.data,))
-        yield from ((SCHEMA,) if self.schema else ())
+        yield from ((NEEDED_SCHEMA if self.schema == "needed" else SCHEMA,) if self.schema else ())
         yield from (*self.parameters, *self.outputs)
 
     def option(self, name: str) -> Option:
@@ -234,7 +234,9 @@ def check(kind: Kind, option: Option, value: Any) -> Any:
     if not fitting:
         words = " or ".join(WORDS[t] for t in option.takes)
         table = bool(set(option.takes) & set(PAIRS)) and not isinstance(value, dict)
-        raise kind.wrong(option.name, value, words if table else option.expected or words)
+        meant = _number(value.replace(",", "."), "number") if isinstance(value, str) else None
+        near = (option.name, meant) if _numeric(option) and meant is not None and _within(option, meant) else None
+        raise kind.wrong(option.name, value, words if table else option.expected or words, near)
     if isinstance(value, str) and "text" in fitting and option.choices and value not in option.choices:
         near = (get_close_matches(value, option.choices, 1, 0.6) or option.choices)[0]
         raise kind.wrong(option.name, value, _one_of(option), (option.name, near))
@@ -245,6 +247,27 @@ def check(kind: Kind, option: Option, value: Any) -> Any:
     if fitting[0] in FILES and isinstance(value, str) and "files" in option.takes:
         value = [value]
     return value
+
+
+def said_twice(kind: Kind, given: Mapping[str, Any], name: str = "epsilon") -> None:
+    """Refuse a budget that promises next to nothing, unless it is said twice.
+
+    For budgets that compare any two rows or values; one that holds at a distance is large or small by that distance.
+    """
+    budget = given.get(name, 0.0)
+    if budget <= SURE or given.get("yes_really"):
+        return
+    means = (
+        "there is no noise at all, and what is counted of a person can be read"
+        if budget == math.inf
+        else f"a release may be e^{budget:g} times as likely with somebody's row as without it, which hides nobody"
+    )
+    expected = f"at most {SURE} unless it is said twice (above {SURE} it promises next to nothing: {means})"
+    raise kind.wrong(name, budget, expected, ("yes_really", True))
+
+
+def _numeric(option: Option) -> bool:
+    return bool({"number", "budget"} & set(option.takes))
 
 
 def _flat(value: Any) -> Iterator[Any]:

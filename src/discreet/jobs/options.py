@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from discreet.core.schema.file import toml_value
@@ -111,6 +111,13 @@ class Option:
         return "|".join([*self.choices, *dict.fromkeys(others)])
 
     @property
+    def meaning(self) -> str:
+        """What it means, and with which methods."""
+        *others, last = self.methods or ("",)
+        owners = f"{', '.join(others)} or {last}" if others else last
+        return f"with method {owners}: {self.help}" if last else self.help
+
+    @property
     def reads(self) -> bool:
         """Whether it names files that are read, which can be looked for."""
         return bool(set(self.takes) & set(FILES))
@@ -186,6 +193,7 @@ FILE, SHELL = File(), Shell()
 SCHEMA = option(
     "schema", "file", "the declared columns; 'discreet schema' drafts such a file", "schema.toml", section="schema"
 )
+NEEDED_SCHEMA = replace(SCHEMA, required=True)
 
 
 # ---- options that several kinds of job take: spelt and explained the same way everywhere
@@ -195,6 +203,11 @@ TABLE = option(
     "people.csv", required=True, section="data",
 )  # fmt: skip
 EPSILON = option("epsilon", "budget", "privacy budget: smaller is more private, and coarser", 1.0, required=True)
+#: A budget above this has to be said twice.
+SURE = 20
+YES_REALLY = option(
+    "yes_really", "flag", f"a budget above {SURE} is meant: it promises next to nothing", True, arguments=()
+)
 SEED = option(
     "seed", "whole", "repeat a run; its result must not be published", 1, low=0,
     arguments=("random_state", "rng", "seed"),

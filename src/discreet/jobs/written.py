@@ -35,7 +35,7 @@ def example(kind: Kind) -> str:
         text += ["", f"[{title}]"] if options else []
         for each in options:
             shown = "" if each.required or each.shown else "# "
-            text.append(f"{shown}{each.name} = {toml_value(each.example)}  # {each.help}")
+            text.append(f"{shown}{each.name} = {toml_value(each.example)}  # {each.meaning}")
     return "\n".join(text) + "\n"
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from discreet.jobs.declare import Kind, Speech
+from discreet.jobs.declare import Kind, Speech, said_twice
 from discreet.jobs.options import (
     EPSILON,
     PROMISE,
@@ -14,6 +14,7 @@ from discreet.jobs.options import (
     SIZE_SHARE,
     TABLE,
     UNIT,
+    YES_REALLY,
     option,
     output,
     release,
@@ -21,6 +22,7 @@ from discreet.jobs.options import (
 
 
 def _together(job: Any) -> None:
+    said_twice(KIND, job.parameters)
     if job.schema is not None:
         if "epsilon" not in job.parameters:
             raise KIND.wrong("epsilon", None, "given with a schema")
@@ -62,6 +64,7 @@ KIND = Kind(
         ROWS,
         SIZE_SHARE,
         UNIT,
+        YES_REALLY,
         SEED,
     ),
     outputs=(

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from discreet.jobs.declare import Kind
-from discreet.jobs.options import EPSILON, ORDER, PROMISE, REPORT, SEED, TABLE, UNIT, option, release
+from discreet.jobs.declare import Kind, said_twice
+from discreet.jobs.options import EPSILON, ORDER, PROMISE, REPORT, SEED, TABLE, UNIT, YES_REALLY, option, release
 
 _NEED_RADIUS = ("nd-laplace", "sphere")
 _POINTS = ("nd-laplace", "sphere", "column-laplace")
@@ -18,6 +18,9 @@ def _together(job: Any) -> None:
         unit, example = ("in metres", 200) if method == "sphere" else ("in the declared metric", 0.1)
         expected = f"the distance, {unit}, at which epsilon holds"
         raise KIND.wrong("radius", None, expected, ("radius", example))
+    said_twice(KIND, given, "category_epsilon")
+    if method not in _POINTS:  # there epsilon is large or small by the distance at which it holds
+        said_twice(KIND, given)
 
 
 KIND = Kind(
@@ -35,31 +38,32 @@ KIND = Kind(
             shown=True, choices=("nd-laplace", "sphere", "column-laplace", *_COLUMNS, "priv-unit")),
         option("remap", "text", "what noisy points become; bayes needs a prior", "clip", default="none",
             choices=("none", "clip", "grid", "bayes", "resample"), methods=_NEED_RADIUS),
-        option("grid", "whole", "for the remap of that name: points on every axis", 12, default=12, low=2,
+        option("grid", "whole", "points on every axis, for the remap of that name", 12, default=12, low=2,
             methods=_NEED_RADIUS),
-        option("prior", "file", "for bayes: public places, as a table or as 'discreet synopsis' writes it",
+        option("prior", "file", "public places for bayes, as a table or as 'discreet synopsis' writes it",
             "places.csv",
             methods=_NEED_RADIUS),
-        option("scaling", ("text", "numbers"), "the metric: box (columns by their width), none, or units", "box",
+        option("scaling", ("text", "numbers"), "box (columns by their width), none, or units: the metric", "box",
             default="box", choices=("box", "none"), above=0, methods=("nd-laplace", "column-laplace"),
             expected="box, none, or units, all positive"),
         option("loss", "text", "what bayes keeps small", "squared", default="squared", choices=("squared", "euclidean"),
             methods=("nd-laplace",)),
-        option("latitude", "text", "sphere: the column of latitudes", "lat", methods=("sphere",)),
-        option("longitude", "text", "sphere: the column of longitudes", "lon", methods=("sphere",)),
-        option("attributes", "text", "by column: all of a row, or one drawn at random", "all", default="all",
+        option("latitude", "text", "the column of latitudes", "lat", methods=("sphere",)),
+        option("longitude", "text", "the column of longitudes", "lon", methods=("sphere",)),
+        option("attributes", "text", "all of a row, or one drawn at random", "all", default="all",
             choices=("all", "sample"), methods=_COLUMNS),
-        option("buckets", "whole", "square wave: parts that a column's range is cut into", 1024, default=1024, low=2,
+        option("buckets", "whole", "parts that a column's range is cut into", 1024, default=1024, low=2,
             high=2**20, methods=("square-wave",)),
-        option("debias", "flag", "square wave: stretch reports until their mean is right", True,
+        option("debias", "flag", "stretch reports until their mean is right", True,
             methods=("square-wave",)),
-        option("inputs", "text", "priv-unit: points of the box, or directions", "points", default="points",
+        option("inputs", "text", "points of the box, or directions", "points", default="points",
             choices=("points", "directions"), methods=("priv-unit",)),
         option("category_epsilon", "budget", "budget of every column of categories", 1.0),
         option("step", "number", "distance of neighbouring values that may be written", 0.001, above=0,
             methods=_POINTS),
         UNIT,
         replace(ORDER, arguments=()),
+        YES_REALLY,
         SEED,
     ),
     outputs=(release("the table: what may be published; CSV or Parquet"), REPORT, PROMISE),

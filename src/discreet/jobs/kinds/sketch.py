@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from discreet.jobs.declare import Kind
-from discreet.jobs.options import EPSILON, PROMISE, REPORT, SEED, option, output, release
+from discreet.jobs.declare import Kind, said_twice
+from discreet.jobs.options import EPSILON, PROMISE, REPORT, SEED, YES_REALLY, option, output, release
 
 _VALUES = option(
     "data",
@@ -28,6 +28,7 @@ _REPORTS = option("reports", "whole", "reports expected, for the automatic choic
 
 def _together(job: Any) -> None:
     given = job.parameters
+    said_twice(KIND, given)
     for name in ("report", "estimates"):
         if name in job.outputs and "counts" not in job.outputs:
             raise KIND.wrong("counts", None, f"given: {name!r} is made from it")
@@ -61,6 +62,7 @@ KIND = Kind(
         option("users", "text", "column with a key per user, for mechanisms that remember", "user"),
         option("secret", "file", "file with the client's secret, likewise", "secret.txt"),
         _CONSISTENCY,
+        YES_REALLY,
         SEED,
     ),
     outputs=(

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from discreet.jobs.declare import Kind
+from discreet.jobs.declare import Kind, said_twice
 from discreet.jobs.options import (
     EPSILON,
     MAX_MEMORY,
@@ -13,6 +13,7 @@ from discreet.jobs.options import (
     SIZE_SHARE,
     TABLE,
     UNIT,
+    YES_REALLY,
     option,
     output,
     release,
@@ -22,6 +23,7 @@ _TREE, _GRID = ("tree",), ("grid",)
 
 
 def _together(job: Any) -> None:
+    said_twice(KIND, job.parameters)
     if "centers" in job.outputs and "n_clusters" not in job.parameters:
         raise KIND.wrong("n_clusters", None, "given for the output 'centers'")
 
@@ -79,6 +81,7 @@ KIND = Kind(
             above=0, high=10**7, methods=_GRID),
         MAX_MEMORY,
         UNIT,
+        YES_REALLY,
         SEED,
     ),
     outputs=(

@@ -14,6 +14,7 @@ from discreet.core.dates import date_text
 from discreet.core.domain import Categorical, Date, category_text
 from discreet.core.guarantee import Guarantee
 from discreet.engines.writer import write_table
+from discreet.errors import InvalidArgument
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.pages import finish
 from discreet.synopses import Synopsis
@@ -29,7 +30,12 @@ def run(job: Job) -> JobResult:
 def check(job: Job) -> None:
     """Refuse what no table can be released with."""
     if "release" in job.outputs:
-        check_ending(job.places()["release"])
+        try:
+            check_ending(job.places()["release"])
+        except InvalidArgument as error:
+            named = Path(job.outputs["release"])
+            fix = ("release", str(named.with_suffix(".parquet")))
+            raise job.declared.wrong("release", str(named), error.expected, fix) from None
     if job.schema is not None:
         _estimator(job).check()
 
@@ -137,10 +143,12 @@ def write_centers(made: Synopsis, found: ClusterResult, output: Path | None) -> 
             columns[name] = ["not known"] * len(found.centers)
         else:
             columns[name] = [described(column, row) for row in shares]
-    label = "weight"
-    while label in columns:
-        label += "_"
-    table = pa.table({**columns, label: found.weights})
+    errors = np.full(len(found.centers), np.nan) if found.std_errors is None else found.std_errors
+    for label, values in (("weight", found.weights), ("weight_std_error", errors)):
+        while label in columns:
+            label += "_"
+        columns[label] = values
+    table = pa.table(columns)
     if output is not None:
         write_table(output, table)
     return table

@@ -45,7 +45,7 @@ def check_ending(path: str | Path) -> None:
     if Path(path).suffix.lower() not in ENDINGS:
         listed = " or ".join(ENDINGS)
         raise InvalidArgument(
-            "output", str(path), f"a file that ends in {listed}: a synopsis is written as Parquet",
+            "output", str(path), f"a file that ends in {listed}: boxes, tree and promise are one Parquet file",
             f"{Path(path).with_suffix('.parquet')}",
         )  # fmt: skip
 

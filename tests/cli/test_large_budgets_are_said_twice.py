@@ -1,0 +1,74 @@
+"""A budget above 20 promises next to nothing: whoever types it is told so, and has to say it again."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import discreet as dc
+from discreet.cli import app
+from discreet.errors import InvalidArgument
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    (tmp_path / "t.csv").write_text("age\n" + "35\n" * 100)
+    (tmp_path / "s.toml").write_text("[columns.age]\nbounds = [0, 120]\n")
+    return tmp_path
+
+
+def said(table: Path, verb: str, *words: object) -> tuple[int, str]:
+    given = [verb, table / "t.csv", "--schema", table / "s.toml", *words]
+    done = CliRunner().invoke(app.app, [str(w) for w in given])
+    return done.exit_code, str(done.exception or "")
+
+
+@pytest.mark.parametrize("epsilon", ["20.5", "1000", "inf"])
+@pytest.mark.parametrize(("verb", "more"), [
+    ("synopsis", ("--rule", 4, "-o", "{}/s.parquet")),
+    ("cluster", ("-k", 1, "-o", "{}/c.csv")),
+    ("perturb", ("--method", "piecewise", "-o", "{}/p.csv")),
+])  # fmt: skip
+def test_the_command_line_asks_again(table: Path, verb: str, more: tuple[object, ...], epsilon: str) -> None:
+    words = [str(w).format(table) for w in more]
+    code, told = said(table, verb, "--epsilon", epsilon, *words)
+    assert code
+    assert "said twice" in told
+    assert told.endswith("try --yes-really")
+    if not (verb == "perturb" and epsilon == "inf"):
+        assert said(table, verb, "--epsilon", epsilon, "--yes-really", *words) == (0, "")
+
+
+def test_what_holds_at_a_distance_is_not_asked_about(table: Path) -> None:
+    assert said(table, "perturb", "--epsilon", 50, "--radius", 1, "-o", table / "p.csv") == (0, "")
+    assert said(table, "synopsis", "--epsilon", 20, "--rule", 4, "-o", table / "s.parquet") == (0, "")
+
+
+def test_a_job_file_says_it_in_its_own_words(table: Path) -> None:
+    job = {"schema": {"age": (0, 120)}, "outputs": {"release": "s.parquet"}, "folder": table}
+    with pytest.raises(InvalidArgument, match=r"\[parameters\] epsilon must be at most 20.*try yes_really = true"):
+        dc.Job("synopsis", "t.csv", parameters={"epsilon": math.inf, "rule": 4}, **job)
+    made = dc.Job("synopsis", "t.csv", parameters={"epsilon": math.inf, "rule": 4, "yes_really": True}, **job).run()
+    assert "NO privacy" in str(made.guarantee)
+
+
+def test_reports_of_devices_are_asked_about_too(table: Path) -> None:
+    given = {"column": "age", "domain": ["35", "36"]}
+    with pytest.raises(InvalidArgument, match="said twice"):
+        dc.Job("sketch", str(table / "t.csv"), parameters={"epsilon": 30, **given}, outputs={"release": "r.bin"})
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("1,5", "1.5"), ("0,25", "0.25"), ("-1,5", "1"), ("one", "1")])
+def test_a_decimal_comma_is_understood_in_the_suggestion(table: Path, typed: str, meant: str) -> None:
+    _, told = said(table, "synopsis", "--epsilon", typed, "-o", table / "s.parquet")
+    assert told.endswith(f"try --epsilon {meant}")
+
+
+def test_a_synopsis_is_no_csv_file(table: Path) -> None:
+    code, told = said(table, "synopsis", "--epsilon", 1, "-o", table / "s.csv")
+    assert code
+    assert "ends in .parquet or .pq" in told
+    assert told.endswith(f"try --output {table / 's.parquet'}")
