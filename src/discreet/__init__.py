@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         synopses,
     )
     from discreet.clustering import DPLloyd, PrivateKMeans
+    from discreet.clustering.pipelines import DomainScaler, private_pipeline
     from discreet.core.domain import Box, Categorical, Date, Domain, Integer, Numeric
     from discreet.core.guarantee import Guarantee, Ledger
     from discreet.core.schema.dialect import Dialect
@@ -48,6 +49,7 @@ __all__ = [
     "Date",
     "Dialect",
     "Domain",
+    "DomainScaler",
     "GridSynopsis",
     "Guarantee",
     "Integer",
@@ -68,6 +70,7 @@ __all__ = [
     "metric",
     "noise",
     "planning",
+    "private_pipeline",
     "reporting",
     "studies",
     "synopses",
@@ -84,6 +87,8 @@ _HOME = {
     "Guarantee": "discreet.core.guarantee",
     "Ledger": "discreet.core.guarantee",
     "Job": "discreet.jobs",
+    "DomainScaler": "discreet.clustering.pipelines",
+    "private_pipeline": "discreet.clustering.pipelines",
     "DPLloyd": "discreet.clustering",
     "PrivateKMeans": "discreet.clustering",
     "GridSynopsis": "discreet.synopses",

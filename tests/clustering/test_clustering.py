@@ -234,7 +234,7 @@ def test_labels_distances_and_score_are_those_of_the_centres():
     gaps = np.linalg.norm(data.X[:, None] - km.cluster_centers_, axis=2)
     np.testing.assert_allclose(km.transform(data.X), gaps)
     assert np.array_equal(km.predict(data.X), gaps.argmin(axis=1))
-    assert km.score(data.X) == pytest.approx(-(gaps.min(axis=1) ** 2).sum())
+    assert not hasattr(km, "score")  # a search would choose by raw rows
     assert km.predict([[np.nan, 0.5]]).tolist() == [-1]
     assert np.array_equal(clone(km).fit_predict(data.X), km.predict(data.X))
     with pytest.raises(SchemaError, match="features"):

@@ -235,8 +235,8 @@ def check(kind: Kind, option: Option, value: Any) -> Any:
         words = " or ".join(WORDS[t] for t in option.takes)
         table = bool(set(option.takes) & set(PAIRS)) and not isinstance(value, dict)
         meant = _number(value.replace(",", "."), "number") if isinstance(value, str) else None
-        near = (option.name, meant) if _numeric(option) and meant is not None and _within(option, meant) else None
-        raise kind.wrong(option.name, value, words if table else option.expected or words, near)
+        fix = (option.name, meant) if _numeric(option) and meant is not None and _within(option, meant) else None
+        raise kind.wrong(option.name, value, words if table else option.expected or words, fix)
     if isinstance(value, str) and "text" in fitting and option.choices and value not in option.choices:
         near = (get_close_matches(value, option.choices, 1, 0.6) or option.choices)[0]
         raise kind.wrong(option.name, value, _one_of(option), (option.name, near))

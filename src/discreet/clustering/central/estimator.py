@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -19,10 +18,12 @@ from discreet.synopses.opening import bind, table
 
 
 class Centers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
-    """Predict, transform and score with fitted centres.
+    """Predict and transform with fitted centres.
 
     What these return is exact, a fact about every row: it is for whoever holds the rows, not for publication. For the
-    same reason nothing of it is kept: there is no ``labels_`` and no ``inertia_``.
+    same reason nothing of it is kept: there is no ``labels_`` and no ``inertia_``. Nor is there a ``score``: a search
+    over settings that scores raw rows chooses by them, and no guarantee would say so. `discreet.evaluation.nicv`
+    measures for whoever holds the rows.
     """
 
     cluster_centers_: FloatArray
@@ -80,14 +81,6 @@ class Centers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
     def transform(self, X: Any) -> FloatArray:
         """Return the distance of each row to each centre. Not for publication."""
         return nearest_distances(self._rows(X), self._cells())
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return minus the sum of squared distances to the nearest centres, over rows without missing values."""
-        source, cells, total = self._rows(X), self._cells(), 0.0
-        for columns in source._batches(cells.domain):
-            gaps = cells.distances(columns)
-            total += float((gaps[np.isfinite(gaps).all(axis=1)].min(axis=1) ** 2).sum())
-        return -total
 
     @property
     def _n_features_out(self) -> int:

@@ -1,0 +1,221 @@
+"""scikit-learn habits without leaks: scale by declared bounds, and pipelines in which nothing is fitted on raw rows.
+
+A private estimator promises something about the table that it is given. A `StandardScaler` in front of it was fitted on
+everybody's rows, and its means and variances reach the release without noise and without a price. The estimator cannot
+see that. `DomainScaler` scales by what was declared, so there is nothing to fit; `private_pipeline` refuses steps that
+learn from the rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer
+from sklearn.utils.validation import check_is_fitted
+
+from discreet import engines
+from discreet.clustering.central.lloyd import DPLloyd
+from discreet.clustering.central.private_kmeans import PrivateKMeans
+from discreet.core.arrays import FloatArray
+from discreet.core.domain import Categorical, Domain, as_domain, dialect_of
+from discreet.core.people import released_columns
+from discreet.errors import InvalidArgument, InvalidType, SchemaError
+from discreet.metric.perturber import Perturber
+from discreet.synopses import GridSynopsis, TreeSynopsis
+from discreet.synopses.opening import bind, note_columns, table
+
+
+class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Scale columns by their declared bounds: each to [0, 1], whatever the rows are.
+
+    Nothing is fitted, so a private estimator behind it keeps its promise; declare it with ``domain=(0, 1)``. (To have
+    declared widths count as equal, `PrivateKMeans` alone will do: ``scale="domain"``. It also knows of whole numbers.)
+
+    Parameters
+    ----------
+    domain : Domain, mapping or (low, high)
+        The declared columns, all of them numbers, whole numbers or dates. Identifiers are left out.
+
+    Attributes
+    ----------
+    domain_ : Domain
+        The columns that are scaled, as declared.
+
+    Privacy
+    -------
+    A map of single rows that is the same for every table: two tables that differ in one row are mapped to two that
+    differ in one row, so whatever holds of what follows holds of the whole. Its output is as sensitive as the rows.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> scaler = dc.DomainScaler({"age": (0, 120), "income": (0, 1e6)}).fit()
+    >>> scaler.transform([[30, 250_000], [150, float("nan")]]).tolist()
+    [[0.25, 0.25], [1.0, nan]]
+    >>> scaler.inverse_transform([[0.5, 0.5]]).tolist()
+    [[60.0, 500000.0]]
+    """
+
+    def __init__(self, domain: Any = None) -> None:
+        self.domain = domain
+
+    def fit(self, X: Any = None, y: Any = None) -> DomainScaler:
+        """Check the declaration, and the names of the columns if a table is given. No row is looked at.
+
+        Parameters
+        ----------
+        X : array, data frame, table or path, optional
+            Needed only if the domain is a pair of numbers.
+        y : ignored
+        """
+        if X is None:
+            if not isinstance(self.domain, (Domain, dict)):
+                raise InvalidType("X", None, "a table where the domain is a pair of bounds", "fit(X)")
+            declared = as_domain(self.domain, ())
+            self.n_features_in_ = len(declared)
+            self.feature_names_in_ = np.array(declared.names, dtype=object)
+        else:
+            source = engines.open(table(X), dialect=dialect_of(self.domain))
+            declared = as_domain(self.domain, source.names)
+            note_columns(self, X)
+        for column in released_columns(declared):
+            if isinstance(column, Categorical):
+                why = "has categories, which have no distance"
+                raise SchemaError(f"column {column.name!r} {why}; leave it out with domain.select([...])")
+        self._declared, self.domain_ = declared, released_columns(declared)
+        if X is not None:
+            bind(source, declared, self.domain_)
+        return self
+
+    def transform(self, X: Any) -> FloatArray:
+        """Return every row, each column between 0 and 1: values beyond the bounds count as the nearest, missing as NaN.
+
+        Parameters
+        ----------
+        X : array, data frame, table or path
+            The rows.
+        """
+        check_is_fitted(self)
+        source = engines.open(table(X, self.n_features_in_), dialect=dialect_of(self.domain))
+        names = getattr(self, "feature_names_in_", None)
+        if len(source.names) != self.n_features_in_ and not (names is not None and set(names) <= set(source.names)):
+            raise SchemaError(
+                f"X has {len(source.names)} features, but DomainScaler is expecting {self.n_features_in_} features "
+                "as input"
+            )
+        parts = [np.column_stack(c) for c in bind(source, self._declared, self.domain_)._batches(self.domain_)]
+        rows = np.concatenate(parts) if parts else np.empty((0, len(self.domain_)))
+        return self.domain_.to_unit(rows)
+
+    def inverse_transform(self, X: Any) -> FloatArray:
+        """Return numbers between 0 and 1, such as the centres of clusters, in the units of the columns."""
+        check_is_fitted(self)
+        return self.domain_.from_unit(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the columns that come out."""
+        if len(self.domain_) == self.n_features_in_:
+            return super().get_feature_names_out(input_features)
+        return np.array(self.domain_.names, dtype=object)
+
+
+#: What may replace a step that is refused, by words in the name of its class.
+_INSTEAD = {
+    ("Scaler", "QuantileTransformer", "PowerTransformer"): "dc.DomainScaler(domain), which scales by declared bounds",
+    ("Imputer",): "leaving it out: a row with a missing value follows the rule that the domain declares",
+    (
+        "Encoder",
+        "Binarizer",
+        "Discretizer",
+    ): "declaring categories or bounds in the domain of the last step",
+}
+
+
+def private_pipeline(*steps: Any) -> Pipeline:
+    """Return a pipeline that ends in a private release, and in which nothing else learns from the raw rows.
+
+    Parameters
+    ----------
+    *steps : estimator or (name, estimator)
+        In front: `DomainScaler`; `Normalizer` and `Binarizer` of scikit-learn, which map row by row; a
+        `FunctionTransformer` of a NumPy ufunc of one argument, such as ``np.log1p``. At the end: `PrivateKMeans`,
+        `DPLloyd`, `GridSynopsis`, `TreeSynopsis`. Behind a mechanism of `discreet.metric`, which perturbs every row
+        before the rest sees it, anything may follow.
+
+    Returns
+    -------
+    sklearn.pipeline.Pipeline
+
+    Privacy
+    -------
+    Every step in front maps single rows by a rule that is the same for all tables, so two tables that differ in one row
+    stay two that differ in one row, and the guarantee of the last step holds for the whole. What follows perturbed
+    rows is post-processing. Other functions of a whole table are refused, because ``X - X.mean()`` is one.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> domain = dc.Domain({"age": (0, 120), "income": (0, 1e6)})
+    >>> pipe = dc.private_pipeline(dc.DomainScaler(domain), dc.PrivateKMeans(2, epsilon=1.0, domain=(0, 1)))
+    >>> rows = [[30, 2e4], [31, 2.1e4], [60, 9e4], [61, 9.2e4]] * 200
+    >>> pipe.fit(rows)[-1].guarantee_.epsilon
+    1.0
+    >>> dc.private_pipeline(StandardScaler(), dc.PrivateKMeans(2, epsilon=1.0, domain=(-3, 3)))
+    Traceback (most recent call last):
+    ...
+    discreet.errors.InvalidArgument: step 'standardscaler' must be fitted on nothing: what StandardScaler learns from \
+the raw rows would reach the release without noise, and the guarantee would not count it, got StandardScaler(); try \
+dc.DomainScaler(domain), which scales by declared bounds
+    """
+    if not steps:
+        raise InvalidArgument("steps", (), "a private estimator, and what comes before it", "dc.PrivateKMeans(8)")
+    named = [step if isinstance(step, tuple) else (type(step).__name__.lower(), step) for step in steps]
+    for i, (name, step) in enumerate(named):
+        if isinstance(step, Perturber):
+            break
+        last = i == len(named) - 1
+        if not (_releases(step) if last else _maps_rows(step)):
+            _refuse(str(name), step, last)
+    seen: dict[str, int] = {}
+    for i, (name, step) in enumerate(named):
+        seen[name] = seen.get(name, 0) + 1
+        named[i] = (name if seen[name] == 1 else f"{name}-{seen[name]}", step)
+    return Pipeline(named)
+
+
+def _maps_rows(step: Any) -> bool:
+    """Tell whether a step is a rule for single rows; by its very class, as a subclass may do anything."""
+    if type(step) is FunctionTransformer:
+        functions = [f for f in (step.func, step.inverse_func) if f is not None]
+        plain = all(isinstance(f, np.ufunc) and f.nin == 1 and f.signature is None for f in functions)
+        return plain and not step.kw_args and not step.inv_kw_args
+    return step is None or step == "passthrough" or type(step) in (DomainScaler, Normalizer, Binarizer)
+
+
+def _releases(step: Any) -> bool:
+    return type(step) in (PrivateKMeans, DPLloyd, GridSynopsis, TreeSynopsis)
+
+
+def _refuse(name: str, step: Any, last: bool) -> None:
+    kind = type(step).__name__
+    instead = next((fix for words, fix in _INSTEAD.items() if any(word in kind for word in words)), "")
+    if _maps_rows(step) or (last and not instead):
+        expected = "a private release at the end: PrivateKMeans, DPLloyd, GridSynopsis or TreeSynopsis"
+        raise InvalidArgument(f"step {name!r}", step, expected, "dc.PrivateKMeans(8, epsilon=1.0, domain=(0, 1))")
+    if _releases(step):
+        expected = "the last one: what comes after it would see exact facts about the rows"
+        raise InvalidArgument(f"step {name!r}", step, expected, "a pipeline that ends with it")
+    if type(step) is FunctionTransformer:
+        expected = "a NumPy ufunc of one argument: any other function may look at all rows, as X - X.mean() does"
+        raise InvalidArgument(f"step {name!r}", step, expected, "FunctionTransformer(np.log1p)")
+    expected = (
+        f"fitted on nothing: what {kind} learns from the raw rows would reach the release without noise, and the "
+        "guarantee would not count it"
+    )
+    raise InvalidArgument(
+        f"step {name!r}", step, expected, instead or "fitting it on synopsis_.sample(n), which is free"
+    )

@@ -1,0 +1,125 @@
+"""Habits of scikit-learn do not undo a promise: nothing is fitted on raw rows, and nothing is chosen by them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    Binarizer,
+    FunctionTransformer,
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    StandardScaler,
+)
+from sklearn.utils.estimator_checks import check_estimator
+
+import discreet as dc
+from discreet.errors import DiscreetError, InvalidArgument, SchemaError
+
+DOMAIN = dc.Domain({"age": (0, 120), "income": (0, 1e6)})
+KM = dc.PrivateKMeans(2, epsilon=1.0, domain=(0, 1))
+PRIVATE = [KM, dc.DPLloyd(2, domain=(0, 1)), dc.GridSynopsis(domain=(0, 1)), dc.TreeSynopsis(domain=(0, 1))]
+#: Checks that ask for errors about rows.
+AGAINST_PRIVACY = {
+    "check_estimators_nan_inf": "rows never cause an error: failing would tell about them",
+    "check_estimators_empty_data_messages": "a table without rows gives a result like any other",
+    "check_dtype_object": "an unreadable value is missing, and no error",
+}
+
+
+def rows() -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return np.column_stack([rng.uniform(20, 90, 500), rng.uniform(0, 2e5, 500)])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_scaler_keeps_the_contract_of_scikit_learn() -> None:
+    found = check_estimator(
+        dc.DomainScaler((-10, 10)), expected_failed_checks=AGAINST_PRIVACY, on_skip=None, on_fail="raise"
+    )
+    assert {r["status"] for r in found} <= {"passed", "skipped", "xfail"}
+
+
+def test_the_scaler_learns_nothing() -> None:
+    X, scaler = rows(), dc.DomainScaler(DOMAIN)
+    here, there = scaler.fit(X), clone(scaler).fit(X[:1] * 0)
+    np.testing.assert_array_equal(here.transform(X), there.transform(X))
+    np.testing.assert_allclose(here.inverse_transform(here.transform(X)), X)
+    assert clone(scaler).fit().transform(X).tolist() == here.transform(X).tolist()
+
+
+def test_the_scaler_reads_what_the_methods_read() -> None:
+    declared = dc.Domain(
+        {"name": {"categories": ["any"], "role": "identifier"}, "age": dc.Integer(0, 119), "day": {
+            "kind": "date", "bounds": ["2025-01-01", "2025-12-31"]}}
+    )  # fmt: skip
+    frame = pd.DataFrame({"day": ["2025-01-01", "x"], "age": ["30", 500], "name": ["Ann", "Bob"]})
+    scaler = dc.DomainScaler(declared).fit(frame).set_output(transform="pandas")
+    made = scaler.transform(frame)
+    assert list(made.columns) == ["age", "day"] == scaler.get_feature_names_out().tolist()
+    assert made["age"].tolist() == [pytest.approx(30.5 / 120), 1 - 0.5 / 120]
+    assert made["day"].tolist()[0] < 0.01
+    assert np.isnan(made["day"].tolist()[1])
+    with pytest.raises(SchemaError, match="categories"):
+        dc.DomainScaler({"sex": ["f", "m"]}).fit()
+    with pytest.raises(SchemaError, match="expecting 2 features"):
+        dc.DomainScaler(DOMAIN).fit(rows()).transform(rows()[:, :1])
+
+
+def test_a_pipeline_by_bounds_finds_what_the_method_alone_finds() -> None:
+    X = rows()
+    pipe = dc.private_pipeline(dc.DomainScaler(DOMAIN), clone(KM).set_params(random_state=1, synopsis="grid"))
+    alone = dc.PrivateKMeans(2, 1.0, DOMAIN, scale="domain", random_state=1, synopsis="grid").fit(X)
+    found = pipe[0].inverse_transform(pipe.fit(X)[-1].cluster_centers_)
+    np.testing.assert_allclose(found, alone.cluster_centers_, rtol=1e-6)
+    assert pipe[-1].guarantee_.epsilon == 1
+    assert np.array_equal(pipe.predict(X), alone.predict(X))
+
+
+@pytest.mark.parametrize("step", [
+    StandardScaler(), MinMaxScaler(), PCA(1), SimpleImputer(), OneHotEncoder(), KMeans(2),
+    make_pipeline(StandardScaler()),
+    FunctionTransformer(lambda X: X - X.mean(axis=0)), FunctionTransformer(np.sort), FunctionTransformer(np.matmul),
+    type("Sneaky", (dc.DomainScaler,), {})(DOMAIN), KM,
+], ids=lambda step: type(step).__name__)  # fmt: skip
+def test_what_learns_from_raw_rows_is_refused(step: object) -> None:
+    with pytest.raises(InvalidArgument, match="try ") as refused:
+        dc.private_pipeline(("first", step), KM)
+    assert "'first'" in str(refused.value)
+
+
+def test_the_reason_and_the_replacement_are_said() -> None:
+    with pytest.raises(InvalidArgument, match=r"the guarantee would not count it.*try dc\.DomainScaler\(domain\)"):
+        dc.private_pipeline(StandardScaler(), KM)
+    with pytest.raises(InvalidArgument, match="a private release at the end"):
+        dc.private_pipeline(dc.DomainScaler(DOMAIN), KMeans(2))
+
+
+def test_rules_for_single_rows_may_come_first() -> None:
+    steps = [FunctionTransformer(np.log1p), dc.DomainScaler((0, 20)), Normalizer(), Binarizer(), "passthrough"]
+    pipe = dc.private_pipeline(*steps, dc.GridSynopsis(1.0, (0, 1), rule=2))
+    assert pipe.fit(rows())[-1].synopsis_.guarantee.epsilon == 1
+    assert len(dict(pipe.steps)) == 6
+    twice = dc.private_pipeline(dc.DomainScaler(DOMAIN), dc.DomainScaler((0, 1)), KM)
+    assert [name for name, _ in twice.steps] == ["domainscaler", "domainscaler-2", "privatekmeans"]
+
+
+def test_behind_perturbed_rows_anything_goes() -> None:
+    noise = dc.metric.NDLaplace(epsilon=1, radius=0.1, domain=DOMAIN)
+    pipe = dc.private_pipeline(noise, StandardScaler(), KMeans(2, n_init=1, random_state=0))
+    assert pipe.fit(rows())[-1].cluster_centers_.shape == (2, 2)
+
+
+@pytest.mark.parametrize("estimator", PRIVATE, ids=lambda e: type(e).__name__)
+def test_a_search_by_raw_rows_is_refused_by_scikit_learn(estimator: object) -> None:
+    assert not hasattr(estimator, "score")
+    with pytest.raises((TypeError, DiscreetError), match="should have a 'score' method"):
+        GridSearchCV(estimator, {"epsilon": [0.5, 1.0]}).fit(rows())
