@@ -6,6 +6,9 @@ comma := ,
 # uv installs several times faster than pip. Without one on the path, a copy goes into the environment first.
 UV := $(shell command -v uv 2>/dev/null)
 
+# Some machines forbid Python to keep what it compiled. Hundreds of processes start here, and each would compile all it loads.
+export PYTHONDONTWRITEBYTECODE =
+
 .PHONY: help demo test test-all mutants bench bench-tables measures wheel figures lint docs format clean
 .DEFAULT_GOAL := help
 
