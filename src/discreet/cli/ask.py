@@ -37,13 +37,11 @@ def show(result: Any) -> None:
 def _show_groups(groups: Any, level: float) -> None:
     """Show the first groups, and say how many there are more."""
     places = [n for n in groups.column_names if n not in ("std_error", "noise_error", "evenness_error", "low", "high")]
-    rows = [
-        [
-            *(f"{row[n]:,.6g}" if isinstance(row[n], float) else str(row[n]) for n in places),
-            f"{row['low']:,.0f} to {row['high']:,.0f}",
-        ]
-        for row in groups.slice(0, _MOST).to_pylist()
-    ]
+    rows = []
+    for row in groups.slice(0, _MOST).to_pylist():
+        values = [row[n] for n in places]
+        texts = ["no value" if v is None else f"{v:,.6g}" if isinstance(v, float) else str(v) for v in values]
+        rows.append([*texts, f"{row['low']:,.0f} to {row['high']:,.0f}"])
     show_table("By group", [*places, f"{100 * level:g} % interval"], rows, right=("count",))
     if len(groups) > _MOST:
         console.print(f"and {len(groups) - _MOST:,} groups more; --json has all")

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,6 +32,16 @@ def schema(
         int,
         typer.Option("--look", min=0, help="Look at this many rows for marks and kinds. Every guarantee will say so."),
     ] = 0,
+    codebook: Annotated[
+        Path | None, typer.Option(help="Names and categories as published with the table, in a file of names (C4.5).")
+    ] = None,
+    declare: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=...", help="Declare a column: age=0:120, sex=f,m or name=identifier; repeat it."),
+    ] = None,
+    known: Annotated[
+        bool, typer.Option("--known", help="Take what is known by name from the public catalogue, and check it.")
+    ] = False,
     sheet: Annotated[str, typer.Option("--sheet", help="The sheet of a workbook; needed where it has several.")] = "",
     skip: Annotated[int, typer.Option(min=0, help="Lines above the header that belong to no table.")] = 0,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write; else it is printed.")] = None,
@@ -42,16 +53,32 @@ def schema(
         return
     if len(data) > 1:
         raise DataSourceError(f"data: one table at a time, got {len(data)}; try discreet schema {data[0]}")
-    _draft(data[0], header, rows, sheet, skip, output, as_json)
+    from discreet.core.schema.codebook import read_codebook
+
+    book = {} if codebook is None else read_codebook(codebook)
+    if book and header is None:
+        header = False  # the format has none
+    _draft(data[0], header, rows, sheet, skip, output, as_json, book, declare or [], known)
 
 
 def _draft(
-    data: str, header: bool | None, rows: int, sheet: str, skip: int, output: Path | None, as_json: bool
+    data: str,
+    header: bool | None,
+    rows: int,
+    sheet: str,
+    skip: int,
+    output: Path | None,
+    as_json: bool,
+    book: dict[str, dict[str, Any]],
+    declare: list[str],
+    known: bool,
 ) -> None:
     look.look([(TABLE, data)])
     from discreet import engines
     from discreet.core.output import check_place, write_whole
     from discreet.core.schema.address import is_address, table_place
+    from discreet.core.schema.catalogue import known_kind
+    from discreet.core.schema.codebook import read_declarations
     from discreet.core.schema.dialect import Dialect
     from discreet.core.schema.draft import draft_schema
     from discreet.core.schema.file import looks_like_a_record
@@ -63,8 +90,15 @@ def _draft(
         found = first_line.propose(path, header=header is not False, skip=skip)
     else:
         found = first_line.Proposal(Dialect(sheet=sheet, header=header is not False, skip=skip), (), {})
+    if book and header is False:
+        reasons = (*found.reasons, "Names and categories are those of the codebook, in which ? is a missing value.")
+        found = replace(found, dialect=replace(found.dialect, names=tuple(book), missing=("?",)), reasons=reasons)
     source = engines.open(table_place(data, Path()) if is_address(data) else data, dialect=found.dialect)
     names = source.names
+    typed = read_declarations(declare, names)
+    declared = {name: {**book.get(name, {}), **typed.get(name, {})} for name in names}
+    for name in names if known else ():
+        declared[name] = declared[name] or dict(getattr(known_kind(name), "declared", {}))
     headed = any(part.headed for part in source._parts)
     if not names:
         raise DataSourceError(f"data: {data!r} has no first line to draft from; check the file")
@@ -78,7 +112,8 @@ def _draft(
         found = first_line.look(found, source._parts[0], rows)
     read = "first line" if headed else "fields" if header is False else "names"
     more: dict[str, Any] = {"dialect": found.dialect, "reasons": found.reasons, "kinds": found.kinds}
-    text = draft_schema(names, data, read=read, labels=source.labels, **more)
+    text = draft_schema(names, data, read=read, labels=source.labels, declared=declared, **more)
+    open_ = [name for name in names if not declared[name]]
     if output is not None:
         check_place(output)
         if output.exists():  # it may have been filled in by hand
@@ -93,7 +128,13 @@ def _draft(
         said = f"[bold]{len(names)} columns[/] drafted in [cyan]{escape(str(output))}[/]."
         for reason in found.reasons:
             said += f" {escape(reason)}"
-        console.print(f"{said} Declare each one, then:")
+        if not open_:
+            said += " All are declared; next:"
+        elif len(open_) < len(names):
+            said += f" Still to be declared: {escape(', '.join(open_))}; then:"
+        else:
+            said += " Declare each one, then:"
+        console.print(said)
         console.print(f"  discreet schema check {escape(shlex.quote(str(output)))}", highlight=False, soft_wrap=True)
         next_step = (
             f"discreet synopsis {shlex.quote(data)} --schema {shlex.quote(str(output))} --epsilon 1 -o s.parquet"

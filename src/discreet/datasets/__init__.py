@@ -13,6 +13,7 @@ from discreet.datasets.frequencies import Frequencies, anglicisms, frequencies
 from discreet.datasets.generators import mixture, patients, s_like
 from discreet.datasets.labelled import labelled, labelled_names
 from discreet.datasets.loaders import available, load
+from discreet.datasets.practice import practice
 from discreet.datasets.records import Records, adult, people
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "mixture",
     "patients",
     "people",
+    "practice",
     "s_like",
 ]
 

@@ -47,7 +47,9 @@ def __dir__() -> list[str]:
     return __all__
 
 
-_TEXT = (".csv", ".csv.gz", ".csv.zst", ".tsv", ".tsv.gz", ".tsv.zst")
+#: Files of fields under names that may be anything else too: read when named, passed over in a folder.
+_LOOSE = tuple(f"{end}{packed}" for end in (".data", ".dat", ".txt") for packed in ("", ".gz", ".zst"))
+_TEXT = (".csv", ".csv.gz", ".csv.zst", ".tsv", ".tsv.gz", ".tsv.zst", *_LOOSE)
 _PARQUET = (".parquet", ".pq")
 #: Readers that come with extras, by the ending of a file's name.
 _EXCEL = (".xlsx", ".xls", ".xlsb", ".xlsm", ".ods")
@@ -208,7 +210,8 @@ def _files(paths: Sequence[str | Path], dialect: Dialect) -> list[Part]:
 
 def _tables_in(folder: Path) -> list[Path]:
     # What begins so is no table of its own: marks of Spark, hidden files, locks of open workbooks.
-    found = [p for p in folder.iterdir() if p.is_file() and _suffix(p) and not p.name.startswith(("_", ".", "~$"))]
+    held = (p for p in folder.iterdir() if p.is_file() and _suffix(p) not in (None, *_LOOSE))
+    found = [p for p in held if not p.name.startswith(("_", ".", "~$"))]
     kinds = {_suffix(p) if _suffix(p) in (*_EXCEL, *_STATISTICS) else "" for p in found}
     if len(kinds) > 1:
         # One table saved twice would hold everybody's row twice, and a promise about one row would not.

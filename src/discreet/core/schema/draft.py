@@ -3,6 +3,7 @@
 Written by hand, because it is half comments, which no writer of TOML writes.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -31,6 +32,7 @@ def draft_schema(
     reasons: Sequence[str] = (),
     kinds: Mapping[str, str] | None = None,
     labels: Mapping[str, Sequence[str]] | None = None,
+    declared: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> str:
     """Return a schema file to be filled in.
 
@@ -51,6 +53,8 @@ def draft_schema(
         What the looked-at rows hold, column by column.
     labels : mapping, optional
         What the file declares that the codes of its columns stand for.
+    declared : mapping, optional
+        What the user has declared of some columns already.
 
     Examples
     --------
@@ -68,7 +72,7 @@ longest verified life lasted 122 years)
         text += ["", *(f"# {reason}" for reason in reasons), "[source]"]
         text += [f"{key} = {toml_value(value)}{_why(key, value)}" for key, value in written.items()]
     text += ["", "[columns]"]
-    lines, left = _columns([n.strip() for n in names], kinds or {}, labels or {})
+    lines, left = _columns([n.strip() for n in names], kinds or {}, labels or {}, declared or {})
     if any("known by name" in line for line in lines):
         text.append(
             '# "Known by name" is from a public catalogue, not from the file: check it, then put it between the braces.'
@@ -93,12 +97,15 @@ def _said(read: str, where: str, dialect: Dialect | None) -> str:
 
 def _why(key: str, value: Any) -> str:
     if key == "header" and value is False:
-        return "  # the first line is a record; columns are called by their places"
+        return "  # the first line is a record"
     return "  # said in every guarantee" if key == "looked" else ""
 
 
 def _columns(
-    names: Sequence[str], kinds: Mapping[str, str], labels: Mapping[str, Sequence[str]]
+    names: Sequence[str],
+    kinds: Mapping[str, str],
+    labels: Mapping[str, Sequence[str]],
+    declared: Mapping[str, Mapping[str, Any]],
 ) -> tuple[list[str], list[str]]:
     """Return a line per column, and why some have none."""
     lines, left, seen = [], [], set()
@@ -108,6 +115,10 @@ def _columns(
             left.append(f"# Column {place} {why} and is left out.")
             continue
         seen.add(name)
+        if declared.get(name):
+            parts = ", ".join(f"{key} = {_plain(value)}" for key, value in declared[name].items())
+            lines.append(f"{toml_key(name)} = {{{parts}}}")
+            continue
         kind = kinds.get(name)
         filled = f'{{kind = "{kind}"}}' if kind in ("integer", "number", "date", "boolean") else "{}"
         known = known_kind(name)
@@ -118,6 +129,11 @@ def _columns(
             offer += f"   # known by name: {parts} ({known.source})"
         lines.append(f"{toml_key(name)} = {filled}{offer}")
     return lines, left
+
+
+def _plain(value: Any) -> str:
+    days = isinstance(value, list) and all(re.fullmatch(r"\d{4}-\d{2}-\d{2}", str(v)) for v in value)
+    return f"[{', '.join(value)}]" if days else str(toml_value(value))
 
 
 def _short(value: Any) -> str:

@@ -83,9 +83,8 @@ def marginal(synopsis: Synopsis, name: str, bins: Any) -> Marginal:
     column = synopsis.domain.columns[axis]
     pairs = stretches(synopsis, axis, bins)
     found = list(_cells(synopsis, [(axis, pairs)], ({},)))
-    absent = None
-    if column.missing == "own" and np.isnan(synopsis.lower[:, axis]).any():  # else they lie with others
-        absent = query.count(synopsis, {axis: [(math.nan, math.nan)]})
+    gone = _absent(synopsis, axis)
+    absent = query.count(synopsis, {axis: gone}) if gone else None
     noisy, uneven = (np.array([f[i] for f in found]) for i in (1, 2))
     return Marginal(
         column=name,
@@ -113,7 +112,10 @@ def table(
         if name not in names:
             raise InvalidArgument("bins", name, "about columns of the table", f"bins={{{names[0]!r}: 10}}")
     axes = [synopsis.domain.position(name) for name in names]
-    split = [(axis, stretches(synopsis, axis, bins.get(name))) for axis, name in zip(axes, names, strict=True)]
+    split = [
+        (axis, stretches(synopsis, axis, bins.get(name)) + _absent(synopsis, axis))
+        for axis, name in zip(axes, names, strict=True)
+    ]
     shape = tuple(len(pairs) for _, pairs in split)
     if math.prod(shape) > _MOST_GROUPS:
         fix = f"bins={{{names[0]!r}: 10}}"
@@ -122,6 +124,12 @@ def table(
     columns = tuple(synopsis.domain.columns[axis] for axis in axes)
     parts = [np.ascontiguousarray(found[..., i]) for i in range(3)]
     return GroupTable(columns, tuple(p for _, p in split), parts[0], parts[1], parts[2], synopsis.unlisted, level)
+
+
+def _absent(synopsis: Synopsis, axis: int) -> Intervals:
+    """Return the place of rows without a value, if they have cells of their own and do not lie with others."""
+    own = synopsis.domain.columns[axis].missing == "own" and np.isnan(synopsis.lower[:, axis]).any()
+    return [(math.nan, math.nan)] if own else []
 
 
 def _cells(
@@ -137,7 +145,7 @@ def _cells(
         axis, pairs = left[0]
         lower, upper = synopsis.lower[leaves, axis], synopsis.upper[leaves, axis]
         for a, b in pairs:
-            met = leaves[(upper >= a) & (lower <= b)]
+            met = leaves[np.isnan(lower) if math.isnan(a) else (upper >= a) & (lower <= b)]
             yield from walk(left[1:], met, {**so_far, axis: [(a, b)]})
 
     return walk(split, everything, {})  # type: ignore[return-value]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet.core.arrays import FloatArray
 from discreet.core.dates import date_array
@@ -159,6 +160,8 @@ class GroupTable(Frames):
     def to_arrow(self) -> pa.Table:
         """Return one row per group: its ends or category, the count, its error with both parts, an interval.
 
+        Rows without a value are a group with null in its place, where the synopsis has cells of their own for them.
+
         Both ends of a stretch of whole numbers or days belong to it.
         """
         places = np.indices(self.counts.shape).reshape(len(self.columns), -1)
@@ -189,14 +192,17 @@ def _figures(counts: FloatArray, noise: FloatArray, uneven: FloatArray, level: f
 
 def _places(column: Column, bins: list[tuple[float, float]]) -> dict[str, pa.Array]:
     if isinstance(column, Categorical):
-        return {column.name: _named([column.categories[int(low)] for low, _ in bins])}
+        return {column.name: _named([None if np.isnan(low) else column.categories[int(low)] for low, _ in bins])}
     low, high = np.array(bins, dtype=np.float64).reshape(-1, 2).T
+    gone = np.isnan(low)
+    low, high = np.nan_to_num(low, nan=column.low), np.nan_to_num(high, nan=column.high)
     if isinstance(column, Integer):
-        ends = [pa.array((low + 0.5).astype(np.int64)), pa.array((high - 0.5).astype(np.int64))]
+        made = [pa.array((low + 0.5).astype(np.int64)), pa.array((high - 0.5).astype(np.int64))]
     elif isinstance(column, Date):
-        ends = [date_array(low), date_array(np.where(high >= column.high, high, np.ceil(high) - 1))]
+        made = [date_array(low), date_array(np.where(high >= column.high, high, np.ceil(high) - 1))]
     else:
-        ends = [pa.array(low), pa.array(high)]
+        made = [pa.array(low), pa.array(high)]
+    ends = [pc.if_else(pa.array(gone), pa.scalar(None, x.type), x) for x in made]
     return {f"{column.name}_from": ends[0], f"{column.name}_to": ends[1]}
 
 
@@ -207,8 +213,8 @@ def place_text(column: Column, pair: tuple[float, float]) -> Any:
 
 
 def _named(categories: Sequence[Any]) -> pa.Array:
-    same = len({type(c) for c in categories}) <= 1
-    return pa.array(list(categories) if same else [category_text(c) for c in categories])
+    same = len({type(c) for c in categories if c is not None}) <= 1
+    return pa.array(list(categories) if same else [None if c is None else category_text(c) for c in categories])
 
 
 def _list(array: FloatArray | None) -> list[float]:

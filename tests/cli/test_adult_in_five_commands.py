@@ -1,0 +1,127 @@
+"""A public table of 15 columns, as it is downloaded, becomes a report in five commands; nothing is edited by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import discreet as dc
+from discreet.cli import app
+from discreet.datasets.loaders import read_file
+from discreet.errors import DataSourceError
+
+COMMANDS = """
+discreet schema adult.data --codebook adult.names --known --declare fnlwgt=0:2000000 --declare education-num=1:16 \
+--declare capital-gain=0:99999 --declare capital-loss=0:99999 -o adult.toml
+discreet schema check adult.toml adult.data
+discreet synopsis adult.data --schema adult.toml --epsilon 1 --method tree -o adult.parquet
+discreet ask adult.parquet "age>=0" --by class --json
+discreet report adult.parquet -o report.html
+"""
+
+
+def downloaded(folder: Path, which: str) -> int:
+    """Put the table and its codebook into a folder, as they are published; return the number of rows."""
+    invented = dc.datasets.practice("census")
+    (folder / "adult.names").write_bytes(invented["census.names"])
+    if which == "invented":
+        rows = invented["census.data"].decode()
+    else:
+        try:
+            table = read_file("uci-adult/adult_train.csv.gz", "adult")
+        except DataSourceError:
+            pytest.skip("the data folder is not here")
+        # As the publisher writes it: no header, a blank after each comma, an empty line at the end.
+        columns = [["?" if v is None else str(v) for v in column.to_pylist()] for column in table.columns]
+        rows = "\n".join(", ".join(record) for record in zip(*columns, strict=True)) + "\n\n"
+    (folder / "adult.data").write_text(rows)
+    assert "?" in rows
+    return len(rows.splitlines()) - 1
+
+
+@pytest.mark.parametrize("which", ["invented", "real"])
+def test_from_the_download_to_the_report(which: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    n = downloaded(tmp_path, which)
+    monkeypatch.chdir(tmp_path)
+    lines = COMMANDS.strip().splitlines()
+    assert len(lines) == 5
+    told = {}
+    for line in lines:
+        words = [word.strip('"') for word in line.split()]
+        done = CliRunner().invoke(app.app, words[1:])
+        assert done.exit_code == 0, f"{line}\n{done.output}\n{done.exception!r}"
+        told[words[1]] = done.stdout
+    assert "15 columns are declared" in told["schema"]
+    made = dc.Synopsis.load("adult.parquet")
+    assert len(made.domain) == 15
+    assert abs(made.total - n) < 6 * made.total_variance**0.5
+    # One number of rows, whoever is asked.
+    asked = json.loads(told["ask"])
+    groups = made.table("class")
+    assert asked["value"] == made.total == made.weights.sum() == pytest.approx(groups.counts.sum())
+    assert f"{made.total:,.0f}" in Path("report.html").read_text("utf-8")
+    drawn = made.sample(round(made.total), rng=1)
+    assert drawn.num_rows == made.total
+    assert str(drawn.schema.field("age").type) == "int64"
+    assert set(drawn["class"].to_pylist()) <= {">50K", "<=50K", None}
+
+
+def test_rows_without_a_value_are_a_group_of_their_own() -> None:
+    domain = dc.Domain(
+        {"sex": {"categories": ["f", "m"], "missing": "own"}, "age": {"bounds": [0, 9], "missing": "own"}}
+    )
+    rows = [["f", 1], ["m", 2], [None, 3], ["f", None]] * 100
+    made = dc.GridSynopsis(1.0, domain, rule=3, random_state=0).fit(rows).synopsis_
+    by_sex = made.table("sex").to_dict()
+    assert by_sex["sex"] == ["f", "m", None]
+    assert sum(by_sex["count"]) == pytest.approx(made.weights.sum())
+    assert by_sex["count"][2] == made.ask("sex is missing").value
+    both = made.table("age", "sex").to_dict()
+    assert both["age_from"][-1] is None
+    assert sum(both["count"]) == pytest.approx(made.weights.sum())
+
+
+def test_a_text_file_is_read_by_any_usual_name_but_not_found_by_accident(tmp_path: Path) -> None:
+    for name in ("part.csv", "README.txt", "notes.dat"):
+        (tmp_path / name).write_text("age\n30\n")
+    assert dc.engines.open(tmp_path / "notes.dat").names == ("age",)
+    assert len(dc.engines.open(tmp_path)._parts) == 1
+
+
+@pytest.mark.parametrize(("words", "told"), [
+    (["--declare", "mood=0:1"], "--declare must be COLUMN=LOW:HIGH"),
+    (["--declare", "age"], "try --declare age=0:120"),
+    (["--codebook", "absent.names"], "cannot read 'absent.names'"),
+    (["--codebook", "people.csv"], "has a line that is not 'NAME: continuous.'"),
+])  # fmt: skip
+def test_what_cannot_be_declared_is_said(
+    words: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text("age,sex\n30,f\n")
+    done = CliRunner().invoke(app.app, ["schema", "people.csv", *words])
+    assert done.exit_code
+    assert told in str(done.exception)
+
+
+def test_declarations_on_the_command_line_are_those_of_the_file(tmp_path: Path) -> None:
+    table, schema = tmp_path / "people.csv", tmp_path / "s.toml"
+    table.write_text("age,day,sex,name,share\n30,2025-01-02,f,Ann,0.5\n")
+    words = [
+        "age=0:120",
+        "age=quasi-identifier",
+        "day=2025-01-01:2025-12-31",
+        "sex=f,m",
+        "name=identifier",
+        "share=0:1.0",
+    ]
+    given = [w for word in words for w in ("--declare", word)]
+    assert CliRunner().invoke(app.app, ["schema", str(table), *given, "-o", str(schema)]).exit_code == 0
+    domain = dc.Domain.from_toml(schema)
+    assert [c.kind for c in domain][:3] == ["integer", "date", "categorical"]
+    assert domain.column("age").role == "quasi-identifier"
+    assert domain.column("name").role == "identifier"
+    assert (domain.column("share").low, domain.column("share").high) == (0, 1)
