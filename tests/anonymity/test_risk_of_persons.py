@@ -10,7 +10,7 @@ import pytest
 
 import discreet as dc
 from discreet.anonymity import risk
-from discreet.anonymity.risk.report import promise_notes
+from discreet.anonymity.risk.report import with_promise
 from discreet.errors import InvalidArgument
 from discreet.evaluation.audits.recount import recount
 from discreet.reporting.facts import report_facts
@@ -72,10 +72,14 @@ def test_report_and_risk_speak_of_persons(tmp_path: Path) -> None:
     assert risk["prosecutor"]["max"] == pytest.approx(max(1 / reached["k"], reached["largest_share"]))
     assert risk["rows_of_smallest"] == dc.anonymity.risk(release.table, ["age"]).k > reached["k"]
     assert "do not show whose they are" in risk["notes"][-1]
-    (said,) = promise_notes(tmp_path / "safe.csv")
+    by_rows = dc.anonymity.risk(release.table, ["age"])
+    told = with_promise(by_rows, tmp_path / "safe.csv")
+    (said,) = told.notes
+    assert told.to_rows()[0][:2] == ("k of persons", str(reached["k"]))
+    assert [row[0] for row in told.to_rows()].count("k of rows") == 1
     assert "count rows" in said
     assert f"k is {reached['k']}" in said
-    assert promise_notes(tmp_path / "other.csv") == ()
+    assert with_promise(by_rows, tmp_path / "other.csv") == by_rows
 
 
 def test_persons_are_counted_again_by_their_hash(tmp_path: Path) -> None:

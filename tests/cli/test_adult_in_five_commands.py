@@ -14,8 +14,8 @@ from discreet.datasets.loaders import read_file
 from discreet.errors import DataSourceError
 
 COMMANDS = """
-discreet schema adult.data --codebook adult.names --known --declare fnlwgt=0:2000000 --declare education-num=1:16 \
---declare capital-gain=0:99999 --declare capital-loss=0:99999 -o adult.toml
+discreet schema adult.data --codebook adult.names --known --declare fnlwgt=0..2000000 --declare education-num=1..16 \
+--declare capital-gain=0..99999 --declare capital-loss=0..99999 -o adult.toml
 discreet schema check adult.toml adult.data
 discreet synopsis adult.data --schema adult.toml --epsilon 1 --method tree -o adult.parquet
 discreet ask adult.parquet "age>=0" --by class --json
@@ -92,8 +92,8 @@ def test_a_text_file_is_read_by_any_usual_name_but_not_found_by_accident(tmp_pat
 
 
 @pytest.mark.parametrize(("words", "told"), [
-    (["--declare", "mood=0:1"], "--declare must be COLUMN=LOW:HIGH"),
-    (["--declare", "age"], "try --declare age=0:120"),
+    (["--declare", "mood=0:1"], "--declare must be COLUMN=0..120"),
+    (["--declare", "age"], "try --declare age=0..120"),
     (["--codebook", "absent.names"], "cannot read 'absent.names'"),
     (["--codebook", "people.csv"], "has a line that is not 'NAME: continuous.'"),
 ])  # fmt: skip
@@ -111,17 +111,17 @@ def test_declarations_on_the_command_line_are_those_of_the_file(tmp_path: Path) 
     table, schema = tmp_path / "people.csv", tmp_path / "s.toml"
     table.write_text("age,day,sex,name,share\n30,2025-01-02,f,Ann,0.5\n")
     words = [
-        "age=0:120",
-        "age=quasi-identifier",
+        "age=0..120",
+        "age,sex=quasi-identifier",
         "day=2025-01-01:2025-12-31",
         "sex=f,m",
         "name=identifier",
-        "share=0:1.0",
+        "share=0:1",
     ]
     given = [w for word in words for w in ("--declare", word)]
     assert CliRunner().invoke(app.app, ["schema", str(table), *given, "-o", str(schema)]).exit_code == 0
     domain = dc.Domain.from_toml(schema)
     assert [c.kind for c in domain][:3] == ["integer", "date", "categorical"]
-    assert domain.column("age").role == "quasi-identifier"
+    assert domain.column("age").role == domain.column("sex").role == "quasi-identifier"
     assert domain.column("name").role == "identifier"
     assert (domain.column("share").low, domain.column("share").high) == (0, 1)

@@ -241,3 +241,20 @@ def test_every_verb_shows_an_example(verb: str) -> None:
     told = run(verb, "--help")
     assert f"Example:  discreet {verb}" in told
     assert "--json" in told
+
+
+def test_a_synopsis_of_some_columns_still_knows_whose_rows_they_are(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("who,age,cost\n" + "a,30,5\nb,40,6\n" * 50)
+    (tmp_path / "s.toml").write_text(
+        '[columns]\nwho = {role = "person"}\nage = {bounds = [0, 120]}\ncost = {bounds = [0, 9]}\n'
+    )
+    given = {"epsilon": 1, "columns": ["cost"], "rule": 4}
+    job = dc.Job("synopsis", "t.csv", "s.toml", given, {"release": "s.parquet"}, tmp_path)
+    with pytest.raises(dc.errors.DiscreetError, match="names a person"):
+        job.run()
+    made = dc.Job("synopsis", "t.csv", "s.toml", {**given, "unit": "row"}, {"release": "s.parquet"}, tmp_path).run()
+    assert made.artifact.domain.names == ("cost",)
+    with pytest.raises(
+        dc.errors.InvalidArgument, match=r"columns must be declared columns \(who, age, cost\), got 'x'"
+    ):
+        dc.Job("synopsis", "t.csv", "s.toml", {**given, "columns": ["x"]}, {"release": "s.parquet"}, tmp_path).check()

@@ -37,7 +37,10 @@ def schema(
     ] = None,
     declare: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN=...", help="Declare a column: age=0:120, sex=f,m or name=identifier; repeat it."),
+        typer.Option(
+            metavar="COLUMN=...",
+            help="Declare columns: age=0..120, cost=0:9e3, sex=f,m, name=identifier.",
+        ),
     ] = None,
     known: Annotated[
         bool, typer.Option("--known", help="Take what is known by name from the public catalogue, and check it.")

@@ -7,7 +7,7 @@ each (spec density-trees, 9.10). Rows are counted batch by batch and not kept, `
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +89,9 @@ class RiskReport:
         The rule for missing quasi-identifiers, how many rows had one, how many were left out.
     person : str or None
         The column by which k, uniqueness and the chances count persons instead of rows.
+    promised : dict or None
+        Of a released file whose promise counts persons, which its rows no longer name: their ``k``, and the largest
+        share ``found`` of the rows of a group that are of one person.
 
     Examples
     --------
@@ -115,6 +118,7 @@ class RiskReport:
     recursive_l: int = 2
     notes: tuple[str, ...] = field(default=())
     person: str | None = None
+    promised: dict[str, float] | None = None
 
     def _repr_html_(self) -> str:
         title = f"Risk: {self.rows:,} rows in {self.classes:,} classes, k = {self.k:,}"
@@ -191,11 +195,12 @@ class RiskReport:
     def to_rows(self) -> list[tuple[str, str, str]]:
         """Return the figures for a table: measure, value, meaning."""
         counted = "rows" if self.person is None else "persons"
+        of_rows = "" if self.promised is None else " of rows"
         whose = "" if self.person is None else ", but for others of the same person"
         rows = [
             ("rows", f"{self.rows:,}", "rows looked at"),
             ("classes", f"{self.classes:,}", "groups of rows with equal quasi-identifiers"),
-            ("k", f"{self.k:,}", f"{counted} of the smallest group"),
+            (f"k{of_rows}", f"{self.k:,}", f"{counted} of the smallest group"),
             ("unique rows", _percent(self.unique), f"rows alone in their group{whose}"),
             ("prosecutor, worst", _percent(self.prosecutor["max"]), "chance to pick the right row, worst group"),
             ("prosecutor, mean", _percent(self.prosecutor["mean"]), "the same, mean over rows"),
@@ -206,6 +211,12 @@ class RiskReport:
             ),
             ("marketer", _percent(self.marketer), "rows right if all are matched"),
         ]
+        if self.promised is not None:
+            said = "by the promise beside the file"
+            rows[:0] = [
+                ("k of persons", f"{self.promised['k']:,}", f"persons of the smallest group, {said}"),
+                ("found, worst", _percent(self.promised["found"]), f"rows of a group of one person, {said}"),
+            ]
         if self.journalist is not None:
             rows.append(
                 ("journalist, worst", _percent(self.journalist["max"]), "as prosecutor, person from the population")
@@ -232,22 +243,24 @@ class RiskReport:
         return "\n".join(f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c}" for a, b, c in rows)
 
 
-def promise_notes(data: Any) -> tuple[str, ...]:
-    """Say what a promise that lies beside a file counts otherwise than a risk by rows does; nothing without one."""
+def with_promise(report: RiskReport, data: Any) -> RiskReport:
+    """Add what a promise that lies beside a file counts otherwise than a risk by rows does; nothing without one."""
     if not isinstance(data, (str, Path)) or not promise_place(data).is_file():
-        return ()
+        return report
     try:
         guarantee = Guarantee.from_json(promise_place(data).read_text(encoding="utf-8"))
     except (DiscreetError, OSError, UnicodeDecodeError):
-        return (f"{promise_place(data).name} cannot be read as a promise; look at it with 'discreet audit'",)
+        said = f"{promise_place(data).name} cannot be read as a promise; look at it with 'discreet audit'"
+        return replace(report, notes=(*report.notes, said))
     most = found_at_most(guarantee)
     if most is None:
-        return ()
+        return report
     k = guarantee.parameters["reached"]["k"]
-    return (
+    said = (
         f"these figures count rows, while the promise beside this file counts persons: its k is {k}, and the risk of "
-        f"being found is up to {_percent(most)} (whose rows they are is not shown, so it cannot be counted again here)",
+        f"being found is up to {_percent(most)} (whose rows they are is not shown, so it cannot be counted again here)"
     )
+    return replace(report, notes=(*report.notes, said), promised={"k": k, "found": most})
 
 
 def risk(

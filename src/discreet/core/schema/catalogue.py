@@ -81,7 +81,7 @@ KINDS = (
     KnownKind(r"(sur|last_?|first_?|full_?|user_?)?name|nachname|vorname|e?_?mail(_address)?|phone(_number)?|telefon|ssn|"
               r"iban|passport(_no|_number)?|street|strasse|address|anschrift", {"role": "identifier"},
               "names somebody; never released"),
-    KnownKind(r"(user|person|patient|customer|client|subject|member|student|employee|kunden?|patienten)_?(id|no|nr|number)?|"
+    KnownKind(r"(user|person|patient|customer|client|subject|member|student|employee|kunden?|patienten)_?(id|no|nr|number|nummer)?|"
               r"pid|uid", {"role": "person"}, "says whose row it is; never released"),
     KnownKind(r"(post|zip)_?(code)?|plz|postleitzahl", {"bounds": [0, 99999], **_QUASI},
               "five digits, as in Germany, France, Spain, Italy and the United States"),

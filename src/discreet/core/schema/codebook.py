@@ -54,7 +54,10 @@ def read_codebook(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def read_declarations(texts: Sequence[str], names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return what was typed of columns: ``age=0:120``, ``day=2025-01-01:2025-12-31``, ``sex=f,m``, ``name=identifier``.
+    """Return what was typed of columns.
+
+    ``age=0..120`` are whole numbers, ``cost=0:5000`` numbers, ``day=2025-01-01:2025-12-31`` days, ``sex=f,m`` a
+    list; ``name=identifier`` is a role, which several columns may be given at once: ``age,sex=quasi-identifier``.
 
     Parameters
     ----------
@@ -65,26 +68,28 @@ def read_declarations(texts: Sequence[str], names: Sequence[str]) -> dict[str, d
 
     Examples
     --------
-    >>> read_declarations(["age=0:120", "age=quasi-identifier", "share=0:1.0"], ["age", "share"])
-    {'age': {'kind': 'integer', 'bounds': [0, 120], 'role': 'quasi-identifier'}, 'share': {'bounds': [0.0, 1.0]}}
+    >>> read_declarations(["age=0..120", "share=0:1", "age,share=sensitive"], ["age", "share"])
+    {'age': {'kind': 'integer', 'bounds': [0, 120], 'role': 'sensitive'}, 'share': {'bounds': [0.0, 1.0], 'role': \
+'sensitive'}}
     """
     found: dict[str, dict[str, Any]] = {}
     for text in texts:
-        name, equals, value = (part.strip() for part in text.partition("="))
-        if not equals or not value or name not in names:
-            expected = f"COLUMN=LOW:HIGH, COLUMN=A,B,... or COLUMN=ROLE, of one of {', '.join(names[:20])}"
-            raise InvalidArgument("--declare", text, expected, f"--declare {names[0]}=0:120")
-        found.setdefault(name, {}).update(_declared(value))
+        left, equals, value = (part.strip() for part in text.partition("="))
+        listed = left.split(",") if left not in names and value in ROLES else [left]
+        if not equals or not value or not set(listed) <= set(names):
+            expected = f"COLUMN=0..120, COLUMN=0:1.5, COLUMN=A,B or COLUMN=ROLE, of {', '.join(names[:20])}"
+            raise InvalidArgument("--declare", text, expected, f"--declare {names[0]}=0..120")
+        for name in listed:
+            found.setdefault(name, {}).update(_declared(value))
     return found
 
 
 def _declared(value: str) -> Mapping[str, Any]:
     if value in ROLES:
         return {"role": value}
+    if ends := re.fullmatch(r"(-?\d+)\.\.(-?\d+)", value):
+        return {"kind": "integer", "bounds": [*map(int, ends.groups())]}
     if ends := re.fullmatch(rf"({_NUMBER}):({_NUMBER})", value):
-        whole = all(re.fullmatch(r"-?\d+", end) for end in ends.groups())
-        if whole:
-            return {"kind": "integer", "bounds": [*map(int, ends.groups())]}
         return {"bounds": [*map(float, ends.groups())]}
     if ends := re.fullmatch(rf"({_DAY}):({_DAY})", value):
         return {"bounds": [*ends.groups()]}

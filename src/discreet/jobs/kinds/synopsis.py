@@ -68,6 +68,8 @@ KIND = Kind(
             choices=("auto", "spread", "widest")),
         option("axes", "text", "scaled: equally many parts on every axis; units: parts of equal length", "scaled",
             default="scaled", choices=("scaled", "units"), methods=_GRID),
+        option("columns", "names", "columns to release; by default all that are declared", ["age", "cost"],
+            arguments=()),
         option("leaf_means", "flag", "publish the mean of every leaf too", True),
         option(
             "n_clusters", "whole", "clusters to be found later, a hint for the size of boxes; needed for 'centers'", 8,

@@ -43,7 +43,20 @@ def check(job: Job) -> None:
 def _estimator(job: Job) -> Any:
     name = "cluster" if job.kind == "cluster" else job.parameters.get("method", "grid")
     kinds = {"cluster": PrivateKMeans, "grid": synopses.GridSynopsis, "tree": synopses.TreeSynopsis}
-    return kinds[name](domain=job.read_domain(), **job.declared.arguments(job.parameters))
+    return kinds[name](domain=_columns(job), **job.declared.arguments(job.parameters))
+
+
+def _columns(job: Job) -> Any:
+    """Return the declared columns, or those that were asked for; whose rows they are stays known."""
+    domain = job.read_domain()
+    if job.kind != "synopsis" or "columns" not in job.parameters:
+        return domain
+    wanted = [str(name) for name in job.parameters["columns"]]
+    absent = [name for name in wanted if name not in domain.names]
+    if absent:
+        expected = f"declared columns ({', '.join(domain.names)})"
+        raise job.declared.wrong("columns", absent[0], expected, ("columns", list(domain.names[:2])))
+    return domain.select([c.name for c in domain if c.name in wanted or c.role in ("person", "identifier")])
 
 
 def _synopsis(job: Job) -> JobResult:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from discreet import anonymity, engines
-from discreet.anonymity.risk.report import promise_notes
+from discreet.anonymity.risk.report import with_promise
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import promise_place
 from discreet.errors import DataSourceError
@@ -126,8 +126,11 @@ def _risk(job: Job) -> JobResult:
     dialect = None if job.schema is None else job.read_domain().source
     if "population" in given:
         given["population"] = engines.open(job.table(given["population"]), dialect=dialect)
-    report = anonymity.risk(engines.open(job.table(job.data), dialect=dialect), **given)
+    table = engines.open(job.table(job.data), dialect=dialect)
+    if "person" not in job.parameters and given.get("person") not in table.names:
+        given.pop("person", None)  # of a release: whose rows they are is not in it
+    report = anonymity.risk(table, **given)
     if "person" not in given:
-        report = replace(report, notes=(*report.notes, *promise_notes(job.table(job.data))))
+        report = with_promise(report, job.table(job.data))
     failed = report.check(**required)
     return JobResult(job, None, {}, {**report.to_dict(), "failed": failed}, report, failed, bool(failed))
