@@ -21,6 +21,7 @@ from discreet.errors import MissingStudies
 
 if TYPE_CHECKING:
     from discreet import (
+        accounts,
         anonymity,
         clustering,
         datasets,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         reporting,
         synopses,
     )
+    from discreet.accounts import Account
     from discreet.clustering import DPLloyd, PrivateKMeans
     from discreet.clustering.pipelines import DomainScaler, private_pipeline
     from discreet.core.domain import Box, Categorical, Date, Domain, Integer, Numeric
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from discreet.synopses import GridSynopsis, Synopsis, TreeSynopsis
 
 __all__ = [
+    "Account",
     "Box",
     "Categorical",
     "DPLloyd",
@@ -60,6 +63,7 @@ __all__ = [
     "Synopsis",
     "TreeSynopsis",
     "__version__",
+    "accounts",
     "anonymity",
     "clustering",
     "datasets",
@@ -86,6 +90,7 @@ _HOME = {
     "Numeric": "discreet.core.domain",
     "Guarantee": "discreet.core.guarantee",
     "Ledger": "discreet.core.guarantee",
+    "Account": "discreet.accounts",
     "Job": "discreet.jobs",
     "DomainScaler": "discreet.clustering.pipelines",
     "private_pipeline": "discreet.clustering.pipelines",
@@ -96,6 +101,7 @@ _HOME = {
     "TreeSynopsis": "discreet.synopses",
 }
 _ROOMS = {
+    "accounts",
     "anonymity",
     "clustering",
     "datasets",

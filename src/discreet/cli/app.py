@@ -16,6 +16,7 @@ from rich.markup import escape
 
 from discreet._version import __version__
 from discreet.cli import ask, audit, plan, sketch, synopsis, tables
+from discreet.cli.account import account
 from discreet.cli.common import Json, console, epilog, show_files, warn_if_seeded, working
 from discreet.cli.run import register as register_run
 from discreet.cli.schema import register as register_schema
@@ -33,6 +34,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
+app.add_typer(account)
 app.add_typer(sketch.sketch)
 app.add_typer(study)
 #: What shows the result of a job, by its kind.
@@ -151,7 +153,7 @@ def data(
 
 #: The verbs in the order in which a newcomer needs them.
 _PANELS = {
-    "Start here": ("demo", "data", "plan", "schema", "run"),
+    "Start here": ("demo", "data", "plan", "schema", "account", "run"),
     "Release": ("synopsis", "cluster", "anonymize", "perturb", "sketch"),
     "Check and show": ("ask", "risk", "attack", "audit", "report", "study"),
 }

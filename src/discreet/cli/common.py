@@ -120,6 +120,21 @@ def show_files(*paths: Any) -> None:
             console.print(f"[bold]The file.[/] [cyan]{escape(str(path))}[/]", soft_wrap=True)
 
 
+def show_account(figures: Any) -> None:
+    """Say how the account stands that a release was charged to, if there is one."""
+    told = figures.get("account")
+    if told is None:
+        return
+    unit = told["currency"]
+    done = f"Charged to entry {told['entry']} of"
+    if told["repeated"]:
+        done = f"[bold]Nothing was spent:[/] this is entry {told['entry']}, handed out again (--fresh pays anew), of"
+    console.print(
+        f"[bold]The account.[/] {done} [cyan]{escape(told['dataset'])}[/]: {unit} {told['spent']:.6g} of "
+        f"{told['total']:.6g} spent, {told['remaining']:.6g} left."
+    )
+
+
 def preview(table: Any) -> None:
     """Show the first rows of a released table."""
     head = table.slice(0, 6)

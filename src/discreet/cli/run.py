@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from discreet.cli import look
-from discreet.cli.common import console, epilog, show_promise, warn, warn_if_seeded, working
+from discreet.cli.common import console, epilog, show_account, show_promise, warn, warn_if_seeded, working
 from discreet.cli.verbs import completion
 from discreet.core.schema.address import is_address
 from discreet.errors import InvalidArgument
@@ -67,6 +67,7 @@ def register(app: typer.Typer, shown: Mapping[str, Any]) -> None:
             console.print("[bold]The files.[/]")
             for name, path in result.files.items():
                 console.print(f"  {name:<10} [cyan]{escape(str(path))}[/]", soft_wrap=True)
+            show_account(result.figures)
             warn_if_seeded(result.guarantee is not None and result.guarantee.seeded)
         if not check:
             warn(result.figures.get("warnings", ()))

@@ -4,7 +4,7 @@ from typing import Any
 
 from rich.markup import escape
 
-from discreet.cli.common import console, show_files, show_promise, show_table, warn_if_seeded
+from discreet.cli.common import console, show_account, show_files, show_promise, show_table, warn_if_seeded
 
 
 def show(result: Any) -> None:
@@ -23,6 +23,7 @@ def show(result: Any) -> None:
         f"[bold]The file.[/] [cyan]{escape(str(result.files['release']))}[/], sealed {made.digest}", soft_wrap=True
     )
     show_files(*(file for name, file in result.files.items() if name != "release"))
+    show_account(result.figures)
     warn_if_seeded(made.guarantee.seeded)
 
 
@@ -42,6 +43,7 @@ def show_clusters(result: Any) -> None:
     if told := unlisted_rows(made):
         console.print(f"The release has about {made.total:,.0f} rows. {escape(told)}")
     show_files(*result.files.values())
+    show_account(result.figures)
     warn_if_seeded(made.guarantee.seeded)
 
 

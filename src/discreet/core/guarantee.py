@@ -275,6 +275,8 @@ class Guarantee:
         sentences = [self._promise(), f"The unit of privacy is {self.unit}."]
         if self.ledger:
             sentences.append(f"It was spent on {'; '.join(_line_text(x) for x in self.ledger)}.")
+        if isinstance(charged := self.parameters.get("account"), Mapping):
+            sentences.append(f"It was charged to the account {charged['dataset']!r}, at {charged['head']}.")
         if self.assumptions:
             sentences.append(f"It assumes that {'; '.join(self.assumptions)}.")
         if self.seeded:
@@ -307,9 +309,8 @@ class Guarantee:
             return "This release carries NO privacy guarantee (epsilon is infinite)."
         if epsilon == 0:
             return "This release has spent nothing: it is the same whatever the data are."
-        name = f"{_up(epsilon)}-differential privacy"
-        if self.delta:
-            name = f"({_up(epsilon)}, {self.delta:.3g})-differential privacy"
+        pair = f"({_up(epsilon)}, {self.delta:.3g})" if self.delta else _up(epsilon)
+        name = f"{pair}-differential privacy"
         factor = f"{math.exp(epsilon):.4g}" if epsilon < 700 else "a number beyond all bounds"
         slack = f", up to a probability of {self.delta:.3g}" if self.delta else ""
         return (

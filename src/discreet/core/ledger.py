@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -39,6 +39,8 @@ class Line:
         For a step, "parallel" says that the one price covers many disjoint cells.
     parts : tuple of Line
         The steps of a group; empty for a step.
+    law : str
+        The law of the noise, if an account can compose it more tightly than by its price; no part of a promise.
 
     Examples
     --------
@@ -50,6 +52,7 @@ class Line:
     amount: Exact
     kind: Kind = "sequential"
     parts: tuple[Line, ...] = ()
+    law: str = field(default="", repr=False, compare=False)
 
     def walk(self, depth: int = 0) -> Iterator[tuple[int, Line]]:
         """Yield this line and those below it with their depth."""
@@ -85,7 +88,9 @@ class Scope:
         self._parts: list[Line | Scope] = []
         self._members: set[str] = set()
 
-    def spend(self, label: str, epsilon: Any = None, kind: Kind = "sequential", *, rho: Any = None) -> Exact:
+    def spend(
+        self, label: str, epsilon: Any = None, kind: Kind = "sequential", *, rho: Any = None, law: str = ""
+    ) -> Exact:
         """Charge one step, before it touches the data.
 
         Parameters
@@ -99,6 +104,9 @@ class Scope:
             open a `parallel` group.)
         rho : float or Fraction
             The price of a ρ-zCDP step; zCDP ledgers only.
+        law : {"laplace", "gaussian", "exponential", "response"}, optional
+            Where the step is one draw of discrete Laplace noise of scale 1/ε on what a neighbour moves by 1 (or of
+            another law): an account may compose it more tightly. Left out, nothing but the price is assumed.
 
         Returns
         -------
@@ -118,7 +126,7 @@ class Scope:
             self._check_new(label)
             for place, total in self._after(label, amount):
                 place._total = total
-            self._append(label, Line(label, amount, kind))
+            self._append(label, Line(label, amount, kind, law=law))
         return price
 
     def check(self, label: str, epsilon: Any = None, *, rho: Any = None) -> None:
@@ -216,6 +224,9 @@ class Scope:
 
     def __reduce__(self) -> Any:
         return self.__copy__()
+
+    def __sklearn_clone__(self) -> Scope:
+        return self  # estimators that are cloned charge the same ledger
 
     def __enter__(self) -> Scope:
         return self

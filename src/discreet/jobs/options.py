@@ -216,6 +216,13 @@ UNIT = option(
     "unit", "text", "row: one row is what is hidden; needed where the schema names a person", "row",
     choices=("row",), arguments=(),
 )  # fmt: skip
+ACCOUNT = option(
+    "account", "file", "the account that is charged before a row is read; 'discreet account create' makes one",
+    "patients.account", arguments=("ledger",),
+)  # fmt: skip
+FRESH = option(
+    "fresh", "flag", "spend again, though the same job's release is there and costs nothing", True, arguments=()
+)
 ROWS = option(
     "rows", ("whole", "number"), "number of rows, if it is public; else some budget buys it", 10000,
     above=0, expected="a public number of rows, positive and finite", arguments=("n_rows",),

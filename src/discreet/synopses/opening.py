@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet import engines, noise
+from discreet.accounts import Reservation, check_ledger, reserve
 from discreet.core import checks
 from discreet.core.domain import Domain, as_domain, dialect_of
 from discreet.core.guarantee import Guarantee, Ledger
@@ -50,6 +51,8 @@ class OpenRelease:
         For the guarantee.
     counts : CellCounts or None
         The raw counts of the grid that was known beforehand, if there was one: as sensitive as the rows.
+    reserved : Reservation or None
+        What an account has set aside for it.
     """
 
     source: engines.Source
@@ -61,9 +64,18 @@ class OpenRelease:
     n_rows_variance: float | None = None
     assumptions: tuple[str, ...] = ()
     counts: CellCounts | None = None
+    reserved: Reservation | None = None
+
+    def book(self, promise: Guarantee) -> Guarantee:
+        """Write into the account, if there is one, that this is published."""
+        if self.reserved is not None:
+            self.reserved.book(promise)
+        return promise
 
     def promise(self, parameters: Mapping[str, Any]) -> Guarantee:
         """Return what is promised once all is spent."""
+        if self.reserved is not None:
+            parameters = {**parameters, "account": self.reserved.facts}
         return Guarantee.from_ledger(
             self.ledger,
             model="central",
@@ -84,6 +96,9 @@ def open_release(
     check: Callable[[Domain], object] | None = None,
     grid: Callable[[Domain], GridMap | None] | None = None,
     select: Callable[[Domain], Domain] | None = None,
+    ledger: Any = None,
+    job: str = "release",
+    asked: Mapping[str, Any] | None = None,
 ) -> OpenRelease:
     """Check the arguments that all central methods share, and buy a noisy number of rows.
 
@@ -109,6 +124,10 @@ def open_release(
         taken at once, and their sum is that number: one pass instead of two.
     select : callable, optional
         Returns the columns that take part, of those that may be released; a function of the declaration alone.
+    ledger : Ledger or Account, optional
+        Charged with all of ε when everything is checked and before the first row is read.
+    job, asked : str, mapping
+        What an account writes about it.
 
     Privacy
     -------
@@ -122,7 +141,8 @@ def open_release(
     >>> opening.n_rows, opening.domain
     (2.0, Domain({'x0': (0.0, 1.0)}))
     """
-    ledger, share, public, stream = _shared(epsilon, random_state, n_rows, size_share)
+    own, share, public, stream = _shared(epsilon, random_state, n_rows, size_share)
+    check_ledger(ledger)
     source = engines.open(table(X, _declared_width(domain)), dialect=dialect_of(domain))
     declared = as_domain(domain, source.names)
     axes = check_columns(declared, select=select)
@@ -130,21 +150,29 @@ def open_release(
     assumed = (PUBLIC_DOMAIN, *row_promise(declared))
     if check is not None:
         check(axes)
+    reserved = reserve(ledger, job, own, unit=declared.unit, asked={**(asked or {}), "columns": list(axes.names)})
     if public is not None:
-        return OpenRelease(source, axes, declared, ledger, stream, public, None, (*assumed, PUBLIC_SIZE))
-    whole = ledger.total.exact
-    price = ledger.spend("number of rows", whole if whole == math.inf else whole * share)
+        assumed = (*assumed, PUBLIC_SIZE)
+        return OpenRelease(source, axes, declared, own, stream, public, None, assumed, reserved=reserved)
+    whole = own.total.exact
+    price = own.spend("number of rows", whole if whole == math.inf else whole * share, law="laplace")
     law = noise.DiscreteLaplace(Fraction(0) if price == math.inf else 1 / Fraction(price))
     known = None if grid is None else grid(axes)
     counts = source.count(RowMap(axes) if known is None else known)
     noisy = float(int(counts.counts.sum()) + noise.discrete_laplace(law.scale, rng=stream))
     kept = None if known is None else counts
-    return OpenRelease(source, axes, declared, ledger, stream, noisy, law.variance, assumed, kept)
+    return OpenRelease(source, axes, declared, own, stream, noisy, law.variance, assumed, kept, reserved)
 
 
 def open_for(model: Any, X: Any, **checks: Any) -> OpenRelease:
     """Open a release with the arguments of an estimator; ``checks`` as in `open_release`."""
-    return open_release(X, model.domain, model.epsilon, model.random_state, model.n_rows, model.size_share, **checks)
+    plain = (str, int, float, bool)
+    # Never the seed.
+    left = ("random_state", "domain", "ledger", "columns", "epsilon")
+    asked = {k: v for k, v in model.get_params(deep=False).items() if isinstance(v, plain) and k not in left}
+    charged = {"ledger": getattr(model, "ledger", None), "job": type(model).__name__, "asked": asked}
+    shared = model.domain, model.epsilon, model.random_state, model.n_rows, model.size_share
+    return open_release(X, *shared, **charged, **checks)
 
 
 def check_release(
@@ -154,7 +182,8 @@ def check_release(
 
     Of a domain ``(low, high)`` with two scalars the columns are not known; then all but what depends on them.
     """
-    _shared(model.epsilon, model.random_state, model.n_rows, model.size_share)
+    own, *_ = _shared(model.epsilon, model.random_state, model.n_rows, model.size_share)
+    check_ledger(getattr(model, "ledger", None), own, getattr(model.domain, "unit", None))
     width = _declared_width(model.domain)
     if width is not None or not isinstance(model.domain, tuple):
         check(check_columns(as_domain(model.domain, [f"x{i}" for i in range(width or 1)]), select=select))

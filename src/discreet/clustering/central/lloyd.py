@@ -78,6 +78,8 @@ class DPLloyd(Centers):
         None is secure; anything else marks the guarantee as seeded.
     columns : list of str, optional
         The columns to cluster on; by default all but categories, whose mean is not a place. See `PrivateKMeans`.
+    ledger : Ledger or Account, optional
+        Charged with all of ε before the first row is read; fitting twice charges twice.
 
     Attributes
     ----------
@@ -119,6 +121,7 @@ class DPLloyd(Centers):
         scale: str = "none",
         random_state: Any = None,
         columns: Any = None,
+        ledger: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.epsilon = epsilon
@@ -132,6 +135,7 @@ class DPLloyd(Centers):
         self.scale = scale
         self.random_state = random_state
         self.columns = columns
+        self.ledger = ledger
 
     def fit(self, X: Any, y: Any = None) -> DPLloyd:
         """Run the private iterations. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
@@ -169,7 +173,7 @@ class DPLloyd(Centers):
         self.note_ = "" if spread is None else empty_text(opening.n_rows, spread)
         facts = {"method": "DPLloyd", "n_clusters": k, "schedule": self.schedule, "draw": self.draw, "init": self.init}
         facts |= {"iterations": steps, "scale": self.scale, **no_part(opening.declared, domain)}
-        self.guarantee_ = opening.promise(facts).seal(np.ascontiguousarray(centers).tobytes())
+        self.guarantee_ = opening.book(opening.promise(facts).seal(np.ascontiguousarray(centers).tobytes()))
         note_columns(self, X)
         return self
 

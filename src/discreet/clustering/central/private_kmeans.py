@@ -27,7 +27,7 @@ from discreet.synopses.tree.estimator import TreeSynopsis
 from discreet.synopses.tree.settings import TreeSettings
 
 #: Parameters of a synopsis estimator that the clusterer sets itself.
-_OWN = ("epsilon", "domain", "n_rows", "size_share", "random_state")
+_OWN = ("epsilon", "domain", "n_rows", "size_share", "random_state", "ledger")
 
 
 class PrivateKMeans(Centers):
@@ -61,6 +61,8 @@ class PrivateKMeans(Centers):
         The columns to release and cluster on; by default all but categories, whose mean is not a place. A category
         named here counts by its place in the declared order, which makes sense for ordered ones only. `predict` takes
         the full table all the same.
+    ledger : Ledger or Account, optional
+        Charged with all of ε before the first row is read; fitting twice charges twice.
 
     Attributes
     ----------
@@ -112,6 +114,7 @@ class PrivateKMeans(Centers):
         scale: str = "none",
         random_state: Any = None,
         columns: Any = None,
+        ledger: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.epsilon = epsilon
@@ -124,6 +127,7 @@ class PrivateKMeans(Centers):
         self.scale = scale
         self.random_state = random_state
         self.columns = columns
+        self.ledger = ledger
 
     def fit(self, X: Any, y: Any = None) -> PrivateKMeans:
         """Release a synopsis, cluster it. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
@@ -143,7 +147,7 @@ class PrivateKMeans(Centers):
         )
         self.domain_, self._declared = opening.domain, opening.declared
         self.synopsis_ = released
-        self.guarantee_ = released.guarantee
+        self.guarantee_ = opening.book(released.guarantee)
         self.cluster_centers_, self.cluster_weights_ = found.centers, found.weights
         self.cluster_std_errors_, self.cluster_may_be_noise_ = found.std_errors, found.may_be_noise
         said = left_out(opening.declared, opening.domain.names)

@@ -5,7 +5,9 @@ from typing import Any
 
 from discreet.jobs.declare import Kind, Speech, said_twice
 from discreet.jobs.options import (
+    ACCOUNT,
     EPSILON,
+    FRESH,
     PROMISE,
     REFINE,
     REPORT,
@@ -31,7 +33,7 @@ def _together(job: Any) -> None:
         if "report" in job.outputs and "release" not in job.outputs:
             raise KIND.wrong("release", None, "given: 'report' is made from it")
         return
-    for name in ("epsilon", "method", "rows", "size_share", "unit", "seed"):
+    for name in ("epsilon", "method", "rows", "size_share", "unit", "account", "fresh", "seed"):
         if name in job.parameters:
 
             def fix(say: Speech, name: str = name) -> str:
@@ -64,6 +66,8 @@ KIND = Kind(
         ROWS,
         SIZE_SHARE,
         UNIT,
+        ACCOUNT,
+        FRESH,
         YES_REALLY,
         SEED,
     ),

@@ -4,7 +4,9 @@ from typing import Any
 
 from discreet.jobs.declare import Kind, said_twice
 from discreet.jobs.options import (
+    ACCOUNT,
     EPSILON,
+    FRESH,
     MAX_MEMORY,
     PROMISE,
     REPORT,
@@ -83,6 +85,8 @@ KIND = Kind(
             above=0, high=10**7, methods=_GRID),
         MAX_MEMORY,
         UNIT,
+        ACCOUNT,
+        FRESH,
         YES_REALLY,
         SEED,
     ),

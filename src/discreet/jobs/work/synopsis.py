@@ -16,6 +16,7 @@ from discreet.core.guarantee import Guarantee
 from discreet.engines.writer import write_table
 from discreet.errors import InvalidArgument
 from discreet.jobs.job import Job, JobResult
+from discreet.jobs.work.charging import charged, repeated, standing
 from discreet.jobs.work.pages import finish
 from discreet.synopses import Synopsis
 from discreet.synopses.artifact.empty import rows_text
@@ -43,7 +44,8 @@ def check(job: Job) -> None:
 def _estimator(job: Job) -> Any:
     name = "cluster" if job.kind == "cluster" else job.parameters.get("method", "grid")
     kinds = {"cluster": PrivateKMeans, "grid": synopses.GridSynopsis, "tree": synopses.TreeSynopsis}
-    return kinds[name](domain=_columns(job), **job.declared.arguments(job.parameters))
+    given = job.declared.arguments(job.parameters)
+    return kinds[name](domain=_columns(job), **{**given, **charged(job)})
 
 
 def _columns(job: Job) -> Any:
@@ -62,25 +64,32 @@ def _columns(job: Job) -> Any:
 def _synopsis(job: Job) -> JobResult:
     check(job)
     places = job.places()
-    made: Synopsis = _estimator(job).fit(job.read_table()).synopsis_
+    earlier = repeated(job)
+    made: Synopsis = _estimator(job).fit(job.read_table()).synopsis_ if earlier is None else earlier
     found = cluster_synopsis(made, job.parameters["n_clusters"]) if "centers" in places else None
-    made.save(places["release"])
+    if earlier is None:
+        made.save(places["release"])
     files = {"release": places["release"]}
+    told = {**figures(made, places["release"]), **standing(job, made, earlier is not None)}
     clusters = None
     if found is not None:
         write_centers(made, found, places["centers"])
         files["centers"] = places["centers"]
         clusters = cluster_figures(made, found, places["centers"])
-    return finish(job, made.guarantee, files, figures(made, places["release"]), made, clusters=clusters)
+    return finish(job, made.guarantee, files, told, made, clusters=clusters)
 
 
 def _cluster(job: Job) -> JobResult:
     check(job)
     places, given = job.places(), job.declared.arguments(job.parameters)
-    release = places.get("release")
+    release, earlier = places.get("release"), repeated(job) if job.schema is not None else None
     if job.schema is None:
         made = Synopsis.load(job.place(job.data))
         found = cluster_synopsis(made, given.pop("n_clusters"), **given)
+    elif earlier is not None:
+        made = earlier
+        passed = {k: v for k, v in given.items() if k in ("refine", "n_init", "scale")}
+        found = cluster_synopsis(made, given["n_clusters"], columns=made.domain.names, **passed)
     else:
         model = _estimator(job).fit(job.read_table())
         # What k-means cost on the synopsis is not kept by the estimator, and nobody asks for it here.
@@ -93,7 +102,7 @@ def _cluster(job: Job) -> JobResult:
             made.save(release)
     table = write_centers(made, found, places.get("centers"))
     files: dict[str, Path] = {name: places[name] for name in ("centers", "release") if name in places}
-    told = cluster_figures(made, found, places.get("centers"))
+    told = {**cluster_figures(made, found, places.get("centers")), **standing(job, made, earlier is not None)}
     return finish(job, made.guarantee, files, told, made, more=(found, table), clusters=told)
 
 

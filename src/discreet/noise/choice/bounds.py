@@ -39,7 +39,7 @@ def private_bounds(
         innermost bin of their sign (zero in the positive one), larger and infinite ones in the outermost.
     beta : float, default 0.01
         How often empty bins may widen the bounds.
-    ledger : Ledger, optional
+    ledger : Ledger or Account, optional
         Charged ``epsilon`` under the label "bounds", before the data are touched.
     rng : None, int or Generator
         See `discreet.noise.generator`.
@@ -75,7 +75,7 @@ def private_bounds(
         ledger.check("bounds", budget)
     column = checks.numeric_column("values", values)
     if ledger is not None:
-        ledger.spend("bounds", budget)
+        ledger.spend("bounds", budget, law="laplace")
     counts = magnitude_counts(column, smallest, largest)
     noisy = counts + discrete_laplace(1 / budget if budget != math.inf else 0, size=len(counts), rng=rng)
     passing = np.flatnonzero(noisy > tau)

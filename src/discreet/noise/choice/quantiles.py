@@ -35,13 +35,14 @@ LARGEST_BITS = 40
 
 def quantiles(
     values: npt.ArrayLike,
-    qs: Iterable[float],
+    qs: Iterable[float | Fraction],
     *,
     epsilon: float,
     low: float,
     high: float,
     method: str = "auto",
     bits: int = 20,
+    ledger: Any = None,
     rng: object = None,
 ) -> FloatArray:
     """Return private quantiles of a column, as positions of public grid lines.
@@ -61,6 +62,8 @@ def quantiles(
         All cuts in one draw, or the middle one first. "auto" is joint for up to 10 quantiles.
     bits : int, default 20
         The grid has ``2**bits`` cells between the bounds.
+    ledger : Ledger or Account, optional
+        Charged ``epsilon`` under the label "quantiles", before the data are touched.
     rng : None, int or Generator
         See `discreet.noise.generator`.
 
@@ -91,14 +94,20 @@ def quantiles(
     """
     bits = checks.whole("bits", bits, low=1, high=LARGEST_BITS)
     low, high = _bounds(low, high, 2**bits)
-    cells = cells_of(checks.numeric_column("values", values), low, high, 2**bits)
-    cuts = choose_cuts(cells, qs, epsilon=epsilon, start=0, stop=2**bits, method=method, rng=rng)
+    asked, price, _ = _plan(qs, epsilon, method)
+    if ledger is not None:
+        ledger.check("quantiles", price)
+    column = checks.numeric_column("values", values)
+    if ledger is not None:
+        ledger.spend("quantiles", price, law="exponential")
+    cells = cells_of(column, low, high, 2**bits)
+    cuts = choose_cuts(cells, asked, epsilon=price, start=0, stop=2**bits, method=method, rng=rng)
     return _positions(cuts, low, high, 2**bits)
 
 
 def quantiles_from_counts(
     counts: npt.ArrayLike,
-    qs: Iterable[float],
+    qs: Iterable[float | Fraction],
     *,
     epsilon: float,
     low: float,
@@ -106,6 +115,7 @@ def quantiles_from_counts(
     cells: npt.ArrayLike | None = None,
     n_cells: int | None = None,
     method: str = "auto",
+    ledger: Any = None,
     rng: object = None,
 ) -> FloatArray:
     """Return private quantiles from row counts over a public grid.
@@ -115,7 +125,7 @@ def quantiles_from_counts(
     counts : array of int
         Rows in each of the equal cells between ``low`` and ``high``; or, with ``cells``, in the listed cells only.
         Data: negative counts are taken as 0.
-    qs, epsilon, low, high, method, rng
+    qs, epsilon, low, high, method, ledger, rng
         As in `quantiles`.
     cells : array of int, optional
         The cell of each count, from 0, in any order. Repeated cells add up, cells beyond the grid count as the last.
@@ -136,6 +146,9 @@ def quantiles_from_counts(
     >>> quantiles_from_counts([0, 50, 60, 900, 0, 0], [0.1], epsilon=1.0, low=0.0, high=6.0, rng=1).tolist()
     [3.0]
     """
+    plan = _plan(qs, epsilon, method)
+    if ledger is not None:
+        ledger.check("quantiles", plan[1])
     rows = _whole_column("counts", counts)
     if cells is None:
         places = np.arange(len(rows))
@@ -149,14 +162,15 @@ def quantiles_from_counts(
     if len(places) != len(rows) or (cells is None and n_cells != len(rows)):
         raise InvalidArgument("counts", "another number of them", "one count for each cell", "cells=None, n_cells=None")
     low, high = _bounds(low, high, n_cells)
-    plan = _plan(qs, epsilon, method)
     source = generator(rng)
+    if ledger is not None:
+        ledger.spend("quantiles", plan[1], law="exponential")
     return _positions(_cuts(Runs.of_counts(places, rows, start=0, stop=n_cells), *plan, source), low, high, n_cells)
 
 
 def choose_cuts(
     cells: npt.ArrayLike,
-    qs: Iterable[float],
+    qs: Iterable[float | Fraction],
     *,
     epsilon: float,
     start: int,

@@ -71,6 +71,8 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         where nothing but the number of rows decides and a noisy one is bought, after that.
     random_state : None, int or Generator
         None draws secure noise. Anything else is for experiments and marks the guarantee.
+    ledger : Ledger or Account, optional
+        Charged with all of ε before the first row is read; fitting twice charges twice.
 
     Attributes
     ----------
@@ -118,6 +120,7 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         adaptive: Any = None,
         max_memory: float = MOST_MEMORY,
         random_state: Any = None,
+        ledger: Any = None,
     ) -> None:
         self.epsilon = epsilon
         self.domain = domain
@@ -132,13 +135,14 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         self.adaptive = adaptive
         self.max_memory = max_memory
         self.random_state = random_state
+        self.ledger = ledger
 
     def fit(self, X: Any, y: Any = None) -> GridSynopsis:
         """Make the synopsis of a table. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
         settings = self._settings()
         opening = open_for(self, X, check=self._fits(settings), grid=lambda domain: fixed_grid(domain, settings))
         self.synopsis_ = build(opening, settings)
-        self.guarantee_ = self.synopsis_.guarantee
+        self.guarantee_ = opening.book(self.synopsis_.guarantee)
         note_columns(self, X)
         return self
 
@@ -179,7 +183,8 @@ def build(opening: OpenRelease, settings: GridSettings) -> Synopsis:
         large = grid.n_cells > settings.most_listed(len(domain))
         if large:
             check_large(grid, settings, epsilon, n_rows)
-        price = opening.ledger.spend("cells", epsilon, "parallel")
+        means = not large and settings.wants_means(n_rows, grid.n_cells, epsilon, len(domain))
+        price = opening.ledger.spend("cells", epsilon, "parallel", law="" if means else "laplace")
         release = (_large_cells if large else _all_cells)(opening, grid, price, settings)
     total, total_variance = _total(release, n_rows, opening.n_rows_variance)
     lower, upper, offsets = release.lower, release.upper, release.leaves.offsets

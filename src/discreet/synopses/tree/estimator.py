@@ -85,6 +85,8 @@ class TreeSynopsis(BaseEstimator):  # type: ignore[misc]
         published; the guarantee's parameters then name the depth as ``stopped_at``.
     random_state : None, int or Generator
         None is secure; anything else marks the guarantee as seeded.
+    ledger : Ledger or Account, optional
+        Charged with all of ε before the first row is read; fitting twice charges twice.
 
     Attributes
     ----------
@@ -127,6 +129,7 @@ class TreeSynopsis(BaseEstimator):  # type: ignore[misc]
         axis: str = "auto",
         max_memory: float = MOST_MEMORY,
         random_state: Any = None,
+        ledger: Any = None,
     ) -> None:
         self.epsilon = epsilon
         self.domain = domain
@@ -145,13 +148,14 @@ class TreeSynopsis(BaseEstimator):  # type: ignore[misc]
         self.axis = axis
         self.max_memory = max_memory
         self.random_state = random_state
+        self.ledger = ledger
 
     def fit(self, X: Any, y: Any = None) -> TreeSynopsis:
         """Grow the tree and publish it. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
         settings = self._settings()
         opening = open_for(self, X, check=self._fits(settings))
         self.synopsis_ = build(opening, settings)
-        self.guarantee_ = self.synopsis_.guarantee
+        self.guarantee_ = opening.book(self.synopsis_.guarantee)
         note_columns(self, X)
         return self
 

@@ -1,0 +1,398 @@
+"""The account: a budget per data set that outlives programs and colleagues."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from discreet.accounts.book import FORMAT, VERSION, Entry, Totals
+from discreet.accounts.chain import Chain, Disk
+from discreet.accounts.facts import step_facts, steps_of, unit_facts, unit_of, unit_text
+from discreet.accounts.standing import Standing
+from discreet.core import checks
+from discreet.core.checks import Exact
+from discreet.core.guarantee import Guarantee, Line
+from discreet.core.ledger import KINDS, Kind
+from discreet.core.zcdp import zcdp_to_epsilon
+from discreet.errors import BudgetExceeded, FormatError, InvalidArgument, InvalidType, SchemaError
+
+
+class Account(Standing):
+    """A privacy budget for one data set, kept in a file that many programs charge and none can overspend.
+
+    ``Account(path)`` opens one, `Account.create` makes one. Every central estimator takes it as ``ledger=``, every verb
+    with a central price as ``--account``.
+
+    A release *reserves* its price before a row is read and *books* it when it is published; both are on the disk
+    before anything else happens. What was reserved and never booked stays spent: nobody can know what the lost
+    program had shown. Many programs may charge one account at the same time.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file. All of it is checked; one that was edited is refused.
+    disk : Disk, optional
+        How bytes are made to last; for tests.
+
+    Privacy
+    -------
+    Neighbours and unit are those of the releases, which must have the unit of the account. The sum of what was
+    reserved or booked never exceeds the limit, under any interleaving and after any crash, so all releases together
+    are ε-DP (or (ε, δ)-DP, or ρ-zCDP) with the limits of the account, also where prices were chosen after
+    earlier results were seen. It holds for what is charged here: releases of the same people that name
+    no account are not seen.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import discreet as dc
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> account = Account.create(Path(folder.name) / "patients.account", dataset="patients 2026", epsilon=3)
+    >>> grid = dc.GridSynopsis(epsilon=1, domain=(0, 1), rule=2, ledger=account)
+    >>> _ = grid.fit([[0.2], [0.7]])
+    >>> account
+    <Account 'patients 2026': epsilon 1 of 3 spent by 1 release>
+    >>> [(entry.state, entry.digest == grid.synopsis_.digest) for entry in account.entries]
+    [('booked', True)]
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, disk: Disk | None = None) -> None:
+        self._start(path, disk)
+        self._chain.read()
+
+    def _start(self, path: str | os.PathLike[str], disk: Disk | None) -> None:
+        if not isinstance(path, (str, os.PathLike)):
+            raise InvalidType("path", type(path).__name__, "the path of an account", 'path="patients.account"')
+        self._totals, self._task = Totals(), None
+        self._disk = disk
+        self._chain = Chain(Path(os.path.abspath(Path(path).expanduser())), self._totals, disk)
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        dataset: str,
+        unit: Any = "row",
+        epsilon: Any = None,
+        delta: Any = 0,
+        rho: Any = None,
+        disk: Disk | None = None,
+    ) -> Account:
+        """Make an account.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file; one that is there is not touched.
+        dataset : str
+            What the budget is for. Every artifact will name it.
+        unit : "row" or Person
+            The unit of privacy that releases must have. Of a `Person` the column counts; how many rows of a person
+            are used is a matter of each release.
+        epsilon : float
+            The limit in ε.
+        delta : float, default 0
+            The limit of the sum of δ; without it, releases with δ are refused. With ``rho``, the δ at which the ε of
+            the account is stated.
+        rho : float
+            Instead of ``epsilon``: the limit in zCDP. Pure ε releases cost ε²/2 then.
+        disk : Disk, optional
+            How bytes are made to last; for tests.
+        """
+        if not isinstance(dataset, str) or not dataset.strip():
+            raise InvalidType("dataset", dataset, "a name for the data", 'dataset="patients 2026"')
+        if (epsilon is None) == (rho is None):
+            raise InvalidArgument("epsilon", epsilon, "given, or rho with delta, but not both", "epsilon=3")
+        name, limit = ("epsilon", epsilon) if rho is None else ("rho", rho)
+        most = checks.positive(name, limit)
+        if most > checks.LARGEST_BUDGET:
+            raise InvalidArgument(name, limit, "a limit that means something", f"{name}=3")
+        share = checks.exact("delta", delta, "a number from 0, and below 1", "delta=1e-6")
+        if not 0 <= share < 1 or (rho is not None and not share):
+            expected = "a number from 0, and below 1" if rho is None else "positive with rho, and below 1"
+            raise InvalidArgument("delta", delta, expected, "delta=1e-6")
+        made = cls.__new__(cls)
+        made._start(path, disk)
+        made._chain.create({
+            "kind": "open", "format": FORMAT, "version": VERSION, "dataset": dataset, "unit": unit_facts(unit),
+            "epsilon": str(most) if rho is None else None, "rho": None if rho is None else str(most),
+            "delta": str(share), **_signed(),
+        })  # fmt: skip
+        return made
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Account:
+        """Open an account, as ``Account(path)`` does."""
+        return cls(path)
+
+    def reserve(
+        self,
+        job: str,
+        *,
+        epsilon: Any = None,
+        rho: Any = None,
+        delta: Any = 0,
+        unit: Any = "row",
+        asked: Mapping[str, Any] | None = None,
+    ) -> Reservation:
+        """Set a price aside, durably, before any row is read.
+
+        Parameters
+        ----------
+        job : str
+            What it is for.
+        epsilon, rho : float or Fraction
+            The price: that of an ε-DP release (with ``delta`` beside it if it is (ε, δ)-DP), or that of a ρ-zCDP one,
+            whose ε is stated at ``delta``.
+        delta : float or Fraction, default 0
+            See there.
+        unit : "row" or Person
+            The unit of the release, which must be that of the account.
+        asked : mapping, optional
+            What is asked for, as plain data.
+
+        Returns
+        -------
+        reservation : Reservation
+            To be booked when the release is published.
+        """
+        price, share = self._price(epsilon, rho, delta)
+        self._check_unit(unit)
+        number = 0
+
+        def line() -> dict[str, Any]:
+            nonlocal number
+            number = len(self._totals.entries) + 1
+            return self._asked("reserve", job, price, share, asked or {}, number)
+
+        head = self._chain.append(line)
+        return Reservation(self, number, f"sha256:{head}")
+
+    def check(self, label: str, epsilon: Any = None, *, rho: Any = None, delta: Any = 0, unit: Any = "row") -> None:
+        """Raise what `reserve` or `spend` with this price would, without charging anything."""
+        price, share = self._price(epsilon, rho, delta)
+        self._check_unit(unit)
+        totals = self._fresh()
+        totals.check(self._asked("reserve", label, price, share, {}, len(totals.entries) + 1))
+
+    def spend(
+        self, label: str, epsilon: Any = None, kind: Kind = "sequential", *, rho: Any = None, delta: Any = 0,
+        unit: Any = "row", law: str = "",
+    ) -> Exact:  # fmt: skip
+        """Charge an answer that is bought at once and leaves no artifact; as `Ledger.spend`, and durably."""
+        checks.choice("kind", kind, KINDS)
+        price, share = self._price(epsilon, rho, delta)
+        self._check_unit(unit)
+        given = checks.exact("epsilon", epsilon, "a price", "epsilon=0.1") if rho is None else price
+        laws = [step_facts(Line(label, given, kind, (), law), rho is not None, share)]
+
+        def line() -> dict[str, Any]:
+            asked = self._asked("spend", label, price, share, {}, len(self._totals.entries) + 1)
+            return {**asked, "state": "bought", "digest": None, "seeded": False, "steps": laws}
+
+        self._chain.append(line)
+        return checks.budget("rho" if epsilon is None else "epsilon", rho if epsilon is None else epsilon)
+
+    def add(self, artifact: Any) -> Entry:
+        """Book an artifact that was released before the account existed, or without it.
+
+        Parameters
+        ----------
+        artifact : Guarantee, or an object with one
+            Of a central release, sealed. One that is booked already is refused.
+        """
+        promise = artifact if isinstance(artifact, Guarantee) else getattr(artifact, "guarantee", None)
+        if not isinstance(promise, Guarantee):
+            raise InvalidType("artifact", type(artifact).__name__, "a release with a guarantee", "artifact=synopsis")
+        if promise.model != "central" or promise.digest is None:
+            got = promise.model if promise.digest else "without a seal"
+            raise InvalidArgument("artifact", got, "a sealed release of the central model", "a saved synopsis")
+        self._check_unit(unit_of(promise))
+        price, share = self._price_of(promise)
+        named = promise.parameters.get("account")
+        known = isinstance(named, Mapping) and self._chain.knows(str(named.get("head")).removeprefix("sha256:"))
+        if known or promise.digest in self._fresh().digests:
+            raise FormatError(f"account: {promise.digest} is booked already; nothing was added")
+        asked = {k: v for k, v in promise.parameters.items() if isinstance(v, (str, int, float, bool))}
+
+        def line() -> dict[str, Any]:
+            job = str(promise.parameters.get("method", "release"))
+            facts = self._asked("spend", job, price, share, asked, len(self._totals.entries) + 1)
+            made = {"digest": promise.digest, "seeded": promise.seeded, "steps": steps_of(promise)}
+            return {**facts, "state": "added", **made}
+
+        self._chain.append(line)
+        return self._totals.entries[max(self._totals.entries)]
+
+    def annotate(self, entry: int, text: str) -> None:
+        """Write something about an entry, such as what became of a lost reservation; its price stays."""
+        number = checks.whole("entry", entry, low=1)
+        if not isinstance(text, str) or not text.strip():
+            raise InvalidType("text", text, "a sentence", 'text="the machine was switched off"')
+        if number not in self._fresh().entries:
+            most = len(self._totals.entries)
+            raise InvalidArgument("entry", entry, f"an entry of the account, which has {most}", f"entry={most or 1}")
+        self._chain.append(lambda: {"kind": "note", "entry": number, "text": text, **_signed()})
+
+    def close(self) -> None:
+        """End it: what was reserved can still be booked, nothing more can be spent."""
+        self._chain.append(lambda: {"kind": "close", **_signed()})
+
+    def verify(self, head: str | None = None) -> dict[str, Any]:
+        """Read the whole file afresh and return what it amounts to; raise if it was edited.
+
+        A file that was cut at the end of a line, or an older copy, is whole in itself. It is found out by a ``head``
+        that was seen before: every artifact names the one that its reservation had.
+
+        Parameters
+        ----------
+        head : str, optional
+            A hash, as artifacts and `Account.head` name it. The line must be in the file.
+        """
+        found = Account(self.path)
+        if head is not None:
+            if not isinstance(head, str) or not head.removeprefix("sha256:"):
+                raise InvalidType("head", head, "a hash as artifacts name it", 'head="sha256:..."')
+            if not found._chain.knows(head.removeprefix("sha256:")):
+                raise FormatError(
+                    f"account: {str(self.path)!r} has no line {head}; it was cut, it is an older copy, or it is "
+                    "another account than the one that was charged"
+                )
+        return found.to_dict()
+
+    def for_task(self, task: str) -> Account:
+        """Return the same account for one job: what it reserves is found again by the digest of the job."""
+        same = Account.__new__(Account)
+        same.__dict__.update(self.__dict__)
+        same._task = task  # type: ignore[assignment]
+        return same
+
+    def earlier(self, task: str) -> tuple[Entry, ...]:
+        """Return the published releases of a job, the newest first."""
+        found = [e for e in self.entries if e.task == task and e.state == "booked" and e.digest is not None]
+        return tuple(reversed(found))
+
+    def _asked(
+        self, kind: str, job: str, price: Fraction, delta: Fraction, asked: Mapping[str, Any], number: int
+    ) -> dict[str, Any]:
+        facts = {"kind": kind, "job": job, "asked": dict(asked), "price": str(price), "delta": str(delta)}
+        return {**facts, "task": self._task, "entry": number, **_signed()}
+
+    def _price(self, epsilon: Any, rho: Any, delta: Any) -> tuple[Fraction, Fraction]:
+        """Return what a release costs here, and its δ."""
+        if (epsilon is None) == (rho is None):
+            raise InvalidArgument("epsilon", epsilon, "given, or rho, but not both", "epsilon=0.1")
+        given = checks.budget("rho" if epsilon is None else "epsilon", rho if epsilon is None else epsilon)
+        share = checks.exact("delta", delta, "a number from 0, and below 1", "delta=0")
+        if not 0 <= share < 1:
+            raise InvalidArgument("delta", delta, "a number from 0, and below 1", "delta=0")
+        if not isinstance(given, Fraction):
+            raise BudgetExceeded("a release without privacy (epsilon is infinite) costs more than any account holds")
+        if self.currency == "rho":
+            if rho is None and share:
+                raise BudgetExceeded(
+                    "a release with a delta of its own has no price in rho; charge it to an account in epsilon"
+                )
+            return (given if rho is not None else given * given / 2), Fraction(0)
+        if rho is None:
+            return given, share
+        if not self.delta:
+            raise BudgetExceeded(
+                f"a zCDP release states its epsilon at a delta, and the account {self.dataset!r} has none; make a "
+                "release without delta"
+            )
+        return Fraction(repr(zcdp_to_epsilon(given, share))), share
+
+    def _price_of(self, promise: Guarantee) -> tuple[Fraction, Fraction]:
+        spent = promise.spent.exact
+        if promise.accounting == "rho":
+            return self._price(None, spent, Fraction(repr(promise.delta)))
+        return self._price(spent, None, Fraction(repr(promise.delta)))
+
+    def _check_unit(self, unit: Any) -> None:
+        wanted = self._totals.opened["unit"]
+        if unit_facts(unit) != wanted:
+            raise SchemaError(
+                f"the account {self.dataset!r} is about {unit_text(wanted)}, the release about "
+                f"{unit_text(unit_facts(unit))}; charge it to an account with its own unit, or declare the "
+                "unit of the account in the schema"
+            )
+
+    # A copy is the same account: it is charged through its file.
+
+    def __copy__(self) -> Account:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Account:
+        return self
+
+    def __sklearn_clone__(self) -> Account:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopen, (str(self.path), self._task)
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """A price that was set aside for one release.
+
+    Attributes
+    ----------
+    account : Account
+        Where.
+    number : int
+        The entry.
+    head : str
+        The hash of its line; the artifact names it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     account = Account.create(Path(folder) / "a", dataset="patients", epsilon=1)
+    ...     reservation = account.reserve("synopsis", epsilon=0.25)
+    ...     float(account.remaining), account.entries[0].state
+    (0.75, 'reserved')
+    """
+
+    account: Account
+    number: int
+    head: str
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What the artifact says of it, under its seal."""
+        return {"dataset": self.account.dataset, "head": self.head}
+
+    def book(self, promise: Guarantee) -> None:
+        """Write that the release is published, what it cost and what its seal is."""
+        price, delta = self.account._price_of(promise)
+        facts = {"digest": promise.digest, "seeded": promise.seeded, "steps": steps_of(promise)}
+        costs = {"entry": self.number, "price": str(price), "delta": str(delta)}
+        self.account._chain.append(lambda: {"kind": "book", **costs, **facts, "when": _now()})
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _signed() -> dict[str, str]:
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        user = str(os.getuid())
+    return {"when": _now(), "who": f"{user}@{socket.gethostname()}"}
+
+
+def _reopen(path: str, task: str | None) -> Account:
+    return Account(path) if task is None else Account(path).for_task(task)

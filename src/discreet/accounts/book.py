@@ -1,0 +1,281 @@
+"""What the lines of an account add up to, and which line may follow.
+
+Limits are kept in ε (with a sum of δ beside it, if the account has any) or in ρ, in exact rationals. There adding up is
+right also for people who choose the next price after they have seen a result: what was spent is a bound whatever
+they chose (basic composition, and that of zCDP, hold for adaptive prices under a limit fixed beforehand).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+from discreet.core import checks
+from discreet.errors import BudgetExceeded, FormatError
+
+FORMAT, VERSION = "discreet.account", 1
+#: Laws of steps whose loss can be composed; anything else that is ε-DP loses no more than randomised response.
+LAWS = ("laplace", "gaussian", "exponential", "response", "zcdp")
+#: Law, its price (ρ of "gaussian" and "zcdp", ε of the others), a δ beside it, and how often it comes.
+Step = tuple[str, Fraction, Fraction, int]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One release in an account.
+
+    Attributes
+    ----------
+    number : int
+        Its number, from 1.
+    job : str
+        What it was for.
+    asked : mapping
+        What was asked for.
+    price, delta : Fraction
+        What it costs, in the unit of the account; of a reservation, what was set aside.
+    when, who : str
+        When it was reserved, in universal time, and by whom.
+    state : {"reserved", "booked", "bought", "added"}
+        "reserved" until it is published, and for ever if its program was lost; "bought" are answers without an
+        artifact; "added" was released before the account was there.
+    digest : str or None
+        The seal of its artifact.
+    seeded : bool
+        Whether its noise can be repeated.
+    steps : tuple
+        The laws that were drawn from, for the sum of privacy losses.
+    task : str or None
+        Digest of the job, by which a repetition is found.
+    notes : tuple of str
+        What was written about it later.
+
+    Examples
+    --------
+    >>> Entry(1, "synopsis", {}, Fraction(1, 2), Fraction(0), "2026-11-16T07:00:00+00:00", "ana@ward", "reserved").state
+    'reserved'
+    """
+
+    number: int
+    job: str
+    asked: Mapping[str, Any]
+    price: Fraction
+    delta: Fraction
+    when: str
+    who: str
+    state: str
+    digest: str | None = None
+    seeded: bool = False
+    steps: tuple[Step, ...] = ()
+    task: str | None = None
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all facts as plain data."""
+        return {
+            "entry": self.number, "job": self.job, "asked": dict(self.asked), "price": str(self.price),
+            "delta": str(self.delta), "when": self.when, "who": self.who, "state": self.state, "digest": self.digest,
+            "seeded": self.seeded, "notes": list(self.notes),
+        }  # fmt: skip
+
+
+def _whole(value: Any) -> bool:
+    return type(value) is int and 0 < value < 2**53
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _perhaps_text(value: Any) -> bool:
+    return value is None or _text(value)
+
+
+def _amount(value: Any) -> bool:
+    checks.written_amount(value)
+    return True
+
+
+def _perhaps_amount(value: Any) -> bool:
+    return value is None or _amount(value)
+
+
+def _step(value: Any) -> bool:
+    return (
+        isinstance(value, list) and len(value) == 4 and value[0] in LAWS and _amount(value[1]) and _amount(value[2])
+        and checks.written_amount(value[1]) > 0 and checks.written_amount(value[2]) < 1 and _whole(value[3])
+    )  # fmt: skip
+
+
+def _steps(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_step, value))
+
+
+def _unit(value: Any) -> bool:
+    return value == "row" or (isinstance(value, dict) and set(value) == {"person"} and _text(value["person"]))
+
+
+_SIGNED: dict[str, Callable[[Any], bool]] = {"when": _text, "who": _text}
+_PRICED: dict[str, Callable[[Any], bool]] = {"entry": _whole, "price": _amount, "delta": _amount}
+_ASKED: dict[str, Callable[[Any], bool]] = {
+    **_SIGNED, **_PRICED, "job": _text, "asked": lambda v: isinstance(v, dict), "task": _perhaps_text,
+}  # fmt: skip
+_MADE: dict[str, Callable[[Any], bool]] = {
+    "digest": _perhaps_text, "steps": _steps, "seeded": lambda v: isinstance(v, bool),
+}  # fmt: skip
+#: What the lines of each kind hold, all of it and nothing else.
+_FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
+    "open": {
+        **_SIGNED, "format": lambda v: v == FORMAT, "version": lambda v: v == VERSION and type(v) is int,
+        "dataset": _text, "unit": _unit, "epsilon": _perhaps_amount, "rho": _perhaps_amount, "delta": _amount,
+    },
+    "reserve": _ASKED,
+    "book": {**_PRICED, **_MADE, "when": _text},
+    "spend": {**_ASKED, **_MADE, "state": lambda v: v in ("bought", "added")},
+    "note": {**_SIGNED, "entry": _whole, "text": _text},
+    "close": _SIGNED,
+    "repair": {"dropped": _whole},
+}  # fmt: skip
+
+
+@dataclass
+class Totals:
+    """What was written so far. Every line is checked against it, the reader's own as much as those of others."""
+
+    opened: dict[str, Any] = field(default_factory=dict)
+    entries: dict[int, Entry] = field(default_factory=dict)
+    limit: Fraction = Fraction(0)
+    delta_limit: Fraction = Fraction(0)
+    spent: Fraction = Fraction(0)
+    delta_spent: Fraction = Fraction(0)
+    digests: set[str] = field(default_factory=set)
+    closed: str = ""
+    repairs: int = 0
+
+    @property
+    def currency(self) -> str:
+        """What is counted: ε or ρ."""
+        return "epsilon" if self.opened.get("rho") is None else "rho"
+
+    def check(self, facts: dict[str, Any]) -> None:
+        """Raise if a line cannot follow."""
+        kind = facts.get("kind")
+        fields = _FIELDS.get(kind) if isinstance(kind, str) else None
+        if fields is None or set(facts) != {"kind", *fields}:
+            raise FormatError(f"a line of kind {kind!r} with these fields is not known to this version")
+        for name, holds in fields.items():
+            if not holds(facts[name]):
+                raise FormatError(f"{name!r} of a line of kind {kind!r} is not what it must be")
+        if (kind == "open") == bool(self.opened):
+            raise FormatError("an account begins with one line that opens it")
+        getattr(self, f"_check_{kind}", lambda _: None)(facts)
+
+    def _check_open(self, facts: dict[str, Any]) -> None:
+        if (facts["epsilon"] is None) == (facts["rho"] is None):
+            raise FormatError("an account has a limit in epsilon or in rho")
+        delta = checks.written_amount(facts["delta"])
+        if checks.written_amount(facts["epsilon"] or facts["rho"]) <= 0 or not 0 <= delta < 1:
+            raise FormatError("the limits of the account mean nothing")
+        if facts["rho"] is not None and not delta:
+            raise FormatError("a limit in rho needs a delta")
+
+    def _check_new(self, facts: dict[str, Any]) -> None:
+        if self.closed:
+            raise BudgetExceeded(f"the account {self.opened['dataset']!r} is closed: nothing more can be spent")
+        if facts["entry"] != len(self.entries) + 1:
+            raise FormatError("entries are not numbered in order")
+        price, delta = checks.written_amount(facts["price"]), checks.written_amount(facts["delta"])
+        if not price:
+            raise FormatError("a release costs something")
+        if self.spent + price > self.limit:
+            raise BudgetExceeded(
+                f"{facts['job']!r} needs {self.currency} {_up(price)} but only {_down(self.limit - self.spent)} of "
+                f"{_down(self.limit)} is left in the account {self.opened['dataset']!r}; spend less, or read an "
+                "earlier release again, which costs nothing"
+            )
+        if self.delta_spent + delta > self._most_delta:
+            have = f"only {_down(self._most_delta - self.delta_spent)} is left" if self._most_delta else "has none"
+            raise BudgetExceeded(
+                f"{facts['job']!r} needs delta {_up(delta)} but of delta the account {self.opened['dataset']!r} "
+                f"{have}; make a release without delta"
+            )
+
+    _check_reserve = _check_new
+
+    def _check_spend(self, facts: dict[str, Any]) -> None:
+        self._check_new(facts)
+        self._check_digest(facts)
+
+    def _check_book(self, facts: dict[str, Any]) -> None:
+        entry = self.entries.get(facts["entry"])
+        if entry is None or entry.state != "reserved":
+            raise FormatError("what is booked was not reserved")
+        price, delta = checks.written_amount(facts["price"]), checks.written_amount(facts["delta"])
+        if not 0 < price <= entry.price or delta > entry.delta:
+            raise FormatError("more is booked than was reserved")
+        self._check_digest(facts)
+
+    def _check_digest(self, facts: dict[str, Any]) -> None:
+        if facts["digest"] in self.digests:
+            raise FormatError("this artifact is in the account already")
+
+    def _check_note(self, facts: dict[str, Any]) -> None:
+        if facts["entry"] not in self.entries:
+            raise FormatError("there is no such entry")
+
+    def _check_close(self, facts: dict[str, Any]) -> None:
+        if self.closed:
+            raise BudgetExceeded("the account is closed already")
+
+    @property
+    def _most_delta(self) -> Fraction:
+        """In ρ there is no δ to add up: that of the account is where its ε is stated."""
+        return self.delta_limit if self.currency == "epsilon" else Fraction(0)
+
+    def take(self, facts: dict[str, Any]) -> None:
+        """Take in a line that was checked."""
+        kind = facts["kind"]
+        if kind == "open":
+            self.opened = facts
+            self.limit = checks.written_amount(facts["epsilon"] or facts["rho"])
+            self.delta_limit = checks.written_amount(facts["delta"])
+        elif kind in ("reserve", "spend"):
+            entry = Entry(
+                facts["entry"], facts["job"], facts["asked"], Fraction(0), Fraction(0), facts["when"],
+                facts["who"], "reserved", task=facts["task"],
+            )  # fmt: skip
+            self._put(entry, facts, facts.get("state", "reserved"))
+        elif kind == "book":
+            self._put(self.entries[facts["entry"]], facts, "booked")
+        elif kind == "note":
+            entry = self.entries[facts["entry"]]
+            said = f"{facts['text']} ({facts['who']}, {facts['when'][:10]})"
+            self.entries[entry.number] = replace(entry, notes=(*entry.notes, said))
+        elif kind == "close":
+            self.closed = facts["when"]
+        else:
+            self.repairs += 1
+
+    def _put(self, entry: Entry, facts: dict[str, Any], state: str) -> None:
+        price, delta = checks.written_amount(facts["price"]), checks.written_amount(facts["delta"])
+        self.spent += price - entry.price
+        self.delta_spent += delta - entry.delta
+        made = {
+            "digest": facts.get("digest"), "seeded": facts.get("seeded", False),
+            "steps": tuple((law, Fraction(a), Fraction(d), n) for law, a, d, n in facts.get("steps", ())),
+        }  # fmt: skip
+        self.digests |= {facts["digest"]} if facts.get("digest") else set()
+        self.entries[entry.number] = replace(entry, price=price, delta=delta, state=state, **made)
+
+
+def _up(amount: Fraction) -> str:
+    text = f"{float(amount):.6g}"
+    return text if Fraction(text) >= amount else f"{float(amount) * (1 + 1e-5):.6g}"
+
+
+def _down(amount: Fraction) -> str:
+    text = f"{float(amount):.6g}"
+    return text if Fraction(text) <= amount else f"{math.nextafter(float(amount) * (1 - 1e-5), 0):.6g}"

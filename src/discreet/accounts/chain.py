@@ -1,0 +1,238 @@
+"""An append-only file of chained lines that many processes write and a power cut does not harm.
+
+A line is JSON text, a blank, and the SHA-256 of that text. The text names the SHA-256 of the line before, so no line
+can be changed, moved or left out of the middle; the last one is the *head* of the chain. A plain file rather than a
+database, because it is read with any tool and copied whole: SQLite keeps commits in a second file for a while, and a
+copy without that one would have forgotten them.
+
+Writers take an exclusive lock that dies with its process (`flock`), read what others have added, append one line, let
+the lock go and wait for the disk. A line counts for its writer only once `fsync` has returned. That also makes
+every earlier line durable, and the kernel answers writers that wait at the same time together.
+
+What a dead process left unfinished has no end of line and was never waited for: the next writer removes it and says so
+in a line of its own. Anything else that does not fit is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from discreet.errors import DataSourceError, DiscreetError, FormatError
+
+try:
+    import fcntl
+except ImportError:  # there is no such lock on this system
+    fcntl = None  # type: ignore[assignment]
+
+_LINE = re.compile(rb"(\{.*\}) ([0-9a-f]{64})")
+#: What the first line names as the one before.
+START = "0" * 64
+#: No line of ours is longer; a file that is not an account at all is not read to its end.
+LONGEST_LINE = 2**20
+
+
+class Book(Protocol):
+    """What the lines of a chain add up to."""
+
+    def check(self, facts: dict[str, Any]) -> None:
+        """Raise if a line cannot follow those taken so far."""
+
+    def take(self, facts: dict[str, Any]) -> None:
+        """Take in a line that was checked."""
+
+
+class Disk:
+    """The calls to the operating system on which durability rests; a test puts a forgetful disk in its place."""
+
+    def append(self, handle: int, data: bytes) -> None:
+        """Write at the end of the file."""
+        while data:
+            data = data[os.write(handle, data) :]
+
+    def cut(self, handle: int, size: int) -> None:
+        """Let the file end after that many bytes."""
+        os.ftruncate(handle, size)
+
+    def sync(self, handle: int) -> None:
+        """Return when all that was written to the file is on the disk."""
+        if hasattr(fcntl, "F_FULLFSYNC"):  # where fsync stops at the drive's own cache
+            fcntl.fcntl(handle, fcntl.F_FULLFSYNC)
+        else:
+            os.fsync(handle)
+
+    def sync_folder(self, folder: Path) -> None:
+        """Return when the names in a folder are on the disk."""
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+class Chain:
+    """The lines of one file, read once and followed from there.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    book : Book
+        What the lines add up to. Asked before a line is written and of every line that is read, so two programs
+        cannot disagree on what may follow.
+    disk : Disk, optional
+        How bytes are made to last.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> class Kinds(list):
+    ...     def check(self, facts): ...
+    ...     def take(self, facts): self.append(facts["kind"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     chain = Chain(Path(folder) / "a", Kinds())
+    ...     first = chain.create({"kind": "open"})
+    ...     second = chain.append(lambda: {"kind": "note"})
+    ...     again = Chain(Path(folder) / "a", kinds := Kinds())
+    ...     again.read()
+    >>> again.head == second, again.knows(first), kinds
+    (True, True, ['open', 'note'])
+    """
+
+    def __init__(self, path: Path, book: Book, disk: Disk | None = None) -> None:
+        if fcntl is None:
+            raise DataSourceError("account: this system has no lock that dies with its process; use Linux or macOS")
+        self.path, self._book, self._disk = path, book, disk or Disk()
+        self._lock = threading.RLock()
+        self._hashes: dict[str, int] = {}
+        self._end, self.head, self._last, self.torn = 0, START, b"", 0
+
+    def __len__(self) -> int:
+        return len(self._hashes)
+
+    def knows(self, head: str) -> bool:
+        """Tell whether a line with this hash is in the chain."""
+        return head in self._hashes
+
+    def create(self, facts: dict[str, Any]) -> str:
+        """Make the file with its first line, durably; a file that is there is never touched."""
+        try:
+            handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o664)
+        except FileExistsError:
+            raise DataSourceError(f"account: {str(self.path)!r} is there already; name another file") from None
+        except OSError as error:
+            raise DataSourceError(f"account: cannot write {str(self.path)!r} ({error.strerror})") from None
+        made = False
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            self._write(handle, facts)
+            self._disk.sync(handle)
+            self._disk.sync_folder(self.path.parent)
+            made = True
+        finally:
+            os.close(handle)
+            if not made:
+                self.path.unlink(missing_ok=True)  # nothing has been promised by it
+        return self.head
+
+    def append(self, make: Callable[[], dict[str, Any]]) -> str:
+        """Add a line and return its hash once it is on the disk; ``make`` is asked for it when all others are read."""
+        with self._opened(os.O_RDWR | os.O_APPEND) as handle:
+            with self._lock:
+                fcntl.flock(handle, fcntl.LOCK_EX)
+                self._follow(handle)
+                if self.torn:
+                    # It has no end and was never waited for: whoever wrote it was not told that it counts.
+                    dropped = self.torn
+                    self._disk.cut(handle, self._end)
+                    self.torn = 0
+                    self._write(handle, {"kind": "repair", "dropped": dropped})
+                head = self._write(handle, make())
+                fcntl.flock(handle, fcntl.LOCK_UN)
+            self._disk.sync(handle)
+        return head
+
+    def read(self) -> None:
+        """Read what has been added; nothing is written."""
+        with self._opened(os.O_RDONLY) as handle, self._lock:
+            fcntl.flock(handle, fcntl.LOCK_SH)
+            self._follow(handle)
+
+    @contextmanager
+    def _opened(self, flags: int) -> Iterator[int]:
+        try:
+            handle = os.open(self.path, flags | os.O_CLOEXEC)
+        except OSError as error:
+            raise DataSourceError(
+                f"account: cannot open {str(self.path)!r} ({error.strerror}); check the path, or make one with "
+                f"'discreet account create'"
+            ) from None
+        try:
+            yield handle
+        finally:
+            fcntl.flock(handle, fcntl.LOCK_UN)  # closing is not enough where a child was forked meanwhile
+            os.close(handle)
+
+    def _write(self, handle: int, facts: dict[str, Any]) -> str:
+        text = json.dumps({"after": self.head, **facts}, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        self._book.check(facts)
+        line = text.encode() + b" " + hashlib.sha256(text.encode()).hexdigest().encode() + b"\n"
+        self._disk.append(handle, line)
+        return self._count(facts, line)
+
+    def _count(self, facts: dict[str, Any], line: bytes) -> str:
+        self._book.take(facts)
+        self.head = line[-65:-1].decode()
+        self._hashes[self.head] = len(self._hashes)
+        self._end += len(line)
+        self._last = line
+        return self.head
+
+    def _follow(self, handle: int) -> None:
+        """Take in the lines after those known, which must still be there."""
+        start = self._end - len(self._last)
+        with open(os.dup(handle), "rb") as file:
+            file.seek(start)
+            if file.read(len(self._last)) != self._last:
+                raise FormatError(
+                    f"account: {str(self.path)!r} no longer holds a line that this program has seen ({self.head}); it "
+                    "was cut, edited, or replaced by an older copy"
+                )
+            rest = file.read()
+        lines = rest.split(b"\n")
+        for line in lines[:-1]:
+            self._take_in(line)
+        self.torn = len(lines[-1])
+        if not self._hashes:
+            raise FormatError(f"account: {str(self.path)!r} has no line that is whole; it is not an account")
+
+    def _take_in(self, line: bytes) -> None:
+        number = len(self._hashes) + 1
+        found = _LINE.fullmatch(line) if len(line) <= LONGEST_LINE else None
+        facts: Any = None
+        if found is not None and hashlib.sha256(found[1]).hexdigest().encode() == found[2]:
+            try:
+                facts = json.loads(found[1])
+            except (ValueError, RecursionError):
+                facts = None
+        if not isinstance(facts, dict):
+            raise FormatError(f"account: line {number} of {str(self.path)!r} is damaged or was edited")
+        if facts.pop("after", None) != self.head:
+            raise FormatError(
+                f"account: line {number} of {str(self.path)!r} does not follow the one before; a line was changed, "
+                "moved or taken out"
+            )
+        try:
+            self._book.check(facts)
+        except DiscreetError as error:
+            raise FormatError(
+                f"account: line {number} of {str(self.path)!r} cannot follow those before: {error}"
+            ) from None
+        self._count(facts, line + b"\n")

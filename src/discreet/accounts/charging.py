@@ -1,0 +1,66 @@
+"""Charging a release to what its user named: a ledger in memory, or an account that lasts."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from discreet.accounts.account import Account, Reservation
+from discreet.core.guarantee import Ledger
+from discreet.errors import InvalidType
+
+
+def reserve(
+    ledger: Any, job: str, own: Ledger, *, unit: Any = "row", asked: Mapping[str, Any] | None = None
+) -> Reservation | None:
+    """Charge a release to the ledger or account that its user named, before any row is read.
+
+    Parameters
+    ----------
+    ledger : Ledger, Account or None
+        What the user named. A ledger is charged at once, an account gets a reservation.
+    job : str
+        What it is for.
+    own : Ledger
+        The budget of the release itself.
+    unit : "row" or Person
+        Its unit of privacy.
+    asked : mapping, optional
+        What is asked for.
+
+    Examples
+    --------
+    >>> everything = Ledger(epsilon=1)
+    >>> reserve(everything, "synopsis", Ledger(epsilon=0.25))
+    >>> everything.remaining
+    0.75
+    """
+    check_ledger(ledger)
+    if ledger is None:
+        return None
+    price: dict[str, Any] = {own.unit: own.total.exact}
+    if isinstance(ledger, Account):
+        return ledger.reserve(job, **price, delta=Fraction(repr(own.delta)), unit=unit, asked=asked)
+    ledger.spend(job, **price)
+    return None
+
+
+def check_ledger(ledger: Any, own: Ledger | None = None, unit: Any = "row") -> None:
+    """Refuse what is neither ledger nor account, or what does not hold the budget of a release.
+
+    Examples
+    --------
+    >>> check_ledger(Ledger(epsilon=1), Ledger(epsilon=2))
+    Traceback (most recent call last):
+    ...
+    discreet.errors.BudgetExceeded: 'release' needs epsilon 2 but only 1 of 1 is left; spend less or open a larger
+    ledger
+    """
+    if not isinstance(ledger, (Ledger, Account, type(None))):
+        raise InvalidType("ledger", type(ledger).__name__, "a Ledger or an Account", 'ledger=Account("a.account")')
+    if ledger is None or own is None:
+        return
+    price: dict[str, Any] = {own.unit: own.total.exact}
+    if isinstance(ledger, Account):
+        ledger.check("release", **price, delta=Fraction(repr(own.delta)), unit=unit)
+    else:
+        ledger.check("release", **price)

@@ -1,0 +1,64 @@
+"""How an account writes units of privacy and the laws behind a price."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from discreet.accounts.book import Entry, Step
+from discreet.core.guarantee import Guarantee, Line
+from discreet.errors import InvalidType
+
+
+def unit_facts(unit: Any) -> Any:
+    """Return a unit of privacy as the account writes it: "row", or the column that names a person.
+
+    Examples
+    --------
+    >>> unit_facts("row"), unit_facts({"person": "user", "rows": 8})
+    ('row', {'person': 'user'})
+    """
+    if unit is None or unit == "row":
+        return "row"
+    named = unit.get("person") if isinstance(unit, Mapping) else getattr(unit, "column", None)
+    if not isinstance(named, str) or not named:
+        raise InvalidType("unit", unit, "'row' or a Person", "unit='row'")
+    return {"person": named}
+
+
+def unit_text(unit: Any) -> str:
+    """Say a unit in words."""
+    return "one row" if unit == "row" else f"one person (column {unit['person']!r})"
+
+
+def unit_of(promise: Guarantee) -> Any:
+    """Return the unit of a promise: what its domain declares."""
+    return "row" if promise.unit == "one row" or promise.domain is None else promise.domain.unit
+
+
+def steps_of(promise: Guarantee) -> list[list[Any]]:
+    """Return the laws behind a promise, as an account writes them; equal ones counted."""
+    found: dict[tuple[str, str, str], int] = {}
+    for step in _walk(promise.ledger, promise.accounting == "rho"):
+        found[(step[0], step[1], step[2])] = found.get((step[0], step[1], step[2]), 0) + 1
+    return [[*step, times] for step, times in found.items()]
+
+
+def _walk(lines: tuple[Line, ...], zcdp: bool) -> list[list[Any]]:
+    steps: list[list[Any]] = []
+    for line in lines:
+        if line.parts and line.kind == "sequential":
+            steps += _walk(line.parts, zcdp)
+        else:
+            # Of parts that are on disjoint rows the dearest counts, whose price is that of the group.
+            steps.append(step_facts(line, zcdp, Fraction(0)))
+    return steps
+
+
+def step_facts(line: Line, zcdp: bool, delta: Fraction) -> list[Any]:
+    law = (line.law or ("zcdp" if zcdp else "response")) if not line.parts else "zcdp" if zcdp else "response"
+    return [law, str(line.amount), str(delta), 1]
+
+
+def as_steps(entries: tuple[Entry, ...]) -> list[Step]:
+    """Return the steps of releases; a reservation that was never booked may have been any law of its price."""
+    return [step for entry in entries for step in entry.steps or (("response", entry.price, entry.delta, 1),)]

@@ -1,0 +1,131 @@
+"""How an account stands: what all programs together have charged, as it is read and shown."""
+
+from pathlib import Path
+from typing import Any
+
+from discreet.accounts.book import Entry, Totals
+from discreet.accounts.chain import Chain
+from discreet.accounts.facts import unit_text
+from discreet.core import html
+from discreet.core.checks import Budget
+from discreet.core.zcdp import zcdp_to_epsilon
+
+#: Entries that a text shows, the newest.
+_SHOWN = 20
+
+
+class Standing:
+    """What can be read of an account; every figure is as of now."""
+
+    _chain: Chain
+    _totals: Totals
+
+    def _fresh(self) -> Totals:
+        self._chain.read()
+        return self._totals
+
+    @property
+    def path(self) -> Path:
+        """Its file."""
+        return self._chain.path
+
+    @property
+    def dataset(self) -> str:
+        """What the budget is for."""
+        return str(self._totals.opened["dataset"])
+
+    @property
+    def unit(self) -> str:
+        """The unit of privacy that releases must have, in words."""
+        return unit_text(self._totals.opened["unit"])
+
+    @property
+    def currency(self) -> str:
+        """What the limit is in: "epsilon" or "rho"."""
+        return self._totals.currency
+
+    @property
+    def total(self) -> Budget:
+        """The limit."""
+        return Budget(self._totals.limit)
+
+    @property
+    def delta(self) -> Budget:
+        """The limit of the sum of δ; of an account in ρ, the δ at which its ε is stated."""
+        return Budget(self._totals.delta_limit)
+
+    @property
+    def spent(self) -> Budget:
+        """What was reserved or booked so far, by anybody."""
+        return Budget(self._fresh().spent)
+
+    @property
+    def remaining(self) -> Budget:
+        """What is left."""
+        totals = self._fresh()
+        return Budget(totals.limit - totals.spent)
+
+    @property
+    def epsilon(self) -> float:
+        """The ε that all releases together amount to, at `delta_spent` (of an account in ρ, at `delta`)."""
+        spent = self.spent
+        return spent if self.currency == "epsilon" else zcdp_to_epsilon(spent.exact, self.delta.exact)
+
+    @property
+    def delta_spent(self) -> Budget:
+        """The sum of δ so far."""
+        return Budget(self._fresh().delta_spent)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The releases, in order."""
+        return tuple(self._fresh().entries.values())
+
+    @property
+    def closed(self) -> str:
+        """When it was closed; empty if it was not."""
+        return self._fresh().closed
+
+    @property
+    def head(self) -> str:
+        """The hash of the last line, which depends on every line before."""
+        self._chain.read()
+        return f"sha256:{self._chain.head}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what it amounts to, and every entry, as plain data."""
+        totals = self._fresh()
+        return {
+            "dataset": self.dataset, "unit": self.unit, "currency": self.currency, "total": str(totals.limit),
+            "delta": str(totals.delta_limit), "spent": str(totals.spent), "delta_spent": str(totals.delta_spent),
+            "remaining": str(totals.limit - totals.spent), "epsilon": float(self.epsilon),
+            "created": totals.opened["when"], "closed": totals.closed or None, "repairs": totals.repairs,
+            "lines": len(self._chain), "head": f"sha256:{self._chain.head}",
+            "entries": [entry.to_dict() for entry in totals.entries.values()],
+        }  # fmt: skip
+
+    def rows(self) -> list[tuple[str, str, str, str, str]]:
+        """Return the readable table: number, day, job, price, what became of it."""
+        return [
+            (str(e.number), e.when[:10], e.job, f"{float(e.price):.6g}", e.state + (", seeded" if e.seeded else ""))
+            for e in self.entries
+        ]
+
+    def __str__(self) -> str:
+        rows = self.rows()
+        table = [("", "day", "job", self.currency, "state"), *rows[-_SHOWN:]]
+        widths = [max(len(row[i]) for row in table) for i in range(5)]
+        lines = (" ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in table)
+        left = [f"({len(rows) - _SHOWN} earlier ones are not shown)"] if len(rows) > _SHOWN else []
+        return "\n".join([repr(self).strip("<>"), *left, *(line.rstrip() for line in lines)])
+
+    def _repr_html_(self) -> str:
+        return html.table(repr(self).strip("<>"), ["", "day", "job", self.currency, "state"], self.rows())
+
+    def __repr__(self) -> str:
+        totals = self._fresh()
+        n = len(totals.entries)
+        return (
+            f"<Account {self.dataset!r}: {self.currency} {float(totals.spent):.6g} of {float(totals.limit):.6g} spent "
+            f"by {n} release{'s' * (n != 1)}{', closed' * bool(totals.closed)}>"
+        )

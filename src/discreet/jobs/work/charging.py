@@ -1,0 +1,62 @@
+"""What a job with a central price does with the account that it names: charge it, or hand out an earlier release."""
+
+import hashlib
+import json
+from typing import Any
+
+from discreet.accounts import Account
+from discreet.errors import DiscreetError
+from discreet.jobs.job import Job
+from discreet.synopses import Synopsis
+
+
+def task_of(job: Job) -> str | None:
+    """Return the digest of what a job asks for: never of rows, and none where a seed would be in it."""
+    if "seed" in job.parameters:
+        return None
+    asked = {k: v for k, v in job.parameters.items() if k not in ("account", "fresh")}
+    facts = [job.kind, str(job.table(job.data)), job.read_domain().to_toml(), asked]
+    return "sha256:" + hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def account_of(job: Job) -> Account | None:
+    """Open the account that a job names."""
+    if "account" not in job.parameters:
+        return None
+    account, task = Account(job.place(job.parameters["account"])), task_of(job)
+    return account if task is None else account.for_task(task)
+
+
+def charged(job: Job) -> dict[str, Any]:
+    """Return the argument of an estimator that charges the account of a job."""
+    account = account_of(job)
+    return {} if account is None else {"ledger": account}
+
+
+def repeated(job: Job) -> Synopsis | None:
+    """Return an earlier release of the same job, if it lies where the new one would and is the one that was booked.
+
+    It is handed out again bit for bit, which costs nothing; ``fresh`` draws new noise for a new price.
+    """
+    account, task, place = account_of(job), task_of(job), job.places().get("release")
+    if account is None or task is None or place is None or job.parameters.get("fresh") or not place.is_file():
+        return None
+    booked = {entry.digest for entry in account.earlier(task)}
+    if not booked:
+        return None
+    try:
+        found = Synopsis.load(place)
+    except DiscreetError:
+        return None  # something else lies there
+    return found if found.digest in booked else None
+
+
+def standing(job: Job, made: Synopsis, again: bool) -> dict[str, Any]:
+    """Return how the account stands after a job, as plain data; nothing where none is named."""
+    account = account_of(job)
+    if account is None:
+        return {}
+    mine = [entry for entry in account.entries if entry.digest == made.digest]
+    told = {"dataset": account.dataset, "currency": account.currency, "spent": float(account.spent)}
+    told |= {"total": float(account.total), "remaining": float(account.remaining)}
+    return {"account": {**told, "entry": mine[0].number if mine else None, "repeated": again, "head": account.head}}

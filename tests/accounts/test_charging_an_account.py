@@ -1,0 +1,269 @@
+"""Every central release charges the account that it names: before a row is read, for its own unit, and only once."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+
+import discreet as dc
+from discreet.core.zcdp import zcdp_to_epsilon
+from discreet.engines.source import Source
+from discreet.errors import BudgetExceeded, DataSourceError, FormatError, InvalidArgument, InvalidType, SchemaError
+
+ROWS = np.random.default_rng(0).random((60, 2))
+ESTIMATORS = [
+    dc.GridSynopsis(domain=(0, 1), rule=3),
+    dc.GridSynopsis(domain=(0, 1), rule="adaptive", n_rows=60),
+    dc.TreeSynopsis(domain=(0, 1), max_depth=3, partitioner="median"),
+    dc.PrivateKMeans(2, domain=(0, 1)),
+    dc.DPLloyd(2, domain=(0, 1)),
+    dc.DPLloyd(2, domain=(0, 1), init="synopsis"),
+]
+
+
+@pytest.fixture
+def account(tmp_path: Path) -> dc.Account:
+    return dc.Account.create(tmp_path / "patients.account", dataset="patients 2026", epsilon=3)
+
+
+@pytest.mark.parametrize("model", ESTIMATORS, ids=lambda m: type(m).__name__)
+def test_a_fit_is_reserved_and_booked_and_its_promise_names_the_head(model: Any, account: dc.Account) -> None:
+    opened = account.head
+    fitted = clone(model).set_params(epsilon=0.5, ledger=account).fit(ROWS)
+    (entry,) = account.entries
+    assert (entry.state, entry.price, entry.job) == ("booked", Fraction(1, 2), type(model).__name__)
+    assert entry.digest == fitted.guarantee_.digest
+    named = fitted.guarantee_.parameters["account"]
+    assert named["dataset"] == "patients 2026"
+    assert named["head"] not in (opened, account.head)  # that of its reservation
+    assert account.verify(named["head"])["spent"] == "1/2"
+    assert f"charged to the account 'patients 2026', at {named['head']}" in str(fitted.guarantee_)
+    if hasattr(fitted, "synopsis_"):
+        assert fitted.synopsis_.guarantee.digest == entry.digest
+
+
+@pytest.mark.parametrize("model", ESTIMATORS, ids=lambda m: type(m).__name__)
+def test_without_budget_no_row_is_read(model: Any, account: dc.Account, monkeypatch: Any) -> None:
+    def read(*_: Any, **__: Any) -> Any:
+        raise AssertionError("rows were read")
+
+    account.spend("all", 3)
+    poor = clone(model).set_params(epsilon=0.5, ledger=account)
+    for name in ("count", "sums"):
+        monkeypatch.setattr(Source, name, read)
+    with pytest.raises(BudgetExceeded, match="only 0 of 3 is left in the account 'patients 2026'"):
+        poor.fit(ROWS)
+    if hasattr(poor, "check"):
+        with pytest.raises(BudgetExceeded):
+            poor.check()
+    assert len(account.entries) == 1
+
+
+def test_rows_are_read_after_the_reservation_is_on_the_disk(account: dc.Account, monkeypatch: Any) -> None:
+    seen = []
+
+    def count(self: Any, *given: Any, **more: Any) -> Any:
+        seen.append([entry.state for entry in dc.Account(account.path).entries])
+        raise RuntimeError("the machine is gone")
+
+    monkeypatch.setattr(Source, "count", count)
+    with pytest.raises(RuntimeError):
+        dc.GridSynopsis(epsilon=1, domain=(0, 1), rule=2, ledger=account).fit(ROWS)
+    assert seen == [["reserved"]]
+    assert account.remaining == 2  # what was reserved and lost stays spent
+    account.annotate(1, "the machine was switched off")
+    assert account.remaining == 2
+    assert account.entries[0].notes[0].startswith("the machine was switched off (")
+
+
+def test_what_is_refused_before_reading_costs_nothing(account: dc.Account) -> None:
+    with pytest.raises(DataSourceError):
+        dc.GridSynopsis(epsilon=1, domain={"a": (0, 1)}, ledger=account).fit("no-such-file.csv")
+    with pytest.raises(SchemaError):
+        dc.GridSynopsis(epsilon=1, domain={"a": (0, 1)}, ledger=account).fit(pa.table({"b": [1]}))
+    with pytest.raises(InvalidType, match="a Ledger or an Account"):
+        dc.GridSynopsis(epsilon=1, domain=(0, 1), ledger="patients.account").fit(ROWS)
+    assert account.spent == 0
+
+
+def test_fitting_twice_clones_copies_and_pipelines_charge_the_same_account(account: dc.Account) -> None:
+    model = dc.PrivateKMeans(2, epsilon=0.25, domain=(0, 1), ledger=account)
+    model.fit(ROWS)
+    model.fit(ROWS)
+    clone(model).fit(ROWS)
+    copy.deepcopy(model).fit(ROWS)
+    make_pipeline(clone(model)).fit(ROWS)
+    pickle.loads(pickle.dumps(clone(model))).fit(ROWS)
+    assert account.spent == 1.5
+    assert len({entry.digest for entry in account.entries}) == 6
+
+
+def test_a_ledger_is_charged_too_and_clones_share_it() -> None:
+    ledger = dc.Ledger(epsilon=1)
+    model = dc.GridSynopsis(epsilon=0.5, domain=(0, 1), rule=2, ledger=ledger).fit(ROWS)
+    assert clone(model).fit(ROWS).guarantee_.epsilon == 0.5
+    assert ledger.remaining == 0
+    with pytest.raises(BudgetExceeded):
+        model.fit(ROWS)
+    assert [line.label for line in ledger.lines] == ["GridSynopsis", "GridSynopsis"]
+
+
+def test_bought_answers_are_charged(account: dc.Account) -> None:
+    dc.noise.private_bounds(ROWS[:, 0], epsilon=0.5, ledger=account)
+    dc.noise.quantiles(ROWS[:, 0], [0.5], epsilon=0.25, low=0, high=1, ledger=account)
+    dc.noise.quantiles_from_counts([3, 4], [0.5], epsilon=0.25, low=0, high=1, ledger=account)
+    assert [(e.job, e.state) for e in account.entries] == [
+        ("bounds", "bought"),
+        ("quantiles", "bought"),
+        ("quantiles", "bought"),
+    ]
+    assert account.remaining == 2
+    with pytest.raises(BudgetExceeded):
+        dc.noise.quantiles(ROWS[:, 0], [0.5], epsilon=2.5, low=0, high=1, ledger=account)
+    with pytest.raises(InvalidArgument):
+        dc.noise.quantiles(ROWS[:, 0], [2.5], epsilon=1, low=0, high=1, ledger=account)
+    assert account.remaining == 2
+
+
+def test_threads_never_overspend(account: dc.Account) -> None:
+    def charge(i: int) -> int:
+        try:
+            (account if i % 2 else dc.Account(account.path)).reserve("release", epsilon=Fraction(1, 7))
+        except BudgetExceeded:
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(charge, range(60))) == 21
+    assert account.spent.exact == dc.Account(account.path).spent.exact == 3
+
+
+def test_another_unit_is_refused(tmp_path: Path) -> None:
+    account = dc.Account.create(tmp_path / "a", dataset="d", unit={"person": "user"}, epsilon=3)
+    assert account.unit == "one person (column 'user')"
+    with pytest.raises(SchemaError, match=r"about one person .* the release about one row"):
+        dc.GridSynopsis(epsilon=1, domain=(0, 1), rule=2, ledger=account).fit(ROWS)
+    with pytest.raises(SchemaError):
+        dc.noise.private_bounds(ROWS[:, 0], epsilon=0.5, ledger=account)
+    with pytest.raises(SchemaError):
+        account.reserve("r", epsilon=1, unit={"person": "customer", "rows": 3})
+    # The bound on rows is a matter of the release.
+    account.reserve("r", epsilon=1, unit={"person": "user", "rows": 3})
+    account.reserve("r", epsilon=1, unit={"person": "user", "rows": 8})
+    assert account.spent == 2
+
+
+def test_an_account_without_delta_refuses_delta_and_one_with_it_adds_it_up(tmp_path: Path) -> None:
+    plain = dc.Account.create(tmp_path / "a", dataset="d", epsilon=3)
+    for price in ({"epsilon": 1, "delta": 1e-9}, {"rho": 0.1, "delta": 1e-9}):
+        with pytest.raises(BudgetExceeded, match="none"):
+            plain.reserve("r", **price)
+    some = dc.Account.create(tmp_path / "b", dataset="d", epsilon=3, delta=1e-6)
+    some.reserve("r", epsilon=1, delta=6e-7)
+    some.reserve("r", rho=0.01, delta=3e-7)
+    assert some.delta_spent.exact == Fraction(9, 10**7)
+    assert some.spent == pytest.approx(1 + zcdp_to_epsilon(0.01, 3e-7))
+    with pytest.raises(BudgetExceeded, match="only 1e-07 is left"):
+        some.reserve("r", epsilon=0.1, delta=2e-7)
+
+
+def test_an_account_in_rho_takes_both_kinds(tmp_path: Path) -> None:
+    account = dc.Account.create(tmp_path / "a", dataset="d", rho=1, delta=1e-6)
+    account.reserve("r", rho=0.5, delta=1e-6)
+    dc.GridSynopsis(epsilon=0.5, domain=(0, 1), rule=2, ledger=account).fit(ROWS)
+    assert account.spent.exact == Fraction(5, 8)
+    assert account.epsilon == zcdp_to_epsilon(Fraction(5, 8), 1e-6)
+    with pytest.raises(BudgetExceeded, match="no price in rho"):
+        account.reserve("r", epsilon=0.1, delta=1e-9)
+    with pytest.raises(BudgetExceeded, match=r"needs rho 0\.5"):
+        account.reserve("r", epsilon=1)
+
+
+def test_a_release_without_privacy_cannot_be_charged(account: dc.Account) -> None:
+    with pytest.raises(BudgetExceeded, match="infinite"):
+        dc.GridSynopsis(epsilon=math.inf, domain=(0, 1), rule=2, ledger=account).fit(ROWS)
+
+
+def test_what_was_released_before_is_added_once(account: dc.Account) -> None:
+    old = dc.GridSynopsis(epsilon=1, domain=(0, 1), rule=2).fit(ROWS).synopsis_
+    assert account.add(old).state == "added"
+    with pytest.raises(FormatError, match="booked already"):
+        account.add(old.guarantee)
+    new = dc.GridSynopsis(epsilon=1, domain=(0, 1), rule=2, ledger=account).fit(ROWS).synopsis_
+    with pytest.raises(FormatError, match="booked already"):
+        account.add(new)
+    with pytest.raises(InvalidArgument, match="central"):
+        account.add(dc.Guarantee("syntactic", parameters={"k": 3}).seal(b""))
+    with pytest.raises(InvalidArgument, match="seal"):
+        account.add(dc.Guarantee("central"))
+    with pytest.raises(InvalidType):
+        account.add("synopsis.parquet")
+    assert account.spent == 2
+
+
+def test_a_closed_account_takes_nothing_but_what_was_reserved(account: dc.Account) -> None:
+    reserved = account.reserve("r", epsilon=1)
+    account.close()
+    with pytest.raises(BudgetExceeded, match="closed"):
+        account.reserve("r", epsilon=1)
+    with pytest.raises(BudgetExceeded, match="closed"):
+        account.close()
+    ledger = dc.Ledger(epsilon=1)
+    ledger.spend("all", 0.5)
+    reserved.book(dc.Guarantee.from_ledger(ledger, model="central").seal(b""))
+    assert account.spent == 0.5  # what was reserved and not spent comes back
+    with pytest.raises(FormatError, match="not reserved"):
+        reserved.book(dc.Guarantee.from_ledger(ledger, model="central").seal(b"2"))
+
+
+def test_no_more_is_booked_than_was_reserved(account: dc.Account) -> None:
+    ledger = dc.Ledger(epsilon=2)
+    ledger.spend("all", 2)
+    with pytest.raises(FormatError, match="more is booked"):
+        account.reserve("r", epsilon=1).book(dc.Guarantee.from_ledger(ledger, model="central").seal(b""))
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"epsilon": 0}, "epsilon"),
+        ({"epsilon": math.inf}, "epsilon"),
+        ({}, "epsilon"),
+        ({"epsilon": 1, "rho": 1}, "epsilon"),
+        ({"rho": 1}, "delta"),
+        ({"epsilon": 1, "delta": 1}, "delta"),
+        ({"epsilon": 1, "delta": -1e-9}, "delta"),
+        ({"epsilon": 1, "dataset": " "}, "dataset"),
+        ({"epsilon": 1, "unit": "house"}, "unit"),
+    ],
+)
+def test_limits_that_mean_nothing_are_refused(tmp_path: Path, given: dict[str, Any], name: str) -> None:
+    with pytest.raises(InvalidArgument, match=f"^{name} must be"):
+        dc.Account.create(tmp_path / "a", **{"dataset": "d", **given})
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_file_that_is_there_is_never_overwritten(account: dc.Account) -> None:
+    with pytest.raises(DataSourceError, match="there already"):
+        dc.Account.create(account.path, dataset="d", epsilon=9)
+    with pytest.raises(DataSourceError, match="account create"):
+        dc.Account(account.path.with_name("other"))
+
+
+def test_the_text_of_a_long_account_is_short(account: dc.Account) -> None:
+    for _ in range(30):
+        account.spend("look", 0.01)
+    assert len(str(account).splitlines()) == 23
+    assert "(10 earlier ones are not shown)" in str(account)
+    assert "patients 2026" in account._repr_html_()

@@ -1,0 +1,145 @@
+"""The steward's way with an account: make it, release from it, look at it, find out who went back in time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import discreet as dc
+from discreet.cli import app
+from discreet.errors import BudgetExceeded, FormatError, InvalidArgument, SchemaError
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: Any) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text("age,cost\n" + "35,100\n61,220\n" * 40)
+    Path("schema.toml").write_text("[columns.age]\nbounds = [0, 120]\n[columns.cost]\nbounds = [0, 1000]\n")
+    discreet("account", "create", "p.account", "--dataset", "patients 2026", "--epsilon", "3")
+    return tmp_path
+
+
+def discreet(*words: str, code: int = 0) -> str:
+    done = CliRunner().invoke(app.app, list(words), env={"COLUMNS": "80"}, catch_exceptions=False)
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+def figures(*words: str, code: int = 0) -> Any:
+    return json.loads(discreet(*words, "--json", code=code))
+
+
+RELEASE = ("synopsis", "people.csv", "--schema", "schema.toml", "--rule", "3", "--account", "p.account")
+
+
+def test_a_release_is_charged_and_its_repetition_is_free(folder: Path) -> None:
+    first = figures(*RELEASE, "--epsilon", "1", "-o", "s.parquet")
+    assert (first["account"]["remaining"], first["account"]["repeated"]) == (2.0, False)
+    held = Path("s.parquet").read_bytes()
+    again = figures(*RELEASE, "--epsilon", "1", "-o", "s.parquet")
+    assert (again["account"]["remaining"], again["account"]["repeated"]) == (2.0, True)
+    assert Path("s.parquet").read_bytes() == held
+    assert again["digest"] == first["digest"]
+    assert "Nothing was spent" in discreet(*RELEASE, "--epsilon", "1", "-o", "s.parquet")
+    fresh = figures(*RELEASE, "--epsilon", "1", "-o", "s.parquet", "--fresh")
+    assert (fresh["account"]["remaining"], fresh["account"]["repeated"]) == (1.0, False)
+    assert fresh["digest"] != first["digest"]
+    # Another job, another place, or another file where it lay: that is a new release.
+    for words in (("--epsilon", "0.25", "-o", "s.parquet"), ("--epsilon", "0.25", "-o", "t.parquet")):
+        assert not figures(*RELEASE, *words)["account"]["repeated"]
+    with pytest.raises(BudgetExceeded, match=r"only 0\.5 of 3 is left"):
+        discreet(*RELEASE, "--epsilon", "1", "-o", "u.parquet")
+    assert not Path("u.parquet").exists()
+
+
+def test_a_changed_schema_is_another_job(folder: Path) -> None:
+    figures(*RELEASE, "--epsilon", "1", "-o", "s.parquet")
+    Path("schema.toml").write_text("[columns.age]\nbounds = [0, 130]\n[columns.cost]\nbounds = [0, 1000]\n")
+    assert not figures(*RELEASE, "--epsilon", "1", "-o", "s.parquet")["account"]["repeated"]
+
+
+def test_a_seeded_run_is_charged_and_never_found_again(folder: Path) -> None:
+    for left in (2.0, 1.0):
+        told = figures(*RELEASE, "--epsilon", "1", "--seed", "1", "-o", "s.parquet")["account"]
+        assert (told["remaining"], told["repeated"]) == (left, False)
+    assert "seeded" in discreet("account", "show", "p.account")
+    assert all(entry.task is None for entry in dc.Account("p.account").entries)
+
+
+def test_clusters_of_a_table_are_charged_and_found_again(folder: Path) -> None:
+    words = ("cluster", "people.csv", "--schema", "schema.toml", "--epsilon", "1", "-k", "2", "-o", "c.csv")
+    words += ("--account", "p.account", "--release", "s.parquet")
+    assert figures(*words)["account"]["remaining"] == 2
+    again = figures(*words)
+    assert (again["account"]["repeated"], len(again["centers"])) == (True, 2)
+    assert "Charged to entry 2" in discreet(*words, "--fresh")
+    with pytest.raises(InvalidArgument, match="--account"):
+        discreet("cluster", "s.parquet", "-k", "2", "-o", "c.csv", "--account", "p.account")
+
+
+def test_a_job_file_names_its_account(folder: Path) -> None:
+    job = '[job]\nkind = "synopsis"\n[data]\npath = "people.csv"\n[schema]\npath = "schema.toml"\n[parameters]\n'
+    job += 'epsilon = 1\nrule = 3\naccount = "p.account"\n[outputs]\nrelease = "s.parquet"\n'
+    Path("job.toml").write_text(job)
+    discreet("run", "job.toml", "--check")
+    assert dc.Account("p.account").spent == 0
+    assert "Charged to entry 1" in discreet("run", "job.toml")
+    assert "Nothing was spent" in discreet("run", "job.toml")
+    Path("job.toml").write_text(job.replace("epsilon = 1", "epsilon = 5"))
+    with pytest.raises(BudgetExceeded):
+        discreet("run", "job.toml", "--check")
+
+
+def test_the_listing_fits_a_terminal_and_says_what_was_lost(folder: Path) -> None:
+    account = dc.Account("p.account")
+    account.reserve("a release with a rather long name, by somebody who was interrupted", epsilon=0.5)
+    discreet(*RELEASE, "--epsilon", "1", "-o", "s.parquet")
+    shown = discreet("account", "show", "p.account")
+    assert max(map(len, shown.splitlines())) <= 80
+    for words in ("patients 2026, for one row", "not booked", "Spent epsilon 1.5 of 3; left 1.5.", account.head):
+        assert words in shown
+    assert "stays spent" in " ".join(shown.split())
+    assert "switched off" in discreet("account", "annotate", "p.account", "1", "switched off")
+    assert "1: switched off (" in discreet("account", "show", "p.account")
+    assert figures("account", "show", "p.account")["entries"][0]["state"] == "reserved"
+
+
+def test_a_copy_from_before_is_found_out_by_the_head_in_an_artifact(folder: Path) -> None:
+    old = Path("p.account").read_bytes()
+    discreet(*RELEASE, "--epsilon", "1", "-o", "s.parquet")
+    head = dc.Synopsis.load("s.parquet").guarantee.parameters["account"]["head"]
+    assert figures("account", "verify", "p.account", "--head", head)["holds"]
+    Path("p.account").write_bytes(old)
+    assert figures("account", "verify", "p.account")["holds"]
+    assert "older copy" in figures("account", "verify", "p.account", "--head", head, code=1)["why"]
+    Path("p.account").write_bytes(old.replace(b'"3"', b'"9"'))
+    assert "edited" in discreet("account", "verify", "p.account", code=1)
+
+
+def test_earlier_artifacts_are_added_and_a_closed_account_is_closed(folder: Path) -> None:
+    discreet("synopsis", "people.csv", "--schema", "schema.toml", "--epsilon", "1", "-o", "s.parquet",
+        "--guarantee", "s.json")  # fmt: skip
+    assert "entry 1" in discreet("account", "add", "p.account", "s.parquet")
+    with pytest.raises(FormatError, match="booked already"):
+        discreet("account", "add", "p.account", "s.json")
+    with pytest.raises(InvalidArgument, match="a synopsis"):
+        discreet("account", "add", "p.account", "people.csv")
+    assert "Closed" in discreet("account", "close", "p.account")
+    with pytest.raises(BudgetExceeded, match="closed"):
+        discreet(*RELEASE, "--epsilon", "1", "-o", "t.parquet")
+
+
+def test_an_account_for_persons_refuses_rows(folder: Path) -> None:
+    discreet("account", "create", "q.account", "--dataset", "visits", "--epsilon", "1", "--person", "user")
+    with pytest.raises(SchemaError, match="one person"):
+        discreet(*RELEASE[:-1], "q.account", "--epsilon", "1", "-o", "s.parquet")
+
+
+def test_what_create_needs_is_said(folder: Path) -> None:
+    for words, said in ((("--epsilon", "1"), "--dataset"), (("--dataset", "d"), "--epsilon")):
+        with pytest.raises(InvalidArgument, match=f"^{said} must be given"):
+            discreet("account", "create", "q.account", *words)
