@@ -170,9 +170,9 @@ def open_for(model: Any, X: Any, **checks: Any) -> OpenRelease:
     # Never the seed.
     left = ("random_state", "domain", "ledger", "columns", "epsilon")
     asked = {k: v for k, v in model.get_params(deep=False).items() if isinstance(v, plain) and k not in left}
-    charged = {"ledger": getattr(model, "ledger", None), "job": type(model).__name__, "asked": asked}
-    shared = model.domain, model.epsilon, model.random_state, model.n_rows, model.size_share
-    return open_release(X, *shared, **charged, **checks)
+    charged: dict[str, Any] = {"ledger": getattr(model, "ledger", None), "job": type(model).__name__, "asked": asked}
+    charged |= checks
+    return open_release(X, model.domain, model.epsilon, model.random_state, model.n_rows, model.size_share, **charged)
 
 
 def check_release(

@@ -172,7 +172,7 @@ def choose_cuts(
     cells: npt.ArrayLike,
     qs: Iterable[float | Fraction],
     *,
-    epsilon: float,
+    epsilon: float | Fraction,
     start: int,
     stop: int,
     method: str = "auto",
