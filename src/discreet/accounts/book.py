@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from discreet.core import checks
@@ -94,8 +95,17 @@ def _perhaps_text(value: Any) -> bool:
     return value is None or _text(value)
 
 
+#: Prices come again and again, and every program reads what all others write.
+_known_amount = lru_cache(4096)(checks.written_amount)
+
+
+def _read(text: Any) -> Fraction:
+    """Return an amount as it is written."""
+    return _known_amount(text) if isinstance(text, str) else checks.written_amount(text)
+
+
 def _amount(value: Any) -> bool:
-    checks.written_amount(value)
+    _read(value)
     return True
 
 
@@ -106,7 +116,7 @@ def _perhaps_amount(value: Any) -> bool:
 def _step(value: Any) -> bool:
     return (
         isinstance(value, list) and len(value) == 4 and value[0] in LAWS and _amount(value[1]) and _amount(value[2])
-        and checks.written_amount(value[1]) > 0 and checks.written_amount(value[2]) < 1 and _whole(value[3])
+        and _read(value[1]) > 0 and _read(value[2]) < 1 and _whole(value[3])
     )  # fmt: skip
 
 
@@ -176,8 +186,8 @@ class Totals:
     def _check_open(self, facts: dict[str, Any]) -> None:
         if (facts["epsilon"] is None) == (facts["rho"] is None):
             raise FormatError("an account has a limit in epsilon or in rho")
-        delta = checks.written_amount(facts["delta"])
-        if checks.written_amount(facts["epsilon"] or facts["rho"]) <= 0 or not 0 <= delta < 1:
+        delta = _read(facts["delta"])
+        if _read(facts["epsilon"] or facts["rho"]) <= 0 or not 0 <= delta < 1:
             raise FormatError("the limits of the account mean nothing")
         if facts["rho"] is not None and not delta:
             raise FormatError("a limit in rho needs a delta")
@@ -187,7 +197,7 @@ class Totals:
             raise BudgetExceeded(f"the account {self.opened['dataset']!r} is closed: nothing more can be spent")
         if facts["entry"] != len(self.entries) + 1:
             raise FormatError("entries are not numbered in order")
-        price, delta = checks.written_amount(facts["price"]), checks.written_amount(facts["delta"])
+        price, delta = _read(facts["price"]), _read(facts["delta"])
         if not price:
             raise FormatError("a release costs something")
         if self.spent + price > self.limit:
@@ -213,7 +223,7 @@ class Totals:
         entry = self.entries.get(facts["entry"])
         if entry is None or entry.state != "reserved":
             raise FormatError("what is booked was not reserved")
-        price, delta = checks.written_amount(facts["price"]), checks.written_amount(facts["delta"])
+        price, delta = _read(facts["price"]), _read(facts["delta"])
         if not 0 < price <= entry.price or delta > entry.delta:
             raise FormatError("more is booked than was reserved")
         self._check_digest(facts)
@@ -240,14 +250,10 @@ class Totals:
         kind = facts["kind"]
         if kind == "open":
             self.opened = facts
-            self.limit = checks.written_amount(facts["epsilon"] or facts["rho"])
-            self.delta_limit = checks.written_amount(facts["delta"])
+            self.limit = _read(facts["epsilon"] or facts["rho"])
+            self.delta_limit = _read(facts["delta"])
         elif kind in ("reserve", "spend"):
-            entry = Entry(
-                facts["entry"], facts["job"], facts["asked"], Fraction(0), Fraction(0), facts["when"],
-                facts["who"], "reserved", task=facts["task"],
-            )  # fmt: skip
-            self._put(entry, facts, facts.get("state", "reserved"))
+            self._put(None, facts, facts.get("state", "reserved"))
         elif kind == "book":
             self._put(self.entries[facts["entry"]], facts, "booked")
         elif kind == "note":
@@ -259,16 +265,20 @@ class Totals:
         else:
             self.repairs += 1
 
-    def _put(self, entry: Entry, facts: dict[str, Any], state: str) -> None:
-        price, delta = checks.written_amount(facts["price"]), checks.written_amount(facts["delta"])
-        self.spent += price - entry.price
-        self.delta_spent += delta - entry.delta
-        made = {
-            "digest": facts.get("digest"), "seeded": facts.get("seeded", False),
-            "steps": tuple((law, Fraction(a), Fraction(d), n) for law, a, d, n in facts.get("steps", ())),
-        }  # fmt: skip
-        self.digests |= {facts["digest"]} if facts.get("digest") else set()
-        self.entries[entry.number] = replace(entry, price=price, delta=delta, state=state, **made)
+    def _put(self, before: Entry | None, facts: dict[str, Any], state: str) -> None:
+        """Take in what an entry costs now."""
+        price, delta, digest = _read(facts["price"]), _read(facts["delta"]), facts.get("digest")
+        self.spent += price if before is None else price - before.price
+        self.delta_spent += delta if before is None else delta - before.delta
+        if digest is not None:
+            self.digests.add(digest)
+        steps = tuple((law, _read(a), _read(d), n) for law, a, d, n in facts.get("steps", ()))
+        made: dict[str, Any] = {"digest": digest, "seeded": facts.get("seeded", False), "steps": steps}
+        if before is None:
+            asked = facts["entry"], facts["job"], facts["asked"], price, delta, facts["when"], facts["who"], state
+            self.entries[facts["entry"]] = Entry(*asked, task=facts["task"], **made)
+        else:
+            self.entries[before.number] = replace(before, price=price, delta=delta, state=state, **made)
 
 
 def _up(amount: Fraction) -> str:

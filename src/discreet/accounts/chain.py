@@ -146,6 +146,7 @@ class Chain:
         """Add a line and return its hash once it is on the disk; ``make`` is asked for it when all others are read."""
         with self._opened(os.O_RDWR | os.O_APPEND) as handle:
             with self._lock:
+                self._follow(handle)  # whole lines stay, so most can be read before others have to wait
                 fcntl.flock(handle, fcntl.LOCK_EX)
                 self._follow(handle)
                 if self.torn:

@@ -27,6 +27,8 @@ def _central(draw: Draw) -> tuple[Rows, Any, dict[str, Any]]:
         settings["n_rows"] = int(draw.rng.integers(0, 500))
     if draw.chance(0.03):
         settings["epsilon"] = float("inf")
+    if "n_rows" in settings and settings["epsilon"] < 1000:  # no draw of its own: other cases stay what they were
+        settings["ledger"] = dc.Account.create(draw.file("patients.account"), dataset="patients", epsilon=1000)
     return rows, draw.form(rows), settings
 
 

@@ -156,6 +156,8 @@ def _text(case: Case) -> Objections:
     parts = [f" The unit of privacy is {promise['unit']}."]
     if promise["ledger"]:
         parts.append(f" It was spent on {'; '.join(map(_line_text, promise['ledger']))}.")
+    if charged := promise["parameters"].get("account"):
+        parts.append(f" It was charged to the account {charged['dataset']!r}, at {charged['head']}.")
     if promise["assumptions"]:
         parts.append(f" It assumes that {case.assumed}.")
     if promise["seeded"]:
