@@ -24,15 +24,7 @@ from discreet.core.arrays import ByteArray, FloatArray, IntArray
 from discreet.core.schema.dialect import ENCODINGS, Dialect
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.part import BATCH_SIZE, Batch
-from discreet.engines.tables.text_kernels import (
-    PLAIN,
-    QUOTED,
-    RECORD_LIMIT,
-    START,
-    Field,
-    record_ends,
-    split_records,
-)
+from discreet.engines.tables.text_kernels import RECORD_LIMIT, START, Field, record_ends, split_records
 from discreet.engines.threads import in_order
 from discreet.errors import DataSourceError
 
@@ -101,23 +93,21 @@ class CsvTable:
         slots = np.full(self._n_fields, -1)
         slots[list(positions)] = np.arange(len(positions))
 
-        def split(chunk: tuple[ByteArray, int]) -> Batch:
-            block, amount = chunk
-            return self._fields(block, slots, len(positions)), amount
+        def split(chunk: tuple[ByteArray, int, int]) -> Batch:
+            block, most, amount = chunk
+            return self._fields(block, most, slots, len(positions)), amount
 
         yield from in_order(split, self._chunks(max(_BLOCK * batch_size // BATCH_SIZE, 1 << 10)))
 
-    def _fields(self, block: ByteArray, slots: IntArray, width: int) -> list[Field]:
-        """Find the fields of some whole records."""
-        # More rows than line ends there are not, and one that the file may end with.
-        most = np.count_nonzero(block == 10) + np.count_nonzero(block == 13) + 1
+    def _fields(self, block: ByteArray, most: int, slots: IntArray, width: int) -> list[Field]:
+        """Find the fields of some whole records, which have no more than ``most`` rows."""
         starts, ends = np.empty((width, most), np.int32), np.empty((width, most), np.int32)
         styles = np.empty((width, most), np.uint8)
         rows, _, _ = split_records(block, self._delimiter, self._quote, slots, len(slots), starts, ends, styles)
         return [Field(block, starts[k, :rows], ends[k, :rows], styles[k, :rows], self._quote) for k in range(width)]
 
-    def _chunks(self, size: int) -> Iterator[tuple[ByteArray, int]]:
-        """Yield whole records, some at a time, and how much of the file they are."""
+    def _chunks(self, size: int) -> Iterator[tuple[ByteArray, int, int]]:
+        """Yield whole records, some at a time, how many rows they have at most, and how much of the file they are."""
         with self._open() as (raw, stream):
             _first(stream, self._body)
             kept, state, dead, done, final = np.empty(0, np.uint8), START, False, 0, False
@@ -127,7 +117,7 @@ class CsvTable:
                 block[: len(kept)] = kept
                 got = _fill(stream, block[len(kept) :])
                 block, final = block[: len(kept) + got], got < room
-                first, last, ending = self._ends(block, state)
+                first, last, ending, lines = record_ends(block, state, self._delimiter, self._quote)
                 if final:
                     last = len(block)
                 if dead:  # in a record that is too long: the next one begins behind its end
@@ -136,22 +126,12 @@ class CsvTable:
                 else:
                     begin = 0
                 last = max(last, begin)
-                yield block[begin:last], raw.tell() - done
+                # More rows than line ends there are not, and one that the file may end with.
+                yield block[begin:last], lines + 1, raw.tell() - done
                 done = raw.tell()
                 kept, state = block[last:], START
                 if dead or len(kept) > RECORD_LIMIT:
                     kept, state, dead = block[:0], ending, True
-
-    def _ends(self, block: ByteArray, state: int) -> tuple[int, int, int]:
-        """Return where the first and the last record end, and the state at the end."""
-        text = block.tobytes()
-        if state != QUOTED and (self._quote < 0 or bytes([self._quote]) not in text):
-            # Without a quote every line break ends a record, and that is quicker to find.
-            breaks = [i for i in (text.find(b"\n"), text.find(b"\r")) if i >= 0]
-            last = max(text.rfind(b"\n"), text.rfind(b"\r"))
-            ending = START if text.endswith((self.dialect.delimiter.encode(), b"\n", b"\r")) else PLAIN
-            return (min(breaks) + 1, last + 1, ending) if breaks else (-1, -1, ending if text else state)
-        return record_ends(block, state, self._delimiter, self._quote)
 
     @contextmanager
     def _open(self) -> Iterator[tuple[IO[bytes], Any]]:

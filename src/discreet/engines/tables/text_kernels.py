@@ -6,12 +6,14 @@ the call fails. Here every sequence of bytes has a reading, and it does not depe
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.core.arrays import ByteArray, IntArray, SmallIntArray
-from discreet.core.jit import jit
+from discreet.core.jit import inlined, jit
+from discreet.engines.tables.text_bits import byte_at, found_at, ones_in, zeros_below
 
 #: A record longer than this many bytes is no row. Without a limit one unclosed quote would fill the memory.
 RECORD_LIMIT = 1 << 20
@@ -21,34 +23,60 @@ START, PLAIN, QUOTED, CLOSED = 0, 1, 2, 3
 # How a field was written: as it is, in quotes, in quotes with quotes or more text inside.
 BARE, SIMPLE, MIXED = 0, 1, 2
 
-_LF, _CR = 10, 13
+_LF, _CR, _ONE = 10, 13, np.uint64(1)
+
+
+@inlined
+def _events(home: int, left: int, delimiter: int, quote: int) -> tuple[Any, Any]:
+    """Return which of the next 64 bytes may change the state, and which are line breaks: a bit each."""
+    if left >= 64:
+        breaks = found_at(home, 0, _LF) | found_at(home, 0, _CR)
+        marks = breaks | found_at(home, 0, delimiter)
+        return (marks | found_at(home, 0, quote) if quote >= 0 else marks), breaks
+    breaks = marks = np.uint64(0)
+    for i in range(left):
+        c = byte_at(home, i)
+        bit = _ONE << np.uint64(i)
+        if c == _LF or c == _CR:  # noqa: SIM109
+            breaks |= bit
+        elif c == delimiter or c == quote:  # noqa: SIM109
+            marks |= bit
+    return marks | breaks, breaks
 
 
 @jit
-def record_ends(block: ByteArray, state: int, delimiter: int, quote: int) -> tuple[int, int, int]:
-    """Return where the first and the last record of a block end, and in which state the block does.
+def record_ends(block: ByteArray, state: int, delimiter: int, quote: int) -> tuple[int, int, int, int]:
+    """Return where the first and the last record of a block end, in which state the block does, and its line breaks.
 
-    A record ends behind its line break; -1: none does.
-
-    ``state`` is where the splitter stands at the beginning, the third result where it stands at the end.
+    A record ends behind its line break; -1: none does. ``state`` is where the splitter stands at the beginning. Line
+    breaks are counted whether they end a record or not.
     """
     first = last = -1
-    for i in range(block.size):
-        c = block[i]
-        if state == QUOTED:
-            if c == quote:
-                state = CLOSED
-        elif c == delimiter:
-            state = START
-        elif c == _LF or c == _CR:  # noqa: SIM109
-            state, last = START, i + 1
-            if first < 0:
-                first = last
-        elif c == quote and state != PLAIN:
-            state = QUOTED
-        else:
-            state = PLAIN
-    return first, last, state
+    home, before, lines = np.int64(block.ctypes.data), -1, 0
+    for place in range(0, block.size, 64):
+        marks, breaks = _events(home + place, block.size - place, delimiter, quote)
+        lines += ones_in(breaks)
+        while marks:
+            i = place + zeros_below(marks)
+            marks &= marks - _ONE
+            if i != before + 1 and state != QUOTED:
+                state = PLAIN
+            before = i
+            c = block[i]
+            if state == QUOTED:
+                if c == quote:
+                    state = CLOSED
+            elif c == delimiter:
+                state = START
+            elif c == _LF or c == _CR:  # noqa: SIM109
+                state, last = START, i + 1
+                if first < 0:
+                    first = last
+            elif state != PLAIN:
+                state = QUOTED
+    if block.size != before + 1 and state != QUOTED:
+        state = PLAIN
+    return first, last, state, lines
 
 
 @jit
@@ -83,42 +111,45 @@ def split_records(
     rows, fields, position
         Rows noted, the fields of the last one, and where it ended.
     """
-    inner = np.ones(256, np.bool_)  # bytes that end no plain field
-    inner[_LF] = inner[_CR] = inner[delimiter] = False
-    rows = fields = field = record = begin = i = 0
-    state, style = START, BARE
-    while i < block.size or record < block.size:
-        c = block[i] if i < block.size else _LF
-        if i == block.size or (state != QUOTED and not inner[c]):
-            if field < slots.size and slots[field] >= 0:
-                k = slots[field]
-                starts[k, rows] = begin
-                ends[k, rows] = i - 1 if style == SIMPLE and state == CLOSED else i
-                styles[k, rows] = style if style != SIMPLE or state == CLOSED else MIXED
-            field += 1
-            state, style, begin = START, BARE, i + 1
-            if c != delimiter or i == block.size:
-                if i > record and i - record <= RECORD_LIMIT and (field == n_fields or n_fields == 0):
-                    rows += 1
-                    fields = field
-                record, field = i + 1, 0
-                if rows == starts.shape[1]:
-                    break
-        elif state == START:
-            if c == quote:
-                state, style, begin = QUOTED, SIMPLE, i + 1
-            else:
+    rows = fields = field = record = begin = 0
+    home, state, style, before = np.int64(block.ctypes.data), START, BARE, -1
+    for place in range(0, block.size + 1, 64):  # the end of the block is looked at as one more byte
+        marks, _ = _events(home + place, block.size - place, delimiter, quote)
+        if block.size < place + 64:
+            marks |= _ONE << np.uint64(block.size - place)
+        while marks:
+            i = place + zeros_below(marks)
+            marks &= marks - _ONE
+            over = i == block.size
+            if over and record >= block.size:
+                break
+            if i != before + 1 and state != QUOTED:  # bytes that mean nothing by themselves stand between
                 state = PLAIN
-        elif state == QUOTED:
-            if c == quote:
-                state = CLOSED
-        elif state == CLOSED:
-            # A doubled quote stands for one; other text after a closing quote is kept as it is.
-            state = QUOTED if c == quote else PLAIN
-            style = MIXED
-        i += 1
-        while state == PLAIN and i < block.size and inner[block[i]]:
-            i += 1
+            before = i
+            c = _LF if over else block[i]
+            if state == QUOTED and not over:
+                if c == quote:
+                    state = CLOSED
+            elif c == quote and not over:
+                if state == START:
+                    state, style, begin = QUOTED, SIMPLE, i + 1
+                elif state == CLOSED:  # a doubled quote stands for one
+                    state, style = QUOTED, MIXED
+            else:
+                if field < slots.size and slots[field] >= 0:
+                    k = slots[field]
+                    starts[k, rows] = begin
+                    ends[k, rows] = i - 1 if style == SIMPLE and state == CLOSED else i
+                    styles[k, rows] = style if style != SIMPLE or state == CLOSED else MIXED
+                field += 1
+                state, style, begin = START, BARE, i + 1
+                if c != delimiter:
+                    if i > record and i - record <= RECORD_LIMIT and (field == n_fields or n_fields == 0):
+                        rows += 1
+                        fields = field
+                    record, field = i + 1, 0
+                    if rows == starts.shape[1]:
+                        return rows, fields, min(record, block.size)
     return rows, fields, min(record, block.size)
 
 

@@ -14,8 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core.arrays import AnyArray, FloatArray, IntArray
-from discreet.core.jit import jit
+from discreet.core.jit import inlined, jit
 from discreet.core.schema.dialect import BLANKS, Dialect
+from discreet.engines.tables.text_bits import byte_at, upper_product, word_at, zeros_above, zeros_below
 
 #: Numbers as programs write them.
 PLAIN_NUMBERS = Dialect()
@@ -32,6 +33,8 @@ _WORDS = (
     np.frombuffer(b"true", np.uint8),
     np.frombuffer(b"false", np.uint8),
 )
+#: What a text turned out to be: no number, one of at most 19 digits, one of more, or one of the words.
+_NOTHING, _EXACT, _LONG, _NAMED = 0, 1, 2, 3
 _WORD_VALUES = np.array([np.nan, np.inf, np.inf, 1.0, 0.0])
 
 
@@ -47,19 +50,11 @@ def _powers() -> Any:
 
 
 _FIVES = _powers()
-_LOW_HALF, _HALF, _ONE, _BIT = np.uint64(0xFFFFFFFF), np.uint64(32), np.uint64(1), np.uint64(1 << 63)
+_ONE, _BIT = np.uint64(1), np.uint64(1 << 63)
 _LAST_NINE, _NINE_BITS, _FRACTION, _THREE = np.uint64(0x1FF), np.uint64(9), np.uint64(52), np.uint64(3)
+_EACH, _TOPS, _ZEROS, _BEYOND = (np.uint64(b * 0x0101010101010101) for b in (0x01, 0x80, 0x30, 0x76))
+_POWERS, _NONE = np.array([10**k for k in range(20)], np.uint64), np.uint64(0)
 _ALL, _HIDDEN = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(1 << 52)
-
-
-@jit
-def _product(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return the upper and the lower half of a product of two 64-bit numbers."""
-    a1, a0, b1, b0 = a >> _HALF, a & _LOW_HALF, b >> _HALF, b & _LOW_HALF
-    low, mid, other = a0 * b0, a1 * b0, a0 * b1
-    carried = (low >> _HALF) + (mid & _LOW_HALF) + (other & _LOW_HALF)
-    high = a1 * b1 + (mid >> _HALF) + (other >> _HALF) + (carried >> _HALF)
-    return high, (carried << _HALF) | (low & _LOW_HALF)
 
 
 @jit
@@ -70,13 +65,11 @@ def _rounded(digits: Any, power: int) -> Any:
     """
     if power < _LEAST or power > _MOST:
         return _ALL
-    shift = 0
-    while not digits & _BIT:
-        digits = digits << _ONE
-        shift += 1
-    high, low = _product(digits, _FIVES[power - _LEAST, 0])
+    shift = zeros_above(digits)
+    digits = digits << np.uint64(shift)
+    high, low = upper_product(digits, _FIVES[power - _LEAST, 0]), digits * _FIVES[power - _LEAST, 0]
     if high & _LAST_NINE == _LAST_NINE:  # too close to call with 64 bits of the power
-        more, _ = _product(digits, _FIVES[power - _LEAST, 1])
+        more = upper_product(digits, _FIVES[power - _LEAST, 1])
         low = low + more
         if low < more:
             high = high + _ONE
@@ -95,6 +88,44 @@ def _rounded(digits: Any, power: int) -> Any:
         mantissa = _HIDDEN
         exponent += 1
     return (mantissa & ~_HIDDEN) | (np.uint64(exponent) << _FRACTION)
+
+
+@inlined
+def _eight(digits: Any) -> Any:
+    """Return the number that eight digits are, the first in the lowest byte: pairs, then fours, then all."""
+    digits = digits * np.uint64(2561) >> np.uint64(8)
+    digits = (digits & np.uint64(0x00FF00FF00FF00FF)) * np.uint64(6553601) >> np.uint64(16)
+    return (digits & np.uint64(0x0000FFFF0000FFFF)) * np.uint64(42949672960001) >> np.uint64(32)
+
+
+@inlined
+def _short(home: int, i: Any, end: Any, decimal: int) -> tuple[Any, int]:
+    """Read ``digits [. digits]``, eight bytes at a time: all digits, and how many of them are behind the point.
+
+    The second result is -1 for what is written otherwise or longer. Up to eight bytes behind the text are looked at,
+    and moved out of the word.
+    """
+    size = end - i
+    word = word_at(home, i)
+    other = word ^ np.uint64(decimal) * _EACH
+    whole = min(zeros_below((other - _EACH) & ~other & _TOPS) >> 3, size)  # up to the first byte that is the mark
+    if whole < 1 or size > 20 or (whole == 8 and size > 8):  # with a mark, 20 bytes are 19 digits
+        return word, -1
+    behind = max(size - whole - 1, 0)
+    word = (word ^ _ZEROS) << np.uint64(64 - 8 * whole)
+    strange, mantissa = word | (word + _BEYOND), _eight(word)  # the top bit of a byte that is more than nine
+    if behind > 0:
+        i += whole + 1
+        part = ((behind - 1) & 7) + 1  # and the others are full
+        word = (word_at(home, i) ^ _ZEROS) << np.uint64(64 - 8 * part)
+        strange, fraction = strange | word | (word + _BEYOND), _eight(word)
+        i += part
+        while i < end:
+            word = word_at(home, i) ^ _ZEROS
+            strange, fraction = strange | word | (word + _BEYOND), fraction * _POWERS[8] + _eight(word)
+            i += 8
+        mantissa = mantissa * _POWERS[behind] + fraction
+    return mantissa, behind if strange & _TOPS == _NONE else -1
 
 
 @jit
@@ -120,72 +151,29 @@ def parse_numbers(
     """
     out = np.full(starts.size, np.nan)
     bits = out.view(np.uint64)
-    n_hard = 0
+    home, n_hard = np.int64(data.ctypes.data), 0
     for row in range(starts.size):
         i, end = np.int64(starts[row]), np.int64(ends[row])
-        while i < end and (data[i] == _SPACE or 9 <= data[i] <= 13):
-            i += 1
-        while end > i and (data[end - 1] == _SPACE or 9 <= data[end - 1] <= 13):
-            end -= 1
-        negative, first = False, i
-        if i < end and (data[i] == _PLUS or data[i] == _MINUS):
-            negative = data[i] == _MINUS
-            i += 1
-        if i == end:
+        negative = i < end and byte_at(home, i) == _MINUS
+        mantissa, behind = _NONE, -1
+        if end + 8 <= data.size:
+            mantissa, behind = _short(home, i + negative, end, decimal)
+        power, kind = -behind, _EXACT
+        if behind < 0:
+            mantissa, power, negative, kind = _written(home, i, end, decimal, thousands)
+        if kind == _NOTHING:
             continue
-        if data[i] > _NINE:
-            word = _word(data, i, end)
-            if word >= 0 and (word < 3 or i == first):
-                out[row] = -_WORD_VALUES[word] if negative else _WORD_VALUES[word]
-            continue
-        mantissa, digits, exact = np.uint64(0), 0, True
-        before, group = 0, -1  # digits before the decimal mark, and since the last mark between groups
-        point = False
-        while i < end:
-            c = np.int64(data[i])
-            if _ZERO <= c <= _NINE:
-                digits += 1
-                if mantissa < np.uint64(10**18):
-                    mantissa = mantissa * np.uint64(10) + np.uint64(c - _ZERO)
-                else:
-                    exact = False
-            elif c == decimal and not point:
-                point, before = True, digits
-            elif c == thousands and not point and digits > 0 and (group < 0 or digits - group >= 2):
-                group = digits
-            else:
-                break
-            i += 1
-        if not point:
-            before = digits
-        if digits == 0 or (group >= 0 and before - group != 3):
-            continue
-        power = before - digits
-        if i < end:
-            if (data[i] | 32) != _E:
-                continue
-            i += 1
-            down = i < end and data[i] == _MINUS
-            if i < end and (data[i] == _PLUS or data[i] == _MINUS):
-                i += 1
-            if i == end:
-                continue
-            size: Any = 0
-            while i < end and _ZERO <= data[i] <= _NINE:
-                size = min(size * 10 + (np.int64(data[i]) - _ZERO), 1 << 20)
-                i += 1
-            if i < end:
-                continue
-            power += -size if down else size
-        if mantissa == np.uint64(0):
+        if kind >= _NAMED:
+            out[row] = -_WORD_VALUES[kind - _NAMED] if negative else _WORD_VALUES[kind - _NAMED]
+        elif mantissa == _NONE:
             out[row] = -0.0 if negative else 0.0
-        elif exact and mantissa <= np.uint64(1 << 53) and -22 <= power <= 22:
+        elif kind == _EXACT and mantissa < _POWERS[15] and -22 <= power <= 22:
             # Both are exact doubles, so one multiplication or division rounds correctly.
             value = float(mantissa)
             value = value * _TEN[power] if power >= 0 else value / _TEN[-power]
             out[row] = -value if negative else value
         else:
-            found = _rounded(mantissa, power) if exact else _ALL
+            found = _rounded(mantissa, power) if kind == _EXACT else _ALL
             if found == _ALL:
                 hard[n_hard] = row
                 n_hard += 1
@@ -195,14 +183,73 @@ def parse_numbers(
 
 
 @jit
-def _word(data: Any, start: Any, end: Any) -> int:
+def _written(home: int, i: Any, end: Any, decimal: int, thousands: int) -> tuple[Any, int, bool, int]:
+    """Read a text byte by byte: its digits, the power of ten they are multiplied with, its sign, and what it is."""
+    while i < end and (byte_at(home, i) == _SPACE or 9 <= byte_at(home, i) <= 13):
+        i += 1
+    while end > i and (byte_at(home, end - 1) == _SPACE or 9 <= byte_at(home, end - 1) <= 13):
+        end -= 1
+    mantissa, power, kind = _NONE, 0, _EXACT
+    negative, first = False, i
+    if i < end and (byte_at(home, i) == _PLUS or byte_at(home, i) == _MINUS):
+        negative = byte_at(home, i) == _MINUS
+        i += 1
+    if i == end:
+        return mantissa, power, negative, _NOTHING
+    if byte_at(home, i) > _NINE:
+        word = _word(home, i, end)
+        named = word >= 0 and (word < 3 or i == first)
+        return mantissa, power, negative, _NAMED + word if named else _NOTHING
+    digits, before, group = 0, 0, -1  # digits before the decimal mark, and since the last mark between groups
+    point = False
+    while i < end:
+        c = np.int64(byte_at(home, i))
+        if _ZERO <= c <= _NINE:
+            digits += 1
+            if mantissa < np.uint64(10**18):
+                mantissa = mantissa * np.uint64(10) + np.uint64(c - _ZERO)
+            else:
+                kind = _LONG
+        elif c == decimal and not point:
+            point, before = True, digits
+        elif c == thousands and not point and digits > 0 and (group < 0 or digits - group >= 2):
+            group = digits
+        else:
+            break
+        i += 1
+    if not point:
+        before = digits
+    if digits == 0 or (group >= 0 and before - group != 3):
+        return mantissa, power, negative, _NOTHING
+    power = before - digits
+    if i < end:
+        if (byte_at(home, i) | 32) != _E:
+            return mantissa, power, negative, _NOTHING
+        i += 1
+        down = i < end and byte_at(home, i) == _MINUS
+        if i < end and (byte_at(home, i) == _PLUS or byte_at(home, i) == _MINUS):
+            i += 1
+        if i == end:
+            return mantissa, power, negative, _NOTHING
+        size: Any = 0
+        while i < end and _ZERO <= byte_at(home, i) <= _NINE:
+            size = min(size * 10 + (np.int64(byte_at(home, i)) - _ZERO), 1 << 20)
+            i += 1
+        if i < end:
+            return mantissa, power, negative, _NOTHING
+        power += -size if down else size
+    return mantissa, power, negative, kind
+
+
+@jit
+def _word(home: int, start: Any, end: Any) -> int:
     """Return which of the words stands here, in any case, or -1."""
     for k in range(len(_WORDS)):
         word = _WORDS[k]
         if word.size == end - start:
             same = True
             for j in range(word.size):
-                same = same and (data[start + j] | 32) == word[j]
+                same = same and (byte_at(home, start + j) | 32) == word[j]
             if same:
                 return k
     return -1
