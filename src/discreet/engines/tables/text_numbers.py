@@ -111,7 +111,7 @@ def _short(home: int, i: Any, end: Any, decimal: int) -> tuple[Any, int]:
     whole = min(zeros_below((other - _EACH) & ~other & _TOPS) >> 3, size)  # up to the first byte that is the mark
     if whole < 1 or size > 20 or (whole == 8 and size > 8):  # with a mark, 20 bytes are 19 digits
         return word, -1
-    behind = max(size - whole - 1, 0)
+    behind = size - whole - (whole < size)
     word = (word ^ _ZEROS) << np.uint64(64 - 8 * whole)
     strange, mantissa = word | (word + _BEYOND), _eight(word)  # the top bit of a byte that is more than nine
     if behind > 0:
