@@ -5,6 +5,7 @@ instruction for, LLVM spells out.
 """
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,36 +16,25 @@ from numba.extending import intrinsic
 from discreet.core.jit import inlined
 
 _BYTE, _WORD, _WIDE = ir.IntType(8), ir.IntType(64), ir.IntType(128)
-_LANES = ir.VectorType(_BYTE, 64)
+_LANES, _PLACES = ir.VectorType(_BYTE, 64), ir.VectorType(ir.IntType(32), 64)
+_LITTLE = sys.byteorder == "little"
+_NO = ir.Constant(ir.IntType(1), 0)  # for no number of bits is the count of zeros undefined
 
 
-@intrinsic
-def _load(typing: Any, address: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _loaded(builder, arguments[0], _BYTE)
+def _instruction(build: Callable[..., Any], result: Any, *kinds: Any) -> Any:
+    """Make a function for kernels of what builds its instructions, and the types it gives and takes."""
 
-    return types.uint8(types.uintp), generate
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return build(builder, *values)
 
+    # Numba wants to see how many there are.
+    def one(typing: Any, a: Any) -> Any:
+        return result(*kinds), generate
 
-@intrinsic
-def _load_word(typing: Any, address: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        word = _loaded(builder, arguments[0], _WORD)
-        return word if sys.byteorder == "little" else builder.bswap(word)
+    def two(typing: Any, a: Any, b: Any) -> Any:
+        return result(*kinds), generate
 
-    return types.uint64(types.uintp), generate
-
-
-@intrinsic
-def _find(typing: Any, address: Any, letter: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        first = builder.insert_element(ir.Constant(_LANES, ir.Undefined), arguments[1], ir.Constant(ir.IntType(32), 0))
-        alike = builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(ir.IntType(32), 64), [0] * 64))
-        found = builder.icmp_unsigned("==", _loaded(builder, arguments[0], _LANES), alike)
-        mask = builder.bitcast(found, _WORD)
-        return mask if sys.byteorder == "little" else builder.bitreverse(mask)
-
-    return types.uint64(types.uintp, types.uint8), generate
+    return intrinsic(one if len(kinds) == 1 else two)
 
 
 def _loaded(builder: Any, address: Any, kind: Any) -> Any:
@@ -52,38 +42,30 @@ def _loaded(builder: Any, address: Any, kind: Any) -> Any:
     return builder.load(builder.inttoptr(address, kind.as_pointer()), align=1)
 
 
-@intrinsic
-def _trailing(typing: Any, word: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
-
-    return types.int64(types.uint64), generate
+def _load_word(builder: Any, address: Any) -> Any:
+    word = _loaded(builder, address, _WORD)
+    return word if _LITTLE else builder.bswap(word)
 
 
-@intrinsic
-def _leading(typing: Any, word: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 0))
-
-    return types.int64(types.uint64), generate
-
-
-@intrinsic
-def _ones(typing: Any, word: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(arguments[0])
-
-    return types.int64(types.uint64), generate
+def _find(builder: Any, address: Any, letter: Any) -> Any:
+    first = builder.insert_element(ir.Constant(_LANES, ir.Undefined), letter, ir.Constant(_PLACES.element, 0))
+    alike = builder.shuffle_vector(first, first, ir.Constant(_PLACES, [0] * 64))
+    found = builder.bitcast(builder.icmp_unsigned("==", _loaded(builder, address, _LANES), alike), _WORD)
+    return found if _LITTLE else builder.bitreverse(found)
 
 
-@intrinsic
-def _upper(typing: Any, a: Any, b: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        wide = builder.mul(*(builder.zext(x, _WIDE) for x in arguments))
-        return builder.trunc(builder.lshr(wide, ir.Constant(_WIDE, 64)), _WORD)
+def _upper(builder: Any, a: Any, b: Any) -> Any:
+    wide = builder.mul(builder.zext(a, _WIDE), builder.zext(b, _WIDE))
+    return builder.trunc(builder.lshr(wide, ir.Constant(_WIDE, 64)), _WORD)
 
-    return types.uint64(types.uint64, types.uint64), generate
 
+_byte = _instruction(lambda builder, address: _loaded(builder, address, _BYTE), types.uint8, types.uintp)
+_word = _instruction(_load_word, types.uint64, types.uintp)
+_found = _instruction(_find, types.uint64, types.uintp, types.uint8)
+_below = _instruction(lambda builder, word: builder.cttz(word, _NO), types.int64, types.uint64)
+_above = _instruction(lambda builder, word: builder.ctlz(word, _NO), types.int64, types.uint64)
+_ones = _instruction(lambda builder, word: builder.ctpop(word), types.int64, types.uint64)
+_product = _instruction(_upper, types.uint64, types.uint64, types.uint64)
 
 # Kernels keep machine code by the texts of the kernels they call; so these are kernels too, compiled into others. Bytes
 # are told by address, not by array: an array that is handed on has its references counted, for all threads at once.
@@ -92,31 +74,31 @@ def _upper(typing: Any, a: Any, b: Any) -> Any:
 @inlined
 def byte_at(address: Any, place: Any) -> Any:
     """Return one byte."""
-    return _load(np.uintp(address + place))
+    return _byte(np.uintp(address + place))
 
 
 @inlined
 def word_at(address: Any, place: Any) -> Any:
     """Return eight bytes from a place on as one word, the first the lowest."""
-    return _load_word(np.uintp(address + place))
+    return _word(np.uintp(address + place))
 
 
 @inlined
 def found_at(address: Any, place: Any, letter: Any) -> Any:
     """Return which of 64 bytes from a place on are some letter: one bit each, the first the lowest."""
-    return _find(np.uintp(address + place), np.uint8(letter))
+    return _found(np.uintp(address + place), np.uint8(letter))
 
 
 @inlined
 def zeros_below(word: Any) -> Any:
     """Return how many zeros are below the lowest one of a word: 64 for none."""
-    return _trailing(word)
+    return _below(word)
 
 
 @inlined
 def zeros_above(word: Any) -> Any:
     """Return how many zeros are above the highest one of a word: 64 for none."""
-    return _leading(word)
+    return _above(word)
 
 
 @inlined
@@ -128,4 +110,4 @@ def ones_in(word: Any) -> Any:
 @inlined
 def upper_product(a: Any, b: Any) -> Any:
     """Return the upper half of the product of two words; the lower one is ``a * b``."""
-    return _upper(a, b)
+    return _product(a, b)

@@ -27,7 +27,7 @@ _LF, _CR, _ONE = 10, 13, np.uint64(1)
 
 
 @inlined
-def _events(home: int, left: int, delimiter: int, quote: int) -> tuple[Any, Any]:
+def _events(home: Any, left: int, delimiter: int, quote: int) -> tuple[Any, Any]:
     """Return which of the next 64 bytes may change the state, and which are line breaks: a bit each."""
     if left >= 64:
         breaks = found_at(home, 0, _LF) | found_at(home, 0, _CR)

@@ -99,7 +99,7 @@ def _eight(digits: Any) -> Any:
 
 
 @inlined
-def _short(home: int, i: Any, end: Any, decimal: int) -> tuple[Any, int]:
+def _short(home: Any, i: Any, end: Any, decimal: int) -> tuple[Any, int]:
     """Read ``digits [. digits]``, eight bytes at a time: all digits, and how many of them are behind the point.
 
     The second result is -1 for what is written otherwise or longer. Up to eight bytes behind the text are looked at,
@@ -183,7 +183,7 @@ def parse_numbers(
 
 
 @jit
-def _written(home: int, i: Any, end: Any, decimal: int, thousands: int) -> tuple[Any, int, bool, int]:
+def _written(home: Any, i: Any, end: Any, decimal: int, thousands: int) -> tuple[Any, int, bool, int]:
     """Read a text byte by byte: its digits, the power of ten they are multiplied with, its sign, and what it is."""
     while i < end and (byte_at(home, i) == _SPACE or 9 <= byte_at(home, i) <= 13):
         i += 1
@@ -242,7 +242,7 @@ def _written(home: int, i: Any, end: Any, decimal: int, thousands: int) -> tuple
 
 
 @jit
-def _word(home: int, start: Any, end: Any) -> int:
+def _word(home: Any, start: Any, end: Any) -> int:
     """Return which of the words stands here, in any case, or -1."""
     for k in range(len(_WORDS)):
         word = _WORDS[k]
