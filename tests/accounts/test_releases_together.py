@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import discreet as dc
 from discreet.accounts import composition
 from discreet.accounts.composition import compose, in_words
 from discreet.accounts.laws import Price, loss_law
@@ -258,3 +259,33 @@ def test_prices_are_refused_by_name() -> None:
         compose([], delta=0.1, epsilon=1)
     for price in (Price("pure", 0.5, delta=1e-6, times=3), Price("randomised_response", 1, values=9)):
         assert Price.from_dict(price.to_dict()) == price
+
+
+def test_an_account_says_what_its_releases_cost_together(tmp_path: Path) -> None:
+    account = dc.Account.create(tmp_path / "a", dataset="a", epsilon=10, delta=1e-5)
+    assert account.together() == 0
+    rows = np.random.default_rng(0).random(200)
+    for _ in range(20):
+        dc.noise.quantiles(rows, [0.5], epsilon=0.1, low=0, high=1, ledger=account)
+    for _ in range(20):
+        account.spend("count", 0.1, law="laplace")
+    bought = [Price("exponential", Fraction(1, 10), times=20), Price("laplace", Fraction(1, 10), times=20)]
+    assert account.together(1e-6) == compose(bought, delta=1e-6) < 4
+    assert account.together() == compose(bought, delta=1e-5)
+    assert account.together(1e-6, neighbours="replace") == compose(bought, delta=1e-6, neighbours="replace")
+    # Several draws, one after the other, have no range in common: only their price is known.
+    dc.noise.quantiles(rows, [0.2, 0.5, 0.7], epsilon=0.1, low=0, high=1, method="recursive", ledger=account)
+    dc.noise.quantiles(rows, [0.2, 0.5, 0.7], epsilon=0.1, low=0, high=1, method="joint", ledger=account)
+    account.spend("names", 1, delta=1e-5)
+    account.reserve("lost", epsilon=2)
+    assert [p.law for p in account.prices[-4:]] == ["pure", "exponential", "pure", "pure"]
+    assert account.together() == account.spent  # all of δ is spent: adding up is what remains
+    assert account.together(1e-4) < account.spent
+
+
+def test_a_lost_reservation_in_rho_is_one_of_which_only_rho_is_known(tmp_path: Path) -> None:
+    account = dc.Account.create(tmp_path / "a", dataset="a", rho=1, delta=1e-6)
+    account.reserve("lost", rho=0.1)
+    account.spend("count", 0.5)
+    assert account.prices == [Price("zcdp", rho=0.1), Price("pure", 0.5)]
+    assert account.together() == compose(account.prices, delta=1e-6)

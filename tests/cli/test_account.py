@@ -143,3 +143,18 @@ def test_what_create_needs_is_said(folder: Path) -> None:
     for words, said in ((("--epsilon", "1"), "--dataset"), (("--dataset", "d"), "--epsilon")):
         with pytest.raises(InvalidArgument, match=f"^{said} must be given"):
             discreet("account", "create", "q.account", *words)
+
+
+def test_the_sum_of_losses_is_shown_beside_the_limit_with_its_condition(folder: Path) -> None:
+    assert "Together" not in discreet("account", "show", "p.account")
+    for number in range(3):
+        discreet(*RELEASE, "--epsilon", "0.5", "-o", f"s{number}.parquet")
+    shown = " ".join(discreet("account", "show", "p.account").split())
+    assert "Spent epsilon 1.5 of 3; left 1.5." in shown
+    assert "at delta 1e-06, had all prices been fixed beforehand (added up: 1.5" in shown
+    together = figures("account", "show", "p.account", "--delta", "0.01")["together"]
+    assert together["condition"] == "had all prices been fixed beforehand"
+    assert together["delta"] == 0.01
+    assert 0.5 < together["epsilon"] < 1.5
+    with pytest.raises(InvalidArgument, match="delta must be a number"):
+        discreet("account", "show", "p.account", "--delta", "2")

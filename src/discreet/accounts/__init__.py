@@ -13,8 +13,10 @@
 from discreet.accounts.account import Account, Reservation
 from discreet.accounts.book import Entry
 from discreet.accounts.charging import check_ledger, reserve
+from discreet.accounts.composition import compose
+from discreet.accounts.laws import Price
 
-__all__ = ["Account", "Entry", "Reservation", "check_ledger", "reserve"]
+__all__ = ["Account", "Entry", "Price", "Reservation", "check_ledger", "compose", "reserve"]
 
 
 def __dir__() -> list[str]:

@@ -97,7 +97,8 @@ def compose(
     share = float(checks.probability("delta", delta, closed=True))
     if share == 1 or not listed:
         return 0.0
-    bounds = [math.inf if failing else _above(plain)]
+    spent = sum((p.delta * p.times for p in failing), Fraction(0))
+    bounds = [_above(plain) if spent <= share else math.inf]
     if share > 0:
         bounds.append(_by_zcdp(listed, share))
         bounds += [found.epsilon(share) * (1 + _SAFETY) + 1e-14 for found in _sums(listed)]

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from discreet.accounts.book import Entry, Step
+from discreet.accounts.book import Entry
+from discreet.accounts.laws import IN_RHO, Price
 from discreet.core.guarantee import Guarantee, Line
 from discreet.errors import InvalidType
 
@@ -59,6 +60,14 @@ def step_facts(line: Line, zcdp: bool, delta: Fraction) -> list[Any]:
     return [law, str(line.amount), str(delta), 1]
 
 
-def as_steps(entries: tuple[Entry, ...]) -> list[Step]:
-    """Return the steps of releases; a reservation that was never booked may have been any law of its price."""
-    return [step for entry in entries for step in entry.steps or (("response", entry.price, entry.delta, 1),)]
+def prices_of(entries: tuple[Entry, ...], currency: str) -> list[Price]:
+    """Return what releases cost, law by law; a reservation that was never booked may have been any law of its price."""
+    unknown = "zcdp" if currency == "rho" else "response"
+    found = []
+    for entry in entries:
+        for law, amount, delta, times in entry.steps or ((unknown, entry.price, entry.delta, 1),):
+            if law in IN_RHO:  # the δ beside a ρ is the one at which its ε was stated
+                found.append(Price(law, rho=amount, times=times))
+            else:
+                found.append(Price("pure" if law == "response" or delta else law, amount, delta=delta, times=times))
+    return found

@@ -5,11 +5,15 @@ from typing import Any
 
 from discreet.accounts.book import Entry, Totals
 from discreet.accounts.chain import Chain
-from discreet.accounts.facts import unit_text
+from discreet.accounts.composition import Neighbours, compose
+from discreet.accounts.facts import prices_of, unit_text
+from discreet.accounts.laws import Price
 from discreet.core import html
 from discreet.core.checks import Budget
 from discreet.core.zcdp import zcdp_to_epsilon
 
+#: The δ at which an account without one says what its releases cost together.
+_DELTA = 1e-6
 #: Entries that a text shows, the newest.
 _SHOWN = 20
 
@@ -80,6 +84,30 @@ class Standing:
     def entries(self) -> tuple[Entry, ...]:
         """The releases, in order."""
         return tuple(self._fresh().entries.values())
+
+    @property
+    def prices(self) -> list[Price]:
+        """What was drawn for all releases, law by law."""
+        return prices_of(self.entries, self.currency)
+
+    def together(self, delta: Any = None, *, neighbours: Neighbours = "add or remove") -> float:
+        """Return the ε of all releases together at ``delta``, *had all prices been fixed beforehand*.
+
+        Information, not a limit: see `discreet.accounts.compose`.
+
+        Parameters
+        ----------
+        delta : float, optional
+            By default that of the account, or one in a million if it has none.
+        neighbours : {"add or remove", "replace"}
+            See there.
+        """
+        return compose(self.prices, delta=self.stated_delta if delta is None else delta, neighbours=neighbours)
+
+    @property
+    def stated_delta(self) -> float:
+        """The δ at which `together` speaks by default."""
+        return float(self.delta) or _DELTA
 
     @property
     def closed(self) -> str:

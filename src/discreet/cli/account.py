@@ -1,6 +1,7 @@
 """The verbs of `account`: budgets that outlive programs."""
 
 import json
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -55,13 +56,23 @@ def create(
 
 
 @account.command(epilog=epilog("account show patients.account", "account show patients.account --json"))
-def show(file: File, as_json: Json = False) -> None:
+def show(
+    file: File,
+    delta: Annotated[
+        float | None, typer.Option(help="The delta of the sum of privacy losses; by default the account's, or 1e-6.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
     """Show what was released, when, by whom and at what price, and what is left."""
     from discreet.accounts import Account
+    from discreet.accounts.composition import CONDITION, in_words
 
     found = Account(file)
+    share = found.stated_delta if delta is None else delta
     if as_json:
-        typer.echo(json.dumps(found.to_dict(), ensure_ascii=False))
+        epsilon = found.together(share)
+        together = {"epsilon": epsilon if math.isfinite(epsilon) else None, "delta": share, "condition": CONDITION}
+        typer.echo(json.dumps({**found.to_dict(), "together": together}, ensure_ascii=False))
         return
     from rich.table import Table
 
@@ -80,6 +91,8 @@ def show(file: File, as_json: Json = False) -> None:
         for note in e.notes:
             console.print(f"[dim]{e.number}:[/] {escape(note)}")
     _tell_sums(found)
+    if entries:
+        console.print(f"[bold]Together[/] {in_words(found.prices, share)}.")
 
 
 def _tell_sums(found: Any) -> None:

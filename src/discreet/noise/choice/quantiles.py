@@ -94,12 +94,12 @@ def quantiles(
     """
     bits = checks.whole("bits", bits, low=1, high=LARGEST_BITS)
     low, high = _bounds(low, high, 2**bits)
-    asked, price, _ = _plan(qs, epsilon, method)
+    asked, price, joint = _plan(qs, epsilon, method)
     if ledger is not None:
         ledger.check("quantiles", price)
     column = checks.numeric_column("values", values)
     if ledger is not None:
-        ledger.spend("quantiles", price, law="exponential")
+        ledger.spend("quantiles", price, law=_law(asked, joint))
     cells = cells_of(column, low, high, 2**bits)
     cuts = choose_cuts(cells, asked, epsilon=price, start=0, stop=2**bits, method=method, rng=rng)
     return _positions(cuts, low, high, 2**bits)
@@ -164,7 +164,7 @@ def quantiles_from_counts(
     low, high = _bounds(low, high, n_cells)
     source = generator(rng)
     if ledger is not None:
-        ledger.spend("quantiles", plan[1], law="exponential")
+        ledger.spend("quantiles", plan[1], law=_law(plan[0], plan[2]))
     return _positions(_cuts(Runs.of_counts(places, rows, start=0, stop=n_cells), *plan, source), low, high, n_cells)
 
 
@@ -286,6 +286,11 @@ def _plan(qs: object, epsilon: object, method: object) -> tuple[list[Fraction], 
     chosen = checks.choice("method", method, METHODS)
     joint = len(exact) <= JOINT_AT_MOST if chosen == "auto" else chosen == "joint"
     return exact, budget, joint and len(exact) > 1
+
+
+def _law(qs: list[Fraction], joint: bool) -> str:
+    """Return the law of the loss: one draw of the exponential mechanism, or several, whose losses have no one range."""
+    return "exponential" if joint or len(qs) == 1 else ""
 
 
 def _bounds(low: object, high: object, n_cells: int) -> tuple[float, float]:
