@@ -263,7 +263,7 @@ class _Sum:
         place = math.floor(epsilon / self.step) - tail.low
         if not 0 <= place < len(tail.above):
             return self.infinite + math.exp(min(value, 0.0))
-        share = math.exp(tail.above[place]) - math.exp(tail.other[place] + epsilon) + tail.error[place]
+        share = math.exp(tail.above[place]) - math.exp(tail.other[place] + epsilon) + float(tail.error[place])
         return self.infinite + max(0.0, min(share, math.exp(min(value, 0.0))))
 
     def _bound(self, theta: float) -> float:

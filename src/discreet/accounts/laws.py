@@ -90,7 +90,7 @@ class Price:
     def __init__(
         self, law: str, epsilon: Any = None, *, rho: Any = None, times: int = 1, delta: Any = 0, values: int = 2
     ) -> None:
-        kept = cast(Law, checks.choice("law", law, LAWS))
+        kept = checks.choice("law", law, LAWS)
         name, amount, other = ("rho", rho, epsilon) if kept in IN_RHO else ("epsilon", epsilon, rho)
         if other is not None:
             wrong = "epsilon" if name == "rho" else "rho"
@@ -153,7 +153,7 @@ class Price:
         known = {"law", "epsilon", "rho", "times", "delta", "values"}
         if set(plain) - known:
             raise FormatError(f"a price has the field {min(set(plain) - known, key=str)!r}, which is not known")
-        amounts = {
+        amounts: dict[str, Any] = {
             name: math.inf if plain[name] == "inf" else checks.written_amount(plain[name])
             for name in ("epsilon", "rho", "delta")
             if name in plain
@@ -217,7 +217,7 @@ def loss_law(price: Price, step: Fraction) -> Loss:
         if ratio.denominator == 1:
             low, weights = _laid(places * int(ratio), weights)
         else:
-            low, weights = _divided(places * float(ratio), weights, float(step))
+            low, weights = _divided(np.asarray(places * float(ratio), np.float64), weights, float(step))
     failing = float(price.delta) * (1 + 1e-15)
     return Loss(low, weights * (1 - failing), infinite + failing, price.times)
 
@@ -278,7 +278,7 @@ def _converted(rho: float) -> tuple[FloatArray, FloatArray, float]:
 def _laid(places: IntArray, weights: FloatArray) -> tuple[int, FloatArray]:
     """Lay weights on the points of the grid that they are at."""
     low = int(places.min())
-    return low, np.bincount(places - low, weights)
+    return low, np.bincount(places - low, weights).astype(np.float64, copy=False)
 
 
 def _divided(places: FloatArray, weights: FloatArray, step: float) -> tuple[int, FloatArray]:
