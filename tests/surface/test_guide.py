@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import importlib
+import io
 import re
 import shlex
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from discreet.cli import common
 from discreet.cli.app import app
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -21,24 +24,41 @@ TUTORIALS = sorted(p.relative_to(DOCS).as_posix() for p in (DOCS / "tutorials").
 #: Has files of its own, and a test of its own below.
 EXTEND = "extend.md"
 OTHERS = sorted(p.name for p in DOCS.glob("*.md") if "```python" in p.read_text("utf-8") and p.name != EXTEND)
-_BLOCK = re.compile(r"```(python|sh)\n(.*?)```", re.S)
+_BLOCK = re.compile(r"```(python|sh|text)\n(.*?)```", re.S)
+
+
+def _told(text: str) -> str:
+    """Return what a terminal shows without what differs from run to run and from window to window."""
+    text = re.sub(r"sha256:[0-9a-f]+", "sha256:", re.sub(r"[│┃━┏┓┡┩╇┳─┌┐└┘┴╭╮╰╯]+", " ", text))
+    return " ".join(re.sub(r"-?\d+(?:[.,]\d+)*", "#", text).split())
 
 
 @pytest.mark.parametrize("page", TUTORIALS)
-def test_every_block_of_a_tutorial_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_journey_goes_as_its_page_says(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every command and every block of a tutorial runs, in order, in an empty folder; what it shows is what is told."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(common.console, "_width", 80)
+    monkeypatch.setattr(common.console, "_height", 25)
     space: dict[str, object] = {"__name__": "tutorial"}
     blocks = _BLOCK.findall((DOCS / page).read_text(encoding="utf-8"))
-    assert blocks
+    assert {kind for kind, _ in blocks} >= {"sh", "text", "python"} - ({"python"} if "steward" in page else set())
+    told = ""
     for kind, text in blocks:
         if kind == "python":
-            exec(compile(text, page, "exec"), space)
-            continue
-        for line in text.strip().splitlines():
-            words = shlex.split(line)
-            assert words[0] == "discreet"
-            done = CliRunner().invoke(app, words[1:])
-            assert done.exit_code == 0, f"{line}\n{done.output}\n{done.exception!r}"
+            with redirect_stdout(io.StringIO()) as printed:
+                exec(compile(text, page, "exec"), space)
+            told = printed.getvalue()
+        elif kind == "text":
+            for part in re.split(r"^\.\.\.$", text, flags=re.M):
+                assert _told(part) in _told(told), f"{page} shows what is not told:\n{part}\n{told}"
+        else:
+            told = ""
+            for line in text.replace("\\\n", " ").strip().splitlines():
+                words = shlex.split(line, comments=True)
+                assert words[0] == "discreet"
+                done = CliRunner().invoke(app, words[1:])
+                assert done.exit_code == int("exit code 1" in line), f"{line}\n{done.output}\n{done.exception!r}"
+                told += done.output
 
 
 @pytest.mark.parametrize("page", OTHERS)

@@ -179,6 +179,9 @@ def show_table(
         Whether the rows are some of many: then fewer of them do as well.
     """
     cells = [list(row) for row in rows]
+    empty = [j for j, name in enumerate(names) if not name and not any(row[j] for row in cells)]
+    names = [name for j, name in enumerate(names) if j not in empty]  # remarks, where there is none to make
+    cells = [[cell for j, cell in enumerate(row) if j not in empty] for row in cells]
     widths = [max(map(cell_len, [name, *(row[j] for row in cells)])) for j, name in enumerate(names)]
     least = [min(w, _NARROW) if name in prose else w for w, name in zip(widths, names, strict=True)]
     room = console.width
