@@ -22,6 +22,7 @@ from discreet.evaluation.audits.neighbours import NeighbourPair, NeighbourSearch
 from discreet.evaluation.audits.one_run import OneRunResult, one_run_audit, one_run_epsilon
 from discreet.evaluation.audits.recount import Recount, recount
 from discreet.evaluation.audits.result import AuditResult
+from discreet.evaluation.comparison.compare import TableComparison, compare_tables
 from discreet.evaluation.metrics import (
     Agreement,
     Spread,
@@ -60,6 +61,7 @@ __all__ = [
     "RepeatedAttack",
     "ScoredAttack",
     "Spread",
+    "TableComparison",
     "advantage_bound",
     "attribute_attack",
     "audit",
@@ -72,6 +74,7 @@ __all__ = [
     "bit_pattern_audit",
     "centroid_index",
     "clustering_agreement",
+    "compare_tables",
     "distinguishing_attack",
     "exact_audit",
     "forest_attack",

@@ -1,4 +1,4 @@
-"""Pictures of attacks and audits, with Plotly."""
+"""Pictures of attacks, audits and comparisons, with Plotly."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from discreet.evaluation.attacks.roc import ScoredAttack
     from discreet.evaluation.audits.exact import ExactAudit
     from discreet.evaluation.audits.result import AuditResult
+    from discreet.evaluation.comparison.compare import TableComparison
 
 TEAL, SAND, MARK, INK = "#1f8a7d", "#e9c46a", "#d1242f", "#57606a"
 
@@ -101,4 +102,16 @@ def draw_exact(found: ExactAudit) -> Any:
     figure.update_layout(title={"text": "the promise, exactly"}, template="plotly_white", width=640, height=480)
     figure.update_xaxes(title="ε")
     figure.update_yaxes(title="δ")
+    return figure
+
+
+def draw_pairs(found: TableComparison) -> Any:
+    """Draw the errors of all pairs of columns; the diagonal has those of single columns."""
+    go = _plotly()
+    names, scale = list(found.columns), [[0, "#ffffff"], [1, TEAL]]
+    figure = go.Figure(go.Heatmap(z=found.pair_errors, x=names, y=names, colorscale=scale, zmin=0))
+    mean = found.marginals[2].mean
+    title = f"error of pairs of columns<br><sup>mean {mean:.4f}; not private: raw rows were looked at</sup>"
+    figure.update_layout(title={"text": title}, template="plotly_white", width=640, height=600)
+    figure.update_yaxes(autorange="reversed")
     return figure

@@ -1,0 +1,340 @@
+"""Is a synthetic table worth using, and does it copy anybody? One call for whoever may see both tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from discreet import engines, noise
+from discreet.core import checks, html
+from discreet.core.arrays import FloatArray
+from discreet.core.domain import Domain
+from discreet.engines.tables.columns import read_columns
+from discreet.errors import InvalidArgument, InvalidType
+from discreet.evaluation.attacks import draws
+from discreet.evaluation.comparison import learners, marginals, records
+from discreet.evaluation.comparison.columns import drawn, read_tables
+from discreet.evaluation.table_attacks.columns import column_names
+
+NOT_PRIVATE = "This comparison looks at the raw rows. It is not private and must not be published with the release."
+#: Real rows that are kept away from training; of large tables no more than the second number.
+_TEST_SHARE, _MOST_TRAINED = 3, 50_000
+
+
+@dataclass(frozen=True, eq=False)
+class TableComparison:
+    """A synthetic table beside the real one. **Not private**: every figure was computed from the raw rows.
+
+    Attributes
+    ----------
+    rows : tuple of int
+        Rows of the real and of the synthetic table.
+    columns : tuple of str
+        What was compared.
+    left_out : dict
+        Columns that were not, and why.
+    marginals : dict of int to MarginalError
+        Total variation of sets of one, two and three columns.
+    queries : QueryError
+        Errors of random questions about values and ranges.
+    correlations : CorrelationError
+        Of columns of numbers.
+    propensity : Propensity or None
+        Whether a classifier tells the tables apart; None with fewer than six rows.
+    utility : Utility or None
+        Training on synthetic rows; None without a target.
+    closeness : Closeness
+        Distance to the closest real row, with a baseline. It proves nothing about privacy.
+    membership : Membership or None
+        The attack by rehearsed releases; None where no way to make releases was given.
+    """
+
+    rows: tuple[int, int]
+    columns: tuple[str, ...]
+    left_out: dict[str, str]
+    marginals: dict[int, marginals.MarginalError]
+    queries: marginals.QueryError
+    correlations: marginals.CorrelationError
+    propensity: learners.Propensity | None
+    utility: learners.Utility | None
+    closeness: records.Closeness
+    membership: records.Membership | None
+
+    @property
+    def pair_errors(self) -> FloatArray:
+        """Errors of all pairs as a matrix, with those of single columns on the diagonal."""
+        d, place = len(self.columns), {name: i for i, name in enumerate(self.columns)}
+        found = np.diag(self.marginals[1].errors)
+        for (a, b), error in zip(self.marginals[2].sets, self.marginals[2].errors, strict=True):
+            found[place[a], place[b]] = found[place[b], place[a]] = error
+        return found.reshape(d, d)
+
+    @property
+    def notes(self) -> list[str]:
+        """What must be said with the figures: that they are not private, and signs of copying."""
+        found = [NOT_PRIVATE]
+        near = self.closeness
+        if near.copied:
+            found.append(
+                f"{near.copies.value:.1%} of the synthetic rows are copies of real rows; of {near.baseline}, "
+                f"{near.baseline_copies.value:.1%} are."
+            )
+        if self.membership is not None and self.membership.refuted:
+            found.append("The membership attack gets further than the claimed epsilon allows: the claim does not hold.")
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all figures as plain data; errors of pairs by name."""
+        pairs = self.marginals[2]
+        return {
+            "private": False,
+            "notes": self.notes,
+            "rows": {"real": self.rows[0], "synthetic": self.rows[1]},
+            "columns": list(self.columns),
+            "left_out": dict(self.left_out),
+            "marginals": {str(ways): found.to_dict() for ways, found in self.marginals.items()},
+            "column_errors": dict(zip(self.columns, self.marginals[1].errors.tolist(), strict=True)),
+            "pair_errors": [
+                {"columns": list(names), "error": error}
+                for names, error in zip(pairs.sets, pairs.errors.tolist(), strict=True)
+            ],
+            "queries": self.queries.to_dict(),
+            "correlations": self.correlations.to_dict(),
+            "propensity": None if self.propensity is None else self.propensity.to_dict(),
+            "utility": None if self.utility is None else self.utility.to_dict(),
+            "closeness": self.closeness.to_dict(),
+            "membership": None if self.membership is None else self.membership.to_dict(),
+        }
+
+    def to_rows(self) -> list[tuple[str, str, str]]:
+        """Return the figures for a table: measure, value, meaning."""
+        return comparison_rows(self.to_dict())
+
+    def plot(self) -> Any:
+        """Draw the errors of pairs as a heat map; needs the extra 'plot'."""
+        from discreet.evaluation.plots import draw_pairs
+
+        return draw_pairs(self)
+
+    def _repr_html_(self) -> str:
+        title = f"Comparison of {self.rows[1]:,} synthetic with {self.rows[0]:,} real rows, {len(self.columns)} columns"
+        return html.table(title, ["measure", "value", "meaning"], self.to_rows(), " ".join(self.notes))
+
+    def __str__(self) -> str:
+        told = [f"{name} {found.mean:.4f}" for name, found in zip(("columns", "pairs", "triples"),
+                self.marginals.values(), strict=True) if len(found.errors)]  # fmt: skip
+        if self.propensity is not None:
+            told.append(f"told apart with AUC {self.propensity.auc:.3f}")
+        if self.utility is not None:
+            u = self.utility
+            told.append(f"{u.measure} {u.on_synthetic:.3f} after training on it, {u.on_real:.3f} on real rows")
+        return f"<TableComparison, not private: error of {', '.join(told)}>"
+
+    __repr__ = __str__
+
+
+_WAYS = {"1": "single columns", "2": "pairs of columns", "3": "triples of columns"}
+
+
+def comparison_rows(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Return the figures of `TableComparison.to_dict` for a table: measure, value, meaning."""
+    rows = []
+    for ways, found in facts["marginals"].items():
+        if found["sets"]:
+            told = (
+                f"mean of {found['sets']:,}: share of rows that would have to move; {found['sampling']:.4f} is sampling"
+            )
+            rows.append((f"error of {_WAYS[ways]}", f"{found['mean']:.4f}", told))
+    asked = facts["queries"]
+    told = (
+        f"of {asked['queries']:,} random ranges and values, in shares of the rows; {asked['sampling']:.4f} is sampling"
+    )
+    rows.append(("error of questions", f"{asked['mean_absolute']:.4f}", told))
+    rows.append(("the same, relative", f"{asked['mean_relative']:.1%}", "to the true share, at least a thousandth"))
+    found = facts["correlations"]
+    if found["worst"]:
+        (a, b), before, after = (found["worst"][name] for name in ("columns", "real", "synthetic"))
+        told = f"mean of {found['pairs']:,} pairs of numbers; most for {a} and {b}: {before:.2f} became {after:.2f}"
+        rows.append(("change of correlations", f"{found['mean']:.4f}", told))
+    if (found := facts["propensity"]) is not None:
+        low, high = found["auc_interval"]
+        rows.append(("told apart by a classifier", f"{found['auc']:.3f} ({low:.3f} to {high:.3f})",
+                     "AUC on rows it has not seen: 0.5 is not at all, 1 always"))  # fmt: skip
+        rows.append(("pMSE ratio", f"{found['pmse_ratio']:.2f}", "1 if nothing tells the tables apart"))
+    if (found := facts["utility"]) is not None:
+        low, high = found["loss_interval"]
+        rows += [
+            (f"{found['measure']} for {found['target']}, trained on synthetic rows", f"{found['on_synthetic']:.3f}",
+             f"judged on {found['tested_on']:,} real rows" + (", from which it was made too" if found["seen"] else "")),
+            ("the same, trained on real rows", f"{found['on_real']:.3f}",
+             f"lost: {found['loss']:.3f} ({low:.3f} to {high:.3f})"),
+        ]  # fmt: skip
+    found = facts["closeness"]
+    told = f"median; {found['baseline_median']:.4f} for {found['baseline']}. It proves nothing about privacy"
+    rows.append(("distance to the closest real row", f"{found['median']:.4f}", told))
+    low, high = found["copies"]["interval"]
+    rows.append(("copies of real rows", f"{found['copies']['rate']:.2%} ({low:.2%} to {high:.2%})",
+                 f"{found['baseline_copies']['rate']:.2%} of {found['baseline']} have a double"))  # fmt: skip
+    if (found := facts["membership"]) is not None:
+        low, high = found["attack"]["advantage_interval"]
+        told = f"{found['releases']} rehearsed releases"
+        if found["epsilon"] is not None:
+            told += f"; ε = {found['epsilon']:g} allows {found['allowed_advantage']:.3f}"
+        value = f"{found['attack']['advantage']:.3f} ({low:.3f} to {high:.3f})"
+        rows.append(("advantage of a membership attack", value, told))
+    return rows
+
+
+def compare_tables(
+    real: Any,
+    synthetic: Any,
+    *,
+    domain: Domain | None = None,
+    target: str | None = None,
+    columns: Sequence[str] | None = None,
+    holdout: Any = None,
+    bins: int = 16,
+    edges: str = "even",
+    triples: int = 500,
+    queries: int = 300,
+    max_rows: int = 10_000,
+    release: Callable[[Any, int], Any] | None = None,
+    epsilon: float | None = None,
+    delta: float = 0.0,
+    shadows: int = 16,
+    confidence: float = 0.95,
+    random_state: Any = None,
+) -> TableComparison:
+    """Set a synthetic table beside the real one. Not private: for whoever may see both, and nobody else.
+
+    Parameters
+    ----------
+    real, synthetic : array, data frame, table or path
+        Anything that `discreet.engines.open` reads. The real one is read as ``domain.source`` says.
+    domain : Domain, optional
+        What was declared: bounds and categories of the cells. Rows beyond the bounds are clamped, other categories are
+        missing. By default numbers are divided between the smallest and largest real one, and what lies outside has
+        cells of its own.
+    target : str, optional
+        A column to predict: trains on synthetic and on real rows and judges both on other real rows.
+    columns : list of str, optional
+        What to compare; by default all that both tables have. Texts that name rows are left out then, and so are
+        identifiers and persons of the domain.
+    holdout : array, data frame, table or path, optional
+        Real rows that the synthetic table was *not* made from: what is judged on, and the baseline of distances. By
+        default a third of the real rows is judged on, which the synthetic table has seen, so its figure is a little
+        too good; and the baseline is the distance of real rows to each other.
+    bins : int, default 16
+        Cells of a column of numbers; missing values have one of their own.
+    edges : {"even", "quantiles"}
+        Cells of equal width, which is what is usually published, or of about equally many real rows, which also sees
+        what happens where most rows lie.
+    triples : int, default 500
+        Sets of three columns to look at, drawn at random if there are more; sets of more than 10,000 cells are not.
+    queries : int, default 300
+        Random questions.
+    max_rows : int, default 10,000
+        Rows of each table that classifiers are trained on to tell them apart.
+    release : callable, optional
+        ``release(rows, seed)`` makes a synthetic table from an Arrow table, as the release in question was made: for
+        the membership attack. It is called once for each of ``shadows``.
+    epsilon, delta : float, optional
+        What is claimed of it.
+    shadows : int, default 16
+        Releases that the attack rehearses, each of a random half of the rows.
+    confidence : float, default 0.95
+        Of the intervals.
+    random_state : None, int or Generator
+        For what is drawn.
+
+    Returns
+    -------
+    TableComparison
+
+    Notes
+    -----
+    The error of a set of columns is the total variation, ½ Σ |share - share| over its cells. Even rows drawn again from
+    the real table have one, which is given beside it as the error of sampling.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> people = dc.datasets.people(400, seed=1).table.drop(["name"])
+    >>> found = compare_tables(people, people, random_state=1)
+    >>> found.marginals[2].mean, found.closeness.copied
+    (0.0, True)
+    >>> other = dc.datasets.people(400, seed=2).table
+    >>> compare_tables(people, other, random_state=1).closeness.copied
+    False
+    """
+    if domain is not None and not isinstance(domain, Domain):
+        raise InvalidType("domain", type(domain).__name__, "a Domain", 'domain=Domain({"age": (0, 120)})')
+    chosen = None if columns is None else column_names("columns", columns)
+    rule = checks.choice("edges", edges, ("even", "quantiles"))
+    n_bins, most = checks.whole("bins", bins, low=2), checks.whole("max_rows", max_rows, low=10)
+    n_triples, n_queries = checks.whole("triples", triples), checks.whole("queries", queries, low=1)
+    level, stream = float(checks.probability("confidence", confidence)), noise.generator(random_state)
+    claim = _claim(release, epsilon, delta)
+    n_shadows = checks.whole("shadows", shadows, low=4)
+    written = None if domain is None else domain.source
+    tables = {"real": engines.open(real, dialect=written), "synthetic": engines.open(synthetic)}
+    if holdout is not None:
+        tables["holdout"] = engines.open(holdout, dialect=written)
+    held, rows = read_tables(tables, domain, chosen)
+    raw, made, kept = rows[0], rows[1], rows[2] if len(rows) > 2 else None
+    if target is not None and target not in held.names:
+        near = checks.nearest(target, held.names) or held.names[-1]
+        raise InvalidArgument("target", target, "a column that is compared", f"target={near!r}")
+    again = np.asarray(noise.below(len(raw), size=len(made), rng=stream))
+    cuts = held.edges(raw, n_bins, rule)
+    (cells, sizes), (other, _) = held.cells(raw, cuts), held.cells(made, cuts)
+    sizes = np.maximum(sizes, 1 + np.maximum(cells.max(axis=1), other.max(axis=1)))
+    d = len(held.names)
+    sets = {1: [(j,) for j in range(d)], 2: list(combinations(range(d), 2)),
+            3: marginals.triples(sizes, n_triples, stream)}  # fmt: skip
+    numeric = held.numeric
+    return TableComparison(
+        (len(raw), len(made)),
+        held.names,
+        held.left_out,
+        {k: marginals.marginal_errors(held.names, cells, other, cells[:, again], sizes, s) for k, s in sets.items()},
+        marginals.query_error(raw, made, raw[again], numeric, n_queries, stream),
+        marginals.correlation_error(np.array(held.names)[numeric].tolist(), raw[:, numeric], made[:, numeric]),
+        learners.propensity(raw, made, numeric, most, level, stream),
+        None if target is None else _taught(target, held.names.index(target), raw, made, kept, numeric, level, stream),
+        records.closeness(held, raw, made, kept, level, stream),
+        None if release is None else records.membership(
+            held, read_columns(tables["real"], held.names), raw, cuts, release, claim, n_shadows, level, stream),
+    )  # fmt: skip
+
+
+def _claim(release: Any, epsilon: Any, delta: Any) -> tuple[float | None, float]:
+    if release is not None and not callable(release):
+        raise InvalidType("release", release, "release(rows, seed), which makes a table", "release=make")
+    if release is None and epsilon is not None:
+        raise InvalidArgument("release", None, "given with epsilon: a claim is tried on releases", "release=make")
+    level = None if epsilon is None else float(checks.positive("epsilon", epsilon))
+    return level, float(checks.probability("delta", delta, closed=True))
+
+
+def _taught(
+    name: str,
+    place: int,
+    raw: FloatArray,
+    made: FloatArray,
+    holdout: FloatArray | None,
+    numeric: Any,
+    level: float,
+    stream: noise.Generator,
+) -> learners.Utility:
+    """Keep a third of the real rows for judging, unless there is a holdout."""
+    train, test = raw, holdout
+    if test is None:
+        mixed = raw[draws.order(len(raw), stream)]
+        test, train = np.split(mixed, [len(mixed) // _TEST_SHARE])
+    train, made, test = (drawn(t, _MOST_TRAINED, lambda n: draws.order(n, stream)) for t in (train, made, test))
+    return learners.utility(name, place, train, made, test, holdout is None, numeric, level, stream)

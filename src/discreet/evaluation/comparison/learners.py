@@ -1,0 +1,226 @@
+"""What a classifier makes of two tables: can it tell them apart, and does the one teach what the other does?
+
+Gradient boosting of histograms (scikit-learn): numbers, categories and missing values as they are, no tuning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.metrics import r2_score, roc_auc_score
+
+from discreet import noise
+from discreet.core.arrays import BoolArray, FloatArray, IntArray
+from discreet.errors import InvalidArgument
+from discreet.evaluation.attacks import draws
+from discreet.evaluation.attacks.roc import ScoredAttack
+from discreet.evaluation.comparison.columns import drawn
+
+#: Categories that the booster tells apart; rarer ones are taken together.
+_MOST_CATEGORIES = 250
+_FOLDS, _NULLS, _RESAMPLES = 3, 3, 100
+#: More classes than this are not a target for classification.
+_MOST_CLASSES = 100
+
+
+@dataclass(frozen=True)
+class Propensity:
+    """Whether a classifier can tell synthetic from real rows, judged on rows it was not trained on.
+
+    Attributes
+    ----------
+    rows : int
+        Rows of each table that were used.
+    auc : float
+        The chance that a synthetic row looks more synthetic to it than a real row does: 0.5 is not at all, 1 always.
+    auc_interval : tuple of float
+        Of the area.
+    pmse_ratio : float
+        Mean squared distance of the predicted chances from one half, over that of rows whose labels were shuffled: 1
+        for tables that cannot be told apart (Snoke and others 2018 use it with logistic regression).
+    """
+
+    rows: int
+    auc: float
+    auc_interval: tuple[float, float]
+    pmse_ratio: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        return {"rows": self.rows, "auc": self.auc, "auc_interval": list(self.auc_interval),
+                "pmse_ratio": self.pmse_ratio}  # fmt: skip
+
+
+def propensity(
+    real: FloatArray, other: FloatArray, numeric: BoolArray, most: int, level: float, stream: noise.Generator
+) -> Propensity | None:
+    """Train on two thirds of equally many rows of both and judge on the rest, in turn; None with too few rows."""
+    n = min(len(real), len(other), most)
+    if n < 2 * _FOLDS:
+        return None
+    some = [drawn(t, n, lambda size: draws.order(size, stream)) for t in (real, other)]
+    X = np.concatenate(features(some, numeric))
+    truth = np.repeat([0, 1], n)
+    chances = _out_of_fold(X, truth, numeric, stream)
+    shuffled = [_pmse(_out_of_fold(X, truth[draws.order(len(truth), stream)], numeric, stream)) for _ in range(_NULLS)]
+    found = ScoredAttack("propensity", chances[n:], chances[:n], 0.5, confidence=level)
+    null = float(np.mean(shuffled))
+    return Propensity(n, found.auc, found.auc_interval, _pmse(chances) / null if null else float("nan"))
+
+
+def _pmse(chances: FloatArray) -> float:
+    return float(((chances - 0.5) ** 2).mean())
+
+
+def _out_of_fold(X: FloatArray, truth: IntArray, numeric: BoolArray, stream: noise.Generator) -> FloatArray:
+    """Return for every row the chance of the second class, by a model that has seen neither it nor its double.
+
+    Doubles of both tables lie on the same side: a row learnt by heart as real would count as knowledge of its copy.
+    """
+    found = np.empty(len(X))
+    bits = np.ascontiguousarray(X + 0.0).view(np.dtype((np.void, X.shape[1] * X.itemsize)))
+    doubles = np.unique(bits.ravel(), return_inverse=True)[1].ravel()
+    fold = draws.order(int(doubles.max()) + 1, stream)[doubles] % _FOLDS
+    for k in range(_FOLDS):
+        part, train = fold == k, fold != k
+        if len(np.unique(truth[train])) < 2 or not part.any():
+            found[part] = 0.5
+            continue
+        model = _booster(HistGradientBoostingClassifier, numeric, stream).fit(X[train], truth[train])
+        found[part] = model.predict_proba(X[part])[:, 1]
+    return found
+
+
+@dataclass(frozen=True)
+class Utility:
+    """What a model learns from synthetic rows, judged on real ones, beside one that learnt from real rows.
+
+    Attributes
+    ----------
+    target, measure : str
+        What is predicted, and the figure: "AUC" of two classes, "accuracy" of more, "R²" of numbers.
+    on_real, on_synthetic : float
+        The figure after training on real and on synthetic rows.
+    loss, loss_interval : float and tuple of float
+        The first minus the second, with a bootstrap interval over the rows it was judged on.
+    trained_on, tested_on : int
+        Rows: of each table at most, and real ones that neither model was trained on.
+    seen : bool
+        Whether the synthetic table was made from rows it is judged on: its figure is a little too good then.
+    """
+
+    target: str
+    measure: str
+    on_real: float
+    on_synthetic: float
+    loss_interval: tuple[float, float]
+    trained_on: int
+    tested_on: int
+    seen: bool
+
+    @property
+    def loss(self) -> float:
+        """What is lost by training on synthetic rows."""
+        return self.on_real - self.on_synthetic
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        names = ("target", "measure", "on_real", "on_synthetic", "loss", "trained_on", "tested_on", "seen")
+        return {**{name: getattr(self, name) for name in names}, "loss_interval": list(self.loss_interval)}
+
+
+def utility(
+    name: str,
+    place: int,
+    train: FloatArray,
+    other: FloatArray,
+    test: FloatArray,
+    seen: bool,
+    numeric: BoolArray,
+    level: float,
+    stream: noise.Generator,
+) -> Utility:
+    """Predict one column from the others, trained on either table. Rows without the target are left out."""
+    train, other, test = (t[~np.isnan(t[:, place])] for t in (train, other, test))
+    if min(map(len, (train, other, test))) < 2:
+        raise InvalidArgument("target", name, "a column with values in both tables", "another column")
+    n = min(len(train), len(other))
+    train, other = (drawn(t, n, lambda size: draws.order(size, stream)) for t in (train, other))
+    classes = np.unique(np.concatenate([train[:, place], test[:, place]]))
+    keep = np.delete(np.arange(len(numeric)), place)
+    regress = bool(numeric[place]) and len(classes) > 2
+    if not len(keep):
+        raise InvalidArgument("target", name, "one of at least two columns that are compared", "a wider table")
+    if not regress and len(classes) > _MOST_CLASSES:
+        raise InvalidArgument("target", name, f"numbers, or at most {_MOST_CLASSES} classes", "another column")
+    figure, measure = (r2_score, "R²") if regress else (_accuracy, "accuracy")
+    if not regress and len(classes) == 2:
+        figure, measure = _area, "AUC"
+    X = [t[:, keep] for t in features((train, other, test), numeric)]
+    truth = test[:, place]
+    told = [
+        _predicted(X[i], t[:, place], X[2], numeric[keep], regress, measure == "AUC", classes, stream)
+        for i, t in enumerate((train, other))
+    ]
+    values = [float(figure(truth, one)) for one in told]
+    gaps = []
+    for _ in range(_RESAMPLES):
+        rows = np.asarray(noise.below(len(truth), size=len(truth), rng=stream))
+        if len(np.unique(truth[rows])) > 1:
+            gaps.append(figure(truth[rows], told[0][rows]) - figure(truth[rows], told[1][rows]))
+    low, high = np.quantile(gaps, [(1 - level) / 2, (1 + level) / 2]) if gaps else (float("nan"),) * 2
+    return Utility(name, measure, values[0], values[1], (float(low), float(high)), n, len(truth), seen)
+
+
+def _area(truth: FloatArray, scores: FloatArray) -> float:
+    return float(roc_auc_score(truth == truth.max(), scores)) if len(np.unique(truth)) > 1 else float("nan")
+
+
+def _accuracy(truth: FloatArray, guess: FloatArray) -> float:
+    return float((truth == guess).mean())
+
+
+def _predicted(
+    X: FloatArray,
+    y: FloatArray,
+    rows: FloatArray,
+    numeric: BoolArray,
+    regress: bool,
+    scores: bool,
+    classes: FloatArray,
+    stream: noise.Generator,
+) -> FloatArray:
+    """Return predictions; a table that knows one value only teaches that value."""
+    if len(np.unique(y)) < 2:
+        return np.full(len(rows), y[0])
+    kind: Callable[..., Any] = HistGradientBoostingRegressor if regress else HistGradientBoostingClassifier
+    model = _booster(kind, numeric, stream).fit(X, y)
+    if scores:
+        # The chance of the larger class; one that only the synthetic table has counts for neither.
+        place = np.flatnonzero(model.classes_ == classes[-1])
+        return np.asarray(model.predict_proba(rows)[:, place].sum(axis=1))
+    return np.asarray(model.predict(rows))
+
+
+def _booster(kind: Callable[..., Any], numeric: BoolArray, stream: noise.Generator) -> Any:
+    return kind(categorical_features=~numeric, early_stopping=False, random_state=draws.seed(stream))
+
+
+def features(tables: Sequence[FloatArray], numeric: BoolArray) -> list[FloatArray]:
+    """Take the rarest categories of a column together where it has more than boosters tell apart."""
+    found = [table.copy() for table in tables]
+    for j in np.flatnonzero(~numeric).tolist():
+        codes = np.concatenate([table[:, j] for table in tables])
+        codes = codes[~np.isnan(codes)].astype(np.int64)
+        counts = np.bincount(codes) if len(codes) else np.zeros(1)
+        if len(counts) > _MOST_CATEGORIES:
+            place = np.empty(len(counts))
+            place[np.argsort(-counts, kind="stable")] = np.minimum(np.arange(len(counts)), _MOST_CATEGORIES)
+            for table in found:
+                there = ~np.isnan(table[:, j])
+                table[there, j] = place[table[there, j].astype(np.int64)]
+    return found

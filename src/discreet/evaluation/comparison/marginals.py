@@ -1,0 +1,202 @@
+"""Counts of one, two and three columns in two tables, questions of ranges, and how columns hang together.
+
+The error of a set of columns is the total variation: half the sum of |share in the one - share in the other| over its
+cells, 0 for the same distribution and 1 for nothing in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from discreet import noise
+from discreet.core.arrays import BoolArray, FloatArray, IntArray
+from discreet.evaluation.attacks import draws
+
+#: Three columns with more cells than this are not compared: there would be more cells than rows.
+MOST_CELLS = 10_000
+#: Below this share of the rows a relative error says nothing, as is usual.
+_FLOOR = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class MarginalError:
+    """Errors of all sets of one, two or three columns that were looked at.
+
+    Attributes
+    ----------
+    sets : list of tuple of str
+        The sets of columns.
+    errors : ndarray
+        Total variation of each.
+    sampling : float
+        The mean error of as many rows drawn from the real table with replacement: what sampling alone costs.
+    """
+
+    sets: list[tuple[str, ...]]
+    errors: FloatArray
+    sampling: float
+
+    @property
+    def mean(self) -> float:
+        """Mean over the sets; NaN if there are none."""
+        return float(self.errors.mean()) if len(self.errors) else float("nan")
+
+    def worst(self, n: int = 5) -> list[tuple[tuple[str, ...], float]]:
+        """Return the sets with the largest errors."""
+        return [(self.sets[i], float(self.errors[i])) for i in np.argsort(-self.errors, kind="stable")[:n]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        largest = [{"columns": list(names), "error": error} for names, error in self.worst(10)]
+        return {"mean": self.mean, "sets": len(self.sets), "sampling": self.sampling, "worst": largest}
+
+
+def marginal_errors(
+    names: Sequence[str], real: IntArray, other: IntArray, again: IntArray, sizes: IntArray, chosen: Sequence[Any]
+) -> MarginalError:
+    """Compare the counts of sets of columns, given as positions; ``again`` are real rows drawn again."""
+    tables = [np.ascontiguousarray(cells) for cells in (real, other, again)]
+    errors, sampling = np.empty(len(chosen)), np.empty(len(chosen))
+    for i, columns in enumerate(chosen):
+        errors[i], sampling[i] = _distances([_joint(cells, columns, sizes) for cells in tables])
+    mean = float(sampling.mean()) if len(chosen) else float("nan")
+    return MarginalError([tuple(names[j] for j in columns) for columns in chosen], errors, mean)
+
+
+def triples(sizes: IntArray, most: int, stream: noise.Generator) -> list[tuple[int, ...]]:
+    """Return the sets of three columns with at most 10,000 cells, a random part of them if there are too many."""
+    d = len(sizes)
+    found = np.array(list(combinations(range(d), 3)), np.int64).reshape(-1, 3)
+    found = found[np.prod(sizes[found].astype(np.float64), axis=1) <= MOST_CELLS]
+    if len(found) > most:
+        found = found[np.sort(draws.order(len(found), stream)[:most])]
+    return [tuple(row) for row in found.tolist()]
+
+
+def _joint(cells: IntArray, columns: Sequence[int], sizes: IntArray) -> IntArray:
+    key = cells[columns[0]]
+    for j in columns[1:]:
+        key = key * int(sizes[j]) + cells[j]
+    return key
+
+
+def _distances(keys: Sequence[IntArray]) -> list[float]:
+    """Return the total variation of the first table and each of the others."""
+    n_cells = max(int(key.max()) for key in keys) + 1
+    if n_cells > 4 * sum(map(len, keys)):  # many more cells than rows: number those that occur
+        _, numbers = np.unique(np.concatenate(keys), return_inverse=True)
+        keys = np.split(numbers, np.cumsum([len(key) for key in keys])[:-1])
+        n_cells = int(numbers.max()) + 1
+    shares = [np.bincount(key, minlength=n_cells) / len(key) for key in keys]
+    return [float(np.abs(shares[0] - share).sum() / 2) for share in shares[1:]]
+
+
+@dataclass(frozen=True)
+class QueryError:
+    """Errors of random questions: how many rows have these values, or lie in these ranges, of one to three columns?
+
+    Attributes
+    ----------
+    queries : int
+        How many were asked.
+    mean_absolute, mean_relative : float
+        Of the shares of rows; relative to the true share, or to a thousandth where that is smaller.
+    sampling : float
+        The mean absolute error of real rows drawn again.
+    """
+
+    queries: int
+    mean_absolute: float
+    mean_relative: float
+    sampling: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        return {name: getattr(self, name) for name in ("queries", "mean_absolute", "mean_relative", "sampling")}
+
+
+def query_error(
+    real: FloatArray, other: FloatArray, again: FloatArray, numeric: BoolArray, n: int, stream: noise.Generator
+) -> QueryError:
+    """Ask random questions: of numbers between two of the table's own values, of categories one that a row has."""
+    d, tables = len(numeric), [np.ascontiguousarray(t.T) for t in (real, other, again)]
+    answers = np.empty((n, 3))
+    for i in range(n):
+        columns = draws.order(d, stream)[: 1 + int(noise.below(min(3, d), rng=stream))]
+        rows = np.asarray(noise.below(len(real), size=2, rng=stream))
+        inside = [np.ones(t.shape[1], bool) for t in tables]
+        for j in columns.tolist():
+            a, b = sorted(tables[0][j, rows].tolist())
+            for kept, table in zip(inside, tables, strict=True):
+                v = table[j]
+                if np.isnan(a) or np.isnan(b):
+                    kept &= np.isnan(v)
+                elif numeric[j]:
+                    kept &= (v >= a) & (v <= b)
+                else:
+                    kept &= v == tables[0][j, rows[0]]
+        answers[i] = [kept.mean() for kept in inside]
+    gaps = np.abs(answers[:, 1:] - answers[:, :1])
+    relative = gaps[:, 0] / np.maximum(answers[:, 0], _FLOOR)
+    return QueryError(n, float(gaps[:, 0].mean()), float(relative.mean()), float(gaps[:, 1].mean()))
+
+
+@dataclass(frozen=True)
+class CorrelationError:
+    """How far the correlations of columns of numbers moved; rows where one of the two is missing are left out.
+
+    Attributes
+    ----------
+    pairs : int
+        Pairs of columns that vary in both tables.
+    mean, largest : float
+        Of the absolute differences; NaN without a pair.
+    worst : tuple
+        The two columns of the largest, their correlation in the real and in the synthetic table.
+    """
+
+    pairs: int
+    mean: float
+    largest: float
+    worst: tuple[str, str, float, float] | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        worst = None
+        if self.worst is not None:
+            a, b, real, other = self.worst
+            worst = {"columns": [a, b], "real": real, "synthetic": other}
+        return {"pairs": self.pairs, "mean": self.mean, "largest": self.largest, "worst": worst}
+
+
+def correlation_error(names: Sequence[str], real: FloatArray, other: FloatArray) -> CorrelationError:
+    """Compare Pearson's correlations of columns of numbers."""
+    before, after = _correlations(real), _correlations(other)
+    gaps = np.where(np.triu(np.ones_like(before), 1) > 0, np.abs(after - before), np.nan)
+    n = int(np.isfinite(gaps).sum())
+    if not n:
+        return CorrelationError(0, float("nan"), float("nan"), None)
+    i, j = np.unravel_index(int(np.nanargmax(gaps)), gaps.shape)
+    worst = names[i], names[j], float(before[i, j]), float(after[i, j])
+    return CorrelationError(n, float(np.nanmean(gaps)), float(gaps[i, j]), worst)
+
+
+def _correlations(values: FloatArray) -> FloatArray:
+    """Return Pearson's correlations of all pairs, each over the rows that have both values."""
+    there = ~np.isnan(values)
+    held = there.astype(np.float64)
+    # Centred first: sums of squares far from the origin would cancel.
+    middle = np.where(there, values, 0.0).sum(axis=0) / np.maximum(held.sum(axis=0), 1)
+    scale = np.sqrt((np.where(there, values - middle, 0.0) ** 2).sum(axis=0) / np.maximum(held.sum(axis=0), 1))
+    x = np.where(there, (values - middle) / np.where(scale > 0, scale, 1.0), 0.0)
+    n = np.maximum(held.T @ held, 1)
+    means, squares, products = (x.T @ held) / n, ((x * x).T @ held) / n, (x.T @ x) / n
+    variances = squares - means**2
+    spread = np.sqrt(np.clip(variances * variances.T, 0, None))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(spread > 1e-12, np.clip((products - means * means.T) / spread, -1, 1), np.nan)
