@@ -74,6 +74,8 @@ def complete(kind: Kind, option: Option | None = None) -> dict[Option, Any]:
     if kind.name == "audit" and option.name not in ("data", "html"):
         given.pop(kind.option("data"))
         given[kind.option("mechanism")] = "module:function" if option.name in ("epsilon", "delta") else "noise.x"
+    if kind.name == "report" and option.name == "target":
+        given[kind.option("against")] = "people.csv"
     if kind.name == "synopsis" and option.name == "centers":
         given[kind.option("n_clusters")] = 4
     if kind.name == "perturb" and method and method not in kind.option("radius").methods:

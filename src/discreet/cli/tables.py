@@ -78,6 +78,10 @@ def show_report(result: Any) -> None:
     page = escape(str(result.files["report"]))
     console.print(f"[bold]The page.[/] [cyan]{page}[/] (self-contained; open it in any browser)")
     if "against" in result.job.parameters:
+        if found := facts["comparison"].get("together"):
+            from discreet.evaluation.comparison.compare import comparison_rows
+
+            measures("The release and the raw table", comparison_rows(found))
         console.print("[bold red]It compares with the raw table: keep it inside.[/]")
     if facts["checks"]["seeded"]:
         console.print("[bold red]Seeded: this release must not be published.[/]")

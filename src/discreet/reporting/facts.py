@@ -16,16 +16,20 @@ import pyarrow as pa
 
 from discreet import anonymity, local
 from discreet._version import __version__
+from discreet.core import checks
 from discreet.core.domain import Categorical, Column, Date, Domain, even_edges
 from discreet.core.guarantee import Guarantee, found_at_most, person_column
 from discreet.core.output import promise_place
 from discreet.engines import open as open_table
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument
+from discreet.evaluation import compare_tables
 from discreet.reporting import views, words
 from discreet.reporting.artifacts import kind_of, read_released
 from discreet.synopses import Synopsis
 
 _BINS = 24
+#: Rows that a synopsis invents to be compared.
+_FEWEST_ROWS, _MOST_ROWS = 100, 100_000
 #: Frequencies shown; the others are in the estimate itself.
 _MOST_CANDIDATES = 30
 
@@ -34,6 +38,7 @@ def report_facts(
     artifact: str | Path,
     *,
     against: Any = None,
+    target: str | None = None,
     attacks: Sequence[str | Path] = (),
     audits: Sequence[str | Path] = (),
     candidates: Sequence[Any] | None = None,
@@ -47,7 +52,10 @@ def report_facts(
         A synopsis (Parquet), counts of local reports, or a table with its promise beside it
         (``<name>.guarantee.json``).
     against : table or path, optional
-        The raw table: adds a comparison of distributions, which is *not private*.
+        The raw table: adds a comparison of distributions, which is *not private*. Of a table or synopsis it goes on to
+        columns taken together and to classifiers, see `discreet.evaluation.compare_tables`.
+    target : str, optional
+        With ``against``: the column that is to be predicted, once trained on the release and once on raw rows.
     attacks, audits : list of path
         Results of ``discreet attack --json`` and ``discreet audit --json`` to show.
     candidates : list, optional
@@ -70,6 +78,8 @@ def report_facts(
     path = Path(artifact).expanduser()
     if not path.is_file():
         raise DataSourceError(f"artifact: no file {str(artifact)!r}; name what was released")
+    if target is not None and against is None:
+        raise InvalidArgument("against", None, "the raw table, given with target", 'against="people.csv"')
     payload = path.read_bytes()
     kind, guarantee, seal, release, thing = _open(path, payload, candidates)
     facts = {
@@ -109,7 +119,7 @@ def report_facts(
         names = ("columns", "centers", "weights", "weight_std_errors", "may_be_noise")
         release["clusters"] = {name: clusters[name] for name in names}
     if against is not None:
-        facts["comparison"] = _comparison(thing, guarantee, against)
+        facts["comparison"] = _comparison(thing, guarantee, against, target)
     return facts
 
 
@@ -294,7 +304,7 @@ def _frequencies(counts: local.Counts, candidates: Sequence[Any] | None) -> dict
     return out
 
 
-def _comparison(thing: Any, guarantee: Guarantee, against: Any) -> dict[str, Any]:
+def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | None) -> dict[str, Any]:
     """Set the release's distribution of every column beside the raw one: total variation, and bins of both."""
     domain = guarantee.domain
     if domain is None:
@@ -332,7 +342,22 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any) -> dict[str, Any
             {"column": column.name, **compared, "raw": shares[0].tolist(), "released": shares[1].tolist(),
              "total_variation": float(np.abs(shares[0] - shares[1]).sum() / 2)}
         )  # fmt: skip
-    return {"private": False, "columns": columns, "left_out": left_out}
+    together = _together(thing, domain, [c["column"] for c in columns], against, target)
+    return {"private": False, "columns": columns, "left_out": left_out, "together": together}
+
+
+def _together(thing: Any, domain: Domain, names: list[str], against: Any, target: str | None) -> dict[str, Any] | None:
+    """Compare the columns taken together: rows of a table as they are, those of a synopsis as it invents them."""
+    if target is not None and target not in names:
+        near = checks.nearest(target, names) or next(iter(names), "none")
+        raise InvalidArgument("target", target, "a column that is compared", f"target={near!r}")
+    rows = thing if isinstance(thing, pa.Table) else None
+    if isinstance(thing, Synopsis):
+        rows = thing.sample(int(min(max(thing.total, _FEWEST_ROWS), _MOST_ROWS)), rng=0)
+    if rows is None or not rows.num_rows or not names:
+        return None
+    # Seeded: the same files give the same page.
+    return compare_tables(against, rows, domain=domain, columns=names, target=target, random_state=0).to_dict()
 
 
 def _not_compared(thing: Any, column: Column, names: Sequence[str]) -> str:

@@ -60,7 +60,7 @@ class Columns:
         """Return the rows of a table: shape (rows, columns)."""
         source = engines.open(table)
         if self.domain is None:
-            return self._numbered(label, read_columns(source, self.names))
+            return self._numbered(label, _present(read_columns(source, self.names)))
         batches = list(source._batches(self.domain))
         found = np.vstack([np.column_stack(columns) for columns in batches]) if batches else np.empty((0, 1))
         _refuse_empty(label, len(found))
@@ -122,7 +122,7 @@ def read_tables(
         picked = domain.select(chosen)
         columns = Columns(tuple(chosen), picked.columns, left_out, picked)
         return columns, [columns.read(label, table) for label, table in tables.items()]
-    held = {label: read_columns(table, chosen) for label, table in tables.items()}
+    held = {label: _present(read_columns(table, chosen)) for label, table in tables.items()}
     for label, table in held.items():
         _refuse_empty(label, table.num_rows)
     found = {name: _kind(name, [table[name] for table in held.values()], names is None) for name in chosen}
@@ -144,6 +144,14 @@ def _absent(name: str, tables: Mapping[str, Source], domain: Domain | None) -> s
     if domain is not None and (role := domain.column(name).role) in NAMING:
         return f"has the role {role}"
     return ""
+
+
+def _present(table: pa.Table) -> pa.Table:
+    """Take empty text for missing: a file of records has no other way to say that nothing is there."""
+    return pa.table({
+        name: pc.if_else(pc.equal(table[name], ""), None, table[name])
+        if pa.types.is_large_string(table[name].type) else table[name] for name in table.column_names
+    })  # fmt: skip
 
 
 def _refuse_empty(label: str, rows: int) -> None:

@@ -16,8 +16,19 @@ from discreet.core.domain import Domain
 from discreet.engines.tables.columns import read_columns
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.evaluation.attacks import draws
-from discreet.evaluation.comparison import learners, marginals, records
+from discreet.evaluation.comparison import learners, records
 from discreet.evaluation.comparison.columns import drawn, read_tables
+from discreet.evaluation.comparison.marginals import (
+    CorrelationError,
+    MarginalError,
+    QueryError,
+    correlation_error,
+    marginal_errors,
+    query_error,
+)
+from discreet.evaluation.comparison.marginals import (
+    triples as some_triples,
+)
 from discreet.evaluation.table_attacks.columns import column_names
 
 NOT_PRIVATE = "This comparison looks at the raw rows. It is not private and must not be published with the release."
@@ -44,21 +55,30 @@ class TableComparison:
     correlations : CorrelationError
         Of columns of numbers.
     propensity : Propensity or None
-        Whether a classifier tells the tables apart; None with fewer than six rows.
+        Whether a classifier tells the tables apart; None without rows for it.
     utility : Utility or None
         Training on synthetic rows; None without a target.
     closeness : Closeness
         Distance to the closest real row, with a baseline. It proves nothing about privacy.
     membership : Membership or None
         The attack by rehearsed releases; None where no way to make releases was given.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from discreet.evaluation import compare_tables
+    >>> real = pa.table({"age": [30, 30, 40, 40], "ill": ["no", "no", "yes", "yes"]})
+    >>> other = pa.table({"age": [30, 30, 40, 40], "ill": ["no", "yes", "no", "yes"]})
+    >>> compare_tables(real, other, random_state=1)
+    <TableComparison, not private: error of columns 0.0000, pairs 0.5000>
     """
 
     rows: tuple[int, int]
     columns: tuple[str, ...]
     left_out: dict[str, str]
-    marginals: dict[int, marginals.MarginalError]
-    queries: marginals.QueryError
-    correlations: marginals.CorrelationError
+    marginals: dict[int, MarginalError]
+    queries: QueryError
+    correlations: CorrelationError
     propensity: learners.Propensity | None
     utility: learners.Utility | None
     closeness: records.Closeness
@@ -145,14 +165,12 @@ def comparison_rows(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
     rows = []
     for ways, found in facts["marginals"].items():
         if found["sets"]:
-            told = (
-                f"mean of {found['sets']:,}: share of rows that would have to move; {found['sampling']:.4f} is sampling"
-            )
+            told = f"mean of {found['sets']:,}: share of rows that would have to move; sampling alone costs "
+            told += f"{found['sampling']:.4f}"
             rows.append((f"error of {_WAYS[ways]}", f"{found['mean']:.4f}", told))
     asked = facts["queries"]
-    told = (
-        f"of {asked['queries']:,} random ranges and values, in shares of the rows; {asked['sampling']:.4f} is sampling"
-    )
+    told = f"of {asked['queries']:,} random ranges and values, in shares of the rows; sampling alone costs "
+    told += f"{asked['sampling']:.4f}"
     rows.append(("error of questions", f"{asked['mean_absolute']:.4f}", told))
     rows.append(("the same, relative", f"{asked['mean_relative']:.1%}", "to the true share, at least a thousandth"))
     found = facts["correlations"]
@@ -238,7 +256,7 @@ def compare_tables(
     queries : int, default 300
         Random questions.
     max_rows : int, default 10,000
-        Rows of each table that classifiers are trained on to tell them apart.
+        Rows of each table that classifiers are trained on to tell them apart; 0 leaves that out.
     release : callable, optional
         ``release(rows, seed)`` makes a synthetic table from an Arrow table, as the release in question was made: for
         the membership attack. It is called once for each of ``shadows``.
@@ -275,7 +293,7 @@ def compare_tables(
         raise InvalidType("domain", type(domain).__name__, "a Domain", 'domain=Domain({"age": (0, 120)})')
     chosen = None if columns is None else column_names("columns", columns)
     rule = checks.choice("edges", edges, ("even", "quantiles"))
-    n_bins, most = checks.whole("bins", bins, low=2), checks.whole("max_rows", max_rows, low=10)
+    n_bins, most = checks.whole("bins", bins, low=2), checks.whole("max_rows", max_rows)
     n_triples, n_queries = checks.whole("triples", triples), checks.whole("queries", queries, low=1)
     level, stream = float(checks.probability("confidence", confidence)), noise.generator(random_state)
     claim = _claim(release, epsilon, delta)
@@ -294,16 +312,16 @@ def compare_tables(
     (cells, sizes), (other, _) = held.cells(raw, cuts), held.cells(made, cuts)
     sizes = np.maximum(sizes, 1 + np.maximum(cells.max(axis=1), other.max(axis=1)))
     d = len(held.names)
-    sets = {1: [(j,) for j in range(d)], 2: list(combinations(range(d), 2)),
-            3: marginals.triples(sizes, n_triples, stream)}  # fmt: skip
+    sets: dict[int, Sequence[Any]] = {1: [(j,) for j in range(d)], 2: list(combinations(range(d), 2)),
+            3: some_triples(sizes, n_triples, stream)}  # fmt: skip
     numeric = held.numeric
     return TableComparison(
         (len(raw), len(made)),
         held.names,
         held.left_out,
-        {k: marginals.marginal_errors(held.names, cells, other, cells[:, again], sizes, s) for k, s in sets.items()},
-        marginals.query_error(raw, made, raw[again], numeric, n_queries, stream),
-        marginals.correlation_error(np.array(held.names)[numeric].tolist(), raw[:, numeric], made[:, numeric]),
+        {k: marginal_errors(held.names, cells, other, cells[:, again], sizes, s) for k, s in sets.items()},
+        query_error(raw, made, raw[again], numeric, n_queries, stream),
+        correlation_error(np.array(held.names)[numeric].tolist(), raw[:, numeric], made[:, numeric]),
         learners.propensity(raw, made, numeric, most, level, stream),
         None if target is None else _taught(target, held.names.index(target), raw, made, kept, numeric, level, stream),
         records.closeness(held, raw, made, kept, level, stream),

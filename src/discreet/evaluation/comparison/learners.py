@@ -90,8 +90,8 @@ def _out_of_fold(X: FloatArray, truth: IntArray, numeric: BoolArray, stream: noi
         if len(np.unique(truth[train])) < 2 or not part.any():
             found[part] = 0.5
             continue
-        model = _booster(HistGradientBoostingClassifier, numeric, stream).fit(X[train], truth[train])
-        found[part] = model.predict_proba(X[part])[:, 1]
+        model, kept = _fitted(HistGradientBoostingClassifier, X[train], truth[train], numeric, stream)
+        found[part] = model.predict_proba(X[part][:, kept])[:, 1]
     return found
 
 
@@ -198,7 +198,8 @@ def _predicted(
     if len(np.unique(y)) < 2:
         return np.full(len(rows), y[0])
     kind: Callable[..., Any] = HistGradientBoostingRegressor if regress else HistGradientBoostingClassifier
-    model = _booster(kind, numeric, stream).fit(X, y)
+    model, kept = _fitted(kind, X, y, numeric, stream)
+    rows = rows[:, kept]
     if scores:
         # The chance of the larger class; one that only the synthetic table has counts for neither.
         place = np.flatnonzero(model.classes_ == classes[-1])
@@ -206,8 +207,15 @@ def _predicted(
     return np.asarray(model.predict(rows))
 
 
-def _booster(kind: Callable[..., Any], numeric: BoolArray, stream: noise.Generator) -> Any:
-    return kind(categorical_features=~numeric, early_stopping=False, random_state=draws.seed(stream))
+def _fitted(
+    kind: Callable[..., Any], X: FloatArray, y: Any, numeric: BoolArray, stream: noise.Generator
+) -> tuple[Any, BoolArray]:
+    """Return a booster, and the columns it knows: those that have a value at all."""
+    kept = np.asarray((~np.isnan(X)).any(axis=0))
+    if not kept.any():
+        X, kept = np.zeros_like(X), np.ones(X.shape[1], bool)
+    model = kind(categorical_features=~numeric[kept], early_stopping=False, random_state=draws.seed(stream))
+    return model.fit(X[:, kept], y), kept
 
 
 def features(tables: Sequence[FloatArray], numeric: BoolArray) -> list[FloatArray]:

@@ -79,7 +79,7 @@ def triples(sizes: IntArray, most: int, stream: noise.Generator) -> list[tuple[i
 
 
 def _joint(cells: IntArray, columns: Sequence[int], sizes: IntArray) -> IntArray:
-    key = cells[columns[0]]
+    key: IntArray = cells[columns[0]]
     for j in columns[1:]:
         key = key * int(sizes[j]) + cells[j]
     return key
@@ -181,7 +181,7 @@ def correlation_error(names: Sequence[str], real: FloatArray, other: FloatArray)
     n = int(np.isfinite(gaps).sum())
     if not n:
         return CorrelationError(0, float("nan"), float("nan"), None)
-    i, j = np.unravel_index(int(np.nanargmax(gaps)), gaps.shape)
+    i, j = divmod(int(np.nanargmax(gaps)), len(names))
     worst = names[i], names[j], float(before[i, j]), float(after[i, j])
     return CorrelationError(n, float(np.nanmean(gaps)), float(gaps[i, j]), worst)
 

@@ -242,9 +242,9 @@ def _guesses(scores: FloatArray, inside: BoolArray, stream: noise.Generator) -> 
     """
     found = np.empty(inside.shape)
     releases = np.arange(len(inside))
-    for i in releases:
+    for i in releases.tolist():
         rest = releases[releases != i]
-        known = [_log_odds(scores, inside, r, rest[rest != r]) for r in rest]
+        known = [_log_odds(scores, inside, r, rest[rest != r]) for r in rest.tolist()]
         model = HistGradientBoostingClassifier(max_iter=50, early_stopping=False, random_state=draws.seed(stream))
         model.fit(np.concatenate(known), inside[rest].ravel())
         found[i] = model.predict_proba(_log_odds(scores, inside, i, rest))[:, 1]

@@ -1,9 +1,16 @@
 """The job `report`: one page of evidence for any release."""
 
 from dataclasses import replace
+from typing import Any
 
 from discreet.jobs.declare import Kind
 from discreet.jobs.options import option, release
+
+
+def _together(job: Any) -> None:
+    if "target" in job.parameters and "against" not in job.parameters:
+        raise KIND.wrong("against", None, lambda say: f"given with {say('target', job.parameters['target'])}")
+
 
 KIND = Kind(
     name="report",
@@ -14,6 +21,8 @@ KIND = Kind(
         "s.parquet", required=True, section="data"),
     parameters=(
         option("against", "table", "the raw table: adds a comparison, which is NOT private", "people.csv"),
+        option("target", "text", "with against: the column to predict, learnt from the release and from the raw table",
+            "income"),
         option("attack", "files", "a result of 'discreet attack --json' to show", ["attack.json"],
             arguments=("attacks",)),
         option("audit", "files", "a result of 'discreet audit --json' to show", ["audit.json"], arguments=("audits",)),
@@ -27,6 +36,11 @@ KIND = Kind(
         replace(release("the page; report.html, or what the job says", "report.html", "report"), required=False,
             default="report.html"),
     ),
-    examples=("report s.parquet -o report.html", "report job.toml"),
+    together=_together,
+    examples=(
+        "report s.parquet -o report.html",
+        "report safe.parquet --against people.csv --target income",
+        "report job.toml",
+    ),
     failed="the seal is broken",
 )  # fmt: skip

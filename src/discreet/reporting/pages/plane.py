@@ -1,4 +1,4 @@
-"""Pictures of two columns: boxes coloured by density, points, and marks over them."""
+"""Pictures of two columns: boxes coloured by density, points, marks over them; and figures of all pairs of columns."""
 
 from collections.abc import Sequence
 from html import escape
@@ -8,8 +8,10 @@ import numpy as np
 from markupsafe import Markup
 
 from discreet.reporting.pages.ink import (
+    LETTER,
     RIGHT,
     TOP,
+    WIDTH,
     Axis,
     cut_text,
     gutter,
@@ -27,6 +29,8 @@ _SIDE = 290
 #: More boxes than this are drawn on a raster of their own.
 _MOST_BOXES, _RASTER = 3000, 48
 _SHADES = 12
+#: Columns of which all pairs are shown.
+MOST_PAIRED = 20
 
 
 def boxes(
@@ -95,6 +99,44 @@ def cloud(points: Any, *, title: str, x: str, y: str, low: Any, high: Any, marks
     places = np.unique(np.round(plane.at(np.asarray(points, np.float64))).astype(int), axis=0)
     path = "".join(f"M{a} {b}h0" for a, b in places.tolist())
     return plane.draw(title, [f'<path class="points" d="{path}"/>'], x, y, marks)
+
+
+def pairs(names: Sequence[str], errors: Any, *, title: str) -> Markup:
+    """Draw a figure of every pair of columns as a triangle of squares, those of single columns on its long side.
+
+    Of many columns the ones with the largest figures are shown.
+
+    Examples
+    --------
+    >>> picture = pairs(["age", "sex"], [[0.0, 0.25], [0.25, 0.1]], title="errors")
+    >>> picture.count("<rect"), "age and sex: 0.25" in picture
+    (8, True)
+    """
+    found = np.asarray(errors, np.float64)
+    chosen = np.sort(np.argsort(-found.sum(axis=0), kind="stable")[:MOST_PAIRED])
+    found, shown = found[np.ix_(chosen, chosen)], [names[i] for i in chosen]
+    most, n = max(float(found.max(initial=0)), 1e-12), len(shown)
+    left = min(max(len(cut_text(name, 14)) for name in shown) * LETTER + 8, 98)
+    side = min((WIDTH - left) / n, 44.0)
+    parts = []
+    for i, j in np.argwhere(np.tri(n)).tolist():
+        value = float(found[i, j])
+        tip = f"{shown[i] if i == j else f'{shown[j]} and {shown[i]}'}: {number(value, 3)}"
+        at = left + j * side, TOP + i * side
+        parts.append(rect("people cell", *at, side, side, tip, max(value / most, 0.0)))
+        if side >= 30:
+            parts.append(f'<text class="words mid" x="{at[0] + side / 2:.1f}" y="{at[1] + side / 2 + 4:.1f}">'
+                         f"{number(round(value, 3), 3)}</text>")  # fmt: skip
+    base = TOP + n * side + 6
+    for i, name in enumerate(cut_text(name, 14) for name in shown):
+        middle = (i + 0.5) * side
+        parts.append(f'<text class="name end" x="{left - 5:.1f}" y="{TOP + middle + 4:.1f}">{name}</text>')
+        parts.append(f'<text class="name end" transform="translate({left + middle + 4:.1f} {base:.1f}) rotate(-90)">'
+                     f"{name}</text>")  # fmt: skip
+    key = [rect("people cell", WIDTH - 95 + 11 * i, 5, 11, 8, "", (i + 1) / 5) for i in range(5)]
+    key.append(f'<text class="tick end" x="{WIDTH - 100}" y="13">error, 0 to</text>')
+    key.append(f'<text class="tick" x="{WIDTH - 36}" y="13">{number(most, 2)}</text>')
+    return picture(title, [*parts, *key], WIDTH, base + left)
 
 
 class _Plane:

@@ -4,8 +4,11 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from discreet.core.figures import at_most
 from discreet.core.guarantee import kept_text
+from discreet.evaluation.comparison.compare import comparison_rows
 from discreet.reporting import views
 from discreet.reporting.pages import plane, svg
 from discreet.reporting.pages.frame import PROMISED, RELEASED, WORRYING, Answer, render
@@ -149,6 +152,8 @@ def _worrying(facts: dict[str, Any]) -> Answer:
             )
     if "comparison" in facts:
         lines.append(("warn", "This page compares with the raw table: keep it inside."))
+        together = facts["comparison"].get("together") or {"notes": []}
+        lines += [("warn", text) for text in together["notes"][1:]]
     headline = "A promise that does not hold" if any(tone == "bad" for tone, _ in lines) else ""
     headline = headline or (
         f"{len(lines)} thing{'s' if len(lines) > 1 else ''} to weigh" if lines else "Nothing was found"
@@ -345,7 +350,32 @@ def _comparison(found: dict[str, Any] | None) -> dict[str, Any] | None:
         charts.append(
             (picture, f"{c['column']}: released (bars) and raw (lines); {moved} of the rows would have to move")
         )
-    return {"charts": charts, "reasons": _reasons(found.get("left_out", []))}
+    return {
+        "charts": charts, "reasons": _reasons(found.get("left_out", [])), "together": _together(found.get("together"))
+    }  # fmt: skip
+
+
+def _together(found: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the heat map of pairs, the worst of them, and every other figure of a comparison of rows."""
+    if found is None:
+        return None
+    names, pairs = found["columns"], found["marginals"]["2"]
+    errors = np.diag([found["column_errors"][name] for name in names])
+    for pair in found["pair_errors"]:
+        i, j = (names.index(name) for name in pair["columns"])
+        errors[i, j] = errors[j, i] = pair["error"]
+    said = (
+        "The error of a pair is the share of rows that would have to move for its counts to be the raw ones, numbers "
+        f"in 16 equal bins: 0 is the same, 1 nothing in common. Drawing rows anew costs {pairs['sampling']:.3f}."
+    )
+    more = f"; the {plane.MOST_PAIRED} columns with the largest" if len(names) > plane.MOST_PAIRED else ""
+    caption = f"errors of pairs of columns, of single columns on the long side{more}"
+    return {
+        "said": said,
+        "charts": [(plane.pairs(names, errors, title="errors of pairs"), caption)] if len(names) > 1 else [],
+        "worst": [(" and ".join(pair["columns"]), number(pair["error"], 3)) for pair in pairs["worst"]],
+        "figures": comparison_rows(found),
+    }
 
 
 def _result(attached: dict[str, Any]) -> tuple[str, Pictures, list[tuple[str, str]]]:

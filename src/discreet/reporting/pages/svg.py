@@ -72,7 +72,8 @@ def bars(
     cuts = np.arange(len(v) + 1.0) if edges is None else np.asarray(edges, np.float64)
     widths = np.diff(cuts)
     if len(v) and float(widths.max()) > 1.01 * float(widths.min()):
-        v, e, doubt, axis = v / widths, e / widths, doubt / widths, f"{axis} per {'day' if marks else 'unit'}"
+        v, e, doubt, other = v / widths, e / widths, doubt / widths, other / widths
+        axis = f"{axis} per {'day' if marks else 'unit'}"
     top = max(float((v + e).max(initial=0)), float(other.max(initial=0)), 1e-12)
     bottom = min(float((v - e).min(initial=0)), 0.0)
     ticks = linear(bottom, top, 5)
@@ -128,7 +129,11 @@ def ranked(
     """
     v, doubt, other = (clean(x, len(values)) for x in (values, assumed, second))
     low, high = (clean(values if x is None else x, len(v)) for x in (lower, upper))
-    chosen = range(len(v)) if len(v) <= _MOST_ROWS else np.argsort(-v, kind="stable")[:_MOST_ROWS].tolist()
+    chosen = (
+        range(len(v))
+        if len(v) <= _MOST_ROWS
+        else np.argsort(-np.maximum(v, other), kind="stable")[:_MOST_ROWS].tolist()
+    )
     shown = np.asarray(chosen, int)
     most = max(float(high[shown].max(initial=0)), float(v[shown].max(initial=0)), float(other[shown].max(initial=0)))
     least = min(float(low[shown].min(initial=0)), float(v[shown].min(initial=0)), 0.0)
