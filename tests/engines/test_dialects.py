@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,10 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
+from discreet.core.dates import parse_days
 from discreet.core.schema.dialect import Dialect, read_dialect
+from discreet.engines.first_line import look, propose
+from discreet.engines.tables.csv_file import CsvTable
 from discreet.errors import DataSourceError, InvalidArgument, InvalidType, SchemaError
 
 COLUMNS = {
@@ -268,3 +272,39 @@ def test_names_that_are_declared_must_be_all(tmp_path: Path) -> None:
     path.write_text("1,2,3\n")
     with pytest.raises(DataSourceError, match="3 columns, but 2 names"):
         dc.engines.open(path, dialect={"names": ["a", "b"]})
+
+
+@pytest.mark.parametrize(
+    ("behind", "read"),
+    [
+        ("", True),
+        (" 00:00", True),
+        ("T23:59:60Z", True),
+        ("T10", True),
+        (" 10:00:00.123456 +01:00", True),
+        (" 10:00:00,5-0330", True),
+        (" 10:00 UTC", True),
+        ("T10:00:00+00", True),
+        (" 24:59:99", False),
+        (" 24:00", False),
+        ("T10:60", False),
+        (" 10:00:61", False),
+        (" 10:00:00+24:00", False),
+        (" noon", False),
+        ("T", False),
+        ("x10:00", False),
+    ],
+)
+def test_a_day_with_no_time_of_day_behind_it_is_not_read(behind: str, read: bool) -> None:
+    day = pa.array([f"1970-02-01{behind}".encode(), b"1970-02-01"], pa.large_binary())
+    np.testing.assert_array_equal(parse_days(day), [31.0 if read else np.nan, 31.0])
+
+
+def test_looking_at_long_fields_takes_time_by_their_length_alone(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    for text in ("7" * 200_000 + "x", "7," * 100_000 + "x", " " * 200_000 + "7x", "€" + "1 " * 100_000 + "x"):
+        file.write_text("a;b\n" + f'3;"{text}"\n' * 3)
+        start = time.process_time()
+        found = look(propose(file), CsvTable(file, Dialect(delimiter=";")), 3)
+        assert time.process_time() - start < 5  # by the square it would be minutes
+        assert found.kinds == {"a": "integer"}

@@ -73,3 +73,22 @@ def test_one_table_of_decimals_has_the_same_rows_everywhere(tmp_path: Path) -> N
         batches = column_batches(dc.engines.open(form), [], dc.Domain({"x": (-1e6, 1e6)}))
         found.add(np.concatenate([coordinates[0] for coordinates, _ in batches]).tobytes())
     assert len(found) == 1
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("made", [np.array, pa.array, pd.Series], ids=["numpy", "arrow", "pandas"])
+def test_a_mark_with_a_fraction_is_found_in_columns_that_have_rounded_it(kind: Any, made: Any) -> None:
+    values = made(np.array([-9.9, 1.5, -9.0, 99.99], kind))
+    dialect = Dialect(missing=["-9.9", "99.99"])
+    table = pa.table({"x": values}) if isinstance(values, pa.Array) else pd.DataFrame({"x": values})
+    source = dc.engines.open(table, dialect=dialect)
+    grid = dc.engines.GridMap(dc.Domain({"x": dc.Numeric("x", -10, 100, missing="own")}), 1)
+    assert source.count(grid).dense().tolist() == [2, 2]
+    ((_, found),) = column_batches(source, ["x"])
+    assert found["x"].to_pylist() == [None, 1.5, -9.0, None]
+
+
+def test_a_mark_is_rounded_as_the_column_is_and_no_further() -> None:
+    near = np.float32(-9.9)  # not what -9.9 is in double precision
+    encoder = Encoder(dc.Numeric("x", -10, 100), Dialect(missing=["-9.9"]))
+    np.testing.assert_array_equal(encoder.numbers(np.array([float(near), -9.9])), [float(near), np.nan])

@@ -16,6 +16,11 @@ from discreet.core.arrays import FloatArray
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 #: Where the digits of YYYY-MM-DD lie.
 _DIGITS = [0, 1, 2, 3, 5, 6, 8, 9]
+#: What may stand behind it: a time of day, to whatever part of a second, and perhaps its zone.
+_TIME = (
+    r"\A.{10}[T ](?:[01][0-9]|2[0-3])(?::[0-5][0-9](?::(?:[0-5][0-9]|60)(?:[.,][0-9]+)?)?)?"
+    r" ?(?:Z|UTC|GMT|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?)?\z"
+)
 
 
 def day_number(value: object) -> float | None:
@@ -94,6 +99,8 @@ def parse_days(texts: pa.LargeBinaryArray) -> FloatArray:
     --------
     >>> parse_days(pa.array([b"1970-02-01", b" 1970-01-02 10:00", b"1970-02-30"], pa.large_binary())).tolist()
     [31.0, 1.0, nan]
+    >>> parse_days(pa.array([b"1970-01-02T10:00:00.5+01:00", b"1970-01-02 24:59:99"], pa.large_binary())).tolist()
+    [1.0, nan]
     """
     days = np.full(len(texts), np.nan)
     trimmed = pc.ascii_trim_whitespace(texts.fill_null(b"").view(pa.large_string())).view(pa.large_binary())
@@ -104,10 +111,10 @@ def parse_days(texts: pa.LargeBinaryArray) -> FloatArray:
     offsets = np.frombuffer(trimmed.buffers()[1], np.int64)[trimmed.offset :]
     data = np.frombuffer(trimmed.buffers()[2], np.uint8)
     heads = data[offsets[rows][:, None] + np.arange(10)].astype(np.int64)
-    behind = data[offsets[rows] + np.minimum(10, sizes[rows] - 1)]
     digits = heads[:, _DIGITS] - ord("0")
     good = ((digits >= 0) & (digits <= 9)).all(axis=1) & (heads[:, [4, 7]] == ord("-")).all(axis=1)
-    good &= (sizes[rows] == 10) | np.isin(behind, [ord("T"), ord(" ")])
+    timed = np.flatnonzero(good & (sizes[rows] > 10))
+    good[timed] = np.asarray(pc.match_substring_regex(trimmed.take(pa.array(rows[timed])), pattern=_TIME), np.bool_)
     rows, digits = rows[good], digits[good]
     year, month, day = digits[:, :4] @ [1000, 100, 10, 1], digits[:, 4:6] @ [10, 1], digits[:, 6:] @ [10, 1]
     real = (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1)

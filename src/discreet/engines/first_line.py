@@ -41,6 +41,8 @@ _DATES = (
     (r"\d{8}", "%Y%m%d"),
 )
 _SLASHES = r"(\d{1,2})/(\d{1,2})/(\d{4})"
+#: Characters of a number or a date. Patterns take time by the square of the length, and a field may hold a megabyte.
+_LONGEST = 64
 _MARKS = ("€", "$", "£", "%", "EUR", "USD")
 
 
@@ -100,8 +102,9 @@ def _texts(table: Part, rows: int) -> list[list[str]]:
 
 
 def _mostly(column: Sequence[str], pattern: str) -> bool:
-    """Tell whether nearly all texts are written so."""
-    return bool(column) and sum(bool(re.fullmatch(pattern, v)) for v in column) >= 0.9 * len(column)
+    """Tell whether nearly all texts are written so; none that is longer than numbers and dates are."""
+    fitting = sum(len(v) <= _LONGEST and re.fullmatch(pattern, v) is not None for v in column)
+    return bool(column) and fitting >= 0.9 * len(column)
 
 
 def _marked(column: Sequence[str], mark: str) -> bool:

@@ -18,7 +18,7 @@ from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import Date, Domain, Numeric
 from discreet.core.schema.dialect import Dialect
 from discreet.engines.source import Source
-from discreet.engines.tables.encode import Encoder, arrow_kind, text_of
+from discreet.engines.tables.encode import Encoder, arrow_kind, as_stored, text_of
 from discreet.engines.tables.formats.cells import Cells, Labelled
 from discreet.engines.tables.part import BATCH_SIZE, Part, Remote, check_named, is_typed, near_names
 from discreet.engines.tables.text_kernels import Field
@@ -68,9 +68,7 @@ def column_batches(
         batches = part.read(asked, batch_size)
         for pieces, _ in batches:
             own = dict(zip(asked, pieces, strict=True))
-            found = {
-                name: _present(_as_arrow(own[place]), source.dialect) for name, place in zip(names, places, strict=True)
-            }
+            found = {name: _present(own[place], source.dialect) for name, place in zip(names, places, strict=True)}
             found |= {name: _of_kind(found[name], kind) for name, kind in shared.items()}
             yield _coordinates(part, [own[p] for p in positions], encoders), found
 
@@ -89,7 +87,7 @@ def counted_columns(
             yield {name: _not_empty(column) for name, column in columns.items()}, None
         return
     for pieces, _ in part.counted(_places(source, part, names)):
-        found = {name: _present(_as_arrow(p), source.dialect) for name, p in zip(names, pieces, strict=False)}
+        found = {name: _present(p, source.dialect) for name, p in zip(names, pieces, strict=False)}
         yield {name: _not_empty(column) for name, column in found.items()}, np.asarray(pieces[-1], np.int64)
 
 
@@ -211,7 +209,7 @@ def _written(value: Any, text: str) -> str:
     return text if isinstance(value, float) else f"{value:f}".rstrip("0")  # a decimal has zeros at its end
 
 
-def _present(column: pa.Array, dialect: Dialect) -> pa.Array:
+def _present(piece: Any, dialect: Dialect) -> pa.Array:
     """Leave out what the dialect calls missing: texts as they are written, and numbers and dates by their value.
 
     Examples
@@ -221,6 +219,7 @@ def _present(column: pa.Array, dialect: Dialect) -> pa.Array:
     >>> _present(pa.array([-999, 7]), Dialect(missing=["-999"])).to_pylist()
     [None, 7]
     """
+    column = _as_arrow(piece)
     kind = arrow_kind(column.type)
     if not dialect.missing or kind not in ("text", "int", "float"):
         return column
@@ -233,7 +232,12 @@ def _present(column: pa.Array, dialect: Dialect) -> pa.Array:
             read = encoder.arrow(pc.if_else(pc.is_in(pc.utf8_lower(texts), value_set=_WORDS), None, texts))
         else:
             read = encoder.arrow(column)
-        gone |= np.isin(read, marks if kind == "float" else marks[np.abs(marks) < 2**53])
+        if kind == "float":
+            half = str(getattr(piece, "dtype", getattr(piece, "type", ""))) in ("float16", "halffloat")
+            single = pa.types.is_float32(column.type)
+            gone |= np.isin(read, as_stored(marks, np.float16 if half else np.float32 if single else np.float64))
+        else:
+            gone |= np.isin(read, marks[np.abs(marks) < 2**53])
     return pc.if_else(pa.array(gone), None, column) if gone.any() else column
 
 

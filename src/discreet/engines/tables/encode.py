@@ -84,6 +84,21 @@ def numpy_kind(kind: np.dtype[Any]) -> str:
     )
 
 
+def as_stored(marks: FloatArray, kind: npt.DTypeLike) -> FloatArray:
+    """Round marks of missing values as a column of small floating-point numbers has rounded them: -9.9 is not exact.
+
+    Examples
+    --------
+    >>> as_stored(np.array([-9.9]), np.float32).tolist()
+    [-9.899999618530273]
+    """
+    small = np.dtype(kind)
+    if small not in (np.float16, np.float32):
+        return marks
+    with np.errstate(over="ignore"):
+        return marks.astype(small).astype(np.float64)
+
+
 class Encoder:
     """Turns one declared column into coordinates.
 
@@ -141,16 +156,16 @@ class Encoder:
         if self._codes is not None:
             return self._codes.of_numbers(values)
         with np.errstate(all="ignore"):  # a long double may overflow: it is clamped like any infinite value
-            return self._present(values.astype(np.float64, copy=False))
+            return self._present(values.astype(np.float64, copy=False), values.dtype)
 
     def times(self, values: npt.NDArray[np.datetime64]) -> FloatArray:
         """Encode an array of NumPy dates or times."""
         return self._present(dates.numpy_days(values))
 
-    def _present(self, values: FloatArray) -> FloatArray:
+    def _present(self, values: FloatArray, stored: npt.DTypeLike = np.float64) -> FloatArray:
         """Leave out what the dialect calls missing; of whole numbers take the nearest that is declared."""
         if self._absent.size:
-            values = np.where(np.isin(values, self._absent), np.nan, values)
+            values = np.where(np.isin(values, as_stored(self._absent, stored)), np.nan, values)
         if self._whole is not None:
             values = np.clip(np.rint(values), self._whole.least, self._whole.most)
         return values
@@ -174,7 +189,7 @@ class Encoder:
             if pa.types.is_decimal(values.type):
                 return self.numbers(numbers_of_decimals(values))
             # Not a checked cast: a whole number beyond 2**53 is rounded, as it is everywhere else.
-            if not pa.types.is_float64(values.type):
+            if not pa.types.is_floating(values.type):
                 values = values.cast(pa.float64(), safe=False)
             return self.numbers(values.to_numpy(zero_copy_only=False))
         known = self.numbers(values.fill_null(False if kind == "bool" else 0).to_numpy(zero_copy_only=False))
