@@ -73,6 +73,8 @@ def show_attack(result: Any) -> None:
 def show_report(result: Any) -> None:
     """Show what the page says first, and where it is."""
     facts = result.figures
+    if result.failed:
+        console.print("[bold red]The seal is broken: file or promise was changed. It claims:[/]", highlight=False)
     for line in facts["promise"]["plain"]:
         console.print(escape(line))
     page = escape(str(result.files["report"]))
@@ -86,4 +88,4 @@ def show_report(result: Any) -> None:
     if facts["checks"]["seeded"]:
         console.print("[bold red]Seeded: this release must not be published.[/]")
     if result.failed:
-        console.print("[bold red]The seal is broken: file or promise was changed.[/]", highlight=False)
+        console.print("[bold red]Believe neither.[/]", highlight=False)

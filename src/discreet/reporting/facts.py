@@ -6,6 +6,7 @@ exception is the comparison with the raw table, which the user must ask for and 
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +18,7 @@ import pyarrow as pa
 from discreet import anonymity, local
 from discreet._version import __version__
 from discreet.core import checks
+from discreet.core.dates import day_number
 from discreet.core.domain import Categorical, Column, Date, Domain, even_edges
 from discreet.core.guarantee import Guarantee, found_at_most, person_column
 from discreet.core.output import promise_place
@@ -250,9 +252,14 @@ def _by_persons(risk: dict[str, Any], guarantee: Guarantee, person: str | None) 
 
 
 def _perturbed(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
-    marginals, left_out = [], []
+    marginals: list[dict[str, Any]] = []
+    left_out = []
+    days = {c.name: c for c in guarantee.domain or () if isinstance(c, Date)}
     for name in table.column_names:
         column = table.column(name)
+        if name in days and (facts := _days(column, days[name])) is not None:
+            marginals.append(facts)
+            continue
         if pa.types.is_floating(column.type) or pa.types.is_integer(column.type):
             values = column.to_numpy().astype(np.float64)
             values = values[np.isfinite(values)]
@@ -277,6 +284,25 @@ def _perturbed(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
             }
         )
     return {"rows": table.num_rows, "marginals": marginals, "left_out": left_out}
+
+
+def _days(column: pa.ChunkedArray, declared: Date) -> dict[str, Any] | None:
+    """Return how released days are distributed: as many bars as for numbers, whose ends are days; None without any."""
+    values = np.array([d for d in map(day_number, column.to_pylist()) if d is not None], dtype=np.float64)
+    if not len(values):
+        return None
+    low, high = math.floor(values.min()), math.floor(values.max()) + 1
+    edges = np.unique(np.round(np.linspace(low, high, min(_BINS, high - low) + 1)))
+    texts = [views.mark(declared, place) for place in edges.tolist()]
+    return {
+        "column": declared.name,
+        "edges": edges.tolist(),
+        "labels": texts[:-1],
+        "ends": [texts[0], texts[-1]],
+        "dates": True,
+        "counts": np.histogram(values, edges)[0].tolist(),
+        "std_errors": None,
+    }
 
 
 def _frequencies(counts: local.Counts, candidates: Sequence[Any] | None) -> dict[str, Any]:

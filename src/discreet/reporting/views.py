@@ -17,6 +17,7 @@ from discreet.reporting.words import number
 from discreet.synopses import Synopsis
 
 NOT_DIVIDED = "not known: this column was not divided"
+HARDLY_DIVIDED = "not known: this column was divided for hardly any rows"
 #: More bins than this are thinned out, to about as many as the second number; the third where leaves overlap.
 _MOST_BINS, _BINS, _FEW_BINS = 40, 24, 8
 
@@ -35,13 +36,16 @@ def marginals(synopsis: Synopsis) -> list[dict[str, Any]]:
     """
     out = []
     for axis, column in enumerate(synopsis.domain):
-        divided = column.name not in synopsis.uncut
-        found = synopsis.marginal(column.name, None if isinstance(column, Categorical) else _edges(synopsis, axis))
+        steps = None if isinstance(column, Categorical) else _edges(synopsis, axis)
+        ever = column.name not in synopsis.uncut
+        divided = ever and (steps is None or len(steps) > 2)  # one bar over everything tells nothing
+        found = synopsis.marginal(column.name, steps)
         edges = None if found.edges is None else found.edges.tolist()
         counts = np.asarray(found.counts)
         facts: dict[str, Any] = {
             "column": column.name,
             "divided": divided,
+            **({"why": HARDLY_DIVIDED} if ever and not divided else {}),
             "edges": edges,
             "labels": [str(c) for c in found.categories or ()] or [mark(column, a) for a in (edges or [])[:-1]],
             "ends": list(_ends(column)),
@@ -65,11 +69,16 @@ def doubt(facts: dict[str, Any]) -> float:
 def plane(synopsis: Synopsis) -> dict[str, Any] | None:
     """Return two columns that were cut, numbers before categories, as boxes with densities; None where there are none.
 
-    Leaves that cover the same part of the plane add up.
+    Of several the two are taken that most rows were told apart by. Leaves that cover the same part of the plane add up.
     """
     columns = synopsis.domain.columns
     cut = [j for j, c in enumerate(columns) if c.name not in synopsis.uncut]
-    pair = sorted(sorted(cut, key=lambda j: isinstance(columns[j], Categorical))[:2])
+
+    def told(j: int) -> float:
+        part = synopsis.upper[:, j] - synopsis.lower[:, j] < columns[j].high - columns[j].low
+        return -round(float(np.abs(synopsis.weights[part]).sum() / max(float(np.abs(synopsis.weights).sum()), 1.0)), 2)
+
+    pair = sorted(sorted(cut, key=lambda j: (isinstance(columns[j], Categorical), told(j)))[:2])
     if len(pair) < 2:
         return None
     corners = np.hstack([synopsis.lower[:, pair], synopsis.upper[:, pair]])

@@ -278,8 +278,8 @@ def _strength(epsilon: float) -> list[str]:
     if epsilon <= 5:
         return ["This is a level often used in practice (ε between 1 and 5): useful, with a margin that is not small."]
     return [
-        "This level is weak on its own (ε above 5): it rests on what an attacker can do in practice, so look at the "
-        "attacks below before relying on it."
+        "This level is weak on its own (ε above 5): it rests on what an attacker can do in practice, so measure how "
+        "far attacks get before relying on it."
     ]
 
 

@@ -63,7 +63,9 @@ def boxes(
     low, high = np.asarray(low, np.float64), np.asarray(high, np.float64)
     kept = ~np.isnan(lower).any(axis=1)
     lower, upper, d = lower[kept], upper[kept], d[kept]
-    if len(d) > _MOST_BOXES:
+    # Boxes of more columns lie over each other here: they add up, and must not hide each other.
+    over = float(np.prod(upper - lower, axis=1).sum()) > 1.001 * float(np.prod(high - low))
+    if len(d) > _MOST_BOXES or over:
         lower, upper, d = _raster(lower, upper, d, low, high)
     most = float(np.quantile(d, 0.98)) if len(d) else 1.0
     most = most if most > 0 else float(np.abs(d).max(initial=1.0)) or 1.0

@@ -97,6 +97,9 @@ def _released(facts: dict[str, Any]) -> Answer:
 def _promised(facts: dict[str, Any]) -> Answer:
     promise, kept = facts["promise"], facts["parameters"].get("kept")
     told = [("", prose(text)) for text in promise["plain"][:2]]
+    if facts["checks"]["seal"] == "BROKEN":
+        said = "File and promise do not belong together: one of them was changed. What was claimed stands below."
+        return Answer(PROMISED, "Nothing that can be relied on", [("bad", said)])
     if promise["epsilon"] is None:
         k = facts["parameters"].get("reached", {}).get("k")
         headline = "No differential privacy" if k is None else f"Everyone hides among {int(k):,}"
@@ -150,6 +153,14 @@ def _worrying(facts: dict[str, Any]) -> Answer:
             lines.append(
                 ("warn", f"{share(found['homogeneous'])} of the rows lie in groups that give their {name} away.")
             )
+    shown = release.get("marginals", [])
+    blank = sum(not m.get("divided", True) for m in shown)
+    guessed = sum(m.get("divided", True) and m.get("assumed") is not None and views.doubt(m) > 0.5 for m in shown)
+    if 2 * (blank + guessed) > len(shown):
+        said = (
+            f"{blank + guessed:,} of {len(shown):,} columns are not known or mostly assumed: fewer columns tell more."
+        )
+        lines.append(("warn", said))
     if "comparison" in facts:
         lines.append(("warn", "This page compares with the raw table: keep it inside."))
         together = facts["comparison"].get("together") or {"notes": []}
@@ -166,8 +177,8 @@ def _worrying(facts: dict[str, Any]) -> Answer:
         )
         said = f"{good}{', the ledger adds up, the noise cannot be repeated' if facts['ledger'] else ''}."
         lines.append(("good" if checks["seal"] == "intact" else "warn", said))
-    if facts["release"].get("uncut"):
-        lines.append(("soft", f"Not known: how {len(facts['release']['uncut']):,} of the columns are distributed."))
+    if blank and 2 * (blank + guessed) <= len(shown):
+        lines.append(("soft", f"Not known: how {blank:,} of the columns are distributed."))
     if not facts["attacks"] and not facts["audits"]:
         lines.append(("soft", "Not known from this page: how far an attack gets. No attack and no audit was attached."))
     return Answer(WORRYING, headline, lines)
@@ -243,7 +254,7 @@ def _marginal(found: dict[str, Any]) -> tuple[Any, str]:
     """Return the chart of one column and its caption."""
     name = found["column"]
     if not found.get("divided", True):
-        return svg.unknown(views.NOT_DIVIDED, title=name, ends=found["ends"]), name
+        return svg.unknown(found.get("why", views.NOT_DIVIDED), title=name, ends=found["ends"]), name
     assumed, errors = found.get("assumed"), found["std_errors"]
     if assumed is not None and views.doubt(found) > 0.5:
         errors = None  # they would be those of the noise, around what is not known in the first place
@@ -258,7 +269,12 @@ def _marginal(found: dict[str, Any]) -> tuple[Any, str]:
         picture = svg.bars(found["labels"], found["counts"], wide, edges=found["edges"], marks=marks, **how)
     doubtful = assumed is not None and any(abs(a) > 0 for a in assumed)
     of = " of the noise" if doubtful else ""
-    text = name + (f", with 95 % intervals{of}" if errors is not None else ", mostly assumed: no intervals")
+    if errors is not None:
+        text = f"{name}, with 95 % intervals{of}"
+    else:
+        text = (
+            f"{name}, as released: every value is noisy" if assumed is None else f"{name}, mostly assumed: no intervals"
+        )
     if doubtful:
         text += "; hatched: boxes that reach beyond the bar, taken to be evenly filled"
     if "missing" in found:
@@ -268,8 +284,11 @@ def _marginal(found: dict[str, Any]) -> tuple[Any, str]:
 
 def _beyond(marginals: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
     """Return the columns for which there is no room, and why."""
-    reasons = {True: f"no room: charts are shown for {_MOST_CHARTS} columns", False: views.NOT_DIVIDED}
-    return [{"column": m["column"], "reason": reasons[m.get("divided", True)]} for m in marginals[_MOST_CHARTS:]]
+    room = f"no room: charts are shown for {_MOST_CHARTS} columns"
+    return [
+        {"column": m["column"], "reason": room if m.get("divided", True) else m.get("why", views.NOT_DIVIDED)}
+        for m in marginals[_MOST_CHARTS:]
+    ]
 
 
 def _reasons(columns: Sequence[dict[str, str]]) -> dict[str, list[str]]:

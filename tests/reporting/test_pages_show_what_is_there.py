@@ -1,0 +1,92 @@
+"""A page shows days as days, sums what lies over each other, and believes no file whose seal is broken."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+import discreet as dc
+from discreet.reporting import report_facts, views, write_report
+from discreet.reporting.pages import plane
+from discreet.synopses import Synopsis
+
+
+def test_days_of_a_perturbed_table_are_a_histogram(tmp_path: Path) -> None:
+    days = np.datetime64("2025-01-01") + np.arange(365)
+    domain = dc.Domain({"day": {"bounds": ["2025-01-01", "2025-12-31"]}, "cost": (0, 100)})
+    noisy = dc.metric.NDLaplace(epsilon=2, radius=0.1, domain=domain, remap="clip", random_state=1)
+    noisy.transform_file(pa.table({"day": pa.array(days), "cost": np.arange(365) % 100.0}), tmp_path / "noisy.csv")
+    write_report(tmp_path / "noisy.csv", tmp_path / "page.html")
+    found = next(m for m in report_facts(tmp_path / "noisy.csv")["release"]["marginals"] if m["column"] == "day")
+    assert found["dates"]
+    assert 10 < len(found["counts"]) <= 24
+    assert sum(found["counts"]) == 365
+    assert found["ends"][0] >= "2025-01-01"
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert "mostly assumed" not in page  # nothing is: it is what was released
+    assert "every value is noisy" in page
+
+
+def test_no_page_speaks_of_what_is_not_on_it(tmp_path: Path) -> None:
+    dc.GridSynopsis(10.0, (0, 1), rule=2).fit([[0.5]] * 50).synopsis_.save(tmp_path / "s.parquet")
+    facts = write_report(tmp_path / "s.parquet", tmp_path / "page.html")
+    assert facts["attacks"] == []
+    assert "below" not in re.sub("below zero", "", " ".join(facts["promise"]["plain"]))
+
+
+def test_boxes_over_each_other_add_up_in_the_picture() -> None:
+    """In two of many columns, leaves of a tree cover each other: drawn one over the other, the last would be all."""
+    lower, upper = np.zeros((11, 2)), np.array([[1.0, 1.0]] * 10 + [[0.25, 0.25]])
+    how = {"title": "t", "x": "a", "y": "b", "low": [0, 0], "high": [1, 1]}
+    shown = str(plane.boxes(lower, upper, [*range(1, 11), 30.0], **how))
+    shades = {float(s) for s in re.findall(r'class="people" fill-opacity="([\d.]+)" d="M', shown)}
+    assert len(shades) == 2
+    flat = str(plane.boxes(lower[2:3], upper[2:3], [1.0], **how))
+    assert flat.count('<path class="people"') == 1
+
+
+def test_the_picture_is_of_the_columns_that_were_told_apart() -> None:
+    domain = dc.Domain({"a": (0, 1), "b": (0, 1), "c": (0, 1)})
+    lower = [[0, 0, 0], [0, 0, 0.5], [0, 0.5, 0], [0, 0.5, 0.5], [0.9, 0, 0]]
+    upper = [[1, 0.5, 0.5], [1, 0.5, 1], [1, 1, 0.5], [1, 1, 1], [1, 1, 1]]
+    how = {"weights": [10, 20, 30, 40, 1], "variances": [1.0] * 5, "guarantee": dc.Guarantee("central")}
+    made = Synopsis(domain, lower=lower, upper=upper, **how)
+    found = views.plane(made)
+    assert found is not None
+    assert found["columns"] == ["b", "c"]
+
+
+def test_a_broken_seal_leaves_no_promise_on_the_first_screen(tmp_path: Path) -> None:
+    domain = dc.Domain({"age": {"bounds": [0, 120], "role": "quasi-identifier"}})
+    release = dc.anonymity.DensityTree(k=5, domain=domain).fit_transform(pa.table({"age": list(range(20, 60))}))
+    place = tmp_path / "safe.csv"
+    release.save(place)
+    write_report(place, tmp_path / "page.html")
+    assert "Everyone hides among" in (tmp_path / "page.html").read_text("utf-8")
+    place.write_text(place.read_text() + '"[0, 1)"\n')
+    write_report(place, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert "Everyone hides among" not in page
+    assert "Nothing that can be relied on" in page
+    assert "<h2>What was claimed</h2>" in page
+    assert "<h2>What is promised</h2>" not in page
+
+
+def test_one_bar_over_everything_is_not_known(tmp_path: Path) -> None:
+    """A column that was cut for a handful of rows has no distribution to show, and the first screen says so."""
+    domain = dc.Domain({"a": (0, 1), "b": (0, 1), "c": (0, 1)})
+    lower = [[0, 0, 0], [0.5, 0, 0], [0.5, 0.5, 0]]
+    upper = [[0.5, 1, 1], [1, 0.5, 1], [1, 1, 1]]
+    how = {"weights": [500, 2, 2], "variances": [1.0] * 3, "guarantee": dc.Guarantee("central"), "uncut": ["c"]}
+    made = Synopsis(domain, lower=lower, upper=upper, **how)
+    found = {m["column"]: m for m in views.marginals(made)}
+    assert found["a"]["divided"]
+    assert not found["b"]["divided"]
+    assert found["b"]["why"] == views.HARDLY_DIVIDED
+    assert "why" not in found["c"]
+    made.save(tmp_path / "s.parquet")
+    write_report(tmp_path / "s.parquet", tmp_path / "page.html")
+    assert "2 of 3 columns are not known or mostly assumed" in (tmp_path / "page.html").read_text("utf-8")
