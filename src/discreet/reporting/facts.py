@@ -24,7 +24,6 @@ from discreet.core.guarantee import Guarantee, found_at_most, person_column
 from discreet.core.output import promise_place
 from discreet.engines import open as open_table
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument
-from discreet.evaluation import compare_tables
 from discreet.reporting import views, words
 from discreet.reporting.artifacts import kind_of, read_released
 from discreet.synopses import Synopsis
@@ -382,6 +381,8 @@ def _together(thing: Any, domain: Domain, names: list[str], against: Any, target
         rows = thing.sample(int(min(max(thing.total, _FEWEST_ROWS), _MOST_ROWS)), rng=0)
     if rows is None or not rows.num_rows or not names:
         return None
+    from discreet.evaluation import compare_tables  # here: other pages do without classifiers
+
     # Seeded: the same files give the same page.
     return compare_tables(against, rows, domain=domain, columns=names, target=target, random_state=0).to_dict()
 
