@@ -41,7 +41,7 @@ def __dir__() -> list[str]:
 CURVE = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0)
 #: Share of the budget that buys the number of rows, as the synopses have it by default.
 _SIZE_SHARE = Fraction(3, 100)
-#: A typical question to a synopsis: a box with this share of its cells.
+#: A typical question to a synopsis: a box with this share of its cells, "a tenth" in the readings below.
 _BOX = 0.1
 _MOST_ROWS, _MOST_AXES = 10**15, 500
 #: Where a budget for a target error is looked for.
@@ -213,7 +213,7 @@ def outlook(
             "grid synopsis",
             "central",
             f"{_cells(_grid(n, d, clusters, budget))} cells",
-            f"noise of a box of {_BOX:.0%} of the cells; rows that a cut cell divides come on top",
+            "noise of a box of a tenth of the cells; rows that a cut cell divides come on top",
             lambda e: _count_error(_left(e)) * math.sqrt(max(1.0, _BOX * math.prod(_grid(n, d, clusters, e)))) / n,
         ),
         expect(
@@ -221,7 +221,7 @@ def outlook(
             "tree synopsis",
             "central",
             f"up to {leaves:,} leaves that follow the rows",
-            f"noise of a box of {_BOX:.0%} of the leaves, none pruned; rows that a cut leaf divides come on top",
+            "noise of a box of a tenth of the leaves, none pruned; rows that a cut leaf divides come on top",
             lambda e: _leaf_error(n, d, e) * math.sqrt(_BOX * leaves) / n,
         ),
         expect(

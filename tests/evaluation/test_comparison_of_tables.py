@@ -72,7 +72,7 @@ def test_a_copy_is_at_distance_zero_and_flagged(same):
     assert same.closeness.copies.value == 1
     assert same.closeness.median == 0
     assert same.closeness.copied
-    assert "100.0% of the synthetic rows are copies" in same.notes[1]
+    assert "100.0 % of the synthetic rows are copies" in same.notes[1]
 
 
 def test_shuffled_columns_keep_single_columns_and_lose_pairs(apart):

@@ -136,6 +136,26 @@ def test_results_of_attacks_and_audits_are_shown(folder, tmp_path):
         report_facts(folder / "noisy.csv", attacks=[folder / "patients.csv"])
 
 
+def test_centres_are_numbered_and_drawn_where_both_columns_are_numbers(folder, tmp_path):
+    found = {
+        "columns": ["age", "cost"], "centers": [[20.0, 30.0], [60.0, 70.0]], "weights": [900.0, 100.0],
+        "weight_std_errors": [9.0, 8.0], "may_be_noise": [False, True],
+    }  # fmt: skip
+    write_report(folder / "s.parquet", tmp_path / "r.html", clusters=found)
+    text = (tmp_path / "r.html").read_text()
+    assert text.count('class="cross over"') == 1
+    assert "crosses: the centres that were found" in text
+    assert '<td data-name="">centre 2</td><td data-name="age" class="n">60</td>' in text
+    assert "may be noise alone" in text
+    write_report(folder / "s.parquet", tmp_path / "r.html", clusters={**found, "columns": ["town", "cost"]})
+    assert "cross over" not in (tmp_path / "r.html").read_text()
+
+
+def test_a_chance_is_drawn_up_to_one():
+    drawn = svg.curve([1, 2], [0.0, 0.99], title="t", x="ε", y="chance", top=1.0)
+    assert ">1.0</text>" in drawn
+
+
 def test_what_is_no_artifact_is_refused(folder, tmp_path):
     with pytest.raises(DataSourceError, match="no file"):
         report_facts(tmp_path / "nothing.csv")

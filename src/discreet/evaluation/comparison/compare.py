@@ -100,8 +100,8 @@ class TableComparison:
         near = self.closeness
         if near.copied:
             found.append(
-                f"{near.copies.value:.1%} of the synthetic rows are copies of real rows; of {near.baseline}, "
-                f"{near.baseline_copies.value:.1%} are."
+                f"{100 * near.copies.value:.1f} % of the synthetic rows are copies of real rows; of {near.baseline}, "
+                f"{100 * near.baseline_copies.value:.1f} % are."
             )
         if self.membership is not None and self.membership.refuted:
             found.append("The membership attack gets further than the claimed epsilon allows: the claim does not hold.")
@@ -172,11 +172,14 @@ def comparison_rows(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
     told = f"of {asked['queries']:,} random ranges and values, in shares of the rows; sampling alone costs "
     told += f"{asked['sampling']:.4f}"
     rows.append(("error of questions", f"{asked['mean_absolute']:.4f}", told))
-    rows.append(("the same, relative", f"{asked['mean_relative']:.1%}", "to the true share, at least a thousandth"))
+    rows.append(
+        ("the same, relative", f"{100 * asked['mean_relative']:.1f} %", "to the true share, at least a thousandth")
+    )
     found = facts["correlations"]
     if found["worst"]:
         (a, b), before, after = (found["worst"][name] for name in ("columns", "real", "synthetic"))
-        told = f"mean of {found['pairs']:,} pairs of numbers; most for {a} and {b}: {before:.2f} became {after:.2f}"
+        told = f"mean of {found['pairs']:,} pair{'s' * (found['pairs'] > 1)} of numbers; "
+        told += f"most for {a} and {b}: {before:.2f} became {after:.2f}"
         rows.append(("change of correlations", f"{found['mean']:.4f}", told))
     if (found := facts["propensity"]) is not None:
         low, high = found["auc_interval"]
@@ -194,9 +197,11 @@ def comparison_rows(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
     found = facts["closeness"]
     told = f"median; {found['baseline_median']:.4f} for {found['baseline']}. It proves nothing about privacy"
     rows.append(("distance to the closest real row", f"{found['median']:.4f}", told))
-    low, high = found["copies"]["interval"]
-    rows.append(("copies of real rows", f"{found['copies']['rate']:.2%} ({low:.2%} to {high:.2%})",
-                 f"{found['baseline_copies']['rate']:.2%} of {found['baseline']} have a double"))  # fmt: skip
+    low, high, own, other = (
+        f"{100 * share:.2f} %"
+        for share in (*found["copies"]["interval"], found["copies"]["rate"], found["baseline_copies"]["rate"])
+    )
+    rows.append(("copies of real rows", f"{own} ({low} to {high})", f"{other} of {found['baseline']} have a double"))
     if (found := facts["membership"]) is not None:
         low, high = found["attack"]["advantage_interval"]
         told = f"{found['releases']} rehearsed releases"

@@ -29,7 +29,7 @@ def mechanism_page(facts: dict[str, Any]) -> str:
     )
     answers = [
         Answer("What was audited?", facts["mechanism"], [("", f"claimed: {claim}"), ("soft", runs)]),
-        Answer("What was found?", "not refuted" if passed else "REFUTED", found or [("good", "every promise holds")]),
+        Answer("What was found?", "Not refuted" if passed else "REFUTED", found or [("good", "every promise holds")]),
         Answer("What should worry me?", "A pass is no proof" if passed else "The claim does not hold",
                [("" if passed else "bad", _NO_PROOF)]),
     ]  # fmt: skip
@@ -57,7 +57,7 @@ def _power(name: str, r: Any) -> Any:
     end = 1.1 * max([m[0] for m in marks] + reach) + 0.05
     near = np.unique(np.append(np.linspace(float(xs[0]), max(end, float(xs[0])), 60), xs[xs <= end]))
     return svg.curve(near, np.interp(near, xs, ys), title=name, x="true ε, in an event as frequent as this one",
-                     y="chance of exceeding the claim", upright=marks)  # fmt: skip
+                     y="chance of exceeding the claim", top=1.0, upright=marks)  # fmt: skip
 
 
 def _seen(name: str, r: Any) -> str:

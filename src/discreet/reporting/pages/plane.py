@@ -127,7 +127,8 @@ def pairs(names: Sequence[str], errors: Any, *, title: str) -> Markup:
         at = left + j * side, TOP + i * side
         parts.append(rect("people cell", *at, side, side, tip, max(value / most, 0.0)))
         if side >= 30:
-            parts.append(f'<text class="words mid" x="{at[0] + side / 2:.1f}" y="{at[1] + side / 2 + 4:.1f}">'
+            ink = "on" if value > 0.6 * most else "words"
+            parts.append(f'<text class="{ink} mid" x="{at[0] + side / 2:.1f}" y="{at[1] + side / 2 + 4:.1f}">'
                          f"{number(round(value, 3), 3)}</text>")  # fmt: skip
     base = TOP + n * side + 6
     for i, name in enumerate(cut_text(name, 14) for name in shown):

@@ -227,12 +227,14 @@ def _charts(release: dict[str, Any]) -> Pictures:
     found: Pictures = []
     if facts := release.get("plane"):
         x, y = facts["columns"]
+        marks = _centers(release.get("clusters"), [x, y])
         picture = plane.boxes(
             facts["lower"], facts["upper"], facts["density"], title=f"{x} and {y}", x=x, y=y, low=facts["low"],
-            high=facts["high"], ends=facts["ends"], gaps=facts["gaps"],
+            high=facts["high"], ends=facts["ends"], gaps=facts["gaps"], marks=marks,
         )  # fmt: skip
-        hatched = "; hatched: no box is listed there" if facts["gaps"] else ""
-        found.append((picture, f"{x} and {y}: where the rows lie, by the noisy counts; grey is below zero{hatched}"))
+        more = "; hatched: no box is listed there" if facts["gaps"] else ""
+        more += "; crosses: the centres that were found" if marks else ""
+        found.append((picture, f"{x} and {y}: where the rows lie, by the noisy counts; grey is below zero{more}"))
     found += [_marginal(facts) for facts in release.get("marginals", [])[:_MOST_CHARTS]]
     if facts := release.get("classes"):
         picture = svg.ranked([f"{t} rows" for t in facts["labels"]], facts["counts"], title="groups", axis="groups")
@@ -298,16 +300,28 @@ def _reasons(columns: Sequence[dict[str, str]]) -> dict[str, list[str]]:
     return found
 
 
-def _clusters(found: dict[str, Any] | None) -> tuple[list[str], list[list[str]]] | None:
+def _centers(found: dict[str, Any] | None, columns: list[str]) -> list[tuple[Any, str]]:
+    """Return where in the plane of two columns the centres lie; nothing where one of the two has no numbers."""
+    if found is None or not set(columns) <= set(found["columns"]):
+        return []
+    places = [[center[found["columns"].index(name)] for name in columns] for center in found["centers"]]
+    return [(places, "cross")] if places and not any(isinstance(v, str) for p in places for v in p) else []
+
+
+def _clusters(found: dict[str, Any] | None) -> tuple[list[str], list[list[str]], list[int]] | None:
     """Return the centres as a table: where, how many rows lie around each, and how sure that is."""
     if found is None:
         return None
     told = zip(found["centers"], found["weights"], found["weight_std_errors"], found["may_be_noise"], strict=True)
     rows = []
-    for center, weight, error, doubtful in told:
+    for i, (center, weight, error, doubtful) in enumerate(told, 1):
         places = [place if isinstance(place, str) else number(place) for place in center]
-        rows.append([*places, f"{weight:,.0f}", f"{error:,.1f}", "may be noise alone" if doubtful else ""])
-    return [*found["columns"], "rows, about", "standard error", ""], rows
+        noise = "may be noise alone" if doubtful else ""
+        rows.append([f"centre {i}", *places, f"{weight:,.0f}", f"{error:,.1f}", noise])
+    heads = ["", *found["columns"], "rows, about", "standard error", ""]
+    words = [i for i, place in enumerate(found["centers"][0], 1) if isinstance(place, str)] if found["centers"] else []
+    figures = [i for i in range(1, len(heads) - 1) if i not in words]
+    return heads, rows, figures
 
 
 #: What the measures of a sensitive column say: how they are written, and in words.

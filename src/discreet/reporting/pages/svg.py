@@ -175,8 +175,9 @@ def curve(
     upright: Sequence[tuple[float, str, str]] = (),
     dot: tuple[float, float, str] | None = None,
     level: tuple[float, str] | None = None,
+    top: float = -math.inf,
 ) -> Markup:
-    """Draw one curve, on logarithmic axes if asked.
+    """Draw one curve, on logarithmic axes if asked; the upright one goes up to ``top`` at least.
 
     ``upright`` are lines across it (place, words, class), ``level`` one along it, ``dot`` a point with words.
 
@@ -193,7 +194,7 @@ def curve(
         ticks, under = decades(min(along), max(along), form), decades(min(across), max(across), number)
         (low, high), (near, far) = (padded(np.log10(np.maximum(w, 1e-300))) for w in (along, across))
     else:
-        low, high, near, far = min(*along, 0.0), max(along), min(across), max(across)
+        low, high, near, far = min(*along, 0.0), max(*along, top), min(across), max(across)
         near -= 0.06 * (far - near) if upright else 0.0  # a line at the very edge would pass for the axis
         ticks, under = linear(low, high, 5), linear(near, far, 5)
     left = gutter(ticks)
