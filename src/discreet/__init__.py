@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from discreet.core.domain import Box, Categorical, Date, Domain, Integer, Numeric
     from discreet.core.guarantee import Guarantee, Ledger
     from discreet.core.schema.dialect import Dialect
+    from discreet.core.unit import Person
     from discreet.jobs.job import Job
     from discreet.synopses import GridSynopsis, Synopsis, TreeSynopsis
 
@@ -59,6 +60,7 @@ __all__ = [
     "Job",
     "Ledger",
     "Numeric",
+    "Person",
     "PrivateKMeans",
     "Synopsis",
     "TreeSynopsis",
@@ -88,6 +90,7 @@ _HOME = {
     "Domain": "discreet.core.domain",
     "Integer": "discreet.core.domain",
     "Numeric": "discreet.core.domain",
+    "Person": "discreet.core.unit",
     "Guarantee": "discreet.core.guarantee",
     "Ledger": "discreet.core.guarantee",
     "Account": "discreet.accounts",

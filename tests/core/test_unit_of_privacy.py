@@ -101,11 +101,6 @@ def test_another_unit_is_refused_and_the_fix_works(unit: Any) -> None:
     assert dc.Domain({"age": (0, 1)}, unit="row").unit == "row"
 
 
-def test_a_table_of_bounded_persons_is_refused_in_a_sentence() -> None:
-    with pytest.raises(SchemaError, match="not there yet; write 'unit = \"row\"'"):
-        dc.Domain.from_toml('[unit]\nperson = "user"\nrows = 8\n' + SCHEMA)
-
-
 def test_a_unit_below_the_columns_is_told_where_it_belongs() -> None:
     with pytest.raises(SchemaError, match="above the first"):
         dc.Domain.from_toml(SCHEMA + 'unit = "row"\n')

@@ -90,6 +90,26 @@ def test_a_grid_is_the_same_however_rows_are_divided(folder: Path, frame: Any, s
     assert fit(backwards).synopsis_.digest == expected["grid"]
 
 
+@pytest.mark.parametrize(
+    "unit",
+    [
+        dc.Person("user", rows=3, group="sex", per_group=2),
+        pytest.param(dc.Person("user", rows=4), marks=pytest.mark.slow),
+        pytest.param(dc.Person("user", rows="auto"), marks=pytest.mark.slow),
+    ],
+    ids=["groups", "rows", "bought"],
+)
+def test_rows_of_persons_are_bounded_where_they_are(unit: dc.Person, spark: Any, tmp_path: Path) -> None:
+    who = np.random.default_rng(1).zipf(1.4, len(ROWS)) % 90
+    rows = ROWS.append_column("user", pa.array([None if w == 7 else f"{w}" for w in who]))
+    frame = spark.read.parquet(str(write_pieces(rows, tmp_path / "people"))).repartition(3)
+    method = dc.GridSynopsis(2.0, DOMAIN.with_unit(unit), rule=3, random_state=7)
+    found = method.fit(frame).synopsis_
+    expected = method.fit(rows).synopsis_
+    assert found.digest == expected.digest
+    assert found.guarantee.unit.startswith("one person, with all their rows (at most ")
+
+
 @pytest.mark.parametrize("name", list(sketches()))
 def test_stored_reports_are_counted_on_spark_and_from_files(name: str, spark: Any, tmp_path: Path) -> None:
     mechanism = sketches()[name]

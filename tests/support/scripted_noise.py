@@ -143,22 +143,22 @@ def law_of(fit: Callable[[Any], str], X: Any, script: Script) -> dict[str, float
 def worst_loss(
     fit: Callable[[Any], str],
     rows: Sequence[Sequence[float]],
-    row: Sequence[float],
+    row: Sequence[float] | Sequence[Sequence[float]],
     *,
     numbers: Callable[[int], Sequence[int]] = lambda draw: (0, 1),
     moves: Callable[[int], Sequence[int]] = lambda draw: (1,),
     vectors: Sequence[tuple[int, ...]] = (),
     moved: Sequence[tuple[int, ...]] = (),
 ) -> float:
-    """Return the largest |log ratio| of any outcome when a row is added, or removed again.
+    """Return the largest |log ratio| of any outcome when a row, or several, are put before the others, or taken away.
 
     ``numbers(i)`` are the values tried for the i-th draw of numbers, ``moves(i)`` what the row may add there;
     ``vectors`` and ``moved`` the same for draws of vectors. Signs turn when the row is removed. An outcome that the
     neighbour cannot have is an infinite loss.
     """
-    width = len(row)
-    table = np.asarray(rows, dtype=float).reshape(-1, width)
-    more = np.vstack([table, np.asarray(row, dtype=float)])
+    added = np.atleast_2d(np.asarray(row, dtype=float))
+    table = np.asarray(rows, dtype=float).reshape(-1, added.shape[1])
+    more = np.vstack([added, table])
     worst = 0.0
     for X, other, sign in ((table, more, 1), (more, table, -1)):
 

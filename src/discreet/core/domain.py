@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,7 +25,7 @@ from discreet.core.arrays import FloatArray
 from discreet.core.columns import Categorical, Column, Date, Integer, Numeric, category_text, even_edges, read_column
 from discreet.core.schema.dialect import Dialect, read_dialect
 from discreet.core.schema.file import load_schema, write_toml
-from discreet.core.unit import Unit, read_unit
+from discreet.core.unit import Person, Unit, read_unit, unit_to_plain
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 __all__ = [
@@ -114,9 +114,10 @@ class Domain:
     source : Dialect or mapping, optional
         How files of this table are written (`Dialect`); the ``[source]`` of a schema file. It is no part of what the
         table means: domains that differ in nothing else are equal.
-    unit : "row", optional
-        Says that privacy is promised to one row. Needed only where a column has the role "person": without it such a
-        table gets no promise about rows.
+    unit : "row" or Person, optional
+        To whom privacy is promised: one row, or one person with a bounded number of rows (`Person`). Needed where a
+        column has the role "person": without it such a table gets no promise about rows. A person's column need not be
+        declared, unless columns are matched by place; where it is, its role is "person".
 
     Examples
     --------
@@ -137,13 +138,16 @@ class Domain:
     def _setup(self, columns: Sequence[Column], *, named: bool, unit: Any = None, source: Any = None) -> None:
         if not columns:
             raise InvalidArgument("columns", {}, "a declaration of at least one column", '{"age": (0, 120)}')
+        self._unit = read_unit(unit)
+        columns = [_as_person(c, self._unit) for c in columns]
         self._columns = tuple(columns)
         self._named = named
-        self._unit = read_unit(unit)
         self._source = read_dialect(source)
         self._index = {c.name: i for i, c in enumerate(columns)}
         self._low = np.array([c.low for c in columns])
         self._high = np.array([c.high for c in columns])
+        if isinstance(self._unit, Person):
+            _check_groups(self._unit, self._index, columns)
 
     @classmethod
     def _of(cls, columns: Sequence[Column], *, named: bool, unit: Any = None, source: Any = None) -> Domain:
@@ -204,7 +208,7 @@ class Domain:
         role = "attribute"
         missing = "drop"
         """
-        unit = {} if self._unit is None else {"unit": self._unit}
+        unit = {} if self._unit is None else {"unit": unit_to_plain(self._unit)}
         source = self._source.to_dict()
         written = {"source": source} if source else {}
         text = write_toml({**unit, **written, "columns": self.to_dict()}).rstrip("\n")
@@ -361,7 +365,8 @@ class Domain:
             else:
                 listed = " to ".join(map(str, _ends(c)))
             rows.append([c.name, c.kind, listed, c.role, c.missing])
-        unit = "" if self._unit is None else f", unit: {self._unit}"
+        said = self._unit.describe() if isinstance(self._unit, Person) else self._unit
+        unit = "" if said is None else f", unit: {said}"
         count = f"{len(self)} column{'s' * (len(self) > 1)}"
         return html.table(f"Domain: {count} declared{unit}", ["column", "kind", "declared", "role", "missing"], rows)
 
@@ -373,6 +378,29 @@ class Domain:
         more = f" and {len(self) - 6} more" if len(self) > 6 else ""
         unit = "" if self._unit is None else f", unit={self._unit!r}"
         return f"Domain({shown}{unit}){more}"
+
+
+def _as_person(column: Column, unit: Unit | None) -> Column:
+    """Give the column that the unit names its role; refuse a second person, and a person that is to be released."""
+    if not isinstance(unit, Person) or (column.name != unit.column and column.role != "person"):
+        return column
+    if column.name != unit.column or column.role not in ("attribute", "identifier", "person"):
+        raise SchemaError(
+            f"the unit is one person by column {unit.column!r}, but column {column.name!r} has the role "
+            f"{column.role!r}; only {unit.column!r} can have the role 'person', and no other"
+        )
+    return replace(column, role="person")
+
+
+def _check_groups(unit: Person, declared: Mapping[str, int], columns: Sequence[Column]) -> None:
+    """Refuse groups of rows that are not cells of a public grouping; columns left out of a selection are let be."""
+    for name in unit.group:
+        column = columns[declared[name]] if name in declared else None
+        if column is not None and not isinstance(column, (Categorical, Integer, Date)):
+            raise SchemaError(
+                f"rows of a person cannot be grouped by column {name!r}, which is declared with bounds; group by "
+                "columns of categories, whole numbers or dates"
+            )
 
 
 def as_domain(domain: object, names: Sequence[str]) -> Domain:

@@ -22,6 +22,7 @@ from discreet.core import checks, html
 from discreet.core.checks import Budget, Exact
 from discreet.core.domain import Domain
 from discreet.core.ledger import KINDS, Kind, Ledger, Line, Scope, add_up
+from discreet.core.unit import unit_to_plain
 from discreet.core.zcdp import epsilon_to_zcdp, zcdp_to_epsilon
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
 
@@ -420,7 +421,7 @@ def _line_from_dict(facts: Mapping[str, Any]) -> Line:
 def _domain_to_dict(domain: Domain) -> dict[str, Any]:
     facts = {"named": domain.named, "columns": domain.to_dict()}
     # Left out where nothing was said, so that the seals of earlier artifacts hold.
-    return facts if domain.unit is None else {**facts, "unit": domain.unit}
+    return facts if domain.unit is None else {**facts, "unit": unit_to_plain(domain.unit)}
 
 
 def _domain_from_dict(facts: Mapping[str, Any]) -> Domain:

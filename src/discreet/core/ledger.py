@@ -54,6 +54,16 @@ class Line:
     parts: tuple[Line, ...] = ()
     law: str = field(default="", repr=False, compare=False)
 
+    def times(self, factor: int) -> Line:
+        """Return the same line, and those below it, that many times as dear.
+
+        Examples
+        --------
+        >>> Line("count", Fraction(1, 4)).times(3).amount
+        Fraction(3, 4)
+        """
+        return Line(self.label, self.amount * factor, self.kind, tuple(part.times(factor) for part in self.parts))
+
     def walk(self, depth: int = 0) -> Iterator[tuple[int, Line]]:
         """Yield this line and those below it with their depth."""
         yield depth, self

@@ -1,12 +1,13 @@
 """Columns that say whose row it is: they are never released, and a promise about rows has to be meant.
 
-Most promises of this library are about one row. Where a person may have many rows that is less than it sounds: somebody
-with m rows is protected at m times the ε. So a schema that names a person gets no promise about rows by accident; it
-must say that one row is what is meant.
+A promise about one row is less than it sounds where a person may have many: somebody with m rows is protected at m
+times the ε. So a schema that names a person gets no promise about rows by accident; it must say that one row is what is
+meant, or that one person is (`Person`), whose rows are then bounded.
 """
 
 from discreet.core.columns import NAMING
 from discreet.core.domain import Domain
+from discreet.core.unit import Person
 from discreet.errors import SchemaError
 
 
@@ -28,14 +29,16 @@ def released_columns(domain: Domain) -> Domain:
 
 
 def persons(domain: Domain) -> tuple[str, ...]:
-    """Return the columns that name a person."""
-    return tuple(c.name for c in domain if c.role == "person")
+    """Return the columns that name a person: by their role, or because the unit says so."""
+    named = tuple(c.name for c in domain if c.role == "person")
+    return named or ((domain.unit.column,) if isinstance(domain.unit, Person) else ())
 
 
-def check_unit(domain: Domain) -> None:
+def check_unit(domain: Domain, *, bounded: bool = True) -> None:
     """Refuse a promise about rows where the schema names a person and does not say that a row is meant.
 
-    A function of the schema alone: no row has been looked at.
+    A function of the schema alone: no row has been looked at. Without ``bounded``, a promise to persons is refused too:
+    rows that are handed back one by one cannot be bounded.
 
     Examples
     --------
@@ -44,21 +47,32 @@ def check_unit(domain: Domain) -> None:
     >>> check_unit(Domain(columns))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    discreet.errors.SchemaError: the schema names a person (column 'user'), and ... or --unit row
+    discreet.errors.SchemaError: the schema names a person (column 'user'), and ... --person user --person-rows 8
     """
     named = persons(domain)
+    if isinstance(domain.unit, Person) and not bounded:
+        raise SchemaError(
+            f"the unit is one person (column {domain.unit.column!r}), and what is promised here is about one row that "
+            "is handed back: rows of a person add up. Keep account of them with a UserLedger (users=, ledger=), or say "
+            'that one row is meant: unit="row" in Domain(...), or --unit row'
+        )
     if named and domain.unit is None:
+        instead = (
+            f" Otherwise bound the rows of a person: unit=Person({named[0]!r}, rows=8), [unit] with person = "
+            f'"{named[0]}" and rows = 8 in the schema file, or --person {named[0]} --person-rows 8'
+        )
         raise SchemaError(
             f"the schema names a person (column {named[0]!r}), and what is promised here is about one row: somebody "
             'with m rows is protected at m times the epsilon. If that is meant, say so: unit="row" in Domain(...), '
             'a first line unit = "row" in the schema file, unit = "row" under [parameters] of a job, or --unit row'
+            + (f".{instead}" if bounded else "")
         )
 
 
 def row_promise(domain: Domain) -> tuple[str, ...]:
     """Return what a guarantee about rows assumes where the schema names a person; nothing where it does not."""
     named = persons(domain)
-    if not named:
+    if not named or isinstance(domain.unit, Person):
         return ()
     return (
         f"one row is what is to be hidden: the schema names a person ({', '.join(map(repr, named))}), and somebody "

@@ -1,13 +1,116 @@
-"""The unit of privacy that a schema states: what may be said of it, and how it is refused."""
+"""The unit of privacy that a schema states: one row, or one person with a bounded number of rows."""
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from discreet.core import checks
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
-Unit: TypeAlias = Literal["row"]
-#: What may be said of the unit of privacy.
-UNITS: tuple[Unit, ...] = ("row",)
+#: What may be said of the unit in one word.
+UNITS = ("row",)
+#: A person's rows, at most: more would be no bound, and noise for so many hides everything.
+MOST_ROWS = 2**20
+ROW = "one row"
+#: How the unit of a promise to persons begins, whatever the bound.
+PERSON = "one person, with all their rows"
+PERSON_NEIGHBOURS = "add or remove one person, with all their rows"
+_EXAMPLE = 'unit=Person("user", rows=8)'
+
+
+@dataclass(frozen=True)
+class Person:
+    """One person is what is hidden, with all their rows; at most ``rows`` of them are used.
+
+    Which ones is decided by a keyed hash of person and row, before anything else sees the rows: every row of a person
+    is as likely to be used as any other. Rows whose person is missing or not as declared are left out.
+
+    Parameters
+    ----------
+    column : str
+        The column that says whose row it is. It needs no bounds or categories; with them, rows outside are left out.
+    rows : int or "auto"
+        How many rows of one person are used at most. Noise grows with it, and what people with more rows add is lost
+        beyond it. "auto" buys a number that nine of ten persons do not exceed, with 5 % of the budget.
+    group : str or sequence of str, optional
+        Columns of categories, whole numbers or dates; what they say of a row is the group that it belongs to.
+    per_group : int, optional
+        How many rows of one person are used at most in each group.
+
+    Notes
+    -----
+    Adding or removing one person changes the bounded table by at most ``rows`` rows: what is kept of anybody is a
+    function of their own rows and the key, and no more than that many. So counts that a row changes by one in one place
+    change by at most ``rows`` altogether (`l1`), and a mechanism that is ε/rows-differentially private for rows is
+    ε-differentially private for persons. In zCDP ρ goes with the square of the Euclidean length of the change
+    (`l2_squared`): ``rows`` squared, or less where groups are counted apart and `per_group` bounds each.
+
+    Examples
+    --------
+    >>> unit = Person("user", rows=8)
+    >>> unit.describe()
+    'one person, with all their rows (at most 8 used)'
+    >>> unit.l1, unit.l2_squared(), Person("user", rows=8, group="day", per_group=3).l2_squared()
+    (8, 64, 22)
+    """
+
+    column: str
+    rows: int | Literal["auto"]
+    group: tuple[str, ...] = ()
+    per_group: int | None = None
+
+    def __init__(self, column: str, rows: Any = None, *, group: Any = (), per_group: Any = None) -> None:
+        if not isinstance(column, str):
+            raise InvalidType("person", column, "the name of a column", _EXAMPLE)
+        if not column or column != column.strip():
+            raise InvalidArgument("person", column, "the name of a column", _EXAMPLE)
+        if rows is None:
+            raise InvalidArgument("rows", rows, 'a whole number, at least 1, or "auto"', "rows=8")
+        if not (isinstance(rows, str) and rows == "auto"):
+            rows = checks.whole("rows", rows, low=1, high=MOST_ROWS)
+        names = (group,) if isinstance(group, str) else group
+        if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+            raise InvalidType("group", group, "names of columns", 'group="day"')
+        if (per_group is None) == bool(names):
+            raise InvalidArgument("per_group", per_group, "given together with group", 'group="day", per_group=2')
+        if per_group is not None:
+            per_group = checks.whole("per_group", per_group, low=1, high=MOST_ROWS)
+        for name, value in (("column", column), ("rows", rows), ("group", tuple(names)), ("per_group", per_group)):
+            object.__setattr__(self, name, value)
+
+    def describe(self) -> str:
+        """Return the unit as a promise names it."""
+        if self.rows == "auto":
+            return f"{PERSON} (how many are used is bought)"
+        groups = f", at most {self.per_group:,} per {' and '.join(self.group)}" if self.per_group else ""
+        return f"{PERSON} (at most {self.rows:,} used{groups})"
+
+    @property
+    def l1(self) -> int:
+        """By how much one person changes counts altogether, where a row changes one count by one."""
+        if self.rows == "auto":
+            raise SchemaError("how many rows of a person are used is not known before it is bought")
+        return int(self.rows)
+
+    def l2_squared(self, *, grouped: bool = True) -> int:
+        """Return the largest sum of squares by which one person changes such counts.
+
+        All rows may fall into one cell: ``rows`` squared. Where no cell holds rows of two groups (``grouped``), a cell
+        gets at most ``per_group`` of them; the sum of squares is largest where as many cells as possible are full.
+        """
+        most = min(self.per_group or self.l1, self.l1) if grouped else self.l1
+        full, rest = divmod(self.l1, most)
+        return full * most**2 + rest**2
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the unit as plain data: the ``[unit]`` of a schema file."""
+        grouped = {"group": list(self.group), "per_group": self.per_group} if self.per_group else {}
+        return {"person": self.column, "rows": self.rows, **grouped}
+
+
+Unit: TypeAlias = Literal["row"] | Person
 
 
 def read_unit(unit: Any) -> Unit | None:
@@ -15,20 +118,37 @@ def read_unit(unit: Any) -> Unit | None:
 
     Examples
     --------
-    >>> read_unit("row")
-    'row'
+    >>> read_unit("row"), read_unit({"person": "user", "rows": 8})
+    ('row', Person(column='user', rows=8, group=(), per_group=None))
     """
-    if unit is None:
-        return None
+    if unit is None or isinstance(unit, Person):
+        return unit
     if isinstance(unit, Mapping):
-        if "person" in unit:
-            raise SchemaError(
-                "[unit] person: promises about persons with a bounded number of rows are not there yet; write "
-                "'unit = \"row\"' for a promise about one row"
-            )
-        raise InvalidType("unit", sorted(map(str, unit)), "the text 'row'", "unit='row'")
+        if set(unit) - {"person", "rows", "group", "per_group"} or not {"person", "rows"} <= set(unit):
+            expected = "'row', or a table of person and rows (and group and per_group)"
+            raise InvalidType("unit", sorted(map(str, unit)), expected, f"unit='row' or {_EXAMPLE}")
+        rest = {key: value for key, value in unit.items() if key != "person"}
+        return Person(unit["person"], **rest)
     if not isinstance(unit, str):
-        raise InvalidType("unit", type(unit).__name__, "the text 'row'", "unit='row'")
-    if unit not in UNITS:
-        raise InvalidArgument("unit", unit, "'row'", "unit='row'")
+        raise InvalidType("unit", type(unit).__name__, "the text 'row' or a Person", f"unit='row' or {_EXAMPLE}")
+    if unit != "row":
+        raise InvalidArgument("unit", unit, "'row' or a Person", f"unit='row' or {_EXAMPLE}")
     return "row"
+
+
+def unit_to_plain(unit: Unit) -> str | dict[str, Any]:
+    """Return a unit as a file holds it."""
+    return unit.to_dict() if isinstance(unit, Person) else unit
+
+
+def unit_kind(text: str) -> str:
+    """Return what kind of unit the text of a promise names: "row", "person", or the text itself.
+
+    Promises to one person are about the same unit whatever number of rows each of them uses.
+
+    Examples
+    --------
+    >>> unit_kind("one row"), unit_kind(Person("user", rows=8).describe()), unit_kind("one user's trajectory")
+    ('row', 'person', "one user's trajectory")
+    """
+    return "row" if text == ROW else "person" if text.startswith(PERSON) else text

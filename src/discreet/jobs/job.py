@@ -264,7 +264,15 @@ class Job:
         from discreet.core.domain import Domain
 
         declared = Domain.from_toml(self.place(self.schema)) if isinstance(self.schema, str) else self.schema
-        unit = self.parameters.get("unit")
+        unit, rows = self.parameters.get("unit"), self.parameters.get("person_rows")
+        if rows is not None:
+            from discreet.core.people import persons
+            from discreet.core.unit import Person
+
+            named = self.parameters.get("person") or next(iter(persons(declared)), None)
+            if named is None:
+                raise self.declared.wrong("person", None, "given: the schema names no person")
+            unit = Person(named, rows=rows)
         return declared if unit is None else declared.with_unit(unit)
 
     def read_table(self) -> Any:

@@ -223,6 +223,14 @@ ACCOUNT = option(
 FRESH = option(
     "fresh", "flag", "spend again, though the same job's release is there and costs nothing", True, arguments=()
 )
+PERSON = option(
+    "person", "text", "column that says whose row it is: a person, with all their rows, is what is hidden", "user",
+    arguments=(),
+)  # fmt: skip
+PERSON_ROWS = option(
+    "person_rows", ("whole", "text"), "rows of one person that are used at most; auto buys the number", 8, low=1,
+    high=2**20, choices=("auto",), arguments=(),
+)  # fmt: skip
 ROWS = option(
     "rows", ("whole", "number"), "number of rows, if it is public; else some budget buys it", 10000,
     above=0, expected="a public number of rows, positive and finite", arguments=("n_rows",),

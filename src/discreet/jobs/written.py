@@ -56,7 +56,7 @@ def json_schema(kind: Kind) -> dict[str, Any]:
         "properties": {
             "path": place,
             "columns": {"type": "object"},
-            "unit": {"type": "string"},
+            "unit": {"type": ["string", "object"]},
             "source": {"type": "object"},
         },
     }

@@ -113,7 +113,7 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         declared = self._whole(X)
         if declared is None or ledger is not None:
             return (ONE_REPORT if ledger is None else ledger.promise,)
-        check_unit(declared)
+        check_unit(declared, bounded=False)
         named = row_promise(declared)
         return (*named, ONE_CALL) if named else (ONE_REPORT,)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from discreet.core.figures import as_it_is, at_most
 from discreet.core.guarantee import Guarantee, kept_text
+from discreet.core.unit import unit_kind
 
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -131,9 +132,10 @@ def _central(guarantee: Guarantee, factor: str) -> list[str]:
         if guarantee.delta
         else ""
     )
+    apart = "," if "," in guarantee.unit else ""
     return [
-        f"Whether or not {guarantee.unit} is in the table, every possible release is almost equally likely: at most "
-        f"{factor} times as likely in the one case as in the other.{slack}",
+        f"Whether or not {guarantee.unit}{apart} is in the table, every possible release is almost equally likely: at "
+        f"most {factor} times as likely in the one case as in the other.{slack}",
         f"So nobody who reads the release can be much surer than before that {_given(guarantee)} is in the table, or "
         "of what is recorded there, whatever else they know and whatever they compute from it.",
         *_rows_only(guarantee),
@@ -142,12 +144,17 @@ def _central(guarantee: Guarantee, factor: str) -> list[str]:
 
 def _given(guarantee: Guarantee) -> str:
     """Return the unit as the subject of a sentence: "one row" becomes "a given row"."""
-    noun = guarantee.unit.removeprefix("one ")
-    return f"a given {noun}" if noun != guarantee.unit else guarantee.unit
+    noun = guarantee.unit.partition(",")[0]
+    return f"a given {noun.removeprefix('one ')}" if noun.startswith("one ") else guarantee.unit
 
 
 def _rows_only(guarantee: Guarantee) -> list[str]:
-    """Say what a promise about rows is to people."""
+    """Say what a promise about rows is to people, and what a promise to people is to the counts of rows."""
+    if unit_kind(guarantee.unit) == "person" and guarantee.model == "central":
+        return [
+            "Of people with more rows than were used, those that count were drawn at random; counts are of the rows "
+            "that were used, so they are lower than in the table."
+        ]
     if guarantee.unit != "one row":
         return []
     return [

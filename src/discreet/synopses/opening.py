@@ -1,5 +1,13 @@
-"""How every central release begins: read the form of the table, open the ledger, buy a rough number of rows."""
+"""How every central release begins: read the form of the table, open the ledger, buy a rough number of rows.
 
+Where the unit is a person, the table is replaced by one in which nobody has more than a stated number of rows, before
+anything else sees it (`discreet.engines.persons.bounded`). All that follows is about rows of that table, at a price per
+row, and the promise multiplies it. A person changes at most ``rows`` rows of it, so by the triangle inequality for
+privacy loss what is ε-differentially private for one row is rows·ε-differentially private for one person, and ρ-zCDP
+for one row is rows²·ρ-zCDP. Nothing here has a δ of its own: that would not multiply so.
+"""
+
+import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,16 +21,28 @@ import numpy.typing as npt
 from discreet import engines, noise
 from discreet.accounts import Reservation, check_ledger, reserve
 from discreet.core import checks
+from discreet.core.arrays import IntArray
+from discreet.core.checks import Exact
 from discreet.core.domain import Domain, as_domain, dialect_of
-from discreet.core.guarantee import Guarantee, Ledger
+from discreet.core.guarantee import Guarantee, Ledger, Line
 from discreet.core.people import check_unit, released_columns, row_promise
+from discreet.core.unit import PERSON_NEIGHBOURS, Person, Unit
 from discreet.engines.passes.cells import GridMap, RowMap
 from discreet.engines.passes.counts import CellCounts
+from discreet.engines.persons.bounded import PersonTable, check_person
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.noise.integer.laplace import LARGEST_SCALE
 
 #: Of a central release. Below, noise for a share of the budget would be wider than can be drawn.
 SMALLEST_EPSILON = Fraction(1, 10**9)
+#: A bound on rows per person that is bought: its share of the budget, and what it can be: few numbers, as every one
+#: more can be the wrong one.
+AUTO_SHARE = Fraction(1, 20)
+AUTO_ROWS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
+#: Of two that do equally well the smaller is four times as likely: a larger one costs noise and gains nothing.
+AUTO_WEIGHTS = tuple(4 ** (len(AUTO_ROWS) - i) for i in range(len(AUTO_ROWS)))
+AUTO_SPAN = 18
+AUTO_LABEL = "rows per person"
 PUBLIC_DOMAIN = "the declared bounds and categories are public"
 PUBLIC_SIZE = "the number of rows, N, was given as public"
 
@@ -53,6 +73,10 @@ class OpenRelease:
         The raw counts of the grid that was known beforehand, if there was one: as sensitive as the rows.
     reserved : Reservation or None
         What an account has set aside for it.
+    person : Person or None
+        The unit, if it is a person: with the number of rows that was bought, if it was.
+    paid : tuple of Line
+        What was bought at a price for a person; the ledger's prices are for a row.
     """
 
     source: engines.Source
@@ -65,6 +89,8 @@ class OpenRelease:
     assumptions: tuple[str, ...] = ()
     counts: CellCounts | None = None
     reserved: Reservation | None = None
+    person: Person | None = None
+    paid: tuple[Line, ...] = ()
 
     def book(self, promise: Guarantee) -> Guarantee:
         """Write into the account, if there is one, that this is published."""
@@ -73,16 +99,19 @@ class OpenRelease:
         return promise
 
     def promise(self, parameters: Mapping[str, Any]) -> Guarantee:
-        """Return what is promised once all is spent."""
+        """Return what is promised once all is spent: to one row, or, at as many times the price, to one person."""
         if self.reserved is not None:
             parameters = {**parameters, "account": self.reserved.facts}
-        return Guarantee.from_ledger(
-            self.ledger,
-            model="central",
-            parameters=parameters,
-            domain=self.domain,
-            assumptions=self.assumptions,
-            seeded=self.stream.seeded,
+        facts = {"model": "central", "parameters": parameters, "domain": self.domain, "assumptions": self.assumptions}
+        promise = Guarantee.from_ledger(self.ledger, seeded=self.stream.seeded, **facts)
+        if self.person is None:
+            return promise
+        times = self.person.l1 if self.ledger.unit == "epsilon" else self.person.l2_squared(grouped=False)
+        return dataclasses.replace(
+            promise,
+            unit=self.person.describe(),
+            neighbours=PERSON_NEIGHBOURS,
+            ledger=(*self.paid, *(line.times(times) for line in promise.ledger)),
         )
 
 
@@ -93,7 +122,7 @@ def open_release(
     random_state: Any,
     n_rows: Any = None,
     size_share: Any = 0.03,
-    check: Callable[[Domain], object] | None = None,
+    check: Callable[[Domain, Any], object] | None = None,
     grid: Callable[[Domain], GridMap | None] | None = None,
     select: Callable[[Domain], Domain] | None = None,
     ledger: Any = None,
@@ -108,17 +137,18 @@ def open_release(
         The table; what `discreet.engines.open` takes, or nested lists of numbers.
     domain : Domain, mapping or (low, high)
         The declared columns. Those with the role identifier or person are left out: they are never released. A domain
-        that names a person must say ``unit="row"``, because what is promised here is about rows.
+        that names a person must say its unit: a `Person`, or ``unit="row"`` if rows are meant.
     epsilon : float or Fraction
-        The whole budget; ``math.inf`` for a run without privacy.
+        The whole budget, for one row or one person; ``math.inf`` for a run without privacy.
     random_state : None, int or Generator
         None is secure; anything else marks the guarantee as seeded.
     n_rows : float, optional
-        A public number of rows. It is believed: a wrong one costs accuracy, never privacy.
+        A public number of rows (of those that are used, where the unit is a person). It is believed: a wrong one costs
+        accuracy, never privacy.
     size_share : float, default 0.03
         Share of the budget that buys the number of rows otherwise.
     check : callable, optional
-        Refuses a domain by raising, before anything is spent or read.
+        Refuses a domain, and what there is to spend on one row, by raising, before anything is spent or read.
     grid : callable, optional
         Returns the grid whose cells will be released, if it does not depend on the number of rows. Then its counts are
         taken at once, and their sum is that number: one pass instead of two.
@@ -133,7 +163,8 @@ def open_release(
     -------
     Neighbours: add or remove one row. The number of rows with a cell changes by at most 1; it gets discrete Laplace
     noise of scale 1/(share ε). Price: size_share ε, or nothing with a public number. Counts that are handed on are raw;
-    whoever releases them pays for them.
+    whoever releases them pays for them. Where the unit is a person, all of this is said of the bounded table at
+    ε/rows, and holds for persons at ε (see above).
 
     Examples
     --------
@@ -148,12 +179,20 @@ def open_release(
     axes = check_columns(declared, select=select)
     source = bind(source, declared, axes)
     assumed = (PUBLIC_DOMAIN, *row_promise(declared))
+    if isinstance(declared.unit, Person):
+        check_person(source, declared.unit)
+    per_row = _per_row(own.total.exact, declared.unit)
+    _check_prices(per_row, epsilon, share, size_share, public)
     if check is not None:
-        check(axes)
+        check(axes, per_row if isinstance(declared.unit, Person) else epsilon)
     reserved = reserve(ledger, job, own, unit=declared.unit, asked={**(asked or {}), "columns": list(axes.names)})
+    person, paid = None, ()
+    if isinstance(declared.unit, Person):
+        source, person, own, paid = _bounded(source, declared, axes, declared.unit, own, stream)
+        axes, declared = axes.with_unit(person), declared.with_unit(person)
     if public is not None:
         assumed = (*assumed, PUBLIC_SIZE)
-        return OpenRelease(source, axes, declared, own, stream, public, None, assumed, reserved=reserved)
+        return OpenRelease(source, axes, declared, own, stream, public, None, assumed, None, reserved, person, paid)
     whole = own.total.exact
     price = own.spend("number of rows", whole if whole == math.inf else whole * share, law="laplace")
     law = noise.DiscreteLaplace(Fraction(0) if price == math.inf else 1 / Fraction(price))
@@ -161,7 +200,60 @@ def open_release(
     counts = source.count(RowMap(axes) if known is None else known)
     noisy = float(int(counts.counts.sum()) + noise.discrete_laplace(law.scale, rng=stream))
     kept = None if known is None else counts
-    return OpenRelease(source, axes, declared, own, stream, noisy, law.variance, assumed, kept, reserved)
+    return OpenRelease(source, axes, declared, own, stream, noisy, law.variance, assumed, kept, reserved, person, paid)
+
+
+def _per_row(epsilon: Exact, unit: Unit | None) -> Exact:
+    """Return what a whole budget is for one row; the most it can be where the number of rows is to be bought."""
+    if not isinstance(unit, Person):
+        return epsilon
+    return epsilon * (1 - AUTO_SHARE) if unit.rows == "auto" else epsilon / unit.rows
+
+
+def _bounded(
+    source: engines.Source, declared: Domain, axes: Domain, person: Person, ledger: Ledger, stream: noise.Generator
+) -> tuple[engines.Source, Person, Ledger, tuple[Line, ...]]:
+    """Return the table of the rows that are used, the unit, a ledger per row, and what was paid for the bound.
+
+    Privacy
+    -------
+    Neighbours: add or remove one person, with all their rows. The bound, if it is bought, is a private quantile of the
+    persons' numbers of rows: a person is one entry of that list. It is drawn by the exponential mechanism
+    (`discreet.noise.exponential`) with the scores of `bound_scores`, for `AUTO_SHARE` of the budget. What is left,
+    divided by the bound, is the price per row of the bounded table. The key of the choice is drawn from the release's
+    stream and told nobody.
+    """
+    paid: tuple[Line, ...] = ()
+    if person.rows == "auto":
+        whole = ledger.total.exact
+        price = ledger.spend(AUTO_LABEL, whole if whole == math.inf else whole * AUTO_SHARE)
+        paid = ledger.lines
+    halves = noise.below(2**32, size=16, rng=stream).astype(np.uint64)
+    people = PersonTable(source, person, declared, axes, (halves[:8] << np.uint64(32)) | halves[8:])
+    if person.rows == "auto":
+        scores = bound_scores(people.histogram(AUTO_ROWS[-1] + 1))
+        chosen = noise.exponential(scores, epsilon=price, span=AUTO_SPAN, counts=AUTO_WEIGHTS, rng=stream)
+        person = dataclasses.replace(person, rows=AUTO_ROWS[chosen])
+    left = ledger.remaining.exact
+    per_row = Ledger(left if isinstance(left, float) else left / person.l1)
+    return people.bounded(person.l1), person, per_row, paid
+
+
+def bound_scores(histogram: IntArray) -> IntArray:
+    """Score the numbers that a bound can be: how near to nine in ten are the persons with no more rows.
+
+    With L persons of n that have no more, the score is -|10 L - 9 n|. Another person changes what is between the bars
+    by 1 or by -9, so all scores change by -9 to 9: `AUTO_SPAN`.
+
+    Examples
+    --------
+    >>> crowd = np.zeros(AUTO_ROWS[-1] + 1, np.int64)
+    >>> crowd[4] = 10  # ten persons with five rows each
+    >>> bound_scores(crowd)[:6].tolist()
+    [-90, -90, -90, -90, -10, -10]
+    """
+    within = np.cumsum(histogram)[np.array(AUTO_ROWS) - 1]
+    return np.asarray(-np.abs(10 * within - 9 * int(histogram.sum())), np.int64)
 
 
 def open_for(model: Any, X: Any, **checks: Any) -> OpenRelease:
@@ -176,22 +268,29 @@ def open_for(model: Any, X: Any, **checks: Any) -> OpenRelease:
 
 
 def check_release(
-    model: Any, check: Callable[[Domain], object], select: Callable[[Domain], Domain] | None = None
+    model: Any, check: Callable[[Domain, Any], object], select: Callable[[Domain], Domain] | None = None
 ) -> None:
     """Check all that `open_release` would of an estimator, against its declared columns: no table is needed.
 
     Of a domain ``(low, high)`` with two scalars the columns are not known; then all but what depends on them.
     """
-    own, *_ = _shared(model.epsilon, model.random_state, model.n_rows, model.size_share)
+    own, share, public, _ = _shared(model.epsilon, model.random_state, model.n_rows, model.size_share)
     check_ledger(getattr(model, "ledger", None), own, getattr(model.domain, "unit", None))
     width = _declared_width(model.domain)
     if width is not None or not isinstance(model.domain, tuple):
-        check(check_columns(as_domain(model.domain, [f"x{i}" for i in range(width or 1)]), select=select))
+        declared = as_domain(model.domain, [f"x{i}" for i in range(width or 1)])
+        axes = check_columns(declared, select=select)
+        per_row = _per_row(own.total.exact, declared.unit)
+        _check_prices(per_row, model.epsilon, share, model.size_share, public)
+        check(axes, per_row if isinstance(declared.unit, Person) else model.epsilon)
 
 
 def check_columns(declared: Domain, *, select: Callable[[Domain], Domain] | None = None) -> Domain:
     """Return the columns that may be released and take part; refuse a promise about rows that was not meant."""
     check_unit(declared)
+    if isinstance(declared.unit, Person):
+        for name in declared.unit.group:
+            declared.position(name)  # refuses a column that is not declared
     axes = released_columns(declared)
     return axes if select is None else select(axes)
 
@@ -201,19 +300,25 @@ def _shared(
 ) -> tuple[Ledger, Fraction, float | None, noise.Generator]:
     """Check the arguments that need no columns."""
     ledger, share = Ledger(epsilon), checks.probability("size_share", size_share)
-    if ledger.total.exact < SMALLEST_EPSILON:
-        expected = f"at least {float(SMALLEST_EPSILON):g}: noise for less hides a thousand million rows"
+    public = None if n_rows is None else _size(n_rows)
+    _check_prices(ledger.total.exact, epsilon, share, size_share, public)
+    return ledger, share, public, noise.generator(random_state)
+
+
+def _check_prices(per_row: Exact, epsilon: Any, share: Fraction, size_share: Any, public: float | None) -> None:
+    """Refuse a budget so small, for one row, that its noise cannot be drawn."""
+    if per_row < SMALLEST_EPSILON:
+        expected = f"at least {float(SMALLEST_EPSILON):g} for one row: noise for less hides a thousand million rows"
         raise InvalidArgument("epsilon", epsilon, expected, "epsilon=0.1")
-    if n_rows is None and ledger.total.exact * share * LARGEST_SCALE < 1:
+    if public is None and per_row * share * LARGEST_SCALE < 1:
         expected = f"large enough to buy the number of rows from epsilon={epsilon!r}"
         raise InvalidArgument("size_share", size_share, expected, "size_share=0.03")
-    return ledger, share, None if n_rows is None else _size(n_rows), noise.generator(random_state)
 
 
 def bind(source: engines.Source, declared: Domain, axes: Domain) -> engines.Source:
     """Match a table with the columns that may be released.
 
-    By name they are all that is looked for; by place the other declared columns have to be counted in.
+    By name they are all that is looked for; by place the other declared columns have to be counted in, a person's too.
     """
     return engines.open(source, axes if source.named and declared.named else declared)
 

@@ -21,7 +21,7 @@ from second_reader.tables import Rows, declared, rows_of
 
 def _central(draw: Draw) -> tuple[Rows, Any, dict[str, Any]]:
     rows = rows_of(draw, people=draw.chance(0.25), most=3)
-    domain = declared(draw, rows)
+    domain = declared(draw, rows, bounded=True)
     settings = {"epsilon": draw.epsilon(), "domain": domain, "random_state": draw.state}
     if draw.chance(0.2):
         settings["n_rows"] = int(draw.rng.integers(0, 500))

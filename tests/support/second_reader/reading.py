@@ -70,7 +70,8 @@ def _frame(case: Case) -> Objections:
     if re.search(r'"(random_state|seed|rng)"', made.promise):
         yield "a seed is written down"
     model, unit = promise["model"], promise["unit"]
-    if model in NEIGHBOURS and promise["neighbours"] != NEIGHBOURS[model] and not _row_local(promise):
+    known = {NEIGHBOURS.get(model)} if not people_hidden(promise) else {"add or remove one person, with all their rows"}
+    if model in NEIGHBOURS and promise["neighbours"] not in known and not _row_local(promise):
         yield f"neighbours of the {model} model are not {promise['neighbours']!r}"
     persons = [name for name, c in case.columns.items() if c["role"] in ("person", "identifier")]
     if model != "syntactic" and persons:
@@ -79,8 +80,20 @@ def _frame(case: Case) -> Objections:
         yield "a promise about rows speaks of a person"
     if unit == "one person" and "k_counts" not in case.facts:
         yield "the unit is a person, but nothing says how persons are counted"
+    if people_hidden(promise):
+        said = promise["domain"].get("unit")
+        if not isinstance(said, dict) or said["rows"] != people_hidden(promise):
+            yield f"the unit is {unit!r}, and the schema says {said!r}"
     if not isinstance(promise["seeded"], bool):
         yield "seeded must be yes or no"
+
+
+def people_hidden(promise: dict[str, Any]) -> int:
+    """How many rows of a person were used, if persons are the unit; 0 if not."""
+    found = re.fullmatch(
+        r"one person, with all their rows \(at most ([\d,]+) used(, at most [\d,]+ per .+)?\)", promise["unit"]
+    )
+    return int(found[1].replace(",", "")) if found and promise["model"] == "central" else 0
 
 
 def _row_local(promise: dict[str, Any]) -> bool:
@@ -189,7 +202,12 @@ def _unit(case: Case) -> Objections:
         most = case.epsilon * (facts["bits"] + 1)
         if not spent or float(spent[1]) < most * (1 - 1e-12):
             yield f"a lifetime costs {most}, more than is said: {unit!r}"
-    elif unit not in ("one row", "one person", "one report of one user", "one user's trajectory"):
+    elif not people_hidden(case.promise) and unit not in (
+        "one row",
+        "one person",
+        "one report of one user",
+        "one user's trajectory",
+    ):
         yield f"an unknown unit: {unit!r}"
 
 

@@ -156,8 +156,10 @@ def _leaves(case: Case, stored: dict[str, Any], arrays: dict[str, Any]) -> Objec
             yield f"{facts['parts']} parts are not {facts['n_cells']} cells"
         price = next(line["amount"] for line in case.promise["ledger"] if line["label"] == "cells")
         if not facts["leaf_means"] and price != "inf":
-            # Discrete Laplace noise of scale 1/ε: what a count that moves by one needs.
-            law = 2 * math.exp(-float(Fraction(price))) / math.expm1(-float(Fraction(price))) ** 2
+            # Discrete Laplace noise of scale 1/ε: what a count that moves by one needs; a person moves it by their rows.
+            moves = re.search(r"at most ([\d,]+) used", case.promise["unit"])
+            level = float(Fraction(price)) / (int(moves[1].replace(",", "")) if moves else 1)
+            law = 2 * math.exp(-level) / math.expm1(-level) ** 2
             if not np.allclose(arrays["variances"], law, rtol=1e-9):
                 yield f"noise of variance {arrays['variances'][:1]} where ε = {price} asks for {law}"
             if (weights != np.rint(weights)).any():

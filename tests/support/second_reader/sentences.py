@@ -181,6 +181,17 @@ def _rows_only(case: Case, m: re.Match[str]) -> Objections:
         yield f"the unit is {case.promise['unit']!r}"
 
 
+def _people_only(case: Case, m: re.Match[str]) -> Objections:
+    if not re.match(r"one person, with all their rows \(at most [\d,]+ used", case.promise["unit"]):
+        yield f"the unit is {case.promise['unit']!r}"
+
+
+def _people(case: Case, m: re.Match[str]) -> Objections:
+    if m["unit"] != case.promise["unit"]:
+        yield f"the unit is {case.promise['unit']!r}"
+    yield from _factor(case, m)
+
+
 def _unit_is(unit: str) -> Check:
     def check(case: Case, m: re.Match[str]) -> Objections:
         if case.promise["unit"] != unit:
@@ -311,7 +322,12 @@ SENTENCES: list[tuple[str, Check | str]] = [
     (r"This release carries no privacy guarantee\. It must not leave the building\.", _strength(1e300, math.inf)),
     (rf"Whether or not one row is in the table, every possible release is almost equally likely: at most {_TIMES} times as "
      r"likely in the one case as in the other\.", _factor),
+    (rf"Whether or not (?P<unit>one person, .+\)), is in the table, every possible release is almost equally likely: at most "
+     rf"{_TIMES} times as likely in the one case as in the other\.", _people),
     (r"So nobody who reads the release can be much surer than before that a given row is in the table, .+", _rows_only),
+    (r"So nobody who reads the release can be much surer than before that a given person is in the table, .+", _people_only),
+    (r"Of people with more rows than were used, those that count were drawn at random; counts are of the rows that were used, "
+     r"so they are lower than in the table\.", _people_only),
     (r"This is a promise about rows: whoever has several in the table is protected less, m rows at m times the ε\.",
      _rows_only),
     (r"Every row was randomised by itself\. The true row was not kept\.", _only("local")),

@@ -87,8 +87,11 @@ def rows_of(
     return Rows(table, {name: columns[name] for name in order}, kept, tuple(secrets), "visit" in columns, people)
 
 
-def declared(draw: Any, rows: Rows, roles: bool = False) -> dc.Domain:
-    """Declare the columns of a table; where it names a person, the unit is a row, unless persons are counted."""
+def declared(draw: Any, rows: Rows, roles: bool = False, bounded: bool = False) -> dc.Domain:
+    """Declare the columns of a table; where it names a person, the unit is a row, unless persons are counted.
+
+    With ``bounded`` it may be the person, with a bounded number of rows.
+    """
     columns = {name: dict(facts) for name, facts in rows.columns.items()}
     if roles:
         for name, facts in columns.items():
@@ -96,4 +99,6 @@ def declared(draw: Any, rows: Rows, roles: bool = False) -> dc.Domain:
                 facts["role"] = "quasi-identifier"
     elif rows.people and draw.chance(0.5):
         columns.pop("ssn")
+    if bounded and rows.people and draw.chance(0.5):
+        return dc.Domain(columns, unit=dc.Person("user", rows=draw.one(1, 3, 8, "auto")))
     return dc.Domain(columns, unit="row" if rows.people and not roles else None)

@@ -149,7 +149,7 @@ class DPLloyd(Centers):
         opening = open_for(
             self,
             X,
-            check=lambda domain: check_size(domain, grids, self.epsilon, self.n_rows) if hybrid else None,
+            check=lambda domain, epsilon: check_size(domain, grids, epsilon, self.n_rows) if hybrid else None,
             select=lambda domain: select_columns(domain, self.columns),
         )
         domain, ledger = opening.domain, opening.ledger

@@ -160,7 +160,7 @@ class PrivateKMeans(Centers):
         _, fits, select = self._settings()
         check_release(self, fits, select)
 
-    def _settings(self) -> tuple[auto.Choice | None, Callable[[Domain], None], Callable[[Domain], Domain]]:
+    def _settings(self) -> tuple[auto.Choice | None, Callable[[Domain, Any], None], Callable[[Domain], Domain]]:
         """Check the settings; return the synopsis that they name, what checks its size, and what selects columns."""
         k = checks.whole("n_clusters", self.n_clusters, low=1)
         checks.whole("n_init", self.n_init, low=1)
@@ -169,7 +169,7 @@ class PrivateKMeans(Centers):
         named = _method(self.synopsis, k)
         return (
             named,
-            lambda domain: _check_size(domain, named, self.epsilon, self.n_rows, self.size_share),
+            lambda domain, epsilon: _check_size(domain, named, epsilon, self.n_rows, self.size_share),
             lambda domain: select_columns(domain, self.columns),
         )
 

@@ -60,7 +60,7 @@ def column_batches(
     >>> [(c[0].tolist(), b["job"].to_pylist()) for c, b in column_batches(source, ["job"], Domain({"age": (0, 120)}))]
     [([35.0, nan], ['cook', 'smith'])]
     """
-    placed = [(part, _places(source, part, names)) for part in source._parts]
+    placed = [(part, places_of(source, part, names)) for part in source._parts]
     matched = source._match(domain) if domain is not None else [([], []) for _ in placed]
     shared = _shared_kinds(placed, names)
     for (part, places), (positions, encoders) in zip(placed, matched, strict=True):
@@ -86,7 +86,7 @@ def counted_columns(
         for _, columns in column_batches(source, names, batch_size=batch_size):
             yield {name: _not_empty(column) for name, column in columns.items()}, None
         return
-    for pieces, _ in part.counted(_places(source, part, names)):
+    for pieces, _ in part.counted(places_of(source, part, names)):
         found = {name: _present(p, source.dialect) for name, p in zip(names, pieces, strict=False)}
         yield {name: _not_empty(column) for name, column in found.items()}, np.asarray(pieces[-1], np.int64)
 
@@ -95,7 +95,7 @@ def _coordinates(part: Part, pieces: list[Any], encoders: list[Encoder]) -> list
     return [part.encode(piece, encoder) for piece, encoder in zip(pieces, encoders, strict=True)]
 
 
-def _places(source: Source, part: Part, names: Sequence[str]) -> list[int]:
+def places_of(source: Source, part: Part, names: Sequence[str]) -> list[int]:
     """Return where the named columns are in a part."""
     check_named(part)
     known = part.names if not part.bare or source._domain is None else source._domain.names

@@ -97,6 +97,9 @@ class Remote(Part, Protocol):
     def counted(self, positions: Sequence[int]) -> Iterator[Batch]:
         """Yield the different rows in any order, each with how many are equal to it in a further column."""
 
+    def people(self, choice: Any, positions: Sequence[int], dialect: Dialect) -> Any:
+        """Return the rows by person, whose column is the last one asked for."""
+
     def states(self, work: Any, positions: Sequence[int]) -> Iterator[bytes]:
         """Run ``work`` (an iterator of Arrow batches to bytes) once for every partition; yield what it returned."""
 

@@ -9,6 +9,7 @@ from discreet.clustering import DPLloyd, PrivateKMeans
 from discreet.core.arrays import FloatArray
 from discreet.core.domain import Domain
 from discreet.core.guarantee import Guarantee
+from discreet.core.unit import Person
 from discreet.evaluation.audits.differing import differing
 from discreet.evaluation.audits.neighbours import NeighbourPair, neighbour_pairs
 from discreet.evaluation.audits.release_features import LeafFeatures
@@ -57,6 +58,47 @@ def entries() -> Iterator[AuditedMechanism]:
     }
     for name, settings in lloyds.items():
         yield _entry(f"clustering.DPLloyd/{name}", DPLloyd(2, epsilon=_EPSILON, domain=line, **settings), line)
+    yield from _persons()
+
+
+def _persons() -> Iterator[AuditedMechanism]:
+    """Yield methods whose unit is a person: the neighbours are canaries, persons with more rows than are used."""
+    domain = Domain({"who": {"role": "person"}, "x": (0.0, 1.0)}, unit=Person("who", rows=3))
+    methods = {
+        "synopses.GridSynopsis/persons": GridSynopsis(_EPSILON, domain, 2, n_rows=10, leaf_means=False),
+        "synopses.GridSynopsis/bought bound": GridSynopsis(
+            _EPSILON, domain.with_unit(Person("who", rows="auto")), 2, n_rows=10, leaf_means=False
+        ),
+        "synopses.TreeSynopsis/persons": TreeSynopsis(_EPSILON, domain, max_depth=2),
+        "synopses.TreeSynopsis/persons, median": TreeSynopsis(
+            _EPSILON, domain, partitioner="median", max_depth=1, bits=4
+        ),
+        "clustering.PrivateKMeans/persons": PrivateKMeans(2, _EPSILON, domain, synopsis="grid", n_init=1),
+        "clustering.DPLloyd/persons": DPLloyd(2, _EPSILON, domain),
+    }
+    axes, pairs = domain.select(["x"]), person_pairs()
+    without = tuple(NeighbourPair(p.name, p.data[:, 1:], p.neighbour[:, 1:]) for p in pairs)
+    for name, method in methods.items():
+        features = None if name.startswith("clustering") else FewLeaves(axes, without)
+        yield AuditedMechanism(name, _Fit(method), pairs, _EPSILON, batch=False, features=features, trials=_QUICK)
+
+
+def person_pairs() -> tuple[NeighbourPair, ...]:
+    """Return tables of whose row it is and a number, with and without a person who has many rows.
+
+    Examples
+    --------
+    >>> [len(pair.neighbour) - len(pair.data) for pair in person_pairs()]
+    [3, 40, 40]
+    """
+    empty = np.empty((0, 2))
+    crowd = np.column_stack([np.repeat(np.arange(4.0), 6), np.tile([0.1, 0.9, 0.9, 0.1, 0.9, 0.1], 4)])
+    canary = np.column_stack([np.full(40, 9.0), np.full(40, 0.2)])
+    return (
+        NeighbourPair("nobody against a person with as many rows as are used", empty, canary[:3]),
+        NeighbourPair("nobody against a person with many rows", empty, canary),
+        NeighbourPair("a crowd, and before it a person with many rows", crowd, np.vstack([canary, crowd])),
+    )
 
 
 def _entry(name: str, method: Any, domain: Domain) -> AuditedMechanism:

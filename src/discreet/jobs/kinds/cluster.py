@@ -3,11 +3,13 @@
 from dataclasses import replace
 from typing import Any
 
-from discreet.jobs.declare import Kind, Speech, said_twice
+from discreet.jobs.declare import Kind, Speech, one_unit, said_twice
 from discreet.jobs.options import (
     ACCOUNT,
     EPSILON,
     FRESH,
+    PERSON,
+    PERSON_ROWS,
     PROMISE,
     REFINE,
     REPORT,
@@ -25,6 +27,7 @@ from discreet.jobs.options import (
 
 def _together(job: Any) -> None:
     said_twice(KIND, job.parameters)
+    one_unit(KIND, job.parameters)
     if job.schema is not None:
         if "epsilon" not in job.parameters:
             raise KIND.wrong("epsilon", None, "given with a schema")
@@ -33,7 +36,8 @@ def _together(job: Any) -> None:
         if "report" in job.outputs and "release" not in job.outputs:
             raise KIND.wrong("release", None, "given: 'report' is made from it")
         return
-    for name in ("epsilon", "method", "rows", "size_share", "unit", "account", "fresh", "seed"):
+    only = ("epsilon", "method", "rows", "size_share", "unit", "person", "person_rows", "account", "fresh", "seed")
+    for name in only:
         if name in job.parameters:
 
             def fix(say: Speech, name: str = name) -> str:
@@ -68,6 +72,8 @@ KIND = Kind(
         UNIT,
         ACCOUNT,
         FRESH,
+        PERSON,
+        PERSON_ROWS,
         YES_REALLY,
         SEED,
     ),

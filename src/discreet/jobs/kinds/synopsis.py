@@ -2,12 +2,14 @@
 
 from typing import Any
 
-from discreet.jobs.declare import Kind, said_twice
+from discreet.jobs.declare import Kind, one_unit, said_twice
 from discreet.jobs.options import (
     ACCOUNT,
     EPSILON,
     FRESH,
     MAX_MEMORY,
+    PERSON,
+    PERSON_ROWS,
     PROMISE,
     REPORT,
     ROWS,
@@ -26,6 +28,7 @@ _TREE, _GRID = ("tree",), ("grid",)
 
 def _together(job: Any) -> None:
     said_twice(KIND, job.parameters)
+    one_unit(KIND, job.parameters)
     if "centers" in job.outputs and "n_clusters" not in job.parameters:
         raise KIND.wrong("n_clusters", None, "given for the output 'centers'")
 
@@ -87,6 +90,8 @@ KIND = Kind(
         UNIT,
         ACCOUNT,
         FRESH,
+        PERSON,
+        PERSON_ROWS,
         YES_REALLY,
         SEED,
     ),

@@ -41,7 +41,14 @@ def _round(v0: Any, v1: Any, v2: Any, v3: Any) -> Any:
 
 
 @jit
-def _absorb(v0: Any, v1: Any, v2: Any, v3: Any, word: Any) -> Any:
+def begin(k0: Any, k1: Any) -> Any:
+    """Return the state of SipHash before the first word."""
+    return k0 ^ _IV0, k1 ^ _IV1, k0 ^ _IV2, k1 ^ _IV3
+
+
+@jit
+def absorb(v0: Any, v1: Any, v2: Any, v3: Any, word: Any) -> Any:
+    """Take in a word: two rounds."""
     v3 ^= word
     v0, v1, v2, v3 = _round(v0, v1, v2, v3)
     v0, v1, v2, v3 = _round(v0, v1, v2, v3)
@@ -49,7 +56,8 @@ def _absorb(v0: Any, v1: Any, v2: Any, v3: Any, word: Any) -> Any:
 
 
 @jit
-def _finish(v0: Any, v1: Any, v2: Any, v3: Any) -> Any:
+def finish(v0: Any, v1: Any, v2: Any, v3: Any) -> Any:
+    """Return the hash: four rounds."""
     v2 ^= _FULL
     for _ in range(4):
         v0, v1, v2, v3 = _round(v0, v1, v2, v3)
@@ -59,10 +67,10 @@ def _finish(v0: Any, v1: Any, v2: Any, v3: Any) -> Any:
 @jit
 def _siphash_word(k0: Any, k1: Any, word: Any, tail: Any) -> Any:
     """Hash a message of 8 to 15 bytes: one whole word, then the last block with the length in its top byte."""
-    v0, v1, v2, v3 = k0 ^ _IV0, k1 ^ _IV1, k0 ^ _IV2, k1 ^ _IV3
-    v0, v1, v2, v3 = _absorb(v0, v1, v2, v3, word)
-    v0, v1, v2, v3 = _absorb(v0, v1, v2, v3, tail)
-    return _finish(v0, v1, v2, v3)
+    v0, v1, v2, v3 = begin(k0, k1)
+    v0, v1, v2, v3 = absorb(v0, v1, v2, v3, word)
+    v0, v1, v2, v3 = absorb(v0, v1, v2, v3, tail)
+    return finish(v0, v1, v2, v3)
 
 
 @jit
@@ -79,12 +87,12 @@ def siphash_bytes(data: Any, offsets: Any, tag: Any, k0: Any, k1: Any, out: Any)
     for row in range(len(out)):
         place, end = _u64(offsets[row]), _u64(offsets[row + 1])
         length = end - place
-        v0, v1, v2, v3 = k0 ^ _IV0, k1 ^ _IV1, k0 ^ _IV2, k1 ^ _IV3
+        v0, v1, v2, v3 = begin(k0, k1)
         while end - place >= _EIGHT:
             word = _ZERO
             for i in range(8):
                 word |= _u64(data[place + _u64(i)]) << _u64(8 * i)
-            v0, v1, v2, v3 = _absorb(v0, v1, v2, v3, word)
+            v0, v1, v2, v3 = absorb(v0, v1, v2, v3, word)
             place += _EIGHT
         word, shift = _ZERO, _ZERO
         while place < end:
@@ -93,10 +101,10 @@ def siphash_bytes(data: Any, offsets: Any, tag: Any, k0: Any, k1: Any, out: Any)
             place += _ONE
         word |= tag << shift
         if shift == _R56:  # the tag filled the word: the last block holds the length only
-            v0, v1, v2, v3 = _absorb(v0, v1, v2, v3, word)
+            v0, v1, v2, v3 = absorb(v0, v1, v2, v3, word)
             word = _ZERO
-        v0, v1, v2, v3 = _absorb(v0, v1, v2, v3, word | ((length + _ONE) << _R56))
-        out[row] = _finish(v0, v1, v2, v3)
+        v0, v1, v2, v3 = absorb(v0, v1, v2, v3, word | ((length + _ONE) << _R56))
+        out[row] = finish(v0, v1, v2, v3)
 
 
 @jit

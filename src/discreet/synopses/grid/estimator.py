@@ -153,8 +153,8 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
     def _settings(self) -> GridSettings:
         return GridSettings.read(**{name: getattr(self, name) for name in signature(GridSettings.read).parameters})
 
-    def _fits(self, settings: GridSettings) -> Callable[[Domain], None]:
-        return lambda domain: check_size(domain, settings, self.epsilon, self.n_rows)
+    def _fits(self, settings: GridSettings) -> Callable[[Domain, Any], None]:
+        return lambda domain, epsilon: check_size(domain, settings, epsilon, self.n_rows)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -163,8 +163,8 @@ class TreeSynopsis(BaseEstimator):  # type: ignore[misc]
         """Refuse what no table could be released with: what `fit` refuses before it reads a row."""
         check_release(self, self._fits(self._settings()))
 
-    def _fits(self, settings: TreeSettings) -> Callable[[Domain], None]:
-        return lambda domain: settings.check_fit(len(domain), self.epsilon, self.n_rows, self.size_share)
+    def _fits(self, settings: TreeSettings) -> Callable[[Domain, Any], None]:
+        return lambda domain, epsilon: settings.check_fit(len(domain), epsilon, self.n_rows, self.size_share)
 
     def _settings(self) -> TreeSettings:
         return TreeSettings.read(**{name: getattr(self, name) for name in signature(TreeSettings.read).parameters})

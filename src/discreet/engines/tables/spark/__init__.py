@@ -73,6 +73,8 @@ class SparkTable:
     headed = False
     slow = False
     label = "the Spark frame"
+    #: Whether columns hold coordinates already.
+    encoded = False
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
@@ -116,8 +118,15 @@ class SparkTable:
                 return found if tree is None else tree.fold(found)
         names = [f"v{i}" for i in range(job.width)]
         schema = ", ".join(["key bigint", *(f"{name} bigint" for name in names)])
-        partial = columns.mapInArrow(lambda batches: _run(job, dialect, batches), schema)
+        written = None if self.encoded else dialect
+        partial = columns.mapInArrow(lambda batches: _run(job, written, batches), schema)
         return _keyed(partial.groupBy("key").sum(*names))
+
+    def people(self, choice: Any, positions: Sequence[int], dialect: Dialect) -> Any:
+        """Return the rows by person; they stay where they are."""
+        from discreet.engines.tables.spark.persons import SparkPersons
+
+        return SparkPersons(self._columns(positions), choice, dialect)
 
     def states(self, work: Callable[[Iterator[pa.RecordBatch]], bytes], positions: Sequence[int]) -> Iterator[bytes]:
         """Run ``work`` once on every partition that has rows, and yield what it returned."""
@@ -156,12 +165,15 @@ def unsteady(frame: Any) -> bool:
     return _UNSTEADY.search(analyzed) is not None
 
 
-def _run(job: Pass, dialect: Dialect, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _run(job: Pass, dialect: Dialect | None, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Run a pass over one partition, on an executor."""
     encoders = [Encoder(column, dialect) for column in job.domain]
     adder = job.start()
     for batch in batches:
-        columns = [encoder.arrow(piece) for encoder, piece in zip(encoders, batch.columns, strict=True)]
+        if dialect is None:
+            columns = [np.asarray(piece, np.float64) for piece in batch.columns]
+        else:
+            columns = [encoder.arrow(piece) for encoder, piece in zip(encoders, batch.columns, strict=True)]
         adder.add(job.prepare(columns))
     found = adder.result()
     names = ["key", *(f"v{i}" for i in range(job.width))]

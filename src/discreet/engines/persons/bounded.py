@@ -1,0 +1,285 @@
+"""A table in which nobody has more than a stated number of rows: what everything behind it sees instead of the rows.
+
+Which rows of a person are kept is decided by random numbers, a keyed hash of the person, the row's declared columns
+after clamping, and its number among the person's equal rows; the smallest are kept. Three things follow.
+
+- *What is kept of a person is a function of their own rows and of the key alone.* So adding or removing a person adds
+  or removes what is kept of them, at most ``rows`` rows, and changes nothing else: no order, no position in a file, no
+  number of other people enters.
+- *It is uniform.* Of m equal rows the numbers are 0 to m - 1 whichever row is which, so the random numbers of all rows
+  of a person are those of different messages, as good as independent; the smallest ``rows`` of them are a uniform
+  choice among the rows. (By a hash of the row alone equal rows would share theirs: an odd row among a hundred equal ones would
+  be kept half of the time.)
+- *Order, batches, files and engines do not matter*, for the same reason.
+
+How it is done in one pass and bounded memory. Every row becomes an entry: person, word of the row, how many equal rows
+it stands for, coordinates. Entries are kept apart by the first bits of their person. When they take more than
+`MOST_BYTES`, equal ones are made one, and if that does not help they go to a file without a name, which nobody else can
+open and which is gone with the process. At the end one part after the other is sorted and chosen from. A part that is
+still too large is read once for every range of the rows' words. That is exact: equal rows share their word, so each
+range numbers them as all would, and the smallest of all are among the smallest of each range.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.core.arrays import FloatArray, IntArray, WordArray
+from discreet.core.domain import Domain
+from discreet.core.unit import Person
+from discreet.engines.persons.kernels import (
+    HEAD,
+    fill_entries,
+    group_words,
+    keep_smallest,
+    merge_equal,
+    part_entries,
+    rows_of_persons,
+    sort_entries,
+)
+from discreet.engines.persons.keys import PersonKeys
+from discreet.engines.source import Source
+from discreet.engines.tables.columns import column_batches, places_of
+from discreet.engines.tables.encode import Encoder
+from discreet.engines.tables.memory import _Table
+from discreet.engines.tables.part import Part, is_remote
+from discreet.engines.threads import in_order
+
+#: What entries may take in memory before they are merged, and then go to a file.
+MOST_BYTES = 1 << 29
+#: Parts are told apart by this many bits of the person.
+_BITS = 8
+_FIRST = np.uint64(1)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which rows of a person are kept: a small thing that can be sent to where rows are.
+
+    Attributes
+    ----------
+    domain : Domain
+        The columns of the bounded table, and behind them others by which rows are grouped.
+    persons : PersonKeys
+        Who a row belongs to.
+    groups : tuple of int
+        Places of the grouping columns.
+    """
+
+    domain: Domain
+    persons: PersonKeys
+    groups: tuple[int, ...] = ()
+
+    @property
+    def key(self) -> WordArray:
+        """The key of all hashes."""
+        return self.persons.key
+
+    def entries(self, batch: tuple[list[FloatArray], pa.Array]) -> tuple[WordArray, IntArray]:
+        """Turn coordinates and persons of some rows into entries, parted by person."""
+        columns, people = batch
+        x = np.column_stack(columns).astype(np.float64, copy=False) + 0.0
+        p0, p1, kept = self.persons.words(people)
+        words, own = x.view(np.uint64), np.array([c.missing == "own" for c in self.domain])
+        r = fill_entries(x, words, self.domain.low, self.domain.high, own, p0, p1, kept, self.key)
+        return part_entries(p0, p1, r, words, kept, _BITS)
+
+    def group(self, entries: WordArray) -> WordArray:
+        """Return a word for the group of every entry."""
+        columns = np.array([HEAD + place for place in self.groups])
+        return group_words(np.ascontiguousarray(entries[:, 1]), entries, columns, self.key)
+
+    def smallest(self, entries: WordArray, limit: int, per_group: int | None) -> WordArray:
+        """Return the entries of the rows that are kept, each with its random number as its word, for one row.
+
+        First of every group of a person, then of the person. Of a table that comes in ranges of words this may be done
+        for each and again for all: if an entry has ``limit`` smaller ones of its range before it, it has as many before
+        it altogether, since one that its group leaves out then leaves its place to a smaller one.
+        """
+        if per_group is not None:
+            entries = self.keep(entries, per_group, by_group=True)
+        return self.keep(entries, limit)
+
+    def keep(self, entries: WordArray, limit: int, *, by_group: bool = False) -> WordArray:
+        """Keep that many rows of every person, or of every group of a person."""
+        second = self.group(entries) if by_group else np.ascontiguousarray(entries[:, 1])
+        p0, r, counts = (np.ascontiguousarray(entries[:, place]) for place in (0, 2, 3))
+        kept, sums = merge_equal(sort_entries(p0, second, r), p0, second, r, counts)
+        chosen, ranks = keep_smallest(kept, sums, p0, second, r, limit, self.key)
+        found = entries[chosen]
+        found[:, 2], found[:, 3] = ranks, _FIRST
+        return found
+
+
+def merged(entries: WordArray) -> WordArray:
+    """Make equal rows one entry."""
+    p0, p1, r, counts = (np.ascontiguousarray(entries[:, place]) for place in range(HEAD))
+    kept, sums = merge_equal(sort_entries(p0, p1, r), p0, p1, r, counts)
+    found = entries[kept]
+    found[:, 3] = sums
+    return found
+
+
+class RowsOfPersons:
+    """All rows, by person: as sensitive as the rows, and held only until those that are used were chosen."""
+
+    def __init__(self, choice: Choice) -> None:
+        self._choice = choice
+        self._held: list[list[WordArray]] = [[] for _ in range(1 << _BITS)]
+        self._bytes, self._lock = 0, threading.Lock()
+        self._spilled: list[list[tuple[int, int]]] = [[] for _ in range(1 << _BITS)]
+        self._file: Any = None
+
+    def add(self, entries: WordArray, starts: IntArray) -> None:
+        """Take in the entries of a batch."""
+        for part in np.flatnonzero(np.diff(starts)).tolist():
+            self._held[part].append(entries[starts[part] : starts[part + 1]])
+        self._bytes += entries.nbytes
+        if self._bytes > MOST_BYTES:
+            self._make_room()
+
+    def _make_room(self) -> None:
+        """Make equal rows one; if most are still there, put all into the file."""
+        self._held = [[merged(np.concatenate(part))] if part else [] for part in self._held]
+        self._bytes = sum(piece.nbytes for part in self._held for piece in part)
+        if self._bytes <= MOST_BYTES // 2:
+            return
+        if self._file is None:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as this object is there
+            weakref.finalize(self, self._file.close)
+        for part, held in enumerate(self._held):
+            for piece in held:
+                self._spilled[part].append((self._file.seek(0, 2), piece.nbytes))
+                self._file.write(piece.tobytes())
+        self._held, self._bytes = [[] for _ in self._held], 0
+
+    def _pieces(self, part: int) -> list[WordArray]:
+        """Return the entries of a part, in pieces."""
+        pieces = list(self._held[part])
+        with self._lock:
+            for start, size in self._spilled[part]:
+                self._file.seek(start)
+                found = np.frombuffer(self._file.read(size), np.uint64)
+                pieces.append(found.reshape(-1, HEAD + len(self._choice.domain)))
+        return pieces
+
+    def _reduced(self, reduce: Callable[[WordArray], WordArray]) -> Iterator[WordArray]:
+        """Yield what ``reduce`` makes of the entries of every part, range by range where a part is large."""
+
+        def work(part: int) -> WordArray:
+            size = sum(piece.nbytes for piece in self._held[part]) + sum(size for _, size in self._spilled[part])
+            bits = max(0, math.ceil(math.log2(max(1, 4 * size / MOST_BYTES))))
+            found = []
+            for at in range(1 << bits):
+                pieces = self._pieces(part)
+                if bits:
+                    pieces = [piece[piece[:, 2] >> np.uint64(64 - bits) == at] for piece in pieces]
+                found.append(reduce(np.concatenate(pieces)))
+            return found[0] if len(found) == 1 else reduce(np.concatenate(found))
+
+        yield from in_order(work, [part for part, held in enumerate(self._held) if held or self._spilled[part]])
+
+    def histogram(self, most: int) -> IntArray:
+        """Return how many persons have 1, 2, ... rows, the last for ``most`` or more: raw counts."""
+        found = np.zeros(most, np.int64)
+        for entries in self._reduced(_persons):
+            p0, p1, r, counts = (np.ascontiguousarray(entries[:, place]) for place in range(HEAD))
+            found += rows_of_persons(sort_entries(p0, p1, r), p0, p1, counts, most)
+        return found
+
+    def bounded(self, limit: int, per_group: int | None, axes: Domain) -> Part:
+        """Return the table of the rows that are kept."""
+        found = [np.empty((0, len(self._choice.domain)), np.uint64)]
+        found += [part[:, HEAD:] for part in self._reduced(lambda e: self._choice.smallest(e, limit, per_group))]
+        rows = np.ascontiguousarray(np.concatenate(found)).view(np.float64)
+        return CoordinateTable(axes, rows[:, : len(axes)])
+
+
+def _persons(entries: WordArray) -> WordArray:
+    """Take all rows of a person as equal."""
+    found = entries.copy()
+    found[:, 2] = 0
+    return merged(found)
+
+
+class CoordinateTable(_Table):
+    """Rows that are coordinates already, clamped, in the order of a domain."""
+
+    def __init__(self, domain: Domain, rows: FloatArray) -> None:
+        super().__init__(domain.names, len(rows), "the bounded table")
+        self._rows = rows
+
+    def check(self, position: int, encoder: Encoder) -> None:
+        """Let every column pass: it is as declared."""
+
+    def encode(self, piece: FloatArray, encoder: Encoder) -> FloatArray:
+        return piece
+
+    def _slice(self, position: int, start: int, stop: int) -> FloatArray:
+        return self._rows[start:stop, position]
+
+
+def check_person(source: Source, person: Person) -> None:
+    """Refuse a table without a column of persons, by its form."""
+    for part in source._parts:
+        places_of(source, part, [person.column])
+
+
+class PersonTable:
+    """The rows of a source, by person; made when a release begins, and let go when its rows were chosen.
+
+    Parameters
+    ----------
+    source : Source
+        The table, matched with its columns.
+    person : Person
+        The unit.
+    declared, axes : Domain
+        All declared columns, and those of the bounded table.
+    key : array of eight words
+        Drawn for this release.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> table = pa.table({"user": ["ann"] * 5 + ["bob"], "age": [31.0, 32.0, 33.0, 34.0, 35.0, 60.0]})
+    >>> domain = Domain({"age": (0, 120)}, unit=Person("user", rows=2))
+    >>> people = PersonTable(dc.engines.open(table), domain.unit, domain, domain, np.arange(8, dtype=np.uint64))
+    >>> people.histogram(4).tolist()
+    [1, 0, 0, 1]
+    >>> people.bounded(2).count(dc.engines.GridMap(domain, 2)).dense().tolist()
+    [2, 1]
+    """
+
+    def __init__(self, source: Source, person: Person, declared: Domain, axes: Domain, key: WordArray) -> None:
+        names = [name for name in person.group if name not in axes.names]
+        wanted = declared.select([*axes.names, *names]) if names else axes
+        column = declared.column(person.column) if person.column in declared.names else None
+        self._axes, self._per_group = axes, person.per_group
+        groups = tuple(wanted.position(name) for name in person.group)
+        choice = Choice(wanted, PersonKeys(column, source.dialect, key), groups)
+        if is_remote(part := source._parts[0]):
+            positions = [*source._match(wanted)[0][0], *places_of(source, part, [person.column])]
+            self._found: Any = part.people(choice, positions, source.dialect)
+            return
+        self._found = RowsOfPersons(choice)
+        batches = ((x, people[person.column]) for x, people in column_batches(source, [person.column], wanted))
+        for entries, starts in in_order(choice.entries, batches):
+            self._found.add(entries, starts)
+
+    def histogram(self, most: int) -> IntArray:
+        """Return how many persons have 1, 2, ... rows, the last for ``most`` or more: raw counts."""
+        return np.asarray(self._found.histogram(most), np.int64)
+
+    def bounded(self, rows: int) -> Source:
+        """Return the table of the rows that are used."""
+        return Source([self._found.bounded(rows, self._per_group, self._axes)], self._axes)

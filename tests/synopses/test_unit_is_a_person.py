@@ -1,0 +1,214 @@
+"""Where the unit is a person, every central release is priced for one, says so, and keeps saying so in all its forms."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import discreet as dc
+from discreet.cli.app import main
+from discreet.core.guarantee import Guarantee
+from discreet.core.unit import unit_kind
+from discreet.errors import InvalidArgument, InvalidType, SchemaError
+from discreet.jobs.job import Job
+from discreet.reporting.words import for_lawyers
+
+UNIT = dc.Person("user", rows=8)
+DOMAIN = dc.Domain({"user": {"role": "person"}, "age": (0, 120), "cost": (0, 10)}, unit=UNIT)
+SAID = "one person, with all their rows (at most 8 used)"
+CENTRAL: dict[str, Any] = {
+    "grid": dc.GridSynopsis(domain=DOMAIN, rule=4, random_state=1),
+    "adaptive": dc.GridSynopsis(domain=DOMAIN, rule="adaptive", random_state=1),
+    "public size": dc.GridSynopsis(domain=DOMAIN, rule=4, n_rows=500, random_state=1),
+    "tree": dc.TreeSynopsis(domain=DOMAIN, max_depth=3, random_state=1),
+    "median": dc.TreeSynopsis(domain=DOMAIN, partitioner="median", max_depth=2, random_state=1),
+    "privtree": dc.TreeSynopsis(domain=DOMAIN, partitioner="privtree", max_depth=3, random_state=1),
+    "k-means": dc.PrivateKMeans(2, domain=DOMAIN, random_state=1),
+    "Lloyd": dc.DPLloyd(2, domain=DOMAIN, random_state=1),
+    "hybrid": dc.DPLloyd(2, domain=DOMAIN, init="synopsis", random_state=1),
+}
+
+
+def table(n: int = 400) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    user = [f"person {u}" for u in rng.integers(0, 40, n)]
+    return pd.DataFrame({"user": user, "age": rng.uniform(0, 120, n), "cost": rng.uniform(0, 10, n)})
+
+
+@pytest.mark.parametrize("name", CENTRAL)
+def test_every_central_method_spends_an_eighth_per_row_and_promises_all_of_it_to_a_person(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from discreet.synopses.opening import OpenRelease
+
+    seen = []
+    promise = OpenRelease.promise
+
+    def noted(self: Any, *args: Any) -> Any:
+        seen.append(self.ledger.spent.exact)
+        return promise(self, *args)
+
+    monkeypatch.setattr(OpenRelease, "promise", noted)
+    made = CENTRAL[name].fit(table()).guarantee_
+    assert seen[-1] == Fraction(1, 8)
+    assert made.spent.exact == 1
+    assert (made.unit, made.neighbours) == (SAID, "add or remove one person, with all their rows")
+    assert made.domain.unit == UNIT
+    assert "user" not in made.domain.names
+    assert not any("m times" in text for text in made.assumptions)
+    assert Guarantee.from_json(made.to_json()) == made
+    assert f"The unit of privacy is {SAID}." in str(made)
+
+
+def test_one_row_per_person_is_the_release_of_a_table_with_one() -> None:
+    """With the bound at 1 and one row each, noise and price are those of a promise to rows."""
+    rows = table().assign(user=np.arange(400))
+    person = dc.GridSynopsis(1.0, DOMAIN.with_unit(dc.Person("user", rows=1)), rule=4).fit(rows).synopsis_
+    row = dc.GridSynopsis(1.0, DOMAIN.with_unit("row"), rule=4).fit(rows).synopsis_
+    assert np.array_equal(person.variances, row.variances)
+
+
+def test_a_saved_synopsis_is_read_back_with_its_unit_and_merges_with_its_like(tmp_path: Path) -> None:
+    one, two = (dc.GridSynopsis(1.0, DOMAIN, rule=4, random_state=s).fit(table()).synopsis_ for s in (1, 2))
+    one.save(tmp_path / "s.parquet")
+    read = dc.Synopsis.load(tmp_path / "s.parquet")
+    assert read == one
+    assert read.guarantee.domain.unit == UNIT
+    both = one.merge(two)
+    assert (both.guarantee.epsilon, both.guarantee.unit) == (2, SAID)
+    other = dc.GridSynopsis(1.0, DOMAIN.with_unit("row"), rule=4, random_state=3).fit(table()).synopsis_
+    with pytest.raises((InvalidArgument, SchemaError)):
+        one.merge(other)
+
+
+def test_words_speak_of_a_person_and_of_what_is_counted() -> None:
+    said = for_lawyers(CENTRAL["grid"].fit(table()).guarantee_)
+    assert said[0].startswith(f"Whether or not {SAID}, is in the table, every possible release")
+    assert "a given person is in the table" in said[1]
+    assert "counts are of the rows that were used" in said[2]
+    assert not any("promise about rows" in text for text in said)
+
+
+def test_kinds_of_unit_are_told_apart_whatever_the_bound() -> None:
+    texts = [dc.Person("user", rows=rows).describe() for rows in (1, 8, 1000)]
+    texts.append(dc.Person("user", rows=8, group=["day", "town"], per_group=2).describe())
+    assert texts[2:] == [
+        "one person, with all their rows (at most 1,000 used)",
+        "one person, with all their rows (at most 8 used, at most 2 per day and town)",
+    ]
+    assert {unit_kind(text) for text in texts} == {"person"}
+    assert unit_kind("one row") == "row"
+
+
+# ---- declaring it
+
+
+def test_a_domain_keeps_its_person_through_every_form(tmp_path: Path) -> None:
+    for unit in (UNIT, dc.Person("user", rows="auto"), dc.Person("user", rows=3, group="day", per_group=1)):
+        domain = dc.Domain({"age": (0, 120), "day": ["mo", "tu"]}, unit=unit)
+        assert domain.unit == unit
+        assert dc.Domain.from_toml(domain.to_toml(tmp_path / "schema.toml")) == domain
+        assert dc.Domain.from_toml(tmp_path / "schema.toml") == domain
+        assert domain.select(["age"]).unit == unit
+        assert Guarantee.from_json(Guarantee("central", domain=domain).to_json()).domain == domain
+    assert dc.Domain.from_toml('[unit]\nperson = "user"\nrows = 8\n[columns.age]\nbounds = [0, 120]').unit == UNIT
+    assert dc.Domain({"user": (0, 9), "age": (0, 1)}, unit=UNIT).column("user").role == "person"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: dc.Person("user"),
+        lambda: dc.Person("user", rows=0),
+        lambda: dc.Person("user", rows=2.5),
+        lambda: dc.Person("", rows=8),
+        lambda: dc.Person(7, rows=8),
+        lambda: dc.Person("user", rows="many"),
+        lambda: dc.Person("user", rows=8, per_group=2),
+        lambda: dc.Person("user", rows=8, group="day"),
+        lambda: dc.Person("user", rows=8, group=[1], per_group=2),
+        lambda: dc.Domain({"age": (0, 1)}, unit={"person": "user"}),
+        lambda: dc.Domain({"age": (0, 1)}, unit={"person": "user", "rows": 8, "row": 1}),
+        lambda: dc.Domain({"user": {"bounds": (0, 1), "role": "sensitive"}, "age": (0, 1)}, unit=UNIT),
+        lambda: dc.Domain({"who": {"role": "person"}, "age": (0, 1)}, unit=UNIT),
+        lambda: dc.Domain({"age": (0, 1)}, unit=dc.Person("user", rows=8, group="age", per_group=2)),
+        lambda: dc.GridSynopsis(
+            domain=dc.Domain({"age": (0, 1)}, unit=dc.Person("user", rows=8, group="day", per_group=2))
+        ).check(),
+        lambda: dc.GridSynopsis(1e-9, domain=DOMAIN).check(),
+        lambda: dc.GridSynopsis(domain=DOMAIN).fit(table().drop(columns="user")),
+        lambda: dc.metric.NDLaplace(epsilon=1, radius=0.1, domain=DOMAIN).fit(table()),
+    ],
+)
+def test_what_bounds_nobody_is_refused(wrong: Any) -> None:
+    with pytest.raises((InvalidArgument, InvalidType, SchemaError)):
+        wrong()
+
+
+def test_the_same_table_says_row_and_keeps_what_it_had() -> None:
+    by_row = DOMAIN.with_unit("row")
+    made = dc.GridSynopsis(1.0, by_row, rule=4, random_state=1).fit(table())
+    plain = dc.GridSynopsis(1.0, dc.Domain({"age": (0, 120), "cost": (0, 10)}), rule=4, random_state=1).fit(
+        table()[["age", "cost"]]
+    )
+    assert np.array_equal(made.synopsis_.weights, plain.synopsis_.weights)
+    assert made.guarantee_.unit == "one row"
+
+
+# ---- command line and job files
+
+SCHEMA = "[columns.age]\nbounds = [0, 120]\n[columns.cost]\nbounds = [0, 10]\n"
+
+
+def run(*args: Any) -> int:
+    try:
+        main([str(a) for a in args])
+    except SystemExit as done:
+        return int(done.code or 0)
+    return 0
+
+
+def test_the_command_line_bounds_persons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table().to_csv(tmp_path / "rows.csv", index=False)
+    (tmp_path / "schema.toml").write_text(SCHEMA)
+    out = tmp_path / "s.parquet"
+    line = ["synopsis", tmp_path / "rows.csv", "--schema", tmp_path / "schema.toml", "--epsilon", "1", "-o", out]
+    line += ["--rule", "4", "--report", tmp_path / "page.html"]
+    assert run(*line, "--person", "user", "--person-rows", "8") == 0
+    assert "one person" in capsys.readouterr().out
+    assert dc.Synopsis.load(out).guarantee.unit == SAID
+    assert SAID in (tmp_path / "page.html").read_text()
+    assert run("audit", out) == 0
+    capsys.readouterr()
+    for wrong in (["--person", "user"], ["--person-rows", "8"], ["--unit", "row", "--person", "user"]):
+        assert run(*line, *wrong) == 2
+        assert "--" in capsys.readouterr().err
+    (tmp_path / "schema.toml").write_text('[unit]\nperson = "user"\nrows = 8\n' + SCHEMA)
+    assert run(*line, "--json") == 0
+    assert json.loads(capsys.readouterr().out)
+    assert dc.Synopsis.load(out).guarantee.unit == SAID
+    assert run(*line, "--person-rows", "auto") == 0
+    assert dc.Synopsis.load(out).guarantee.ledger[0].label == "rows per person"
+
+
+def test_a_job_file_bounds_persons(tmp_path: Path) -> None:
+    table().to_csv(tmp_path / "rows.csv", index=False)
+    job = Job(
+        "cluster",
+        "rows.csv",
+        schema=dc.Domain({"age": (0, 120), "cost": (0, 10)}, unit=UNIT),
+        parameters={"epsilon": 1, "n_clusters": 2},
+        outputs={"centers": "c.csv", "release": "s.parquet"},
+        folder=tmp_path,
+    )
+    job.to_toml(tmp_path / "job.toml")
+    again = Job.from_toml(tmp_path / "job.toml")
+    assert again.read_domain().unit == UNIT
+    again.run()
+    assert dc.Synopsis.load(tmp_path / "s.parquet").guarantee.unit == SAID
