@@ -1,4 +1,4 @@
-"""Where the unit is a person, every central release is priced for one, says so, and keeps saying so in all its forms."""
+"""Where the unit is a person, every central release is priced for one, says so, and keeps saying so in all forms."""
 
 from __future__ import annotations
 

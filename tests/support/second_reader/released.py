@@ -156,7 +156,7 @@ def _leaves(case: Case, stored: dict[str, Any], arrays: dict[str, Any]) -> Objec
             yield f"{facts['parts']} parts are not {facts['n_cells']} cells"
         price = next(line["amount"] for line in case.promise["ledger"] if line["label"] == "cells")
         if not facts["leaf_means"] and price != "inf":
-            # Discrete Laplace noise of scale 1/ε: what a count that moves by one needs; a person moves it by their rows.
+            # Discrete Laplace noise of scale 1/ε: what a count that moves by one needs; a person moves it by rows.
             moves = re.search(r"at most ([\d,]+) used", case.promise["unit"])
             level = float(Fraction(price)) / (int(moves[1].replace(",", "")) if moves else 1)
             law = 2 * math.exp(-level) / math.expm1(-level) ** 2

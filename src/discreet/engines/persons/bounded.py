@@ -8,8 +8,8 @@ after clamping, and its number among the person's equal rows; the smallest are k
   number of other people enters.
 - *It is uniform.* Of m equal rows the numbers are 0 to m - 1 whichever row is which, so the random numbers of all rows
   of a person are those of different messages, as good as independent; the smallest ``rows`` of them are a uniform
-  choice among the rows. (By a hash of the row alone equal rows would share theirs: an odd row among a hundred equal ones would
-  be kept half of the time.)
+  choice among the rows. (By a hash of the row alone equal rows would share theirs: an odd row among a hundred equal
+  ones would be kept half of the time.)
 - *Order, batches, files and engines do not matter*, for the same reason.
 
 How it is done in one pass and bounded memory. Every row becomes an entry: person, word of the row, how many equal rows
