@@ -186,14 +186,14 @@ def test_the_command_line_bounds_persons(tmp_path: Path, capsys: pytest.CaptureF
     assert SAID in (tmp_path / "page.html").read_text()
     assert run("audit", out) == 0
     capsys.readouterr()
-    for wrong in (["--person", "user"], ["--person-rows", "8"], ["--unit", "row", "--person", "user"]):
+    for wrong in (["--person-rows", "8"], ["--unit", "row", "--person", "user"]):
         assert run(*line, *wrong) == 2
         assert "--" in capsys.readouterr().err
     (tmp_path / "schema.toml").write_text('[unit]\nperson = "user"\nrows = 8\n' + SCHEMA)
     assert run(*line, "--json") == 0
     assert json.loads(capsys.readouterr().out)
     assert dc.Synopsis.load(out).guarantee.unit == SAID
-    assert run(*line, "--person-rows", "auto") == 0
+    assert run(*line, "--person", "user") == 0
     assert dc.Synopsis.load(out).guarantee.ledger[0].label == "rows per person"
 
 

@@ -419,9 +419,8 @@ def _line_from_dict(facts: Mapping[str, Any]) -> Line:
 
 
 def _domain_to_dict(domain: Domain) -> dict[str, Any]:
-    facts = {"named": domain.named, "columns": domain.to_dict()}
-    # Left out where nothing was said, so that the seals of earlier artifacts hold.
-    return facts if domain.unit is None else {**facts, "unit": unit_to_plain(domain.unit)}
+    unit = {} if domain.unit is None else {"unit": unit_to_plain(domain.unit)}  # or the seals of old ones would break
+    return {"named": domain.named, "columns": domain.to_dict(), **unit}
 
 
 def _domain_from_dict(facts: Mapping[str, Any]) -> Domain:

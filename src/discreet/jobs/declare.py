@@ -267,12 +267,10 @@ def said_twice(kind: Kind, given: Mapping[str, Any], name: str = "epsilon") -> N
 
 
 def one_unit(kind: Kind, given: Mapping[str, Any]) -> None:
-    """Refuse two units, and a person without a bound."""
+    """Refuse two units."""
     if "unit" in given and ("person" in given or "person_rows" in given):
         named = "person" if "person" in given else "person_rows"
         raise kind.wrong(named, given[named], "left out where the unit is a row", "leaving it, or the unit, out")
-    if "person" in given and "person_rows" not in given:
-        raise kind.wrong("person_rows", None, "given with a person")
 
 
 def _numeric(option: Option) -> bool:

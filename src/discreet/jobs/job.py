@@ -265,14 +265,14 @@ class Job:
 
         declared = Domain.from_toml(self.place(self.schema)) if isinstance(self.schema, str) else self.schema
         unit, rows = self.parameters.get("unit"), self.parameters.get("person_rows")
-        if rows is not None:
+        if rows is not None or "person" in self.parameters:
             from discreet.core.people import persons
             from discreet.core.unit import Person
 
             named = self.parameters.get("person") or next(iter(persons(declared)), None)
             if named is None:
                 raise self.declared.wrong("person", None, "given: the schema names no person")
-            unit = Person(named, rows=rows)
+            unit = Person(named, rows=rows or "auto")
         return declared if unit is None else declared.with_unit(unit)
 
     def read_table(self) -> Any:

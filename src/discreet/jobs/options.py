@@ -228,8 +228,8 @@ PERSON = option(
     arguments=(),
 )  # fmt: skip
 PERSON_ROWS = option(
-    "person_rows", ("whole", "text"), "rows of one person that are used at most; auto buys the number", 8, low=1,
-    high=2**20, choices=("auto",), arguments=(),
+    "person_rows", ("text", "whole"), "rows of one person that are used at most; auto buys the number", "auto",
+    choices=("auto",), low=1, high=2**20, arguments=(),
 )  # fmt: skip
 ROWS = option(
     "rows", ("whole", "number"), "number of rows, if it is public; else some budget buys it", 10000,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -102,8 +102,8 @@ class OpenRelease:
         """Return what is promised once all is spent: to one row, or, at as many times the price, to one person."""
         if self.reserved is not None:
             parameters = {**parameters, "account": self.reserved.facts}
-        facts = {"model": "central", "parameters": parameters, "domain": self.domain, "assumptions": self.assumptions}
-        promise = Guarantee.from_ledger(self.ledger, seeded=self.stream.seeded, **facts)
+        facts = {"parameters": parameters, "domain": self.domain, "assumptions": self.assumptions}
+        promise = Guarantee.from_ledger(self.ledger, model="central", seeded=self.stream.seeded, **facts)
         if self.person is None:
             return promise
         times = self.person.l1 if self.ledger.unit == "epsilon" else self.person.l2_squared(grouped=False)
@@ -186,7 +186,8 @@ def open_release(
     if check is not None:
         check(axes, per_row if isinstance(declared.unit, Person) else epsilon)
     reserved = reserve(ledger, job, own, unit=declared.unit, asked={**(asked or {}), "columns": list(axes.names)})
-    person, paid = None, ()
+    person: Person | None = None
+    paid: tuple[Line, ...] = ()
     if isinstance(declared.unit, Person):
         source, person, own, paid = _bounded(source, declared, axes, declared.unit, own, stream)
         axes, declared = axes.with_unit(person), declared.with_unit(person)
@@ -232,7 +233,7 @@ def _bounded(
     people = PersonTable(source, person, declared, axes, (halves[:8] << np.uint64(32)) | halves[8:])
     if person.rows == "auto":
         scores = bound_scores(people.histogram(AUTO_ROWS[-1] + 1))
-        chosen = noise.exponential(scores, epsilon=price, span=AUTO_SPAN, counts=AUTO_WEIGHTS, rng=stream)
+        chosen = noise.exponential(scores, epsilon=cast(float, price), span=AUTO_SPAN, counts=AUTO_WEIGHTS, rng=stream)
         person = dataclasses.replace(person, rows=AUTO_ROWS[chosen])
     left = ledger.remaining.exact
     per_row = Ledger(left if isinstance(left, float) else left / person.l1)

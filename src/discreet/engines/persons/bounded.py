@@ -91,12 +91,13 @@ class Choice:
         p0, p1, kept = self.persons.words(people)
         words, own = x.view(np.uint64), np.array([c.missing == "own" for c in self.domain])
         r = fill_entries(x, words, self.domain.low, self.domain.high, own, p0, p1, kept, self.key)
-        return part_entries(p0, p1, r, words, kept, _BITS)
+        entries, starts = part_entries(p0, p1, r, words, kept, _BITS)
+        return entries, starts
 
     def group(self, entries: WordArray) -> WordArray:
         """Return a word for the group of every entry."""
         columns = np.array([HEAD + place for place in self.groups])
-        return group_words(np.ascontiguousarray(entries[:, 1]), entries, columns, self.key)
+        return np.asarray(group_words(np.ascontiguousarray(entries[:, 1]), entries, columns, self.key), np.uint64)
 
     def smallest(self, entries: WordArray, limit: int, per_group: int | None) -> WordArray:
         """Return the entries of the rows that are kept, each with its random number as its word, for one row.
@@ -115,7 +116,7 @@ class Choice:
         p0, r, counts = (np.ascontiguousarray(entries[:, place]) for place in (0, 2, 3))
         kept, sums = merge_equal(sort_entries(p0, second, r), p0, second, r, counts)
         chosen, ranks = keep_smallest(kept, sums, p0, second, r, limit, self.key)
-        found = entries[chosen]
+        found: WordArray = entries[chosen]
         found[:, 2], found[:, 3] = ranks, _FIRST
         return found
 
@@ -124,7 +125,7 @@ def merged(entries: WordArray) -> WordArray:
     """Make equal rows one entry."""
     p0, p1, r, counts = (np.ascontiguousarray(entries[:, place]) for place in range(HEAD))
     kept, sums = merge_equal(sort_entries(p0, p1, r), p0, p1, r, counts)
-    found = entries[kept]
+    found: WordArray = entries[kept]
     found[:, 3] = sums
     return found
 

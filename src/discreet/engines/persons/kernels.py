@@ -55,7 +55,7 @@ def plain_texts(data: Any, offsets: Any, numbers: Any, kinds: Any) -> None:
             if at >= first:
                 digits = digits and number
                 if digits:
-                    value = value * 10 + (np.int64(c) - 48)
+                    value = value * 10 + int(c) - 48
             if c == 32:
                 plain = plain and at > start and at + 1 < end and data[at - 1] != 32
             else:
@@ -116,7 +116,7 @@ def part_entries(p0: Any, p1: Any, r: Any, words: Any, kept: Any, bits: int) -> 
     out = np.empty((starts[-1], HEAD + d), np.uint64)
     for i in range(p0.size):
         if kept[i]:
-            part = np.int64(p0[i] >> shift)
+            part = int(p0[i] >> shift)
             at = places[part]
             places[part] = at + 1
             out[at, 0], out[at, 1], out[at, 2], out[at, 3] = p0[i], p1[i], r[i], _ONE
@@ -166,7 +166,7 @@ def sort_entries(p0: Any, p1: Any, r: Any) -> Any:
             places[digit + 1] += places[digit]
         for i in range(n):
             at = order[i]
-            digit = np.int64((p0[at] >> _u64(shift)) & _u64(255))
+            digit = int((p0[at] >> _u64(shift)) & _u64(255))
             spare[places[digit]] = at
             places[digit] += 1
         order, spare = spare, order

@@ -114,4 +114,4 @@ def _batch(entries: WordArray, groups: WordArray) -> pa.RecordBatch:
     d = entries.shape[1] - HEAD
     words = [np.ascontiguousarray(c).view(np.int64) for c in (entries[:, 0], entries[:, 1], entries[:, 2], groups)]
     rows = [np.ascontiguousarray(entries[:, HEAD + i]).view(np.float64) for i in range(d)]
-    return pa.RecordBatch.from_arrays(list(map(pa.array, words + rows)), [*_WORDS, *(f"x{i}" for i in range(d))])
+    return pa.RecordBatch.from_arrays([pa.array(c) for c in (*words, *rows)], [*_WORDS, *(f"x{i}" for i in range(d))])
