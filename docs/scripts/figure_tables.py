@@ -76,12 +76,23 @@ def coverage() -> str:
         rows.append(
             [SHOWN.get(name, name.capitalize()).partition(",")[0], f"{100 * held['tables'][name]:.1f} %", *told]
         )
-    unsaid = [r for r in held["whole_numbers_unsaid"] if r["coverage"] < 0.9]
-    worst = ", ".join(f"{100 * r['coverage']:.0f} % ({r['table']}, {r['release']})" for r in unsaid)
-    more = f"The same tables with their whole numbers declared as plain ones fall short: {worst}." if worst else ""
+    unsaid = held["whole_numbers_unsaid"]
+    plain = ", ".join(
+        f"{SHOWN.get(r['table'], r['table'].capitalize()).partition(',')[0]} {r['release']} "
+        f"{100 * r['coverage']:.0f} %, {100 * r['width']:.1f} %"
+        for r in unsaid
+    )
+    told = {kind: f"{100 * pooled[kind]:.1f} %" for kind in ("mean", "quantile", "cdf", "cdf_at_a_value")}
+    least = min(held["results"] + unsaid, key=lambda r: r["cdf_at_a_value"])
+    more = (
+        f"Whole numbers declared as plain ones (covered, width): {plain}. Intervals of means of a column in such boxes "
+        f"cover {told['mean']}, of quantiles {told['quantile']}, of shares up to a random place {told['cdf']}, and "
+        f"up to the value of a random row {told['cdf_at_a_value']} (least {100 * least['cdf_at_a_value']:.0f} %: "
+        f"{least['table']}, {least['release']})."
+    )
     heads = ["table", "covered", "grid: covered, width", "tree: covered, width"]
     parts = [textwrap.fill(words, width=130) + "\n", table(heads, rows)]
-    return "\n".join([*parts, textwrap.fill(more, width=130) + "\n"] if more else parts)
+    return "\n".join([*parts, textwrap.fill(more, width=130) + "\n"])
 
 
 def _ratio(row: dict[str, Any]) -> str:

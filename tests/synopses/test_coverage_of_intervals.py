@@ -43,11 +43,56 @@ def test_intervals_of_means_quantiles_and_shares_cover_the_truth_where_rows_lie_
         assert np.mean(told) >= 0.9
 
 
+def test_whole_numbers_that_nobody_declared_as_such_are_covered_too() -> None:
+    rng = np.random.default_rng(3)
+    n = 8000
+    levels = rng.normal(50, 18, (n, 2)).clip(0, 100).round()  # two to three of them per cell, so that counts are smooth
+    domain = dc.Domain.box([0, 0], [100, 100])
+    made = dc.GridSynopsis(1.0, domain, random_state=4).fit(levels).synopsis_
+    found = coverage.measure(n, made, coverage.drawn(domain, levels, 150, 6))
+    assert found["coverage"] >= 0.9
+    assert found["width"] < 0.15
+    # At the numbers themselves, where people ask: rows that stand there are on one side of the question, all of them.
+    told = []
+    for a in range(3, 97, 3):
+        low, high = made.count(x0=(a, a + 20)).interval(0.95)
+        told.append(low <= ((levels[:, 0] >= a) & (levels[:, 0] < a + 20)).sum() <= high)
+    assert np.mean(told) >= 0.9
+
+
+def test_intervals_are_narrow_where_counts_say_that_numbers_are_not_rounded() -> None:
+    rng = np.random.default_rng(3)
+    smooth = rng.normal(20, 7, (8000, 2)).clip(0, 40)  # one or two whole numbers per cell, which counts would follow
+    domain = dc.Domain.box([0, 0], [40, 40])
+    even, rounded = (
+        dc.GridSynopsis(1.0, domain, random_state=4).fit(rows).synopsis_ for rows in (smooth, smooth.round())
+    )
+    asked = coverage.drawn(even.domain, smooth, 100, 6)
+    found = coverage.measure(8000, even, asked)
+    assert found["coverage"] >= 0.9
+    assert even.neighbours.axis(0).unit == 0  # refuted
+    assert rounded.neighbours.axis(0).unit == 1
+    assert found["width"] < 0.7 * coverage.measure(8000, rounded, asked)["width"]
+
+
+def test_shares_and_quantiles_make_room_for_a_heap_at_the_end() -> None:
+    rng = np.random.default_rng(3)
+    money = np.where(rng.random(6000) < 0.6, 0.0, rng.lognormal(3, 1.2, 6000)).clip(0, 500)
+    domain = dc.Domain({"money": (0, 500)})
+    for made in coverage.releases(domain, money[:, None], 2).values():
+        for at in (0, 10, 100):
+            low, high = made.cdf("money", at).interval(0.95)
+            assert low <= (money <= at).mean() <= high
+        low, high = made.quantile("money", 0.4).interval(0.95)
+        assert low <= 0 <= high
+
+
 @pytest.mark.slow
-def test_intervals_of_counts_cover_the_truth_on_ten_tables() -> None:
+@pytest.mark.parametrize("whole", [True, False])
+def test_intervals_of_counts_cover_the_truth_on_ten_tables(whole: bool) -> None:
     here = dc.datasets.available()
     if all(name in here for name in coverage.PUBLIC):
-        held = [(name, *coverage.table(name)) for name in coverage.PUBLIC]
+        held = [(name, *coverage.table(name, whole)) for name in (coverage.PUBLIC if whole else coverage.WHOLE)]
     else:
         held = list(coverage.generated())[:10]
     covered = {}

@@ -306,8 +306,8 @@ def test_leaves_beside_each_other_are_found_in_trees_of_any_shape() -> None:
         variances=[0.0, 0.0, 0.0],
         guarantee=promise(),
     )
-    slope, lumps = s.neighbours.along(0, np.array([0]))
+    beside = s.neighbours.along(0, np.array([0]))
     # The one above has 60 rows on 60 units of area: 100 rows on the area of the wide leaf, so that it is even.
-    assert slope.tolist() == [0]
-    assert lumps.tolist() == [0]
-    assert s.neighbours.along(1, np.array([0]))[1].tolist() == [1]  # never cut on that axis
+    assert beside.slope.tolist() == beside.bend.tolist() == [0]
+    assert not beside.alone[0]
+    assert s.neighbours.along(1, np.array([0])).alone.tolist() == [True]  # never cut on that axis

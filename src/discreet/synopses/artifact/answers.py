@@ -77,6 +77,24 @@ class Figure:
         reach = wide(level) * self.std_error
         return self.value - reach, self.value + reach
 
+    @property
+    def note(self) -> str:
+        """What the error does not say by itself; empty where it is noise for the most part.
+
+        Examples
+        --------
+        >>> Figure(41.5, 3.0, 1.0).note, Figure(41.5, 3.0, None).note
+        ('', 'the error is that of the noise alone')
+        >>> Figure(41.5, 3.0, 4.0).note
+        'most of the error is a guess at how rows lie inside leaves; where many share one value it may be too small'
+        """
+        if self.evenness_error is None:
+            return "the error is that of the noise alone"
+        if self.evenness_error <= self.noise_error:
+            return ""
+        more = "" if isinstance(self, Count) else "; where many share one value it may be too small"
+        return f"most of the error is a guess at how rows lie inside leaves{more}"
+
     def noise_alone(self) -> Any:
         """Return the same answer without the error of evenness; it says so wherever it is shown."""
         return replace(self, evenness_error=None)
@@ -113,6 +131,8 @@ class Figure:
         if getattr(self, "unlisted", 0):
             told["not listed"] = f"up to {self.unlisted:,.0f} more"  # type: ignore[attr-defined]
         told["evenness"] = "left out: noise alone" if gone else f"± {self.evenness_error:,.3g}"
+        if self.note and not gone:
+            told["note"] = self.note
         return facts(f"{type(self).__name__}: {self.value:,.6g} ± {self.std_error:,.3g}", told)
 
 

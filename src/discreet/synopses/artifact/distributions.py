@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -46,15 +46,16 @@ class Quantile(Figure):
 
     share: float = 0.5
     share_error: tuple[float, float] = (0.0, 0.0)
-    #: Places and shares below them, both rising.
-    curve: tuple[FloatArray, FloatArray] = field(default=(np.zeros(0), np.zeros(0)), compare=False)
+    #: Places in rising order, the shares below them, and both parts of their errors.
+    curve: tuple[FloatArray, ...] = field(default=(np.zeros(0),) * 4, compare=False)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the places where the share may be reached."""
-        noisy, uneven = self.share_error
-        reach = wide(level) * math.hypot(noisy, 0.0 if self.evenness_error is None else uneven)
-        places, below = self.curve
-        low, high = (float(np.interp(self.share + side * reach, below, places)) for side in (-1, 1))
+        places, below, noisy, uneven = self.curve
+        reach = wide(level) * (noisy if self.evenness_error is None else np.hypot(noisy, uneven))
+        low, high = (
+            float(np.interp(self.share, np.maximum.accumulate(below + side * reach), places)) for side in (1, -1)
+        )
         return min(low, self.value), max(high, self.value)
 
 
@@ -132,6 +133,19 @@ def _absent(synopsis: Synopsis, axis: int) -> Intervals:
     return [(math.nan, math.nan)] if own else []
 
 
+def _values(synopsis: Synopsis, axis: int, edges: FloatArray, where: Sequence[Query]) -> FloatArray:
+    """Return the rows between edges of one axis, without their errors."""
+    held = np.zeros(len(edges) - 1)
+    weights = np.asarray(synopsis.weights, dtype=np.float64)
+    for asked in where:
+        rest = weights * evenness.shares(synopsis, {a: i for a, i in asked.items() if a != axis})
+        met = np.flatnonzero(rest)
+        for k, pair in enumerate(pairwise(edges.tolist())):
+            inside = evenness.both({axis: [pair]}, {axis: asked[axis]} if axis in asked else {})
+            held[k] += float(evenness.shares(synopsis, inside, met) @ rest[met])
+    return held
+
+
 def _cells(
     synopsis: Synopsis, split: Sequence[tuple[int, Intervals]], where: Sequence[Query]
 ) -> Iterator[tuple[float, float, float, float]]:
@@ -198,35 +212,35 @@ def mean(synopsis: Synopsis, name: str, where: Sequence[Query]) -> Figure:
     axis, _ = _numeric(synopsis, name)
     here: Query = {axis: [(-math.inf, math.inf)]}
     terms: Terms = tuple((1.0, evenness.both(q, here)) for q in where)
-    n, first, second, lean, tilt = (np.zeros(synopsis.n_leaves) for _ in range(5))
-    for _, asked in terms:
-        moments = _moments(synopsis, axis, asked)
-        for held, more in zip((n, first, second, tilt, lean), moments, strict=True):
-            held += more
+    n, first, second = (np.zeros(synopsis.n_leaves) for _ in range(3))
+    covered, uneven = [], 0.0
     weights = np.asarray(synopsis.weights, dtype=np.float64)
+    for _, asked in terms:
+        for held, more in zip((n, first, second), _moments(synopsis, axis, asked), strict=True):
+            held += more
+        covered.append(evenness.shares(synopsis, asked))
+        here_, rest = {axis: asked[axis]}, {a: i for a, i in asked.items() if a != axis}
+        uneven += evenness.of_values(synopsis, axis, evenness.shares(synopsis, here_), evenness.shares(synopsis, rest))
     rows = float(n @ weights)
     if rows <= 0:
         return Figure(math.nan, math.inf, math.inf)
     middle = float(first @ weights) / rows
     noisy = math.sqrt(float((first - middle * n) ** 2 @ synopsis.variances)) / rows
     # The same model as for counts: what varies is the sum of x - mean over the rows inside.
+    uneven += evenness.variance(synopsis, terms, covered, valued=evenness.Valued(axis, middle))
     spread = np.maximum(second - 2 * middle * first + middle**2 * n - (first - middle * n) ** 2, 0.0)
-    met = np.flatnonzero(spread > 1e-12)
-    slope, lumps = synopsis.neighbours.along(axis, met)
-    uneven = evenness.together(
-        np.maximum(weights[met], 0.0), spread[met], lumps, float(slope @ (lean - middle * tilt)[met])
-    )
-    return Figure(middle, noisy, math.sqrt(uneven) / rows)
+    few = float(np.maximum(weights, 0.0) @ spread)
+    return Figure(middle, noisy, math.sqrt(uneven + few) / rows)
 
 
 def _moments(synopsis: Synopsis, axis: int, asked: Query) -> tuple[FloatArray, ...]:
-    """Return the integrals of 1, x, x², 2u - 1 and x (2u - 1) over a query in each leaf, u being the place in it."""
+    """Return the integrals of 1, x and x² over a query in each leaf."""
     lower, upper = synopsis.lower[:, axis], synopsis.upper[:, axis]
     rest = evenness.shares(synopsis, {a: i for a, i in asked.items() if a != axis})
     flat = ~(upper > lower)
     width = np.where(flat, 1.0, upper - lower)
     there = np.nan_to_num(lower)
-    made = [np.zeros(len(lower)) for _ in range(5)]
+    made = [np.zeros(len(lower)) for _ in range(3)]
     end = synopsis.domain.columns[axis].high
     for low, high in asked[axis]:
         a, b = (np.clip((np.clip(x, -1e300, 1e300) - there) / width, 0.0, 1.0) for x in (low, high))
@@ -236,8 +250,6 @@ def _moments(synopsis: Synopsis, axis: int, asked: Query) -> tuple[FloatArray, .
             (p1, inside),
             (there * p1 + width * p2, inside * there),
             (there**2 * p1 + 2 * there * width * p2 + width**2 * p3, inside * there**2),
-            (2 * p2 - p1, 0.0 * p1),
-            (there * (2 * p2 - p1) + width * (2 * p3 - p2), 0.0 * p1),
         )
         for held, (even, point) in zip(made, at, strict=True):
             held += rest * np.where(np.isnan(lower), 0.0, np.where(flat, point, even))
@@ -257,7 +269,10 @@ def _below(synopsis: Synopsis, axis: int, place: float, where: Sequence[Query]) 
         query.added(synopsis, tuple((1.0, evenness.both(q, {axis: [(-math.inf, end)]})) for q in where))
         for end in (place, math.inf)
     ]
-    return made[0] / made[1]
+    share = made[0] / made[1]
+    # Rows that stand exactly there belong to it, though leaves that begin there hold them.
+    heap = evenness.at_edge(synopsis, axis, place, where) / max(made[1].value, 1.0)
+    return replace(share, evenness_error=math.hypot(share.evenness_error or 0.0, heap))
 
 
 def quantile(synopsis: Synopsis, name: str, share: float, where: Sequence[Query]) -> Quantile:
@@ -267,8 +282,7 @@ def quantile(synopsis: Synopsis, name: str, share: float, where: Sequence[Query]
     edges = _edges(synopsis, axis, column, None)
     if len(edges) < _FINE:
         edges = np.union1d(edges, even_edges(column, _FINE))
-    pairs: Intervals = list(pairwise(edges.tolist()))
-    heap = np.array([f[0] for f in _cells(synopsis, [(axis, pairs)], where)])
+    heap = _values(synopsis, axis, edges, where)
     # Noise may make the curve fall: its upper and lower hull, halfway, is the nearest that does not.
     raw = np.concatenate([[0.0], np.cumsum(heap)])
     risen = (np.maximum.accumulate(raw) + np.minimum.accumulate(raw[::-1])[::-1]) / 2
@@ -285,7 +299,35 @@ def quantile(synopsis: Synopsis, name: str, share: float, where: Sequence[Query]
     noisy, uneven = (e / dense if dense > 0 else math.inf for e in errors)
     if isinstance(column, Integer):
         value = min(max(float(math.floor(value + 0.5)), column.least), column.most)
-    return Quantile(value, noisy, uneven, share, errors, (edges, curve))
+    return Quantile(value, noisy, uneven, share, errors, _band(synopsis, axis, edges, curve, share, where))
+
+
+def _band(
+    synopsis: Synopsis, axis: int, edges: FloatArray, curve: FloatArray, share: float, where: Sequence[Query]
+) -> tuple[FloatArray, ...]:
+    """Return places around a quantile, the shares below them and their errors, as far as the share may be reached."""
+    held: dict[float, Figure] = {}
+
+    def at(place: float) -> Figure:
+        if place not in held:
+            held[place] = _below(synopsis, axis, place, where)
+        return held[place]
+
+    # Between the edges of leaves errors are larger than at them: both are looked at, leaf by leaf outwards.
+    ends = np.unique(np.concatenate([synopsis.lower[:, axis], synopsis.upper[:, axis], edges[[0, -1]]]))
+    ends = ends[~np.isnan(ends)]
+    places = np.sort(np.concatenate([ends, *(ends[:-1] + part * np.diff(ends) for part in (1 / 16, 1 / 2, 15 / 16))]))
+    start = int(np.searchsorted(places, np.interp(share, curve, edges)))
+    for side in (-1, 1):
+        k, far = start + min(side, 0), 0
+        while 0 <= k < len(places) and far < 2:
+            found = at(float(places[k]))
+            far += side * (found.value - share) > wide(0.999) * found.std_error
+            k += side * max(1, len(held) // 8)
+    asked = np.array(sorted({*held, float(edges[0]), float(edges[-1])}))
+    told = [at(place) for place in asked.tolist()]
+    errors = np.array([(f.noise_error, f.evenness_error or 0.0) for f in told])
+    return asked, np.interp(asked, edges, curve), errors[:, 0], errors[:, 1]
 
 
 def mode(synopsis: Synopsis, name: str, bins: Any, where: Sequence[Query]) -> Mode:

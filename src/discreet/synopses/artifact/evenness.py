@@ -6,25 +6,35 @@ Of that the leaf itself says nothing, but its neighbours do:
 
 - a straight line through the densities on both sides of an axis gives a slope; by it the share errs in a known
   direction, and along all cut leaves together (their slopes mostly agree);
-- what the densities differ by on both sides is taken as the lumpiness of the leaf: κ w² f(1 - f) with κ between 0
-  (even) and 1 (all rows in one place), the variance of a share under a Dirichlet process. Part of it is shared by all
-  leaves cut at one place, because people round alike everywhere.
+- what a leaf has more than the mean of its neighbours is its lumpiness: κ w² f(1 - f) with κ between 0 (even) and 1
+  (all rows in one place), the variance of a share under a Dirichlet process. What noise adds to such differences is
+  known and taken off, for all leaves at a cut together;
+- leaves at one cut err alike, because people round alike everywhere: by what they differ together from both sides, by
+  the roughness of the whole axis, and by the numbers that rows may be rounded to
+  (`discreet.synopses.artifact.roughness`);
+- a leaf that was never cut on an axis says nothing: all its rows may be on one side.
 
-Everything is linear in the question, so that sums and differences of counts have the errors of what they cover: two
-halves of a leaf make a whole, which errs by nothing. The constants were chosen on generated tables
+Everything is put together from the places where a question cuts leaves, and is linear there: sums and differences of
+counts have the errors of what they cover, and two halves of a leaf make a whole, which errs by nothing. Cuts at
+different places err apart, unless they go through the same leaf. The constants were chosen on generated tables
 (``benchmarks/tuning/evenness.py``). All of it is post-processing of published values.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, TypeAlias
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.domain import Categorical, Integer
+from discreet.synopses.artifact import roughness
 
 if TYPE_CHECKING:
     from discreet.synopses.artifact.synopsis import Synopsis
@@ -34,14 +44,33 @@ Query: TypeAlias = dict[int, Intervals]
 #: A sum of questions: coefficients, and what is asked; an empty question is about all rows.
 Terms: TypeAlias = tuple[tuple[float, Query], ...]
 
-#: Weights of the slope, of the lumpiness, and of its part that cut leaves share.
-SLOPE, LUMPS, SHARED = 1.0, 0.5, 0.5
+#: Weights of what one leaf differs by from its neighbours, of what all leaves at a cut do, and of a whole axis.
+ALONE, CUT, AXIS = 0.5, 0.25, 0.25
 #: Leaves among which the one beside a leaf is looked for: those with the nearest middles.
 _NEAREST = 8
+#: Parts of a leaf's width that are rounding.
+_EDGE = 1e-12
+
+
+class Beside(NamedTuple):
+    """What the neighbours of leaves say on one axis, in rows of the leaf itself."""
+
+    #: Rows by which half of the leaf differs, doubled.
+    slope: FloatArray
+    #: What the leaf has more than the mean of its neighbours, and the variance that noise gives to it and to the slope.
+    bend: FloatArray
+    bend_noise: FloatArray
+    slope_noise: FloatArray
+    #: Whether there is nothing beside it: it was not cut on this axis, and nothing is known.
+    alone: NDArray[np.bool_]
+
+    def at(self, places: IntArray) -> Beside:
+        """Return some of them."""
+        return Beside._make(part[places] for part in self)
 
 
 class Neighbours:
-    """The densities on both sides of leaves; looked up when a question first needs them, then kept.
+    """What lies on both sides of leaves; looked up when a question first needs it, then kept.
 
     Parameters
     ----------
@@ -57,37 +86,48 @@ class Neighbours:
         scaled = np.nan_to_num(synopsis.lower + self._widths / 2, nan=-1e12)
         self._scaled, self._spans = scaled / spans, spans
         self._tree: cKDTree | None = None
-        self._known: dict[int, tuple[FloatArray, FloatArray]] = {}
+        self._known: dict[int, tuple[IntArray, Beside]] = {}
+        self._axes: dict[int, roughness.Axis] = {}
 
-    def along(self, axis: int, leaves: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return slope (rows by which half of the leaf differs, doubled) and lumpiness κ of some leaves on an axis."""
+    def along(self, axis: int, leaves: IntArray) -> Beside:
+        """Return what is beside some leaves on an axis."""
         n = self._synopsis.n_leaves
-        slope, lumps = self._known.setdefault(axis, (np.full(n, np.nan), np.full(n, np.nan)))
-        new = leaves[np.isnan(slope[leaves])]
+        if axis not in self._known:
+            empty = np.zeros(0)
+            self._known[axis] = np.full(n, -1), Beside(empty, empty, empty, empty, empty.astype(bool))
+        where, held = self._known[axis]
+        new = leaves[where[leaves] < 0]
         if len(new):
-            slope[new], lumps[new] = self._look(axis, new)
-        return slope[leaves], lumps[leaves]
+            where[new] = len(held.slope) + np.arange(len(new))
+            found = self._look(axis, new)
+            held = Beside(*(np.concatenate(parts) for parts in zip(held, found, strict=True)))
+            self._known[axis] = where, held
+        return held.at(where[leaves])
 
-    def _look(self, axis: int, leaves: IntArray) -> tuple[FloatArray, FloatArray]:
+    def _look(self, axis: int, leaves: IntArray) -> Beside:
         own = np.asarray(self._synopsis.weights, dtype=np.float64)[leaves]
         spread = self._synopsis.variances[leaves]
         sides = [self._beside(axis, leaves, side) for side in (-1, 1)]
-        seen = [~np.isnan(weight) for weight, _, _ in sides]
-        places = [np.where(ok, place, 0.0) for ok, (_, _, place) in zip(seen, sides, strict=True)]
-        values = [np.where(ok, weight, own) for ok, (weight, _, _) in zip(seen, sides, strict=True)]
+        seen = [~np.isnan(weight) for weight, *_ in sides]
+        met = seen[0].astype(np.float64) + seen[1]
+        places = [np.where(ok, side[2], 0.0) for ok, side in zip(seen, sides, strict=True)]
+        values = [np.where(ok, side[0], own) for ok, side in zip(seen, sides, strict=True)]
+        noises = [np.where(ok, side[1], 0.0) for ok, side in zip(seen, sides, strict=True)]
         apart = places[1] - places[0]
-        rise = np.where(apart > 0, (values[1] - values[0]) / np.where(apart > 0, apart, 1.0), 0.0)
+        reach = np.where(apart > 0, apart, np.inf)
         most = np.maximum(own, 0.0)
-        slope = np.clip(rise / 2, -most, most)
-        heaps, met = np.zeros(len(leaves)), np.zeros(len(leaves))
-        for ok, value, (_, variance, _) in zip(seen, values, sides, strict=True):
-            differ = np.maximum((value - own) ** 2 - np.where(ok, variance, 0.0) - spread, 0.0)
-            size = np.maximum(value, 0.0) + most
-            heaps += np.where(ok, np.minimum(4 * differ / np.where(size > 0, size, 1.0) ** 2, 1.0), 0.0)
-            met += ok
-        # A leaf with nothing beside it was not cut on this axis: then nothing is known of it.
-        lumps = np.where(met > 0, LUMPS * heaps / np.maximum(met, 1.0), 1.0)
-        return slope, lumps
+        slope = np.clip((values[1] - values[0]) / reach / 2, -most, most)
+        both = np.where(met == 2, sum(noises), np.where(met == 1, sum(noises) + spread, 0.0))
+        parts = np.maximum(met, 1.0)
+        mean = sum(np.where(ok, v, 0.0) for ok, v in zip(seen, values, strict=True)) / parts
+        bend = np.where(met > 0, own - mean, 0.0)
+        return Beside(slope, bend, spread + sum(noises) / parts**2, both / (2 * reach) ** 2, met == 0)
+
+    def axis(self, axis: int) -> roughness.Axis:
+        """Return what the counts of whole slabs say of an axis."""
+        if axis not in self._axes:
+            self._axes[axis] = roughness.read(self._synopsis, axis)
+        return self._axes[axis]
 
     def _beside(self, axis: int, leaves: IntArray, side: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the rows that a leaf would hold with its neighbour's density, their variance, and where it lies."""
@@ -172,7 +212,20 @@ def both(one: Query, other: Query) -> Query:
     return met
 
 
-def variance(synopsis: Synopsis, terms: Terms, covered: list[FloatArray], leaves: IntArray | None = None) -> float:
+class Valued(NamedTuple):
+    """Rows that count by how far their value on an axis is from some middle, as in a mean."""
+
+    axis: int
+    middle: float
+
+
+def variance(
+    synopsis: Synopsis,
+    terms: Terms,
+    covered: list[FloatArray],
+    leaves: IntArray | None = None,
+    valued: Valued | None = None,
+) -> float:
     """Return the variance that unevenness inside leaves gives to a sum of questions.
 
     Parameters
@@ -185,6 +238,8 @@ def variance(synopsis: Synopsis, terms: Terms, covered: list[FloatArray], leaves
         `shares` of each of its questions.
     leaves : array of int, optional
         The leaves that ``covered`` is about; all by default.
+    valued : Valued, optional
+        What a row counts; 1 by default. Then only what cuts do is told.
     """
     mixed = reduce(np.logical_or, [(f > 0) & (f < 1) for f in covered])
     within = np.flatnonzero(mixed)
@@ -192,6 +247,9 @@ def variance(synopsis: Synopsis, terms: Terms, covered: list[FloatArray], leaves
         return 0.0
     cut: IntArray = within if leaves is None else leaves[within]
     parts = [f[within] for f in covered]
+    made = sum(_of_cuts(synopsis, axis, cut, at) for axis, at in _cuts(synopsis, terms, parts, cut, valued))
+    if valued is not None:
+        return made
     whole = sum((c * f for (c, _), f in zip(terms, parts, strict=True)), np.zeros(len(cut)))
     spread = -(whole**2)
     for i, (c, query) in enumerate(terms):
@@ -200,46 +258,157 @@ def variance(synopsis: Synopsis, terms: Terms, covered: list[FloatArray], leaves
             met = both(query, more)
             if all(met.values()):  # boxes of one question do not overlap
                 spread += 2 * c * other * shares(synopsis, met, cut)
-    spread = np.maximum(spread, 0.0)
     spread[spread < 1e-12] = 0.0
-    lean = 0.0
-    lumps = np.zeros(len(cut))
-    near = synopsis.neighbours
-    tilts: dict[int, FloatArray] = {}
+    return made + float(np.maximum(synopsis.weights[cut], 0.0) @ spread)
+
+
+def _cuts(
+    synopsis: Synopsis, terms: Terms, parts: list[FloatArray], cut: IntArray, valued: Valued | None
+) -> Iterator[tuple[int, dict[float, FloatArray]]]:
+    """Give, by axis, the places where a sum of questions cuts leaves, and what a row below them counts in each leaf.
+
+    A place that two questions share from both sides has no part in their sum.
+    """
+    found: dict[int, dict[float, FloatArray]] = {}
     for (c, query), f in zip(terms, parts, strict=True):
         for axis, intervals in query.items():
             lower, upper = synopsis.lower[cut, axis], synopsis.upper[cut, axis]
             along = axis_share(lower, upper, intervals, synopsis.domain.columns[axis].high)
-            rest = np.divide(f, along, out=np.zeros(len(cut)), where=along > 0)
-            tilts[axis] = tilts.get(axis, np.zeros(len(cut))) + c * rest * _tilt(lower, upper, intervals)
-            split = np.flatnonzero((along > 0) & (along < 1))
-            if len(split):
-                lumps[split] = np.maximum(lumps[split], near.along(axis, cut[split])[1])
-    for axis, tilt in tilts.items():
-        leaning = np.flatnonzero(np.abs(tilt) > 1e-12)
-        if len(leaning):
-            lean += float(near.along(axis, cut[leaning])[0] @ tilt[leaning])
-    weights = np.maximum(np.asarray(synopsis.weights, dtype=np.float64)[cut], 0.0)
-    return together(weights, spread, lumps, lean)
+            rest = c * np.divide(f, along, out=np.zeros(len(cut)), where=along > 0)
+            if valued is not None and axis != valued.axis:
+                rest *= _middles(synopsis, cut, valued.axis, query) - valued.middle
+            for place, sign in ((end, sign) for pair in intervals for end, sign in zip(pair, (-1.0, 1.0), strict=True)):
+                edge = _EDGE * (upper - lower)
+                split = (lower + edge < place) & (place < upper - edge)
+                if split.any():
+                    by = sign * (place - valued.middle) if valued is not None and axis == valued.axis else sign
+                    held = found.setdefault(axis, {})
+                    held[place] = held.get(place, np.zeros(len(cut))) + by * rest * split
+    for axis, held in found.items():
+        largest = max(float(np.abs(g).max()) for g in held.values())
+        if kept := {place: g for place, g in sorted(held.items()) if np.abs(g).max() > 1e-12 * max(largest, 1.0)}:
+            yield axis, kept
 
 
-def together(weights: FloatArray, spread: FloatArray, lumps: FloatArray, lean: float) -> float:
-    """Return the variance of a sum over leaves: of slopes, of lumps that are shared or not, of rows being few."""
-    heaps = lumps * weights**2 * spread
-    # A leaf that was never cut on an axis says the same of all: nothing. Then all may err together.
-    alike = np.where(lumps >= 1.0, 1.0, SHARED)
-    common = float((alike * np.sqrt(heaps)).sum())
-    return float((SLOPE * lean) ** 2 + common**2 + ((1 - alike**2) * heaps).sum() + weights @ spread)
+def _middles(synopsis: Synopsis, leaves: IntArray, axis: int, query: Query) -> FloatArray:
+    """Return the middle of what a question covers of leaves on an axis."""
+    lower, upper = synopsis.lower[leaves, axis], synopsis.upper[leaves, axis]
+    low, high = min(a for a, _ in query[axis]), max(b for _, b in query[axis])
+    middles: FloatArray = np.nan_to_num((np.maximum(lower, low) + np.minimum(upper, high)) / 2)
+    return middles
 
 
-def _tilt(lower: FloatArray, upper: FloatArray, intervals: Intervals) -> FloatArray:
-    """Return the integral of 2u - 1 over the intervals, u being the place in the leaf from 0 to 1."""
-    width = upper - lower
-    tilt = np.zeros(len(lower))
-    flat = ~(width > 0)
-    for low, high in intervals:
-        if math.isnan(low):
-            continue
-        a, b = (np.clip((x - lower) / np.where(flat, 1.0, width), 0.0, 1.0) for x in (low, high))
-        tilt += np.where(flat, 0.0, (b * b - a * a) - (b - a))
-    return tilt
+def _of_cuts(synopsis: Synopsis, axis: int, cut: IntArray, places: dict[float, FloatArray]) -> float:
+    """Return the variance that comes of cuts across one axis."""
+    some = np.flatnonzero(reduce(np.logical_or, [g != 0 for g in places.values()]))
+    leaves = cut[some]
+    beside = synopsis.neighbours.along(axis, leaves)
+    lower, upper = synopsis.lower[leaves, axis], synopsis.upper[leaves, axis]
+    gs = [g[some] for g in places.values()]
+    us = [np.clip((place - lower) / (upper - lower), 0.0, 1.0) for place in places]
+    lean, lean_noise = 0.0, 0.0
+    single = np.zeros(len(some))
+    sizes: list[float] = []
+    whole = synopsis.neighbours.axis(axis)
+    for place, g, u in zip(places, gs, us, strict=True):
+        tilt = g * (u * u - u)
+        lean += float(tilt @ beside.slope)
+        lean_noise += float(tilt**2 @ beside.slope_noise)
+        h = g * np.sqrt(u * (1 - u))
+        single += h * h
+        # At a round number a heap may stand, also where it lies at the edge of a leaf.
+        sizes.append(_alike(synopsis, axis, leaves, beside, g / 2 if whole.round(place) else h))
+    common = sum(size * size for size in sizes)
+    for i, j in combinations(range(len(sizes)), 2):
+        shared = np.flatnonzero((gs[i] != 0) & (gs[j] != 0))
+        if len(shared):
+            # Of rows that fall as they like, those below two places of one leaf go together as on a bridge.
+            a, b = us[i][shared], us[j][shared]
+            bridge = float(np.sqrt(a * (1 - b) / np.maximum(b * (1 - a), 1e-300)).mean())
+            part = len(shared) / max(np.count_nonzero(gs[i]), np.count_nonzero(gs[j]))
+            common += 2 * sizes[i] * sizes[j] * bridge * part
+            single[shared] += 2 * (gs[i] * gs[j])[shared] * a * (1 - b)
+    made = max(lean**2 - lean_noise, 0.0) + max(common, 0.0)
+    return made + _apart(synopsis, leaves, beside, np.maximum(single, 0.0))
+
+
+def _alike(synopsis: Synopsis, axis: int, leaves: IntArray, beside: Beside, h: FloatArray) -> float:
+    """Return by how much leaves err that err alike, as a standard deviation with a sign; ``h`` is what each counts."""
+    w = np.asarray(synopsis.weights, dtype=np.float64)[leaves]
+    whole = synopsis.neighbours.axis(axis)
+    known = np.where(beside.alone, 0.0, h)
+    # Leaves that count against each other may err alike, and then it cancels, or not.
+    rows2 = (float(known @ w) ** 2 + float(np.abs(known) @ w) ** 2) / 2
+    bend2 = float(known @ beside.bend) ** 2 - float(known**2 @ beside.bend_noise)
+    spaced2 = float(
+        (np.abs(known) * np.sqrt(whole.lumps(synopsis.upper[leaves, axis] - synopsis.lower[leaves, axis]))) @ w
+    )
+    lumps = max(min(CUT * max(bend2, 0.0) + AXIS * whole.rough * rows2, rows2), spaced2**2)
+    return math.copysign(math.sqrt(lumps) + abs(float((np.abs(h) * beside.alone) @ w)), float(h @ w))
+
+
+def _apart(synopsis: Synopsis, leaves: IntArray, beside: Beside, single: FloatArray) -> float:
+    """Return the variance of what leaves err by apart from each other."""
+    most = np.maximum(np.asarray(synopsis.weights, dtype=np.float64)[leaves], 0.0) ** 2
+    lumps = np.minimum(beside.bend**2, most) - np.minimum(beside.bend_noise, most)
+    return ALONE * max(float(np.where(beside.alone, 0.0, single) @ lumps), 0.0)
+
+
+def at_edge(synopsis: Synopsis, axis: int, place: float, where: Sequence[Query]) -> float:
+    """Return the standard deviation of rows that stand exactly at a place where leaves begin: they lie above it.
+
+    If there is a heap, all of it is there: what the leaves have more than their neighbours, or may have by the
+    roughness of the axis, or by rounding. Half of that either way.
+    """
+    if isinstance(synopsis.domain.columns[axis], (Integer, Categorical)):
+        return 0.0
+    lower, width = synopsis.lower[:, axis], synopsis.upper[:, axis] - synopsis.lower[:, axis]
+    leaves = np.flatnonzero((np.abs(lower - place) <= _EDGE * width) & (width > 0))
+    if not len(leaves):
+        return 0.0
+    beside, whole = synopsis.neighbours.along(axis, leaves), synopsis.neighbours.axis(axis)
+    w = np.asarray(synopsis.weights, dtype=np.float64)[leaves]
+    h = sum((shares(synopsis, {a: i for a, i in q.items() if a != axis}, leaves) for q in where), np.zeros(len(leaves)))
+    rows, bend = float(h @ w), float(h @ np.where(beside.alone, w, beside.bend))
+    heap = math.sqrt(max(bend**2 - float(h**2 @ beside.bend_noise), 0.0)) if bend > 0 else 0.0
+    return max(heap, math.sqrt(whole.rough) * rows, float((h * np.sqrt(whole.lumps(width[leaves]))) @ w)) / 2
+
+
+def of_values(synopsis: Synopsis, axis: int, inside: FloatArray, share: FloatArray) -> float:
+    """Return the variance that unevenness gives to the sum of values of rows, beside what cuts do.
+
+    Of rows between two places of a leaf the sum of values varies with where they stand: by parts, it is the integral of
+    how many are below. A slope moves it by the same way in all leaves, rounding does, and slabs err apart.
+
+    Parameters
+    ----------
+    synopsis : Synopsis
+        What is asked.
+    axis : int
+        Of the values.
+    inside : array of float
+        Which part of each leaf the question covers on that axis.
+    share : array of float
+        Which part it covers on the others.
+    """
+    leaves = np.flatnonzero((inside > 0) & (share > 0))
+    width = synopsis.upper[leaves, axis] - synopsis.lower[leaves, axis]
+    leaves, width = leaves[width > 0], width[width > 0]
+    if not len(leaves):
+        return 0.0
+    beside = synopsis.neighbours.along(axis, leaves)
+    whole = synopsis.neighbours.axis(axis)
+    w = np.asarray(synopsis.weights, dtype=np.float64)[leaves]
+    reach = width * share[leaves]
+    h = reach * np.sqrt(inside[leaves] ** 3 / 12)  # a bridge over the part that is covered
+    tilt = reach * inside[leaves] ** 3 / 6
+    lean2 = float(tilt @ beside.slope) ** 2 - float(tilt**2 @ beside.slope_noise)
+    spaced = float((np.where(beside.alone, 0.0, h) * np.sqrt(whole.lumps(width))) @ w)
+    unknown = float((h * beside.alone) @ w)
+    made = max(lean2, 0.0) + (abs(spaced) + abs(unknown)) ** 2 + _apart(synopsis, leaves, beside, h * h)
+    _, slab = np.unique(synopsis.lower[leaves, axis], return_inverse=True)
+    known = np.where(beside.alone, 0.0, h)
+    rows = np.bincount(slab, known * w)
+    bend = np.bincount(slab, known * beside.bend) ** 2 - np.bincount(slab, known**2 * beside.bend_noise)
+    lumps = CUT * max(float(bend.sum()), 0.0) + AXIS * whole.rough * float((rows**2).sum())
+    return made + min(lumps, float((rows**2).sum()))

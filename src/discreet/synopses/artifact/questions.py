@@ -58,7 +58,7 @@ class Questions:
         (Count(100 ± 2.83), Count(60 ± 2), Count(40 ± 2))
         >>> half = s.count(age=(0, 75)) - s.count(age=(25, 75))  # what both cover has no part in it
         >>> half, s.count(age=(0, 25))
-        (Count(30 ± 9.63: noise 1, evenness 9.58), Count(30 ± 9.63: noise 1, evenness 9.58))
+        (Count(30 ± 9.78: noise 1, evenness 9.73), Count(30 ± 9.78: noise 1, evenness 9.73))
         """
         return query.count(self._own, query.read_query(self._own.domain, box, columns))
 
