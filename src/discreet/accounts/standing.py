@@ -44,6 +44,12 @@ class Standing:
         return unit_text(self._totals.opened["unit"])
 
     @property
+    def person(self) -> str | None:
+        """The column that names the persons to whom privacy is promised; None if it is promised to rows."""
+        unit = self._totals.opened["unit"]
+        return None if unit == "row" else str(unit["person"])
+
+    @property
     def currency(self) -> str:
         """What the limit is in: "epsilon" or "rho"."""
         return self._totals.currency

@@ -99,7 +99,14 @@ class Scope:
         self._members: set[str] = set()
 
     def spend(
-        self, label: str, epsilon: Any = None, kind: Kind = "sequential", *, rho: Any = None, law: str = ""
+        self,
+        label: str,
+        epsilon: Any = None,
+        kind: Kind = "sequential",
+        *,
+        rho: Any = None,
+        law: str = "",
+        delta: Any = 0,
     ) -> Exact:
         """Charge one step, before it touches the data.
 
@@ -117,6 +124,9 @@ class Scope:
         law : {"laplace", "gaussian", "exponential", "response"}, optional
             Where the step is one draw of discrete Laplace noise of scale 1/ε on what a neighbour moves by 1 (or of
             another law): an account may compose it more tightly. Left out, nothing but the price is assumed.
+        delta : float or Fraction, default 0
+            The δ beside the ε of an (ε, δ) step, in a ledger that was opened with one. All of them add up, also those
+            of parallel parts.
 
         Returns
         -------
@@ -132,21 +142,26 @@ class Scope:
         """
         kind = checks.choice("kind", kind, KINDS)
         price, amount = self._price(label, epsilon, rho)
+        share = self._ledger._share(delta)
         with self._ledger._lock:
             self._check_new(label)
+            self._ledger._check_share(label, share)
             for place, total in self._after(label, amount):
                 place._total = total
             self._append(label, Line(label, amount, kind, law=law))
+            self._ledger._delta_spent += share
         return price
 
-    def check(self, label: str, epsilon: Any = None, *, rho: Any = None) -> None:
+    def check(self, label: str, epsilon: Any = None, *, rho: Any = None, delta: Any = 0) -> None:
         """Raise what `spend` with these arguments would, without charging anything.
 
         For a method that has to look at the *form* of its data (type, shape) first: it checks, looks, spends.
         """
         _, amount = self._price(label, epsilon, rho)
+        share = self._ledger._share(delta)
         with self._ledger._lock:
             self._check_new(label)
+            self._ledger._check_share(label, share)
             self._after(label, amount)
 
     def _price(self, label: str, epsilon: Any, rho: Any) -> tuple[Exact, Exact]:
@@ -267,8 +282,11 @@ class Ledger(Scope):
     epsilon : float or Fraction
         Budget of a pure ε ledger. Floats are read as written: ``0.1`` is exactly 1/10. ``math.inf`` is a run without
         privacy, and the guarantee says so.
-    rho, delta : float or Fraction
-        Instead of ``epsilon``: budget of a zCDP ledger, and the δ at which `epsilon` is stated.
+    rho : float or Fraction
+        Instead of ``epsilon``: budget of a zCDP ledger.
+    delta : float or Fraction
+        With ``rho``, the δ at which `epsilon` is stated. With ``epsilon``, what the δ of (ε, δ) steps may add up to;
+        left out, such steps are refused.
 
     Examples
     --------
@@ -286,15 +304,14 @@ class Ledger(Scope):
     def __init__(self, epsilon: Any = None, *, rho: Any = None, delta: Any = None) -> None:
         if (epsilon is None) == (rho is None):
             raise InvalidArgument("epsilon", epsilon, "given, or rho with delta, but not both", "Ledger(epsilon=1.0)")
-        if (rho is None) != (delta is None):
-            raise InvalidArgument(
-                "delta", delta, "given together with rho and only then", "Ledger(rho=0.5, delta=1e-6)"
-            )
+        if rho is not None and delta is None:
+            raise InvalidArgument("delta", delta, "given together with rho", "Ledger(rho=0.5, delta=1e-6)")
         super().__init__(None, None, "ledger", "sequential")
         self._lock = threading.Lock()
         self._unit: Literal["epsilon", "rho"] = "epsilon" if rho is None else "rho"
         self._limit = checks.budget(self._unit, epsilon if rho is None else rho)
-        self._delta = None if delta is None else checks.probability("delta", delta)
+        self._delta = Fraction(0) if delta is None else checks.probability("delta", delta)
+        self._delta_spent = Fraction(0)
 
     @property
     def unit(self) -> Literal["epsilon", "rho"]:
@@ -313,13 +330,30 @@ class Ledger(Scope):
 
     @property
     def delta(self) -> float:
-        """The δ of the guarantee; 0 for a pure ε ledger."""
-        return 0.0 if self._delta is None else float(self._delta)
+        """The δ of the guarantee: the one given with ρ, or what the steps of an ε ledger have added up to."""
+        return float(self._delta_spent if self._unit == "epsilon" else self._delta)
 
     @property
     def epsilon(self) -> float:
         """The ε that the spent budget amounts to, at `delta`."""
-        return self.spent if self._delta is None else zcdp_to_epsilon(self.spent, self._delta)
+        return self.spent if self._unit == "epsilon" else zcdp_to_epsilon(self.spent, self._delta)
+
+    def _share(self, delta: Any) -> Fraction:
+        """Check the δ of a step."""
+        share = checks.exact("delta", delta, "a number from 0, and below 1", "delta=1e-6")
+        if not 0 <= share < 1:
+            raise InvalidArgument("delta", delta, "a number from 0, and below 1", "delta=1e-6")
+        if share and (self._unit == "rho" or not self._delta):
+            what = "0 in a zCDP ledger" if self._unit == "rho" else "0 in a ledger that was opened without one"
+            raise InvalidArgument("delta", delta, what, "Ledger(epsilon=1.0, delta=1e-6)")
+        return share
+
+    def _check_share(self, label: str, share: Fraction) -> None:
+        if share and self._delta_spent + share > self._delta:
+            raise BudgetExceeded(
+                f"{label!r} needs delta {_short(share)} but only {_short(self._delta - self._delta_spent)} of "
+                f"{_short(self._delta)} is left; spend less or open a larger ledger"
+            )
 
     def split(self, *weights: Any) -> tuple[Fraction, ...]:
         """Divide what remains in the given proportions, exactly.

@@ -1,0 +1,288 @@
+"""Categories that nobody listed, bought with budget: the words that enough persons have.
+
+Method. Every person counts for *one* word: the first of theirs, in a random order of all words, that is not full yet. A
+word is full for a start when enough persons count for it that it will nearly certainly come out, and for good when it
+certainly will; who finds all words full for a start adds to one that is not full for good. (A greedy policy, in the
+spirit of Gopi, Gulhane, Kulkarni, Shen, Shokouhi, Yekhanin 2020, who choose weights.) Persons with few words come
+first, because they can help few words. A word for which n persons count is released with the largest chance π(n) that
+(ε, δ) allows (Desfontaines, Voss, Gipson, Mandayam 2022):
+
+    π(0) = 0,    π(n + 1) = min(e^ε π(n) + δ,  1 - e^(-ε) (1 - π(n) - δ),  1).
+
+So noise does not grow with the words of a person. Everything is whole numbers: counts, and chances in units of 2^-62,
+rounded down.
+"""
+
+import math
+from decimal import ROUND_FLOOR, Decimal, localcontext
+from fractions import Fraction
+from functools import lru_cache
+from numbers import Integral
+from typing import Any
+from unicodedata import normalize
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.core import checks
+from discreet.core.arrays import IntArray, WordArray
+from discreet.core.jit import jit
+from discreet.errors import InvalidArgument, InvalidType
+from discreet.noise.hashing.families import fingerprint
+from discreet.noise.stream.generator import Generator, generator
+from discreet.noise.stream.uniform import below
+
+#: Chances are whole multiples of 2^-BITS.
+BITS = 62
+#: A word is full for a start when it is released with this chance: more persons help other words more.
+_FULL = (1 << BITS) * 99 // 100
+#: With smaller budgets a word would need more than a hundred thousand persons.
+_SMALLEST_EPSILON = Fraction(1, 10**4)
+#: e^ε is taken no larger: a chance of 1 is reached at once anyway.
+_LARGEST_EPSILON = 100
+_EXPECTED = "a list or column of text or whole numbers"
+
+
+def private_categories(
+    values: Any,
+    persons: Any,
+    *,
+    epsilon: float,
+    delta: float,
+    rows: int | None = None,
+    ledger: Any = None,
+    rng: object = None,
+) -> list[str]:
+    """Return the words that enough persons have, for a column whose categories nobody can list.
+
+    Which words come out follows from how many persons have them, never from how many rows. At ε = 1 and δ = 1e-6 a word
+    needs about 14 persons who count for it; a person counts for one word only, so at most one word per 14 persons is
+    found, and with few persons, few.
+
+    Parameters
+    ----------
+    values : list, NumPy array, Arrow array, pandas or Polars series
+        A word per row: text, or whole numbers, which are taken as their digits. Rows without one are left out; text
+        that is empty or not valid Unicode is none.
+    persons : the same
+        Whose row it is; one per value. Rows without a person are left out.
+    epsilon : float
+        Budget, from 1e-4. ``math.inf`` returns every word that somebody counts for, without privacy.
+    delta : float
+        Chance that a word comes out because of one person: at most 1/n² or so for n persons.
+    rows : int, optional
+        At most this many different words of each person are looked at, drawn at random. Privacy does not need it, and
+        words are lost by it; it bounds the work.
+    ledger : Ledger or Account, optional
+        Charged ``epsilon`` and ``delta`` under the label "categories", before the data are touched. It must have been
+        opened with a δ; an account must be one of persons, whom its column names.
+    rng : None, int or Generator
+        See `discreet.noise.generator`.
+
+    Returns
+    -------
+    list of str
+        In the order of the alphabet.
+
+    Privacy
+    -------
+    Neighbours: add or remove one person with all their rows. A person chooses the first place that is not full, in a
+    list of places that follows from their own words and the key: for each word, by its keyed hash, a first place,
+    which is full at the lower level, and after all of these a second one for each, full at the upper level. Persons
+    come in the order of the number of their own words and a keyed hash of the person, so that nobody's place in it
+    depends on others. Write H for the numbers of persons who count for each word.
+
+    **One person changes H in one word by 1, or not at all.** Before the person who is added nothing differs, and with
+    that person one word j gets 1 more, or none does. Now let H' = H + e_j before a later person q, and let q choose a
+    place of word k under H. All earlier places in q's list are full under H, and more so under H'. If k is not j, q
+    chooses the same under H', and the difference stays e_j. If k = j and the place is not full under H', the same.
+    If k = j and the place is full under H', q chooses a later one, of a word m, or none: H + e_j stands against
+    H + e_j + e_m or H + e_j, and the difference is e_m or nothing. If q finds no place under H, then none under H'.
+
+    Words are released independently, a word with count n with chance π(n), and π(0) = 0. So the two laws differ in one
+    coin, π(n) against π(n + 1). For the outcomes of a coin, (ε, δ) says π(n + 1) <= e^ε π(n) + δ and 1 - π(n) <=
+    e^ε (1 - π(n + 1)) + δ; the other two inequalities hold because π rises. π is the largest solution, with e^ε rounded
+    down to a rational and every π(n) to a multiple of 2^-62, which keeps both. Uniform numbers of 62 bits decide
+    exactly. Price: (ε, δ).
+
+    Examples
+    --------
+    >>> towns = ["Ash"] * 60 + ["Birch"] * 40 + ["Somewhere"] * 2
+    >>> private_categories(towns, list(range(102)), epsilon=1.0, delta=1e-6, rng=1)
+    ['Ash', 'Birch']
+    >>> private_categories(towns, ["the same person"] * 102, epsilon=1.0, delta=1e-6, rng=1)
+    []
+    """
+    budget = checks.budget("epsilon", epsilon)
+    if budget < _SMALLEST_EPSILON:
+        raise InvalidArgument("epsilon", epsilon, f"at least {float(_SMALLEST_EPSILON):g}", "epsilon=1.0")
+    share = checks.probability("delta", delta)
+    most = None if rows is None else checks.whole("rows", rows, low=1)
+    charge: dict[str, Any] = {"delta": share}
+    if hasattr(ledger, "person"):  # an account; one of rows refuses a promise to persons
+        charge["unit"] = {"person": ledger.person or "persons"}
+    if ledger is not None:
+        ledger.check("categories", budget, **charge)
+    words, whose = _texts("values", values), _texts("persons", persons)
+    if len(words) != len(whose):
+        raise InvalidArgument("persons", "another number of them", "one person per value", "persons of the same rows")
+    if ledger is not None:
+        ledger.spend("categories", budget, **charge)
+    stream = generator(rng)
+    chance = chances(budget, share)
+    listed, counts = support(words, whose, levels(chance), most, stream)
+    drawn = below(1 << BITS, size=len(counts), rng=stream)
+    passing = np.flatnonzero(drawn < chance[counts])
+    return sorted(listed.take(pa.array(passing)).to_pylist())
+
+
+@lru_cache(maxsize=64)
+def chances(epsilon: checks.Exact, delta: Fraction) -> IntArray:
+    """Return π(0), π(1), ... in units of 2^-62, up to the first that is 1.
+
+    Examples
+    --------
+    >>> (chances(Fraction(1), Fraction(1, 10)) / 2**BITS).round(3).tolist()
+    [0.0, 0.1, 0.372, 0.806, 0.965, 1.0]
+    """
+    whole = 1 << BITS
+    if epsilon == math.inf:
+        return np.array([0, whole])
+    growth = _exponential_below(min(Fraction(epsilon), Fraction(_LARGEST_EPSILON)))
+    up, down, failing, found = growth.numerator, growth.denominator, math.floor(delta * whole), [0]
+    while found[-1] < whole and failing:  # without, δ is below what chances can say, and nothing comes out
+        last = found[-1]
+        least = -((whole - last - failing) * down // -up)  # rounded up
+        found.append(min(last * up // down + failing, whole - least, whole))
+    return np.array(found)
+
+
+def levels(chance: IntArray) -> tuple[int, int]:
+    """Return at which counts a word is full: for a start, and for good."""
+    return int(np.searchsorted(chance, min(_FULL, int(chance[-1])))), len(chance) - 1
+
+
+def support(
+    words: pa.Array, persons: pa.Array, full: tuple[int, int], rows: int | None, stream: Generator
+) -> tuple[pa.Array, IntArray]:
+    """Return the different words in a random order, and how many persons count for each."""
+    kept = pc.and_(pc.is_valid(words), pc.is_valid(persons))
+    words, persons = words.filter(kept).dictionary_encode(), persons.filter(kept).dictionary_encode()
+    key = int.from_bytes(stream.bytes(16).tobytes(), "little")
+    # Ties of the hashes are broken by the texts, so that the order of rows does not matter.
+    place, listed = _ordered(words.dictionary, key)
+    seat, known = _ordered(persons.dictionary, key)
+    word, person = place[np.asarray(words.indices)], seat[np.asarray(persons.indices)]
+    pairs = np.unique(person * np.int64(max(len(listed), 1)) + word)  # a person's words in the order of all words
+    person, word = np.divmod(pairs, max(len(listed), 1))
+    if rows is not None:
+        person, word = _at_most(person, word, rows, fingerprint(known, key), fingerprint(listed, key))
+    counts = np.zeros(len(listed), np.int64)
+    starts = np.flatnonzero(np.append(True, person[1:] != person[:-1])) if len(person) else np.empty(0, np.int64)
+    ends = np.append(starts[1:], len(person))
+    order = np.argsort(ends - starts, kind="stable")  # persons are numbered by their hash
+    _count(starts[order], ends[order], word, *full, counts)
+    return listed, counts
+
+
+def _ordered(texts: pa.Array, key: int) -> tuple[IntArray, pa.Array]:
+    """Return the place of each text by its keyed hash, and the texts in that order."""
+    table = pa.table({"hash": fingerprint(texts, key), "text": texts})
+    order = np.asarray(pc.sort_indices(table, [("hash", "ascending"), ("text", "ascending")])).astype(np.int64)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return place, texts.take(pa.array(order))
+
+
+def _at_most(
+    person: IntArray, word: IntArray, rows: int, hashes: WordArray, others: WordArray
+) -> tuple[IntArray, IntArray]:
+    """Keep ``rows`` words of each person, by a hash of both."""
+    mixed = fingerprint(hashes[person] ^ (others[word] * np.uint64(0x9E3779B97F4A7C15)), 0)
+    order = np.lexsort((word, mixed, person))
+    first = np.searchsorted(person, person)  # persons are in order, before and after
+    kept = np.sort(order[np.arange(len(order)) - first < rows])
+    return person[kept], word[kept]
+
+
+@jit
+def _count(starts: Any, ends: Any, words: Any, lower: int, upper: int, counts: Any) -> None:  # pragma: no cover
+    """Let every person count for their first word that is not full for a start, or else not for good."""
+    for person in range(len(starts)):
+        chosen = -1
+        for i in range(starts[person], ends[person]):
+            if counts[words[i]] < lower:
+                chosen = words[i]
+                break
+            if chosen < 0 and counts[words[i]] < upper:
+                chosen = words[i]
+        if chosen >= 0:
+            counts[chosen] += 1
+
+
+def _texts(name: str, value: Any) -> pa.Array:
+    """Read a column as text; what is neither text nor a whole number is missing."""
+    if isinstance(value, (str, bytes)) or not (hasattr(value, "__len__") or hasattr(value, "__arrow_c_stream__")):
+        raise InvalidType(name, type(value).__name__, _EXPECTED, f"{name}=[...]")
+    if hasattr(value, "__arrow_c_stream__") and getattr(value, "dtype", None) != np.dtype(object):
+        value = pa.chunked_array(value)
+    if isinstance(value, pa.ChunkedArray):
+        value = value.combine_chunks() if value.num_chunks else pa.array([], value.type)
+    if isinstance(value, pa.Array):
+        return _from_arrow(name, value)
+    if not isinstance(value, (list, tuple)):
+        array = np.asarray(value)
+        if array.ndim != 1:
+            raise InvalidArgument(name, array.shape, "one-dimensional", f"{name}={name}.ravel()")
+        if array.dtype.kind in "iu":
+            return _from_arrow(name, pa.array(array))
+        if array.dtype.kind not in "OUT":
+            raise InvalidType(name, array.dtype.name, _EXPECTED, "numbered bins or labels")
+        value = array.tolist()
+    return _normal(pa.array([_bytes(v) for v in value], pa.large_binary()))
+
+
+def _bytes(value: Any) -> bytes | None:
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogatepass")
+    return str(int(value)).encode() if isinstance(value, Integral) else None
+
+
+def _from_arrow(name: str, column: pa.Array) -> pa.Array:
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    kind, types = column.type, pa.types
+    if types.is_null(kind):
+        return pa.nulls(len(column), pa.large_string())
+    if types.is_integer(kind):
+        return column.cast(pa.large_string())
+    if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)):
+        raise InvalidType(name, str(kind), _EXPECTED, "numbered bins or labels")
+    return _normal(column.cast(pa.large_string()).cast(pa.large_binary()))
+
+
+def _normal(column: pa.Array) -> pa.Array:
+    """Return the NFC form of texts; an empty one, and one that is not valid UTF-8, is missing."""
+    try:
+        texts = pc.utf8_normalize(column.cast(pa.large_string()), "NFC")
+    except pa.ArrowInvalid:
+        texts = pa.array([_decoded(content) for content in column.to_pylist()], pa.large_string())
+    return pc.if_else(pc.equal(pc.utf8_length(texts), 0), None, texts)
+
+
+def _decoded(content: bytes | None) -> str | None:
+    try:
+        return None if content is None else normalize("NFC", content.decode())
+    except UnicodeDecodeError:
+        return None
+
+
+def _exponential_below(x: Fraction) -> Fraction:
+    """Return a rational just below e^x."""
+    with localcontext() as context:
+        context.prec, context.rounding = 60, ROUND_FLOOR
+        power = (Decimal(x.numerator) / Decimal(x.denominator)).exp()  # rounded to the nearest, half a unit off at most
+        return Fraction(power) * (1 - Fraction(1, 10**55))
