@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import discreet as dc
@@ -98,6 +99,18 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any], dict[str, list[Any]]]] = [
         },
     ),
     (
+        noise.private_categories,
+        {"values": ["a"], "persons": [1], "epsilon": 1, "delta": 1e-6},
+        {
+            "values": ["a", None, 7, np.array([1.5]), np.zeros((1, 1), int)],
+            "persons": ["a", None, 7, [1, 2], pa.array([1.5])],
+            "epsilon": [*BAD_BUDGETS, None, 1e-9],
+            "delta": [*BAD_SHARES, 0, 1],
+            "rows": [w for w in BAD_WHOLE if w is not None and w != 2**80],
+            "rng": BAD_RNG,
+        },
+    ),
+    (
         noise.private_bounds,
         {"values": DATA, "epsilon": 0.1},
         {"values": BAD_TABLES, "epsilon": [*BAD_BUDGETS, None, 1e-300], "beta": [*BAD_SHARES, 0, 1], "rng": BAD_RNG},
@@ -108,7 +121,7 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any], dict[str, list[Any]]]] = [
         {"n_functions": 2, "width": 8, "key": 1},
         {"n_functions": BAD_WHOLE, "width": [*BAD_WHOLE, 1], "key": [None, -1, "k"], "independence": [0, 1, 1.5, 100]},
     ),
-    (dc.Ledger, {"epsilon": 1}, {"epsilon": [*BAD_BUDGETS, None], "rho": [1], "delta": [0.1]}),
+    (dc.Ledger, {"epsilon": 1}, {"epsilon": [*BAD_BUDGETS, None], "rho": [1], "delta": [0, 1, 1.5, "x"]}),
     (dc.Ledger, {"rho": 1, "delta": 1e-6}, {"rho": [*BAD_BUDGETS, None], "delta": [*BAD_SHARES, 0, 1]}),
     (
         LEDGER.spend,

@@ -10,6 +10,8 @@ import typer
 from rich.markup import escape
 
 from discreet.cli import look
+from discreet.cli.bought import Purchase
+from discreet.cli.bought import buy as buy_categories
 from discreet.cli.common import console, epilog
 from discreet.errors import DataSourceError
 from discreet.jobs.options import TABLE
@@ -45,12 +47,25 @@ def schema(
     known: Annotated[
         bool, typer.Option("--known", help="Take what is known by name from the public catalogue, and check it.")
     ] = False,
+    buy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--buy-categories",
+            metavar="COLUMN",
+            help="Buy the categories of a column that nobody can list: the words that enough persons have.",
+        ),
+    ] = None,
+    epsilon: Annotated[float | None, typer.Option(help="What all that is bought may cost together.")] = None,
+    delta: Annotated[float | None, typer.Option(help="And the chance that a word of one person comes out.")] = None,
+    account: Annotated[Path | None, typer.Option(help="The account of persons that pays for it.")] = None,
     sheet: Annotated[str, typer.Option("--sheet", help="The sheet of a workbook; needed where it has several.")] = "",
     skip: Annotated[int, typer.Option(min=0, help="Lines above the header that belong to no table.")] = 0,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write; else it is printed.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the column names as JSON instead.")] = False,
 ) -> None:
     """Draft a schema file from the column names alone, or check one; bounds and categories are yours to declare."""
+    purchase = Purchase(tuple(dict.fromkeys(buy or [])), epsilon, delta, account)
+    purchase.check()
     if data[0] == "check" and len(data) > 1:
         _check(data[1], data[2] if len(data) > 2 else None, rows, as_json)
         return
@@ -61,7 +76,7 @@ def schema(
     book = {} if codebook is None else read_codebook(codebook)
     if book and header is None:
         header = False  # the format has none
-    _draft(data[0], header, rows, sheet, skip, output, as_json, book, declare or [], known)
+    _draft(data[0], header, rows, sheet, skip, output, as_json, book, declare or [], known, purchase)
 
 
 def _draft(
@@ -75,6 +90,7 @@ def _draft(
     book: dict[str, dict[str, Any]],
     declare: list[str],
     known: bool,
+    purchase: Purchase,
 ) -> None:
     look.look([(TABLE, data)])
     from discreet import engines
@@ -114,13 +130,18 @@ def _draft(
     if rows and not is_typed(source._parts[0]):  # where a file keeps types, there is nothing to look for
         found = first_line.look(found, source._parts[0], rows)
     read = "first line" if headed else "fields" if header is False else "names"
-    more: dict[str, Any] = {"dialect": found.dialect, "reasons": found.reasons, "kinds": found.kinds}
-    text = draft_schema(names, data, read=read, labels=source.labels, declared=declared, **more)
-    open_ = [name for name in names if not declared[name]]
     if output is not None:
         check_place(output)
         if output.exists():  # it may have been filled in by hand
             raise DataSourceError(f"output: {str(output)!r} is there already; name another file or remove it")
+    if purchase.columns:
+        bought, dialect = buy_categories(purchase, data, names, declared, found.dialect)
+        found = replace(found, dialect=dialect)
+        declared |= {name: {"categories": words, "missing": "own"} for name, words in bought.items() if words}
+    more: dict[str, Any] = {"dialect": found.dialect, "reasons": found.reasons, "kinds": found.kinds}
+    text = draft_schema(names, data, read=read, labels=source.labels, declared=declared, **more)
+    open_ = [name for name in names if not declared[name]]
+    if output is not None:
         write_whole(output, text)
     if as_json:
         facts = found.dialect.to_dict()
@@ -129,6 +150,9 @@ def _draft(
         typer.echo(text, nl=False)
     else:
         said = f"[bold]{len(names)} columns[/] drafted in [cyan]{escape(str(output))}[/]."
+        for name in purchase.columns:
+            n = len(declared[name].get("categories", ()))
+            said += f" {n:,} categor{'y' if n == 1 else 'ies'} of {escape(name)} bought."
         for reason in found.reasons:
             said += f" {escape(reason)}"
         if not open_:

@@ -23,7 +23,8 @@ from discreet.engines.tables.part import Part
 
 _DELIMITERS = (",", ";", "\t", "|")
 _NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-_MISSING = ("?", "NA", "N/A", "n/a", "NULL", "null", "-", "--", "nan", ".", "-999", "-9999", "k.A.")
+#: Usual marks of missing values; public, not from any file.
+MISSING = ("?", "NA", "N/A", "n/a", "NULL", "null", "-", "--", "nan", ".", "-999", "-9999", "k.A.")
 _WORDS = (
     ("yes", "no"),
     ("y", "n"),
@@ -75,7 +76,7 @@ def look(proposed: Proposal, table: Part, rows: int) -> Proposal:
     """Look at the first rows, and propose how values are written and of what kinds columns are: no bounds, no lists."""
     seen = _texts(table, rows)
     values = [v for column in seen for v in column]
-    missing = tuple(m for m in _MISSING if m in set(values))
+    missing = tuple(m for m in MISSING if m in set(values))
     columns = [[v for v in column if v and v not in missing] for column in seen]
     marks = tuple(m for m in _MARKS if any(_marked(column, re.escape(m)) for column in columns))
     bare = [[_unmarked(v, marks) for v in column] for column in columns]

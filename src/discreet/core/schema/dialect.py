@@ -62,6 +62,8 @@ class Dialect:
         The sheet of a workbook; needed where it has several.
     looked : int, default 0
         How many rows somebody looked at to find out the rest; every guarantee made with this schema repeats it.
+    bought : sequence of str
+        Columns whose categories were bought with budget, and at what price; every guarantee repeats that too.
 
     Examples
     --------
@@ -85,6 +87,7 @@ class Dialect:
     missing: tuple[str, ...] = ()
     sheet: str = ""
     looked: int = 0
+    bought: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("delimiter", "quote", "decimal", "thousands", "encoding", "sheet"):
@@ -105,7 +108,7 @@ class Dialect:
         checks.choice("header", self.header, (True, False))
         for name in ("skip", "looked"):
             object.__setattr__(self, name, checks.whole(name, getattr(self, name), low=0))
-        for name in ("marks", "names", "dates", "true", "false", "missing"):
+        for name in ("marks", "names", "dates", "true", "false", "missing", "bought"):
             object.__setattr__(self, name, _texts(name, getattr(self, name)))
         for name in ("marks", "true", "false"):
             for text in getattr(self, name):
@@ -129,12 +132,16 @@ class Dialect:
     @property
     def stated(self) -> tuple[str, ...]:
         """What every promise made with it has to say."""
-        if not self.looked:
-            return ()
-        return (
+        looked = (
             f"the first {self.looked} rows of the file were looked at to find out how it is written and of what kinds "
-            "its columns are; this choice is not covered by the promise",
+            "its columns are; this choice is not covered by the promise"
         )
+        prices = (
+            f"the categories of a column were bought from the rows before, at a price of their own, which adds to this "
+            f"one: {text}"
+            for text in self.bought
+        )
+        return (*((looked,) if self.looked else ()), *prices)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what is declared otherwise than usual, as plain data."""

@@ -85,6 +85,8 @@ longest verified life lasted 122 years)
 
 
 def _said(read: str, where: str, dialect: Dialect | None) -> str:
+    if dialect is not None and dialect.bought:
+        return f"# Drafted from {where}, some categories bought from its rows; every guarantee will say at what price."
     if dialect is not None and dialect.looked:
         return f"# Drafted from {where} after a look at its first {dialect.looked} rows; every guarantee will say so."
     return {
@@ -98,7 +100,7 @@ def _said(read: str, where: str, dialect: Dialect | None) -> str:
 def _why(key: str, value: Any) -> str:
     if key == "header" and value is False:
         return "  # the first line is a record"
-    return "  # said in every guarantee" if key == "looked" else ""
+    return "  # said in every guarantee" if key in ("looked", "bought") else ""
 
 
 def _columns(

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from discreet.core.schema.dialect import Dialect
 from discreet.engines import open as open_table
 from discreet.engines.progress import Meter
 from discreet.engines.tables.encode import arrow_kind
@@ -24,7 +25,12 @@ _BLOCK = 1 << 22
 
 
 def texts(
-    path: str | Path, columns: Sequence[str] = (), *, batch_size: int = BATCH_SIZE, progress: bool | None = None
+    path: str | Path,
+    columns: Sequence[str] = (),
+    *,
+    batch_size: int = BATCH_SIZE,
+    progress: bool | None = None,
+    dialect: Dialect | None = None,
 ) -> Iterator[list[pa.Array]]:
     """Yield some rows of the asked columns at a time, as Arrow text.
 
@@ -34,6 +40,8 @@ def texts(
         A CSV or Parquet file, a folder or pattern of them, or a text file (``.txt``) with one value per line.
     columns : sequence of str
         Their names. None given: the file must have one column only. A text file has one, whatever it is called.
+    dialect : Dialect, optional
+        How text tables are written.
 
     Examples
     --------
@@ -48,7 +56,7 @@ def texts(
         if len(columns) > 1:
             raise SchemaError(f"a text file has one column, not {len(columns)}; use CSV or Parquet for more")
         return _even(_lines(Path(path).expanduser(), progress), batch_size)
-    return _even(_table(path, columns, batch_size, progress), batch_size)
+    return _even(_table(path, columns, batch_size, progress, dialect), batch_size)
 
 
 def _even(batches: Iterator[list[pa.Array]], size: int) -> Iterator[list[pa.Array]]:
@@ -69,9 +77,9 @@ def _even(batches: Iterator[list[pa.Array]], size: int) -> Iterator[list[pa.Arra
 
 
 def _table(
-    path: str | Path, columns: Sequence[str], batch_size: int, progress: bool | None
+    path: str | Path, columns: Sequence[str], batch_size: int, progress: bool | None, dialect: Dialect | None
 ) -> Iterator[list[pa.Array]]:
-    source = open_table(str(path))
+    source = open_table(str(path), dialect=dialect)
     names = tuple(columns) or source.names
     if not columns and len(names) != 1:
         raise SchemaError(f"data has {len(names)} columns; name the one that holds the values", column="NAME")

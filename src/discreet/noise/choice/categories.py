@@ -63,8 +63,8 @@ def private_categories(
     Parameters
     ----------
     values : list, NumPy array, Arrow array, pandas or Polars series
-        A word per row: text, or whole numbers, which are taken as their digits. Rows without one are left out; text
-        that is empty or not valid Unicode is none.
+        A word per row: text, or whole numbers, which are taken as their digits. Blanks around a text do not count. Rows
+        without a word are left out; text that is empty or not valid Unicode is none.
     persons : the same
         Whose row it is; one per value. Rows without a person are left out.
     epsilon : float
@@ -265,11 +265,12 @@ def _from_arrow(name: str, column: pa.Array) -> pa.Array:
 
 
 def _normal(column: pa.Array) -> pa.Array:
-    """Return the NFC form of texts; an empty one, and one that is not valid UTF-8, is missing."""
+    """Return the NFC form of texts without blanks around; an empty one, or one that is not valid UTF-8, is missing."""
     try:
         texts = pc.utf8_normalize(column.cast(pa.large_string()), "NFC")
     except pa.ArrowInvalid:
         texts = pa.array([_decoded(content) for content in column.to_pylist()], pa.large_string())
+    texts = pc.utf8_trim_whitespace(texts)
     return pc.if_else(pc.equal(pc.utf8_length(texts), 0), None, texts)
 
 

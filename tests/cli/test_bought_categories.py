@@ -1,0 +1,99 @@
+"""A steward who cannot list a column's categories buys them while drafting the schema."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import discreet as dc
+from discreet.cli import app
+from discreet.errors import BudgetExceeded, DiscreetError, InvalidArgument, SchemaError
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: Any) -> Path:
+    monkeypatch.chdir(tmp_path)
+    lines = ["user;town;age"]
+    lines += [f"u{i};{'Ash' if i % 2 else ' Elm '};30" for i in range(400)]  # every second one, each of 200 persons
+    lines += ["u0;Secret;41"] * 300 + [f"?;Unknown;{i % 90}" for i in range(300)] + [f"u{i};?;20" for i in range(300)]
+    raw = "\n".join(lines).encode() + b"\nu7;\xff\xfe;20\n"
+    Path("visits.csv").write_bytes(raw)
+    return tmp_path
+
+
+BUY = (
+    "schema",
+    "visits.csv",
+    "--declare",
+    "user=person",
+    "--buy-categories",
+    "town",
+    "--epsilon",
+    "1",
+    "--delta",
+    "1e-6",
+)
+
+
+def _run(*words: str) -> str:
+    done = CliRunner().invoke(app.app, list(words), env={"COLUMNS": "200"}, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_words_of_many_persons_become_categories_and_the_price_is_said_in_every_guarantee(folder: Path) -> None:
+    said = _run(*BUY, "--declare", "age=0..120", "-o", "s.toml")
+    assert "2 categories of town bought" in " ".join(said.split())
+    declared = tomllib.loads(Path("s.toml").read_text())
+    assert {"Ash", "Elm"} <= set(declared["columns"]["town"]["categories"])
+    assert not {"Secret", "Unknown"} & set(declared["columns"]["town"]["categories"])
+    assert declared["source"]["bought"] == ["town at epsilon 1, delta 1e-06, for one person (column 'user')"]
+    domain = dc.Domain.from_toml(Path("s.toml"))
+    domain = dc.Domain({c.name: c for c in domain if c.name != "user"}, unit="row", source=domain.source)
+    made = dc.GridSynopsis(epsilon=1, domain=domain).fit("visits.csv").synopsis_
+    text = " ".join(made.guarantee.assumptions)
+    assert "bought from the rows before" in text
+    assert "town at epsilon 1, delta 1e-06" in text
+
+
+def test_an_account_of_these_persons_pays(folder: Path) -> None:
+    _run("account", "create", "v.account", "--dataset", "v", "--epsilon", "1.5", "--delta", "1e-5", "--person", "user")
+    _run(*BUY, "--account", "v.account", "-o", "s.toml")
+    entries = json.loads(_run("account", "show", "v.account", "--json"))["entries"]
+    assert [(e["job"], e["price"], e["delta"]) for e in entries] == [("categories", "1", "1/1000000")]
+    with pytest.raises(BudgetExceeded):
+        _run(*BUY, "--account", "v.account", "-o", "t.toml")
+    assert not Path("t.toml").exists()
+    _run("account", "create", "w.account", "--dataset", "w", "--epsilon", "9", "--delta", "1e-5", "--person", "patient")
+    with pytest.raises(SchemaError, match="persons are in 'user'"):
+        _run(*BUY, "--account", "w.account")
+    _run("account", "create", "x.account", "--dataset", "x", "--epsilon", "9", "--delta", "1e-5")
+    with pytest.raises(DiscreetError, match="one row"):
+        _run(*BUY, "--account", "x.account")
+
+
+def test_several_columns_share_the_price(folder: Path) -> None:
+    text = _run(*BUY, "--buy-categories", "age")
+    assert tomllib.loads(text)["source"]["bought"] == [
+        f"{name} at epsilon 0.5, delta 5e-07, for one person (column 'user')" for name in ("town", "age")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "said"),
+    [
+        (("--buy-categories", "town", "--delta", "1e-6"), InvalidArgument, "--epsilon must be given"),
+        (("--buy-categories", "town", "--epsilon", "1"), InvalidArgument, "--delta must be given"),
+        (("--buy-categories", "town", "--epsilon", "50", "--delta", "1e-6"), InvalidArgument, "at most 20"),
+        (("--buy-categories", "town", "--epsilon", "1", "--delta", "1e-6"), SchemaError, "--declare user=person"),
+        (("--epsilon", "1"), InvalidArgument, "left out if nothing is bought"),
+        ((*BUY[2:], "--buy-categories", "twon"), InvalidArgument, "--buy-categories town"),
+        ((*BUY[2:], "--declare", "town=a,b"), SchemaError, "declared already"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_bought_is_refused(folder: Path, words: tuple[str, ...], error: Any, said: str) -> None:
+    with pytest.raises(error, match=said):
+        _run("schema", "visits.csv", *words)
