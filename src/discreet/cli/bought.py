@@ -64,7 +64,7 @@ def buy(
                 f"the account promises privacy to {account.unit}, and the table's persons are in {persons[0]!r}"
             )
     share = Fraction(1, len(purchase.columns))
-    price = {
+    price: dict[str, Any] = {
         "epsilon": checks.positive("epsilon", purchase.epsilon) * share,
         "delta": checks.probability("delta", purchase.delta) * share,
     }

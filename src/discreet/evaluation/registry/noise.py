@@ -59,11 +59,11 @@ def _choices() -> Iterator[AuditedMechanism]:
         NeighbourPair("equal rows, one missing", np.full(6, 0.75), np.append(np.full(6, 0.75), np.nan)),
     )
     yield AuditedMechanism("noise.private_bounds", _bounds, pairs, 2.0, **few)
-    nobody = (np.empty(0, np.int64), np.empty(0, np.int64))
+    none = (np.empty(0, np.int64), np.empty(0, np.int64))
     several = (np.array([0, 0, 1, 0, 1]), np.array([0, 1, 1, 2, 2]))
     more = tuple(np.append(part, new) for part, new in zip(several, ([0, 1, 2], [3, 3, 3]), strict=True))
     people = (
-        NeighbourPair("nobody against one person", nobody, (np.array([0, 1]), np.array([0, 0]))),
+        NeighbourPair("nobody against one person", none, (np.array([0, 1]), np.array([0, 0]))),
         NeighbourPair("three persons, one more with three words", several, more),
     )
     yield AuditedMechanism("noise.private_categories", _categories, people, 1.0, _DELTA * 10, batch=False, trials=1000)
