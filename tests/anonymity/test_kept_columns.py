@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -155,3 +157,19 @@ def test_terminal_and_page_say_it_first(table, tmp_path):
     assert "all the columns by which somebody could be recognised" not in page
     sealed = Guarantee.from_json((tmp_path / "out.csv.guarantee.json").read_text(encoding="utf-8"))
     assert sealed.parameters["kept"]["columns"] == ["weight", "shift"]
+
+
+def test_an_empty_field_is_missing_in_what_is_passed_on(tmp_path: Path) -> None:
+    """As in a Parquet file of the same rows: one promise, and one way to write that nothing is there."""
+    (tmp_path / "t.csv").write_text("age,ill,free\n" + "30,flu,a\n31,,\n" * 10)
+    rows = pa.table({"age": [30, 31] * 10, "ill": ["flu", None] * 10, "free": ["a", None] * 10})
+    pq.write_table(rows, tmp_path / "t.parquet")
+    quasi, secret = {"bounds": [0, 120], "role": "quasi-identifier"}, {"categories": ["flu"], "role": "sensitive"}
+    made = []
+    for name in ("t.csv", "t.parquet"):
+        job = dc.Job("anonymize", name, {"age": quasi, "ill": secret, "free": ["a"]}, {"k": 5, "keep": ["free"]},
+                     {"release": f"{name}.out.csv"}, tmp_path)  # fmt: skip
+        promise = job.run().guarantee.parameters
+        made.append((sorted((tmp_path / f"{name}.out.csv").read_text().splitlines()), promise["reached"]))
+    assert made[0] == made[1]
+    assert any(line.endswith(",,") for line in made[0][0])

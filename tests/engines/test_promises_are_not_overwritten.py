@@ -63,3 +63,15 @@ def test_the_promise_of_a_job_may_have_it(tmp_path: Path) -> None:
     data = str(tmp_path / "people.csv")
     dc.Job("synopsis", data, schema=DOMAIN, parameters={"epsilon": 1.0}, outputs=outputs).run()
     assert dc.Guarantee.from_json(target.read_text()).model == "central"
+
+
+@pytest.mark.parametrize("name", ["safe.csv.guarantee.json", "s.parquet.guarantee.json"])
+def test_the_promise_of_a_job_is_not_put_beside_another_file(name: str, tmp_path: Path) -> None:
+    TABLE.to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "safe.csv").write_text("released earlier")
+    outputs = {"release": "s.parquet", "guarantee": name}
+    made = dc.Job("synopsis", "people.csv", DOMAIN, {"epsilon": 1.0}, outputs, tmp_path)
+    with pytest.raises(dc.errors.InvalidArgument, match="it would be the promise of"):
+        made.run()
+    assert not (tmp_path / "s.parquet").exists()
+    assert not (tmp_path / name).exists()

@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.core.output import check_place, promise_place, write_whole
+from discreet.core.output import PROMISE_ENDING, check_place, promise_place, write_whole
 from discreet.core.schema.address import is_address, table_place
 from discreet.core.schema.file import write_toml
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType
@@ -304,9 +304,20 @@ class Job:
         """Validate all that can be known without opening the data; the schema and other public files are read."""
         self._do(lambda work: work.check(self))
 
+    def _check_promise(self, path: str) -> None:
+        """Refuse to put a promise where it would be taken for that of another file."""
+        place = self.place(path)
+        described = place.with_name(place.name.removesuffix(PROMISE_ENDING))
+        written = {os.path.realpath(p) for p in self.places().values()}
+        if described != place and (described.exists() or os.path.realpath(described) in written):
+            expected = f"another name: there it would be the promise of {described.name!r}, which has its own"
+            raise self.declared.wrong("guarantee", path, expected, ("guarantee", "promise.json"))
+
     def _do(self, act: Any) -> Any:
         for name, path in self.outputs.items():
             check_place(self.place(path), promise=name == "guarantee")
+            if name == "guarantee":
+                self._check_promise(path)
         work = import_module(f"discreet.jobs.work.{_WORK.get(self.kind, self.kind)}")
         try:
             return act(work)

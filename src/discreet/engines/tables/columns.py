@@ -50,7 +50,8 @@ def column_batches(
 ) -> Iterator[tuple[list[FloatArray], dict[str, pa.Array]]]:
     """Yield some rows at a time: the coordinates of the columns of a domain, and the named columns as they are.
 
-    A column has one type in all batches. Where files disagree on it, whole numbers of several sizes are those of the
+    An empty field of a text file is missing: it has no other way to say that nothing is there. A column has one type in
+    all batches. Where files disagree on it, whole numbers of several sizes are those of the
     largest, and all else is text.
 
     Examples
@@ -69,6 +70,8 @@ def column_batches(
         for pieces, _ in batches:
             own = dict(zip(asked, pieces, strict=True))
             found = {name: _present(own[place], source.dialect) for name, place in zip(names, places, strict=True)}
+            fields = [name for name, place in zip(names, places, strict=True) if isinstance(own[place], Field)]
+            found |= {name: _not_empty(found[name]) for name in fields}
             found |= {name: _of_kind(found[name], kind) for name, kind in shared.items()}
             yield _coordinates(part, [own[p] for p in positions], encoders), found
 
