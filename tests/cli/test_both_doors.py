@@ -78,6 +78,9 @@ def complete(kind: Kind, option: Option | None = None) -> dict[Option, Any]:
         given[kind.option("against")] = "people.csv"
     if kind.name == "synopsis" and option.name == "centers":
         given[kind.option("n_clusters")] = 4
+    if option.name == "rho":  # the other way to state a budget
+        given.pop(kind.option("epsilon"))
+        given[kind.option("delta")] = 1e-6
     if kind.name == "perturb" and method and method not in kind.option("radius").methods:
         given.pop(kind.option("radius"))
     return given

@@ -50,4 +50,5 @@ def show_clusters(result: Any) -> None:
 def show_ledger(guarantee: Any, rows: list[tuple[str, str, str]]) -> None:
     """Show what is promised and what was spent for it."""
     show_promise(guarantee)
-    show_table("The ledger", ("step", "composition", "epsilon"), rows, right=("epsilon",))
+    unit = guarantee.accounting
+    show_table("The ledger", ("step", "composition", unit), rows, right=(unit,))

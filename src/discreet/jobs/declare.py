@@ -249,6 +249,19 @@ def check(kind: Kind, option: Option, value: Any) -> Any:
     return value
 
 
+def one_budget(kind: Kind, given: Mapping[str, Any]) -> None:
+    """Refuse all but one budget: epsilon, with a delta or without, or rho with a delta."""
+    if ("epsilon" in given) == ("rho" in given):
+        expected = "left out with rho" if "rho" in given else "given: " + kind.option("epsilon").help
+        raise kind.wrong("epsilon", given.get("epsilon"), expected, ("rho", given["rho"]) if "rho" in given else None)
+    if "rho" in given and "delta" not in given:
+        raise kind.wrong("delta", None, "given with rho: where its epsilon is stated")
+    rho, delta = given.get("rho", 0.0), given.get("delta", 0.5)
+    # What rho amounts to, from above (Bun and Steinke 2016, proposition 1.3).
+    said_twice(kind, {**given, "rho": rho + 2 * math.sqrt(-rho * math.log(delta))}, "rho")
+    said_twice(kind, given)
+
+
 def said_twice(kind: Kind, given: Mapping[str, Any], name: str = "epsilon") -> None:
     """Refuse a budget that promises next to nothing, unless it is said twice.
 

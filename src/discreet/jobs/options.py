@@ -216,6 +216,15 @@ UNIT = option(
     "unit", "text", "row: one row is what is hidden; needed where the schema names a person", "row",
     choices=("row",), arguments=(),
 )  # fmt: skip
+DELTA = option(
+    "delta",
+    "number",
+    "beside epsilon, or with rho: noise may be Gaussian where that is better",
+    1e-6,
+    above=0,
+    below=1,
+)
+RHO = option("rho", "number", "instead of epsilon: the budget in zCDP; its epsilon is stated at delta", 0.1, above=0)
 ACCOUNT = option(
     "account", "file", "the account that is charged before a row is read; 'discreet account create' makes one",
     "patients.account", arguments=("ledger",),

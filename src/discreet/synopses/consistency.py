@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.noise.integer.laws import DiscreteLaplace
+from discreet.noise.integer.laws import DiscreteGaussian, DiscreteLaplace
 from discreet.synopses.artifact.tables import TreeTable
 
 
@@ -34,11 +34,13 @@ def rate_of(variance: float) -> float:
     return 2 * math.asinh(1 / math.sqrt(2 * variance)) if variance > 0 else math.inf
 
 
-def least_squares(tree: TreeTable, weights: FloatArray, variances: FloatArray) -> tuple[FloatArray, FloatArray]:
+def least_squares(
+    tree: TreeTable, weights: FloatArray, variances: FloatArray, *, gaussian: bool = False
+) -> tuple[FloatArray, FloatArray]:
     """Return the consistent estimate of every node and its variance.
 
-    ``weights`` and ``variances`` are those of the leaves. Of the nodes that were cut, those with an estimate take part;
-    a leaf's own stop count does not.
+    ``weights`` and ``variances`` are those of the leaves; ``gaussian`` says that tests had Gaussian noise. Of the nodes
+    that were cut, those with an estimate take part; a leaf's own stop count does not.
     """
     n = tree.n_nodes
     leaf = tree.leaf >= 0
@@ -48,7 +50,7 @@ def least_squares(tree: TreeTable, weights: FloatArray, variances: FloatArray) -
     levels = [np.flatnonzero(tree.depth == depth) for depth in range(tree.height + 1)]
     for nodes in reversed(levels):
         cut = nodes[~leaf[nodes]]
-        y, s = _corrected(tree, cut, below[cut]), _usable_variance(tree, cut)
+        y, s = _corrected(tree, cut, below[cut], gaussian), _usable_variance(tree, cut)
         gain = _ratio(below_variance[cut], below_variance[cut] + s)
         z[cut] = below[cut] + gain * (np.where(gain > 0, y, below[cut]) - below[cut])
         t[cut] = (1 - gain) * below_variance[cut]
@@ -69,14 +71,16 @@ def _usable_variance(tree: TreeTable, nodes: IntArray) -> FloatArray:
     return np.where(np.isfinite(tree.estimate[nodes]), tree.variance[nodes], np.inf)
 
 
-def _corrected(tree: TreeTable, nodes: IntArray, expected: FloatArray) -> FloatArray:
+def _corrected(tree: TreeTable, nodes: IntArray, expected: FloatArray, gaussian: bool) -> FloatArray:
     """Return the estimates of nodes without the bias of having been found above their threshold."""
     y = tree.estimate[nodes].copy()
     tested = np.isfinite(y) & np.isfinite(tree.threshold[nodes]) & np.isfinite(tree.variance[nodes])
     for variance in np.unique(tree.variance[nodes][tested]):
         same = tested & (tree.variance[nodes] == variance)
         rate = rate_of(float(variance))
-        law = DiscreteLaplace(1 / rate if math.isfinite(rate) else 0)
+        law: DiscreteLaplace | DiscreteGaussian = DiscreteLaplace(1 / rate if math.isfinite(rate) else 0)
+        if gaussian and variance > 0:
+            law = DiscreteGaussian(math.sqrt(variance))
         # The count is whole and exceeds the threshold: Z >= floor(T) + 1 - n, with n at least 0.
         least = np.floor(tree.threshold[nodes][same]) + 1 - np.maximum(np.rint(expected[same]), 0)
         y[same] -= law.mean_above(least)

@@ -32,6 +32,7 @@ from discreet.engines.passes.counts import CellCounts
 from discreet.engines.persons.bounded import PersonTable, check_person
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.noise.integer.laplace import LARGEST_SCALE
+from discreet.synopses.prices import Wanted, count_law, draw, pay, pure_part, wanted_of
 
 #: Of a central release. Below, noise for a share of the budget would be wider than can be drawn.
 SMALLEST_EPSILON = Fraction(1, 10**9)
@@ -100,6 +101,8 @@ class OpenRelease:
 
     def promise(self, parameters: Mapping[str, Any]) -> Guarantee:
         """Return what is promised once all is spent: to one row, or, at as many times the price, to one person."""
+        if self.ledger.unit == "rho":
+            parameters = {**parameters, "noise": "gaussian"}
         if self.reserved is not None:
             parameters = {**parameters, "account": self.reserved.facts}
         facts = {"parameters": parameters, "domain": self.domain, "assumptions": self.assumptions}
@@ -128,6 +131,9 @@ def open_release(
     ledger: Any = None,
     job: str = "release",
     asked: Mapping[str, Any] | None = None,
+    rho: Any = None,
+    delta: Any = None,
+    gaussian: Callable[[Domain, Exact, Fraction], bool] | None = None,
 ) -> OpenRelease:
     """Check the arguments that all central methods share, and buy a noisy number of rows.
 
@@ -158,13 +164,18 @@ def open_release(
         Charged with all of ε when everything is checked and before the first row is read.
     job, asked : str, mapping
         What an account writes about it.
+    rho, delta : float or Fraction
+        With δ beside ε, or with ρ and δ in its place, the release may be zCDP (`prices.py`).
+    gaussian : callable, optional
+        Told the columns and the pure ε and the ρ that the budget pays for, says whether Gaussian noise is better.
 
     Privacy
     -------
     Neighbours: add or remove one row. The number of rows with a cell changes by at most 1; it gets discrete Laplace
-    noise of scale 1/(share ε). Price: size_share ε, or nothing with a public number. Counts that are handed on are raw;
-    whoever releases them pays for them. Where the unit is a person, all of this is said of the bounded table at
-    ε/rows, and holds for persons at ε (see above).
+    noise of scale 1/(share ε), or discrete Gaussian noise for that share of ρ. Price: that share, or nothing with a
+    public number. Counts that are handed on are raw; whoever releases them pays for them. Where the unit is a person,
+    all of this is said of the bounded table at ε/rows, and holds for persons at ε (see above); or at ρ/rows², and holds
+    at ρ (Bun and Steinke 2016, proposition 1.9).
 
     Examples
     --------
@@ -172,7 +183,8 @@ def open_release(
     >>> opening.n_rows, opening.domain
     (2.0, Domain({'x0': (0.0, 1.0)}))
     """
-    own, share, public, stream = _shared(epsilon, random_state, n_rows, size_share)
+    wanted = Wanted.read(epsilon, rho, delta)
+    own, share, public, stream = _shared(wanted, random_state, n_rows, size_share)
     check_ledger(ledger)
     source = engines.open(table(X, _declared_width(domain)), dialect=dialect_of(domain))
     declared = as_domain(domain, source.names)
@@ -182,9 +194,11 @@ def open_release(
     if isinstance(declared.unit, Person):
         check_person(source, declared.unit)
     per_row = _per_row(own.total.exact, declared.unit)
-    _check_prices(per_row, epsilon, share, size_share, public)
+    _check_prices(per_row, float(wanted.pure), share, size_share, public)
     if check is not None:
-        check(axes, per_row if isinstance(declared.unit, Person) else epsilon)
+        check(axes, per_row if isinstance(declared.unit, Person) or rho is not None else epsilon)
+    if gaussian is not None and wanted.rho is not None and gaussian(axes, wanted.pure, wanted.rho):
+        own = wanted.ledger(gaussian=True)
     reserved = reserve(ledger, job, own, unit=declared.unit, asked={**(asked or {}), "columns": list(axes.names)})
     person: Person | None = None
     paid: tuple[Line, ...] = ()
@@ -195,11 +209,12 @@ def open_release(
         assumed = (*assumed, PUBLIC_SIZE)
         return OpenRelease(source, axes, declared, own, stream, public, None, assumed, None, reserved, person, paid)
     whole = own.total.exact
-    price = own.spend("number of rows", whole if whole == math.inf else whole * share, law="laplace")
-    law = noise.DiscreteLaplace(Fraction(0) if price == math.inf else 1 / Fraction(price))
+    price = whole if whole == math.inf else whole * share
+    pay(own, "number of rows", price, own.unit, "sequential", law="laplace")
+    law = count_law(price, own.unit)
     known = None if grid is None else grid(axes)
     counts = source.count(RowMap(axes) if known is None else known)
-    noisy = float(int(counts.counts.sum()) + noise.discrete_laplace(law.scale, rng=stream))
+    noisy = float(int(counts.counts.sum()) + draw(law, None, stream))
     kept = None if known is None else counts
     return OpenRelease(source, axes, declared, own, stream, noisy, law.variance, assumed, kept, reserved, person, paid)
 
@@ -227,7 +242,8 @@ def _bounded(
     paid: tuple[Line, ...] = ()
     if person.rows == "auto":
         whole = ledger.total.exact
-        price = ledger.spend(AUTO_LABEL, whole if whole == math.inf else whole * AUTO_SHARE)
+        price = pure_part(whole if whole == math.inf else whole * AUTO_SHARE, ledger.unit)
+        ledger.spend(AUTO_LABEL, price)
         paid = ledger.lines
     halves = noise.below(2**32, size=16, rng=stream).astype(np.uint64)
     people = PersonTable(source, person, declared, axes, (halves[:8] << np.uint64(32)) | halves[8:])
@@ -236,7 +252,12 @@ def _bounded(
         chosen = noise.exponential(scores, epsilon=cast(float, price), span=AUTO_SPAN, counts=AUTO_WEIGHTS, rng=stream)
         person = dataclasses.replace(person, rows=AUTO_ROWS[chosen])
     left = ledger.remaining.exact
-    per_row = Ledger(left if isinstance(left, float) else left / person.l1)
+    if isinstance(left, float):
+        per_row = Ledger(left)
+    elif ledger.unit == "epsilon":
+        per_row = Ledger(left / person.l1)
+    else:
+        per_row = Ledger(rho=left / person.l2_squared(grouped=False), delta=Fraction(repr(ledger.delta)))
     return people.bounded(person.l1), person, per_row, paid
 
 
@@ -264,7 +285,7 @@ def open_for(model: Any, X: Any, **checks: Any) -> OpenRelease:
     left = ("random_state", "domain", "ledger", "columns", "epsilon")
     asked = {k: v for k, v in model.get_params(deep=False).items() if isinstance(v, plain) and k not in left}
     charged: dict[str, Any] = {"ledger": getattr(model, "ledger", None), "job": type(model).__name__, "asked": asked}
-    charged |= checks
+    charged |= {"rho": getattr(model, "rho", None), "delta": getattr(model, "delta", None)} | checks
     return open_release(X, model.domain, model.epsilon, model.random_state, model.n_rows, model.size_share, **charged)
 
 
@@ -275,15 +296,16 @@ def check_release(
 
     Of a domain ``(low, high)`` with two scalars the columns are not known; then all but what depends on them.
     """
-    own, share, public, _ = _shared(model.epsilon, model.random_state, model.n_rows, model.size_share)
+    own, share, public, _ = _shared(wanted_of(model), model.random_state, model.n_rows, model.size_share)
     check_ledger(getattr(model, "ledger", None), own, getattr(model.domain, "unit", None))
     width = _declared_width(model.domain)
     if width is not None or not isinstance(model.domain, tuple):
         declared = as_domain(model.domain, [f"x{i}" for i in range(width or 1)])
         axes = check_columns(declared, select=select)
         per_row = _per_row(own.total.exact, declared.unit)
-        _check_prices(per_row, model.epsilon, share, model.size_share, public)
-        check(axes, per_row if isinstance(declared.unit, Person) else model.epsilon)
+        _check_prices(per_row, float(own.total), share, model.size_share, public)
+        stated = isinstance(declared.unit, Person) or getattr(model, "rho", None) is not None
+        check(axes, per_row if stated else model.epsilon)
 
 
 def check_columns(declared: Domain, *, select: Callable[[Domain], Domain] | None = None) -> Domain:
@@ -297,12 +319,12 @@ def check_columns(declared: Domain, *, select: Callable[[Domain], Domain] | None
 
 
 def _shared(
-    epsilon: Any, random_state: Any, n_rows: Any, size_share: Any
+    wanted: Wanted, random_state: Any, n_rows: Any, size_share: Any
 ) -> tuple[Ledger, Fraction, float | None, noise.Generator]:
     """Check the arguments that need no columns."""
-    ledger, share = Ledger(epsilon), checks.probability("size_share", size_share)
+    ledger, share = wanted.ledger(gaussian=False), checks.probability("size_share", size_share)
     public = None if n_rows is None else _size(n_rows)
-    _check_prices(ledger.total.exact, epsilon, share, size_share, public)
+    _check_prices(wanted.pure, float(wanted.pure), share, size_share, public)
     return ledger, share, public, noise.generator(random_state)
 
 

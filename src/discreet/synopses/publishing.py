@@ -15,6 +15,7 @@ from discreet import noise
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.checks import Exact
 from discreet.noise.integer.max_norm import max_norm_variance, smallest_scale
+from discreet.synopses.prices import count_law, draw
 
 #: S: the fixed-point steps of half a box, as `Source.sums` counts them.
 FIXED_POINT = 1024
@@ -47,8 +48,9 @@ def publish(
     epsilon: Exact,
     stream: noise.Generator,
     typical_offset: float = TYPICAL_OFFSET,
+    unit: str = "epsilon",
 ) -> PublishedLeaves:
-    """Add noise to the counts of disjoint leaves, and to their sums if given. The caller charges ε.
+    """Add noise to the counts of disjoint leaves, and to their sums if given. The caller charges the price.
 
     Parameters
     ----------
@@ -57,11 +59,13 @@ def publish(
     sums : array of int, shape (leaves, axes), or None
         Fixed-point sums of `Source.sums`. None publishes counts only.
     epsilon : Fraction or inf
-        The budget of each leaf.
+        The price of each leaf; with ``unit="rho"`` in ρ.
     stream : Generator
         Where the noise comes from.
     typical_offset : float, default 0.25
         β of the shrinkage: a mean is multiplied by β²/(β² + v/ñ²), v the noise variance and ñ = max(1, noisy count).
+    unit : {"epsilon", "rho"}
+        What the price is in.
 
     Returns
     -------
@@ -72,6 +76,8 @@ def publish(
     Neighbours: add or remove one row. Leaves are disjoint, so a row changes the data of one of them: its count by 1
     (discrete Laplace noise of scale 1/ε), or the vector (S n, sums) by at most S in every entry (max-norm noise of
     scale S/ε). Either is ε-differentially private; shrinking and clamping come after. Price: ε, once for all leaves.
+    In ρ the count gets discrete Gaussian noise with σ² >= 1/(2ρ); or all of the vector, which moves by at most
+    S √(d + 1) in Euclidean norm, with σ² >= S² (d + 1)/(2ρ). Either is ρ-zCDP.
 
     Examples
     --------
@@ -83,25 +89,53 @@ def publish(
     [99, 2]
     """
     if sums is None:
-        law = noise.DiscreteLaplace(noise_scale(1, epsilon))
-        weights = counts + noise.discrete_laplace(law.scale, len(counts), stream)
+        law = count_law(epsilon, unit)
+        weights = counts + draw(law, len(counts), stream)
         return PublishedLeaves(weights, np.full(len(counts), law.variance), None)
     dimension = sums.shape[1] + 1
+    if unit == "rho" and epsilon != math.inf:
+        law = count_law(epsilon, unit, FIXED_POINT, dimension)
+        drawn = draw(law, (len(counts), dimension), stream)
+        return _means(counts, sums, drawn, 1, law.variance / FIXED_POINT**2, typical_offset)
     # With an immense ε the lattice is made finer until its noise has the room the sampler needs.
     finer = 1
     while 0 < noise_scale(finer * FIXED_POINT, epsilon) < smallest_scale(dimension):
         finer *= 2
-    unit = finer * FIXED_POINT
-    scale = noise_scale(unit, epsilon)
-    noisy = noise.max_norm_laplace(scale, dimension, len(counts), stream)
-    noisy[:, 0] += unit * counts
+    steps = finer * FIXED_POINT
+    scale = noise_scale(steps, epsilon)
+    drawn = noise.max_norm_laplace(scale, dimension, len(counts), stream)
+    return _means(counts, sums, drawn, finer, max_norm_variance(scale, dimension) / steps**2, typical_offset)
+
+
+def _means(
+    counts: IntArray, sums: IntArray, noisy: IntArray, finer: int, variance: float, typical_offset: float
+) -> PublishedLeaves:
+    """Add counts and sums to noise on a lattice so many times finer than the fixed point, and read means off it."""
+    steps = finer * FIXED_POINT
+    noisy[:, 0] += steps * counts
     noisy[:, 1:] += finer * sums
-    vectors = noisy / unit
-    variance = max_norm_variance(scale, dimension) / unit**2
+    vectors = noisy / steps
     weights = vectors[:, 0]
     safe = np.maximum(weights, 1.0)[:, np.newaxis]
     shrunk = typical_offset**2 / (typical_offset**2 + variance / safe**2)
     return PublishedLeaves(weights, np.full(len(counts), variance), np.clip(shrunk * vectors[:, 1:] / safe, -1.0, 1.0))
+
+
+def count_variance(price: Exact, unit: str, n_axes: int, *, means: bool) -> float:
+    """Return the variance of the noise on a published count; with means, of one that shares its draw with them.
+
+    Examples
+    --------
+    >>> round(count_variance(Fraction(1, 2), "rho", 4, means=True), 6)
+    5.0
+    >>> round(count_variance(Fraction(1), "epsilon", 4, means=False), 2)
+    1.84
+    """
+    if not means:
+        return count_law(price, unit).variance
+    if unit == "rho":
+        return count_law(price, unit, FIXED_POINT, n_axes + 1).variance / FIXED_POINT**2
+    return max_norm_variance(noise_scale(FIXED_POINT, price), n_axes + 1) / FIXED_POINT**2
 
 
 def noise_scale(sensitivity: int, epsilon: Exact) -> Fraction:

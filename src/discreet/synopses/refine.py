@@ -61,7 +61,8 @@ def consistent(synopsis: Synopsis) -> Synopsis:
         spread = variances * (1 - share) + share**2 * min(synopsis.total_variance, float(whole))
         return synopsis.replace(weights=weights + share * gap, variances=spread, note="consistent")
     tree = synopsis.tree
-    x, V = least_squares(tree, weights, variances)
+    gaussian = synopsis.guarantee.parameters.get("noise") == "gaussian"
+    x, V = least_squares(tree, weights, variances, gaussian=gaussian)
     order = np.flatnonzero(tree.leaf >= 0)[np.argsort(tree.leaf[tree.leaf >= 0])]
     spent = replace(tree, estimate=np.full(tree.n_nodes, np.nan), variance=np.full(tree.n_nodes, np.inf))
     return synopsis.replace(

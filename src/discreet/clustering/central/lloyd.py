@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -26,6 +27,7 @@ from discreet.clustering.central.packing import pack
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
 from discreet.core.checks import Exact
+from discreet.core.domain import Domain
 from discreet.core.guarantee import Ledger, Scope
 from discreet.engines.passes.nearest import NearestMap
 from discreet.synopses.artifact.empty import empty_text
@@ -33,7 +35,8 @@ from discreet.synopses.grid import estimator
 from discreet.synopses.grid.settings import GridSettings
 from discreet.synopses.grid.size import check_size
 from discreet.synopses.opening import OpenRelease, note_columns, open_for
-from discreet.synopses.publishing import FIXED_POINT, noise_scale, publish
+from discreet.synopses.prices import pay
+from discreet.synopses.publishing import FIXED_POINT, count_variance, noise_scale, publish
 
 #: Iterations of the plain schedule, and bounds of the improved one.
 PLAIN_ITERATIONS, FEWEST_ITERATIONS, MOST_ITERATIONS = 5, 2, 7
@@ -78,6 +81,10 @@ class DPLloyd(Centers):
         None is secure; anything else marks the guarantee as seeded.
     columns : list of str, optional
         The columns to cluster on; by default all but categories, whose mean is not a place. See `PrivateKMeans`.
+    rho, delta : float, optional
+        With ``delta`` beside ``epsilon`` the release may be (ε, δ)-DP; with ``rho`` and ``delta`` in its place, ρ-zCDP,
+        its ε stated at δ. Gaussian noise is drawn with ``draw="joint"`` and ``init="packing"``, where public values say
+        that it is better (`discreet.synopses.prices`): with many columns or iterations.
     ledger : Ledger or Account, optional
         Charged with all of ε before the first row is read; fitting twice charges twice.
 
@@ -94,7 +101,8 @@ class DPLloyd(Centers):
     -------
     Neighbours: add or remove one row. Given the centres, which are public by then, a row adds (1, q) to the count and
     the fixed-point sums of one cluster, |q_j| <= S. One draw of max-norm noise of scale S/ε on (S n, Σq) costs ε;
-    separate draws cost ε_0 for the count (scale 1/ε_0) and ε_i for each sum (scale S/ε_i), ε_0 + d ε_i in all.
+    separate draws cost ε_0 for the count (scale 1/ε_0) and ε_i for each sum (scale S/ε_i), ε_0 + d ε_i in all. In ρ the
+    vector, which moves by at most S √(d + 1) in Euclidean norm, gets Gaussian noise with σ² >= S² (d + 1)/(2ρ).
     Clusters are disjoint, iterations add up. A cluster keeps its centre if its *noisy* count is below a public
     constant.
 
@@ -121,6 +129,8 @@ class DPLloyd(Centers):
         scale: str = "none",
         random_state: Any = None,
         columns: Any = None,
+        rho: Any = None,
+        delta: Any = None,
         ledger: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -135,6 +145,8 @@ class DPLloyd(Centers):
         self.scale = scale
         self.random_state = random_state
         self.columns = columns
+        self.rho = rho
+        self.delta = delta
         self.ledger = ledger
 
     def fit(self, X: Any, y: Any = None) -> DPLloyd:
@@ -145,12 +157,13 @@ class DPLloyd(Centers):
         hybrid = checks.choice("init", self.init, ("packing", "synopsis")) == "synopsis"
         asked = None if self.n_iter == "auto" else checks.whole("n_iter", self.n_iter, low=1, high=1000)
         checks.choice("scale", self.scale, ("none", "domain"))
-        grids = GridSettings.read(n_clusters=k)
+        grids, possible = GridSettings.read(n_clusters=k), joint and not hybrid
         opening = open_for(
             self,
             X,
             check=lambda domain, epsilon: check_size(domain, grids, epsilon, self.n_rows) if hybrid else None,
             select=lambda domain: select_columns(domain, self.columns),
+            gaussian=_gaussian(asked or (PLAIN_ITERATIONS if plain else FEWEST_ITERATIONS)) if possible else None,
         )
         domain, ledger = opening.domain, opening.ledger
         units, needed = distance_units(domain, self.scale), one_iteration(k, len(domain), opening.n_rows)
@@ -158,7 +171,7 @@ class DPLloyd(Centers):
             steps = asked or (1 if float(ledger.remaining) / 2 >= needed else 0)
             centers = _synopsis_start(opening, k, self.scale, Fraction(1, 2) if steps else Fraction(1))
         else:
-            automatic = PLAIN_ITERATIONS if plain else iterations(float(ledger.remaining), needed)
+            automatic = PLAIN_ITERATIONS if plain else iterations(_for_iterations(ledger, needed), needed)
             steps = asked or automatic
             centers = domain.from_unit(pack(k, len(domain), opening.stream))
         share = count_share(len(domain), plain=plain) if not joint else None
@@ -204,6 +217,23 @@ def iterations(epsilon: float, needed: float) -> int:
     return int(min(MOST_ITERATIONS, max(FEWEST_ITERATIONS, min(epsilon / needed, 1e6))))
 
 
+def _for_iterations(ledger: Ledger, needed: float) -> float:
+    """Return the ε that `iterations` is to divide: of ρ, what t iterations have together if each has 2√(ρ/t) like ε."""
+    left = float(ledger.remaining)
+    return left if ledger.unit == "epsilon" else 4 * left / needed
+
+
+def _gaussian(steps: int) -> Callable[[Domain, Exact, Fraction], bool]:
+    """Return what tells by public values whether Gaussian noise is better for that many iterations."""
+
+    def better(domain: Domain, pure: Exact, rho: Fraction) -> bool:
+        d = len(domain)
+        joint = count_variance(pure / steps if isinstance(pure, Fraction) else pure, "epsilon", d, means=True)
+        return count_variance(rho / steps, "rho", d, means=True) < joint
+
+    return better
+
+
 def count_share(n_axes: int, *, plain: bool) -> Fraction:
     """Return the share ε_0/(ε_0 + d ε_i) of an iteration's budget that goes to the count; the sums divide the rest.
 
@@ -227,9 +257,10 @@ def _iterate(
     domain, stream = opening.domain, opening.stream
     cells = NearestMap(domain, centers, units)
     if share is None:
-        opening.ledger.spend(label, price, "parallel")
+        unit = opening.ledger.unit
+        pay(opening.ledger, label, price, unit)
         counts, sums = opening.source.sums(cells, FIXED_POINT).dense()
-        out = publish(counts, sums, epsilon=price, stream=stream, typical_offset=_NO_SHRINKING)
+        out = publish(counts, sums, epsilon=price, stream=stream, typical_offset=_NO_SHRINKING, unit=unit)
         weights, spread = out.weights.astype(np.float64), math.sqrt(out.variances[0])
         offsets: FloatArray = np.zeros(centers.shape) if out.offsets is None else out.offsets
     else:

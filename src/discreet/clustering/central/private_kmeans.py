@@ -27,7 +27,7 @@ from discreet.synopses.tree.estimator import TreeSynopsis
 from discreet.synopses.tree.settings import TreeSettings
 
 #: Parameters of a synopsis estimator that the clusterer sets itself.
-_OWN = ("epsilon", "domain", "n_rows", "size_share", "random_state", "ledger")
+_OWN = ("epsilon", "rho", "delta", "domain", "n_rows", "size_share", "random_state", "ledger")
 
 
 class PrivateKMeans(Centers):
@@ -61,6 +61,9 @@ class PrivateKMeans(Centers):
         The columns to release and cluster on; by default all but categories, whose mean is not a place. A category
         named here counts by its place in the declared order, which makes sense for ordered ones only. `predict` takes
         the full table all the same.
+    rho, delta : float, optional
+        With ``delta`` beside ``epsilon`` the release may be (ε, δ)-DP; with ``rho`` and ``delta`` in its place, ρ-zCDP,
+        its ε stated at δ: as the synopsis that is named. ("auto" makes pure releases, of ε or of √(2ρ).)
     ledger : Ledger or Account, optional
         Charged with all of ε before the first row is read; fitting twice charges twice.
 
@@ -114,6 +117,8 @@ class PrivateKMeans(Centers):
         scale: str = "none",
         random_state: Any = None,
         columns: Any = None,
+        rho: Any = None,
+        delta: Any = None,
         ledger: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -127,12 +132,15 @@ class PrivateKMeans(Centers):
         self.scale = scale
         self.random_state = random_state
         self.columns = columns
+        self.rho = rho
+        self.delta = delta
         self.ledger = ledger
 
     def fit(self, X: Any, y: Any = None) -> PrivateKMeans:
         """Release a synopsis, cluster it. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
         named, fits, select = self._settings()
-        opening = open_for(self, X, check=fits, select=select, grid=lambda domain: _known_grid(domain, named))
+        shape = {"grid": lambda domain: _known_grid(domain, named), "gaussian": _gaussian(named)}
+        opening = open_for(self, X, check=fits, select=select, **shape)
         k = int(self.n_clusters)
         choice = named or choice_for(opening, k)
         released = _named(_build(choice, opening), opening)
@@ -225,6 +233,14 @@ def _read(choice: auto.Choice) -> TreeSettings | GridSettings:
 def _known_grid(domain: Domain, choice: auto.Choice | None) -> GridMap | None:
     settings = None if choice is None else _read(choice)
     return estimator.fixed_grid(domain, settings) if isinstance(settings, GridSettings) else None
+
+
+def _gaussian(choice: auto.Choice | None) -> Any:
+    """Return what tells whether Gaussian noise is better for the synopsis that is named; "auto" weighs pure budgets."""
+    settings = None if choice is None else _read(choice)
+    if settings is None:
+        return None
+    return tree.gaussian_tree(settings) if isinstance(settings, TreeSettings) else estimator.gaussian_grid(settings)
 
 
 def _build(choice: auto.Choice, opening: OpenRelease) -> Synopsis:

@@ -3,9 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
-from discreet.jobs.declare import Kind, Speech, one_unit, said_twice
+from discreet.jobs.declare import Kind, Speech, one_budget, one_unit
 from discreet.jobs.options import (
     ACCOUNT,
+    DELTA,
     EPSILON,
     FRESH,
     PERSON,
@@ -13,6 +14,7 @@ from discreet.jobs.options import (
     PROMISE,
     REFINE,
     REPORT,
+    RHO,
     ROWS,
     SEED,
     SIZE_SHARE,
@@ -26,18 +28,30 @@ from discreet.jobs.options import (
 
 
 def _together(job: Any) -> None:
-    said_twice(KIND, job.parameters)
     one_unit(KIND, job.parameters)
     if job.schema is not None:
-        if "epsilon" not in job.parameters:
+        if not {"epsilon", "rho"} & set(job.parameters):
             raise KIND.wrong("epsilon", None, "given with a schema")
+        one_budget(KIND, job.parameters)
         if "centers" not in job.outputs:
             raise KIND.wrong("centers", None, "given: the cluster centres")
         if "report" in job.outputs and "release" not in job.outputs:
             raise KIND.wrong("release", None, "given: 'report' is made from it")
         return
-    only = ("epsilon", "method", "rows", "size_share", "unit", "person", "person_rows", "account", "fresh", "seed")
-    for name in only:
+    only = (
+        "epsilon",
+        "delta",
+        "rho",
+        "method",
+        "rows",
+        "size_share",
+        "unit",
+        "person",
+        "person_rows",
+        "account",
+        "fresh",
+    )
+    for name in (*only, "seed"):
         if name in job.parameters:
 
             def fix(say: Speech, name: str = name) -> str:
@@ -58,6 +72,8 @@ KIND = Kind(
     parameters=(
         option("n_clusters", "whole", "number of centres", 8, required=True, low=1, short="-k"),
         replace(EPSILON, required=False, shown=True, help="privacy budget, of a table; a synopsis spent its own"),
+        DELTA,
+        RHO,
         option(
             "method", "text", "the synopsis under the clusters of a table", "auto", default="auto",
             choices=("auto", "grid", "tree"), arguments=("synopsis",),

@@ -1,10 +1,12 @@
 """The job `synopsis`: release a table as noisy counts of boxes."""
 
+from dataclasses import replace
 from typing import Any
 
-from discreet.jobs.declare import Kind, one_unit, said_twice
+from discreet.jobs.declare import Kind, one_budget, one_unit
 from discreet.jobs.options import (
     ACCOUNT,
+    DELTA,
     EPSILON,
     FRESH,
     MAX_MEMORY,
@@ -12,6 +14,7 @@ from discreet.jobs.options import (
     PERSON_ROWS,
     PROMISE,
     REPORT,
+    RHO,
     ROWS,
     SEED,
     SIZE_SHARE,
@@ -27,7 +30,7 @@ _TREE, _GRID = ("tree",), ("grid",)
 
 
 def _together(job: Any) -> None:
-    said_twice(KIND, job.parameters)
+    one_budget(KIND, job.parameters)
     one_unit(KIND, job.parameters)
     if "centers" in job.outputs and "n_clusters" not in job.parameters:
         raise KIND.wrong("n_clusters", None, "given for the output 'centers'")
@@ -40,7 +43,9 @@ KIND = Kind(
     data=TABLE,
     schema="needed",
     parameters=(
-        EPSILON,
+        replace(EPSILON, required=False, shown=True),
+        DELTA,
+        RHO,
         option(
             "method", "text", "grid (equal cells) or tree (cells that follow the rows)", "grid", default="grid",
             choices=("grid", "tree"), arguments=(), shown=True,

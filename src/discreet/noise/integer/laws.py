@@ -11,9 +11,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from discreet.core import checks
 from discreet.noise.integer.laplace import check_scale
+
+#: Up to this σ, tails are sums of chances.
+_SUMMED = 1000
 
 
 @dataclass(frozen=True)
@@ -151,6 +155,55 @@ class DiscreteGaussian:
     def pmf(self, z: npt.ArrayLike) -> Any:
         """Return Pr[Z = z]."""
         return _scalar(np.exp(self.logpmf(z)))
+
+    def sf(self, k: npt.ArrayLike) -> Any:
+        """Return Pr[Z >= k]; from a σ of 1000 on by the Gaussian law itself, which is as near as doubles tell."""
+        k = np.asarray(k, dtype=np.float64)
+        s = float(self.sigma)
+        if s == 0:
+            return _scalar((k <= 0).astype(np.float64))
+        if s > _SUMMED:
+            return _scalar(special.ndtr((0.5 - k) / s))
+        z, _, above, _ = self._sums()
+        return _scalar(np.where(k > z[-1], 0.0, above[np.clip(k - z[0], 0, len(z) - 1).astype(np.int64)]))
+
+    def mean_above(self, k: npt.ArrayLike) -> Any:
+        """Return E[Z | Z >= k]: the bias of a count that was kept because it was large."""
+        k = np.asarray(k, dtype=np.float64)
+        s = float(self.sigma)
+        if s == 0:
+            return _scalar(np.zeros_like(k))
+        if s > _SUMMED:
+            x = (k - 0.5) / s
+            return _scalar(s * math.sqrt(2 / math.pi) / special.erfcx(x / math.sqrt(2)))
+        z, _, above, moment = self._sums()
+        at = np.clip(k - z[0], 0, len(z) - 1).astype(np.int64)
+        # Beyond what is summed the chances fall so fast that nothing but the first counts.
+        return _scalar(np.where(k >= z[-1], k, moment[at] / np.maximum(above[at], 1e-300)))
+
+    def threshold(self, tail: checks.Number) -> int:
+        """Return the smallest integer τ >= 0 with Pr[Z > τ] <= tail.
+
+        Examples
+        --------
+        >>> DiscreteGaussian(2).threshold(0.001)
+        6
+        """
+        share, low = float(checks.probability("tail", tail)), 0
+        if not self.sigma:
+            return 0
+        high = max(1, math.ceil(40 * float(self.sigma)))
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.sf(middle + 1) <= share else (middle + 1, high)
+        return low
+
+    def _sums(self) -> tuple[Any, Any, Any, Any]:
+        """Return integers, their chances, Pr[Z >= z] and Σ of z Pr[Z = z] from there on."""
+        most = math.ceil(38 * float(self.sigma)) + 2
+        z = np.arange(-most, most + 1, dtype=np.float64)
+        p = np.asarray(self.pmf(z))
+        return z, p, np.cumsum(p[::-1])[::-1], np.cumsum((z * p)[::-1])[::-1]
 
     def rho(self, sensitivity: float = 1.0) -> float:
         """Return the zCDP price of a vector that a row moves by at most ``sensitivity`` in Euclidean norm."""

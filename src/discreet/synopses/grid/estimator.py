@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from inspect import signature
 from typing import Any
 
@@ -30,7 +31,8 @@ from discreet.synopses.grid.settings import GridSettings
 from discreet.synopses.grid.size import check_large, check_size
 from discreet.synopses.memory import MOST_MEMORY
 from discreet.synopses.opening import OpenRelease, check_release, note_columns, open_for
-from discreet.synopses.publishing import PublishedLeaves, noise_scale, publish
+from discreet.synopses.prices import like_epsilon, pay, pure_part
+from discreet.synopses.publishing import PublishedLeaves, count_variance, noise_scale, publish
 
 
 class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -71,6 +73,9 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         where nothing but the number of rows decides and a noisy one is bought, after that.
     random_state : None, int or Generator
         None draws secure noise. Anything else is for experiments and marks the guarantee.
+    rho, delta : float, optional
+        With ``delta`` beside ``epsilon`` the release may be (ε, δ)-DP; with ``rho`` and ``delta`` in its place, ρ-zCDP,
+        its ε stated at δ. Whether Gaussian noise is better is told by public values (`discreet.synopses.prices`).
     ledger : Ledger or Account, optional
         Charged with all of ε before the first row is read; fitting twice charges twice.
 
@@ -89,7 +94,8 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
     -------
     Neighbours: add or remove one row. The number of rows costs ``size_share`` ε (or is declared), the cells cost the
     rest: they are disjoint, so a row changes one count by 1, and every cell gets discrete Laplace noise, occupied or
-    not. The size of the grid is a function of the noisy number. Price: ε.
+    not. The size of the grid is a function of the noisy number. Price: ε. In ρ all of this is said of discrete Gaussian
+    noise, σ² >= 1/(2ρ) for a count (of a grid with a cutoff, of Laplace noise for ε = √(2ρ)). Price: ρ.
 
     Examples
     --------
@@ -120,6 +126,8 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         adaptive: Any = None,
         max_memory: float = MOST_MEMORY,
         random_state: Any = None,
+        rho: Any = None,
+        delta: Any = None,
         ledger: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -135,12 +143,15 @@ class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         self.adaptive = adaptive
         self.max_memory = max_memory
         self.random_state = random_state
+        self.rho = rho
+        self.delta = delta
         self.ledger = ledger
 
     def fit(self, X: Any, y: Any = None) -> GridSynopsis:
         """Make the synopsis of a table. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
         settings = self._settings()
-        opening = open_for(self, X, check=self._fits(settings), grid=lambda domain: fixed_grid(domain, settings))
+        known = {"grid": lambda domain: fixed_grid(domain, settings), "gaussian": gaussian_grid(settings)}
+        opening = open_for(self, X, check=self._fits(settings), **known)
         self.synopsis_ = build(opening, settings)
         self.guarantee_ = opening.book(self.synopsis_.guarantee)
         note_columns(self, X)
@@ -175,17 +186,21 @@ def build(opening: OpenRelease, settings: GridSettings) -> Synopsis:
     [5, 0, 0, 0]
     """
     domain, n_rows = opening.domain, opening.n_rows
-    epsilon = opening.ledger.remaining.exact
+    left, unit = opening.ledger.remaining.exact, opening.ledger.unit
+    epsilon = like_epsilon(left, unit)
     grid = GridMap(domain, _parts(domain, n_rows, epsilon, settings))
     if settings.two_levels:
         release = two_levels(opening, grid, settings)
     else:
-        large = grid.n_cells > settings.most_listed(len(domain))
-        if large:
+        if grid.n_cells > settings.most_listed(len(domain)):
+            epsilon = pure_part(left, unit)
             check_large(grid, settings, epsilon, n_rows)
-        means = not large and settings.wants_means(n_rows, grid.n_cells, epsilon, len(domain))
-        price = opening.ledger.spend("cells", epsilon, "parallel", law="" if means else "laplace")
-        release = (_large_cells if large else _all_cells)(opening, grid, price, settings)
+            price = opening.ledger.spend("cells", epsilon, "parallel", law="laplace")
+            release = _large_cells(opening, grid, price, settings)
+        else:
+            means = settings.wants_means(n_rows, grid.n_cells, epsilon, len(domain))
+            pay(opening.ledger, "cells", left, unit, law="" if means else "laplace")
+            release = _all_cells(opening, grid, left, means)
     total, total_variance = _total(release, n_rows, opening.n_rows_variance)
     lower, upper, offsets = release.lower, release.upper, release.leaves.offsets
     facts = {
@@ -247,14 +262,26 @@ def _parts(domain: Domain, n: float, epsilon: Exact, settings: GridSettings) -> 
     return axis_parts(parts, domain, n=n, epsilon=float(epsilon), k=k, max_cells=limit, units=units, most_cells=most)
 
 
-def _all_cells(opening: OpenRelease, grid: GridMap, price: Exact, settings: GridSettings) -> GridRelease:
+def gaussian_grid(settings: GridSettings) -> Callable[[Domain, Exact, Fraction], bool]:
+    """Return what tells by public values whether Gaussian noise is better for a grid: whether a count varies less."""
+    means = settings.leaf_means is True
+
+    def better(domain: Domain, pure: Exact, rho: Fraction) -> bool:
+        d = len(domain)
+        narrower = count_variance(rho, "rho", d, means=means) < count_variance(pure, "epsilon", d, means=means)
+        return narrower and not settings.two_levels
+
+    return better
+
+
+def _all_cells(opening: OpenRelease, grid: GridMap, price: Exact, means: bool) -> GridRelease:
     """Publish every cell."""
     source, sums = opening.source, None
-    if settings.wants_means(opening.n_rows, grid.n_cells, price, len(grid.domain)):
+    if means:
         rows, sums = source.sums(grid).dense()
     else:
         rows = (source.count(grid) if opening.counts is None else opening.counts).dense()
-    leaves = publish(rows, sums, epsilon=price, stream=opening.stream)
+    leaves = publish(rows, sums, epsilon=price, stream=opening.stream, unit=opening.ledger.unit)
     total, spread = float(leaves.weights.sum()), float(leaves.variances.sum())
     return GridRelease(*grid.boxes(np.arange(grid.n_cells)), leaves, grid.n_cells, total, spread)
 

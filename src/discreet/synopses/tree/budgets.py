@@ -17,6 +17,7 @@ from discreet.core import checks
 from discreet.core.checks import Exact
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.noise import DiscreteLaplace
+from discreet.synopses.prices import count_law
 
 BUDGETS = ("geometric", "uniform", "linear")
 #: Portions are multiples of ε / GRAIN.
@@ -167,18 +168,18 @@ def read_shares(shares: object) -> tuple[Fraction, Fraction, Fraction]:
     return exact[0], exact[1], exact[2]
 
 
-def auto_threshold(epsilon: Exact, fan_out: int) -> int:
+def auto_threshold(price: Exact, fan_out: int, unit: str = "epsilon") -> int:
     """Return the smallest whole T at which an empty node is cut with probability 1/(2F) at most.
 
-    T = ceil(ln(2F / (1 + α)) / ε) - 1, α = e^-ε; a node is cut iff count + noise > T. An empty region then grows two
-    nodes in expectation at most (spec 9.5).
+    In ε: T = ceil(ln(2F / (1 + α)) / ε) - 1, α = e^-ε. A node is cut iff count + noise > T. An empty region then
+    grows two nodes in expectation at most (spec 9.5).
 
     Examples
     --------
     >>> [auto_threshold(Fraction(1, 18), f) for f in (2, 4)]
     [12, 25]
     """
-    return DiscreteLaplace(scale_of(epsilon)).threshold(Fraction(1, 2 * fan_out))
+    return count_law(price, unit).threshold(Fraction(1, 2 * fan_out))
 
 
 def split_chance(count: int, threshold: float, epsilon: Exact) -> float:

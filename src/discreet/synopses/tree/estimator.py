@@ -22,11 +22,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from discreet.core.checks import Exact
 from discreet.core.domain import Domain
 from discreet.engines.passes.trees import RowCells
 from discreet.synopses.artifact.synopsis import Synopsis
 from discreet.synopses.memory import MOST_MEMORY
 from discreet.synopses.opening import OpenRelease, check_release, note_columns, open_for
+from discreet.synopses.prices import like_epsilon, pure_part
+from discreet.synopses.publishing import count_variance
 from discreet.synopses.tree.budgets import OwnBudget
 from discreet.synopses.tree.growth import GrowingTree
 from discreet.synopses.tree.levels import Leaves, grow, grow_privtree, publish_leaves
@@ -85,6 +88,9 @@ class TreeSynopsis(BaseEstimator):  # type: ignore[misc]
         published; the guarantee's parameters then name the depth as ``stopped_at``.
     random_state : None, int or Generator
         None is secure; anything else marks the guarantee as seeded.
+    rho, delta : float, optional
+        With ``delta`` beside ``epsilon`` the release may be (ε, δ)-DP; with ``rho`` and ``delta`` in its place, ρ-zCDP,
+        its ε stated at δ. Whether Gaussian noise is better is told by public values (`discreet.synopses.prices`).
     ledger : Ledger or Account, optional
         Charged with all of ε before the first row is read; fitting twice charges twice.
 
@@ -99,7 +105,9 @@ class TreeSynopsis(BaseEstimator):  # type: ignore[misc]
     -------
     Neighbours: add or remove one row. Along the path of one row every test, axis and cut is paid from ε, and the leaf
     is published with what is left; nodes off the path do not change. So ε on every path, exactly. Cells, boxes,
-    candidate cuts, thresholds and budgets are functions of public values and of what was already released.
+    candidate cuts, thresholds and budgets are functions of public values and of what was already released. In ρ the
+    same is said of a path's share of ρ: counts get discrete Gaussian noise with σ² >= 1/(2ρ), and axes and cuts are
+    chosen for ε = √(2ρ), which is ρ-zCDP.
 
     Examples
     --------
@@ -129,6 +137,8 @@ class TreeSynopsis(BaseEstimator):  # type: ignore[misc]
         axis: str = "auto",
         max_memory: float = MOST_MEMORY,
         random_state: Any = None,
+        rho: Any = None,
+        delta: Any = None,
         ledger: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -148,12 +158,14 @@ class TreeSynopsis(BaseEstimator):  # type: ignore[misc]
         self.axis = axis
         self.max_memory = max_memory
         self.random_state = random_state
+        self.rho = rho
+        self.delta = delta
         self.ledger = ledger
 
     def fit(self, X: Any, y: Any = None) -> TreeSynopsis:
         """Grow the tree and publish it. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
         settings = self._settings()
-        opening = open_for(self, X, check=self._fits(settings))
+        opening = open_for(self, X, check=self._fits(settings), gaussian=gaussian_tree(settings))
         self.synopsis_ = build(opening, settings)
         self.guarantee_ = opening.book(self.synopsis_.guarantee)
         note_columns(self, X)
@@ -178,16 +190,17 @@ def build(opening: OpenRelease, settings: TreeSettings) -> Synopsis:
     As `TreeSynopsis`. Price: all that is left.
     """
     source, domain, ledger, stream = opening.source, opening.domain, opening.ledger, opening.stream
-    epsilon = ledger.remaining.exact
-    ledger.check("tree", epsilon)  # that there is something left, before any row is read
+    left, unit = ledger.remaining.exact, ledger.unit
+    ledger.check("tree", **{unit: left})  # that there is something left, before any row is read
+    epsilon = like_epsilon(left, unit)
     settings.check_size(len(domain))
-    settings.check_prices(len(domain), epsilon)
+    settings.check_prices(len(domain), pure_part(left, unit))
     tree = GrowingTree(domain, settings.bits)
     rule = settings.axis_rule(len(domain))
     first_test = settings.first_test(epsilon, opening.n_rows, len(domain), rule)
     partitioner, leaves = _grow(tree, opening, settings, rule, first_test)
     weights, variances, offsets = publish_leaves(
-        source, partitioner, leaves, means=settings.leaf_means, n_rows=opening.n_rows, stream=stream
+        source, partitioner, leaves, means=settings.leaf_means, n_rows=opening.n_rows, stream=stream, unit=unit
     )
     stopped = {} if leaves.stopped_at is None else {"stopped_at": leaves.stopped_at}
     del partitioner, leaves  # and with them the cells of all rows, half as large as the table
@@ -238,4 +251,22 @@ def _grow(
         threshold = 0.0 if threshold is None else threshold
     else:
         partitioner = Quantiles(*parts, settings.n_quantiles)
-    return partitioner, grow(partitioner, plan, threshold, ledger, stream, most)
+    return partitioner, grow(partitioner, plan, threshold, ledger, stream, most, ledger.unit)
+
+
+def gaussian_tree(settings: TreeSettings) -> Callable[[Domain, Exact, Fraction], bool]:
+    """Return what tells by public values whether Gaussian noise is better for a tree: whether its leaves vary less.
+
+    A leaf has the same share of either budget. Tests have smaller shares, for which Gaussian noise does even better:
+    its variance goes with the inverse of a share, that of Laplace noise with the square.
+    """
+
+    def better(domain: Domain, pure: Exact, rho: Fraction) -> bool:
+        if settings.own is not None or settings.partitioner in ("privtree", "uniform"):
+            return False  # their rules are written for Laplace noise
+        whole = settings.shares[2] + settings.shares[0] + settings.shares[1]
+        share, d, means = settings.shares[2] / whole, len(domain), settings.leaf_means
+        laplace = count_variance(pure * share if isinstance(pure, Fraction) else pure, "epsilon", d, means=means)
+        return count_variance(rho * share, "rho", d, means=means) < laplace
+
+    return better

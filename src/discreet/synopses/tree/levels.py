@@ -2,7 +2,8 @@
 
 Accounting. Nodes of one level hold disjoint rows, so a level costs its price once; levels add up. A leaf is published
 with what its path has left, so every path spends exactly ε. In the ledger a level at which paths end is a parallel
-group: the leaves there, and the deeper nodes (spec partition-synopsis 9.5).
+group: the leaves there, and the deeper nodes (spec partition-synopsis 9.5). The same in ρ: that every path, whichever
+noisy values choose, spends at most ρ is enough for ρ-zCDP (a Rényi filter; Feldman and Zrnic 2021).
 
 Memory. A level whose children would make more nodes than fit is not cut, and its nodes are leaves. How many nodes there
 are and how many passed their test is part of what is published, so this decides on released values: given the tree so
@@ -19,8 +20,9 @@ from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.checks import Exact
 from discreet.core.guarantee import Scope
 from discreet.engines import Source
+from discreet.synopses.prices import count_law, draw, like_epsilon, pay, pure_part
 from discreet.synopses.publishing import TYPICAL_OFFSET, publish
-from discreet.synopses.tree.budgets import LevelBudgets, auto_threshold, scale_of
+from discreet.synopses.tree.budgets import LevelBudgets, auto_threshold
 from discreet.synopses.tree.growth import GrowingTree
 from discreet.synopses.tree.partitioners import TreePartitioner
 from discreet.synopses.tree.privtree import PrivTreeRule
@@ -31,6 +33,8 @@ class Leaves:
     """Groups of leaves with the budget each is published with, in the order in which they ended."""
 
     groups: list[tuple[IntArray, Exact]] = field(default_factory=list)
+    #: What prices are in: "epsilon" or "rho".
+    unit: str = "epsilon"
     #: The depth at which growth ended for want of memory, if it did.
     stopped_at: int | None = None
 
@@ -41,10 +45,10 @@ class Leaves:
         self.groups.append((nodes, epsilon))
         label = f"counts of the leaves at depth {depth}"
         if last:
-            scope.spend(label, epsilon, "parallel")
+            pay(scope, label, epsilon, self.unit)
             return scope
         ends = scope.parallel(f"leaves at depth {depth}, and deeper nodes")
-        ends.spend(label, epsilon, "parallel")
+        pay(ends, label, epsilon, self.unit)
         return ends.sequential("deeper nodes")
 
 
@@ -55,9 +59,10 @@ def grow(
     scope: Scope,
     stream: noise.Generator,
     most_nodes: int,
+    unit: str = "epsilon",
 ) -> Leaves:
-    """Grow a tree with noisy stop tests. ``threshold`` None is tied to the noise."""
-    tree, leaves, nodes = partitioner.tree, Leaves(), np.array([0])
+    """Grow a tree with noisy stop tests. ``threshold`` None is tied to the noise; prices of the plan are in a unit."""
+    tree, leaves, nodes = partitioner.tree, Leaves(unit=unit), np.array([0])
     for level in range(plan.depth):
         wide = (tree.widths(nodes) > 1).any(axis=1)
         scope = leaves.add(scope, nodes[~wide], level, plan.left(level), last=not wide.any())
@@ -66,20 +71,21 @@ def grow(
             return leaves
         price = plan.tests[level]
         if price:
-            scope.spend(f"tests at depth {level}", price, "parallel")
+            pay(scope, f"tests at depth {level}", price, unit)
         counts = partitioner.look(nodes)
         kept = np.ones(len(nodes), bool)
         if price:
             least = partitioner.least_count()
-            kept = _test(tree, nodes, counts, price, partitioner.fan_out, threshold, least, stream)
+            kept = _test(tree, nodes, counts, price, partitioner.fan_out, threshold, least, stream, unit)
             if len(tree.axis) + partitioner.most_children(int(kept.sum())) > most_nodes:
                 leaves.stopped_at, kept = level, np.zeros_like(kept)
             scope = leaves.add(scope, nodes[~kept], level, plan.left(level, tested=True), last=not kept.any())
             if not kept.any():
                 return leaves
-        if plan.splits[level]:
-            scope.spend(f"splits at depth {level}", plan.splits[level], "parallel")
-        nodes = partitioner.split(kept, plan.splits[level])
+        paid = pure_part(plan.splits[level], unit)
+        if paid:
+            scope.spend(f"splits at depth {level}", paid, "parallel")
+        nodes = partitioner.split(kept, paid)
     leaves.add(scope, nodes, plan.depth, plan.left(plan.depth), last=True)
     return leaves
 
@@ -88,16 +94,17 @@ def _test(
     tree: GrowingTree,
     nodes: IntArray,
     counts: IntArray,
-    epsilon: Exact,
+    price: Exact,
     fan_out: int,
     threshold: float | None,
     least: float,
     stream: noise.Generator,
+    unit: str = "epsilon",
 ) -> BoolArray:
     """Draw the stop counts of a level and note them in the tree; return who goes on: count + Z > T."""
-    law = noise.DiscreteLaplace(scale_of(epsilon))
-    limit = max(auto_threshold(epsilon, fan_out) if threshold is None else threshold, least - 1)
-    noisy = counts + noise.discrete_laplace(law.scale, len(nodes), stream)
+    law = count_law(price, unit)
+    limit = max(auto_threshold(price, fan_out, unit) if threshold is None else threshold, least - 1)
+    noisy = counts + draw(law, len(nodes), stream)
     tree.estimate[nodes], tree.variance[nodes], tree.threshold[nodes] = noisy, law.variance, limit
     return np.asarray(noisy > limit)
 
@@ -133,7 +140,14 @@ def grow_privtree(
 
 
 def publish_leaves(
-    source: Source, partitioner: TreePartitioner, leaves: Leaves, *, means: bool, n_rows: float, stream: noise.Generator
+    source: Source,
+    partitioner: TreePartitioner,
+    leaves: Leaves,
+    *,
+    means: bool,
+    n_rows: float,
+    stream: noise.Generator,
+    unit: str = "epsilon",
 ) -> tuple[AnyArray, FloatArray, FloatArray | None]:
     """Return weights, variances and offsets (in half widths) of all leaves, in the order of the tree.
 
@@ -158,12 +172,13 @@ def publish_leaves(
     whole = True
     for nodes, epsilon in leaves.groups:
         places = np.sort(rank[nodes])
-        enough = math.sqrt((d + 2) * (d + 3) / 3) / (TYPICAL_OFFSET * float(epsilon))
+        enough = math.sqrt((d + 2) * (d + 3) / 3) / (TYPICAL_OFFSET * float(like_epsilon(epsilon, unit)))
         rich = (expected[places] >= enough) & means
         for chosen, vectors in ((places[~rich], None), (places[rich], sums)):
             if not len(chosen):
                 continue
-            out = publish(counts[chosen], None if vectors is None else vectors[chosen], epsilon=epsilon, stream=stream)
+            held = None if vectors is None else vectors[chosen]
+            out = publish(counts[chosen], held, epsilon=epsilon, stream=stream, unit=unit)
             weights[chosen], variances[chosen] = out.weights, out.variances
             whole &= out.offsets is None
             if offsets is not None and out.offsets is not None:
