@@ -33,10 +33,10 @@ class Leaves:
     """Groups of leaves with the budget each is published with, in the order in which they ended."""
 
     groups: list[tuple[IntArray, Exact]] = field(default_factory=list)
-    #: What prices are in: "epsilon" or "rho".
-    unit: str = "epsilon"
     #: The depth at which growth ended for want of memory, if it did.
     stopped_at: int | None = None
+    #: What prices are in: "epsilon" or "rho".
+    unit: str = "epsilon"
 
     def add(self, scope: Scope, nodes: IntArray, depth: int, epsilon: Exact, *, last: bool) -> Scope:
         """Take in leaves and charge their publication; return where deeper nodes are charged."""
