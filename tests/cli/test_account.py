@@ -17,7 +17,7 @@ from discreet.errors import BudgetExceeded, FormatError, InvalidArgument, Schema
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: Any) -> Path:
     monkeypatch.chdir(tmp_path)
-    Path("people.csv").write_text("age,cost\n" + "35,100\n61,220\n" * 40)
+    Path("people.csv").write_text("age,cost\n" + "35,100\n61,220\n" * 1000)
     Path("schema.toml").write_text("[columns.age]\nbounds = [0, 120]\n[columns.cost]\nbounds = [0, 1000]\n")
     discreet("account", "create", "p.account", "--dataset", "patients 2026", "--epsilon", "3")
     return tmp_path

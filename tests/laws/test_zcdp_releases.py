@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import discreet as dc
 from discreet import noise
 from discreet.core.zcdp import epsilon_to_zcdp, zcdp_to_epsilon
-from discreet.errors import BudgetExceeded, InvalidArgument
+from discreet.errors import BudgetExceeded, InvalidArgument, SchemaError
 from discreet.synopses import prices
 from discreet.synopses.consistency import least_squares
 from discreet.synopses.prices import Wanted, count_law, like_epsilon, pure_part, root
@@ -230,3 +231,20 @@ def test_wanted_budgets() -> None:
     assert both.ledger(gaussian=True).epsilon == 0
     assert both.ledger(gaussian=True).unit == "rho"
     assert both.ledger(gaussian=False).unit == "epsilon"
+
+
+@pytest.mark.parametrize("rows", [3, "auto"])
+def test_a_budget_in_rho_for_persons_goes_with_the_square_of_their_rows(rows: Any, tmp_path: Path) -> None:
+    table = pa.table({"user": np.arange(60) // 3, "x": np.linspace(0, 1, 60)})
+    domain = dc.Domain({"x": (0, 1)}, unit=dc.Person("user", rows=rows))
+    account = dc.Account.create(tmp_path / "a", dataset="d", unit=dc.Person("user", rows=1), rho=9, delta=1e-6)
+    grid = dc.GridSynopsis(domain=domain, rule=4, **RHO, ledger=account).fit(table)
+    promise = grid.guarantee_
+    assert 0.2499 < promise.rho <= 0.25
+    used = promise.domain.unit.l1
+    cells = next(line.amount for line in promise.ledger if line.label == "cells")
+    assert grid.synopsis_.variances[0] == pytest.approx(used**2 / (2 * float(cells)), rel=1e-6)
+    (entry,) = account.entries
+    assert (entry.state, entry.price) == ("booked", promise.spent.exact)
+    with pytest.raises(SchemaError, match="one row"):
+        dc.GridSynopsis(domain=(0, 1), rule=4, **RHO, ledger=account).fit(ROWS)
