@@ -125,3 +125,16 @@ def test_declarations_on_the_command_line_are_those_of_the_file(tmp_path: Path) 
     assert domain.column("age").role == domain.column("sex").role == "quasi-identifier"
     assert domain.column("name").role == "identifier"
     assert (domain.column("share").low, domain.column("share").high) == (0, 1)
+
+
+def test_whose_rows_they_are_is_declared_with_their_number(tmp_path: Path) -> None:
+    table, schema = tmp_path / "visits.csv", tmp_path / "s.toml"
+    table.write_text("user,age\n" + "1,30\n" * 5)
+    words = ["schema", str(table), "--declare", "user=person:3", "--declare", "age=0..120", "-o", str(schema)]
+    assert CliRunner().invoke(app.app, words).exit_code == 0
+    domain = dc.Domain.from_toml(schema)
+    assert domain.unit == dc.Person("user", rows=3)
+    assert domain.column("user").role == "person"
+    given = {"epsilon": 1, "columns": ["age"], "rule": 4}
+    job = dc.Job("synopsis", str(table), str(schema), given, {"release": "s.parquet"}, tmp_path)
+    assert "one person, with all their rows (at most 3 used)" in str(job.run().guarantee)

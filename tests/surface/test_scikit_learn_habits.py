@@ -123,3 +123,15 @@ def test_a_search_by_raw_rows_is_refused_by_scikit_learn(estimator: object) -> N
     assert not hasattr(estimator, "score")
     with pytest.raises((TypeError, DiscreetError), match="should have a 'score' method"):
         GridSearchCV(estimator, {"epsilon": [0.5, 1.0]}).fit(rows())
+
+
+def test_a_promise_to_persons_is_not_lost_on_the_way() -> None:
+    """Behind the scaler nobody sees whose rows they are, so nothing there may promise anything without saying rows."""
+    columns = {"who": {"role": "person"}, "age": (0, 120)}
+    frame = pd.DataFrame({"who": [1, 1, 2], "age": [30, 31, 60]})
+    for unit in (None, dc.Person("who", rows=2)):
+        domain = dc.Domain(columns, unit=unit)
+        with pytest.raises(SchemaError, match=r"names a person.*scale=\"domain\""):
+            dc.private_pipeline(dc.DomainScaler(domain), KM).fit(frame)
+    rows = dc.Domain(columns, unit="row")
+    assert dc.DomainScaler(rows).fit(frame).transform(frame).shape == (3, 1)

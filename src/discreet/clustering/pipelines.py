@@ -22,6 +22,7 @@ from discreet.clustering.central.private_kmeans import PrivateKMeans
 from discreet.core.arrays import FloatArray
 from discreet.core.domain import Categorical, Domain, as_domain, dialect_of
 from discreet.core.people import released_columns
+from discreet.core.unit import Person
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.metric.perturber import Perturber
 from discreet.synopses import GridSynopsis, TreeSynopsis
@@ -37,7 +38,8 @@ class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
     Parameters
     ----------
     domain : Domain, mapping or (low, high)
-        The declared columns, all of them numbers, whole numbers or dates. Identifiers are left out.
+        The declared columns, all of them numbers, whole numbers or dates. Identifiers are left out. One that names a
+        person must say ``unit="row"``: what follows does not see whose rows they are.
 
     Attributes
     ----------
@@ -81,6 +83,7 @@ class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
             source = engines.open(table(X), dialect=dialect_of(self.domain))
             declared = as_domain(self.domain, source.names)
             note_columns(self, X)
+        _refuse_persons(declared)
         for column in released_columns(declared):
             if isinstance(column, Categorical):
                 why = "has categories, which have no distance"
@@ -120,6 +123,18 @@ class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         if len(self.domain_) == self.n_features_in_:
             return super().get_feature_names_out(input_features)
         return np.array(self.domain_.names, dtype=object)
+
+
+def _refuse_persons(declared: Domain) -> None:
+    """Refuse to hide from what follows whose rows they are: it would promise something about rows by accident."""
+    people = [c.name for c in declared if c.role == "person"]
+    if (people or isinstance(declared.unit, Person)) and declared.unit != "row":
+        whose = declared.unit.column if isinstance(declared.unit, Person) else people[0]
+        raise SchemaError(
+            f"the domain names a person (column {whose!r}), and what follows a scaler would not see whose rows they "
+            'are; try dc.PrivateKMeans(domain=domain, scale="domain") without a scaler, or domain.with_unit("row") if rows '
+            "are what is to be hidden"
+        )
 
 
 #: What may replace a step that is refused, by words in the name of its class.

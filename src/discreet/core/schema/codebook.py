@@ -57,7 +57,8 @@ def read_declarations(texts: Sequence[str], names: Sequence[str]) -> dict[str, d
     """Return what was typed of columns.
 
     ``age=0..120`` are whole numbers, ``cost=0:5000`` numbers, ``day=2025-01-01:2025-12-31`` days, ``sex=f,m`` a
-    list; ``name=identifier`` is a role, which several columns may be given at once: ``age,sex=quasi-identifier``.
+    list; ``name=identifier`` is a role, which several columns may be given at once: ``age,sex=quasi-identifier``;
+    ``user=person:8`` also says that persons are what is hidden, with at most eight rows of each.
 
     Parameters
     ----------
@@ -87,6 +88,8 @@ def read_declarations(texts: Sequence[str], names: Sequence[str]) -> dict[str, d
 def _declared(value: str) -> Mapping[str, Any]:
     if value in ROLES:
         return {"role": value}
+    if bound := re.fullmatch(r"person:(auto|\d+)", value):
+        return {"role": "person", "rows": "auto" if bound[1] == "auto" else int(bound[1])}
     if ends := re.fullmatch(r"(-?\d+)\.\.(-?\d+)", value):
         return {"kind": "integer", "bounds": [*map(int, ends.groups())]}
     if ends := re.fullmatch(rf"({_NUMBER}):({_NUMBER})", value):

@@ -71,6 +71,10 @@ longest verified life lasted 122 years)
     if written:
         text += ["", *(f"# {reason}" for reason in reasons), "[source]"]
         text += [f"{key} = {toml_value(value)}{_why(key, value)}" for key, value in written.items()]
+    for name, said in (declared or {}).items():
+        if "rows" in said:
+            text += ["", "[unit]  # persons are what is hidden, with all their rows; so many of each are used at most"]
+            text += [f"person = {toml_value(name)}", f"rows = {toml_value(said['rows'])}"]
     text += ["", "[columns]"]
     lines, left = _columns([n.strip() for n in names], kinds or {}, labels or {}, declared or {})
     if any("known by name" in line for line in lines):
@@ -118,7 +122,7 @@ def _columns(
             continue
         seen.add(name)
         if declared.get(name):
-            parts = ", ".join(f"{key} = {_plain(value)}" for key, value in declared[name].items())
+            parts = ", ".join(f"{key} = {_plain(value)}" for key, value in declared[name].items() if key != "rows")
             lines.append(f"{toml_key(name)} = {{{parts}}}")
             continue
         kind = kinds.get(name)
