@@ -132,8 +132,8 @@ def _refuse_persons(declared: Domain) -> None:
         whose = declared.unit.column if isinstance(declared.unit, Person) else people[0]
         raise SchemaError(
             f"the domain names a person (column {whose!r}), and what follows a scaler would not see whose rows they "
-            'are; try dc.PrivateKMeans(domain=domain, scale="domain") without a scaler, or domain.with_unit("row") if rows '
-            "are what is to be hidden"
+            'are; try dc.PrivateKMeans(domain=domain, scale="domain") without a scaler, or domain.with_unit("row") if '
+            "rows are what is to be hidden"
         )
 
 
