@@ -267,3 +267,29 @@ def test_the_text_of_a_long_account_is_short(account: dc.Account) -> None:
     assert len(str(account).splitlines()) == 23
     assert "(10 earlier ones are not shown)" in str(account)
     assert "patients 2026" in account._repr_html_()
+
+
+def test_a_pure_step_inside_a_zcdp_release_is_not_taken_for_a_smaller_one(tmp_path: Path) -> None:
+    """Its line is in ρ = ε²/2: read as an ε it would be composed as if it had cost far less."""
+    account = dc.Account.create(tmp_path / "r", dataset="d", rho=1, delta=1e-6)
+    dc.GridSynopsis(domain=(0, 1), rule=50, max_cells=100, rho=0.02, delta=1e-6, ledger=account).fit(ROWS)
+    (entry,) = account.entries
+    assert [step[0] for step in entry.steps] == ["gaussian", "zcdp"]
+    assert sum(step[1] for step in entry.steps) == entry.price
+    # Laplace noise alone, with the ε that was spent on the cells, loses more than 0.15 at this δ.
+    assert account.together() > 0.15
+
+
+def test_a_zcdp_release_charged_to_a_ledger_in_epsilon_costs_its_epsilon_and_its_delta() -> None:
+    grid = dc.GridSynopsis(domain=(0, 1), rule=2, rho=0.1, delta=1e-7)
+    ledger = dc.Ledger(epsilon=5, delta=1e-6)
+    grid.set_params(ledger=ledger).fit(ROWS)
+    assert ledger.spent == pytest.approx(zcdp_to_epsilon(0.1, 1e-7))
+    assert ledger.delta == 1e-7
+    for poor in (dc.Ledger(epsilon=5), dc.Ledger(epsilon=1, delta=1e-6)):
+        with pytest.raises((BudgetExceeded, InvalidArgument)):
+            grid.set_params(ledger=poor).fit(ROWS)
+        assert poor.spent == 0
+    in_rho = dc.Ledger(rho=0.2, delta=1e-6)
+    grid.set_params(ledger=in_rho).fit(ROWS)
+    assert in_rho.spent.exact == Fraction(1, 10)

@@ -6,6 +6,7 @@ from typing import Any
 
 from discreet.accounts.account import Account, Reservation
 from discreet.core.guarantee import Ledger
+from discreet.core.zcdp import zcdp_to_epsilon
 from discreet.errors import InvalidType
 
 
@@ -37,9 +38,9 @@ def reserve(
     check_ledger(ledger)
     if ledger is None:
         return None
-    price: dict[str, Any] = {own.unit: own.total.exact}
+    price = _price(ledger, own)
     if isinstance(ledger, Account):
-        return ledger.reserve(job, **price, delta=Fraction(repr(own.delta)), unit=unit, asked=asked)
+        return ledger.reserve(job, **price, unit=unit, asked=asked)
     ledger.spend(job, **price)
     return None
 
@@ -59,8 +60,18 @@ def check_ledger(ledger: Any, own: Ledger | None = None, unit: Any = "row") -> N
         raise InvalidType("ledger", type(ledger).__name__, "a Ledger or an Account", 'ledger=Account("a.account")')
     if ledger is None or own is None:
         return
-    price: dict[str, Any] = {own.unit: own.total.exact}
+    price = _price(ledger, own)
     if isinstance(ledger, Account):
-        ledger.check("release", **price, delta=Fraction(repr(own.delta)), unit=unit)
+        ledger.check("release", **price, unit=unit)
     else:
         ledger.check("release", **price)
+
+
+def _price(ledger: Ledger | Account, own: Ledger) -> dict[str, Any]:
+    """Return what a release costs: in its own unit, or to a ledger in ε the ε that its ρ amounts to, and its δ."""
+    whole, delta = own.total.exact, Fraction(repr(own.delta))
+    if isinstance(ledger, Account):
+        return {own.unit: whole, "delta": delta}
+    if own.unit == ledger.unit or own.unit == "epsilon":
+        return {own.unit: whole}
+    return {"epsilon": zcdp_to_epsilon(Fraction(whole), delta), "delta": delta}

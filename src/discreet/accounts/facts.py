@@ -56,7 +56,10 @@ def _walk(lines: tuple[Line, ...], zcdp: bool) -> list[list[Any]]:
 
 
 def step_facts(line: Line, zcdp: bool, delta: Fraction) -> list[Any]:
-    law = (line.law or ("zcdp" if zcdp else "response")) if not line.parts else "zcdp" if zcdp else "response"
+    law = "" if line.parts else line.law
+    if zcdp:  # the line is in ρ, whatever the step was: only Gaussian noise is known by its ρ
+        law = law if law == "gaussian" else "zcdp"
+    law = law or "response"
     return [law, str(line.amount), str(delta), 1]
 
 
