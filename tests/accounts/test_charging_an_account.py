@@ -203,6 +203,8 @@ def test_what_was_released_before_is_added_once(account: dc.Account) -> None:
     new = dc.GridSynopsis(epsilon=1, domain=(0, 1), rule=2, ledger=account).fit(ROWS).synopsis_
     with pytest.raises(FormatError, match="booked already"):
         account.add(new)
+    with pytest.raises(FormatError, match="in parts"):
+        account.add(new.merge(old, disjoint_people=False))
     with pytest.raises(InvalidArgument, match="central"):
         account.add(dc.Guarantee("syntactic", parameters={"k": 3}).seal(b""))
     with pytest.raises(InvalidArgument, match="seal"):

@@ -9,6 +9,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("synopses",),
         (
             "laws/test_whole_budget.py",
+            "laws/test_zcdp_releases.py",
             "laws/test_bought_answers.py",
             "laws/test_privtree_draws.py",
             "laws/test_tree_level_law.py",
@@ -23,9 +24,11 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
     ),
     "ledgers": (
-        ("core.ledger", "core.zcdp", "local.repeated.report_ledger", "metric.users.user_ledger"),
+        ("accounts", "core.ledger", "core.zcdp", "local.repeated.report_ledger", "metric.users.user_ledger"),
         (
             "core/test_ledger.py",
+            "accounts/test_charging_an_account.py",
+            "accounts/test_releases_together.py",
             "core/test_guarantee.py",
             "core/test_budget_limits.py",
             "metric/test_repeats.py",

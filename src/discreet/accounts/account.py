@@ -14,7 +14,7 @@ from typing import Any
 
 from discreet.accounts.book import FORMAT, VERSION, Entry, Totals
 from discreet.accounts.chain import Chain, Disk
-from discreet.accounts.facts import step_facts, steps_of, unit_facts, unit_of, unit_text
+from discreet.accounts.facts import heads_of, step_facts, steps_of, unit_facts, unit_of, unit_text
 from discreet.accounts.standing import Standing
 from discreet.core import checks
 from discreet.core.checks import Exact
@@ -218,10 +218,9 @@ class Account(Standing):
             raise InvalidArgument("artifact", got, "a sealed release of the central model", "a saved synopsis")
         self._check_unit(unit_of(promise))
         price, share = self._price_of(promise)
-        named = promise.parameters.get("account")
-        known = isinstance(named, Mapping) and self._chain.knows(str(named.get("head")).removeprefix("sha256:"))
-        if known or promise.digest in self._fresh().digests:
-            raise FormatError(f"account: {promise.digest} is booked already; nothing was added")
+        known = promise.digest in self._fresh().digests
+        if known or any(self._chain.knows(head.removeprefix("sha256:")) for head in heads_of(promise.parameters)):
+            raise FormatError(f"account: {promise.digest} is booked already, whole or in parts; nothing was added")
         asked = {k: v for k, v in promise.parameters.items() if isinstance(v, (str, int, float, bool))}
 
         def line() -> dict[str, Any]:

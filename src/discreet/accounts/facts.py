@@ -36,6 +36,19 @@ def unit_of(promise: Guarantee) -> Any:
     return "row" if promise.unit == "one row" or promise.domain is None else promise.domain.unit
 
 
+def heads_of(parameters: Mapping[str, Any]) -> list[str]:
+    """Return the heads of accounts that a release names, or that the releases name from which it was merged.
+
+    Examples
+    --------
+    >>> heads_of({"merged": [{"account": {"dataset": "d", "head": "sha256:12"}}, {"rule": 3}]})
+    ['sha256:12']
+    """
+    named, parts = parameters.get("account"), parameters.get("merged", ())
+    own = [str(named.get("head"))] if isinstance(named, Mapping) else []
+    return own + [head for part in parts if isinstance(part, Mapping) for head in heads_of(part)]
+
+
 def steps_of(promise: Guarantee) -> list[list[Any]]:
     """Return the laws behind a promise, as an account writes them; equal ones counted."""
     found: dict[tuple[str, str, str], int] = {}
