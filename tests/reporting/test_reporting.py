@@ -248,7 +248,7 @@ EVIL = "\"><script>alert(1)</script><svg onload=x>&'"
 def test_texts_from_data_cannot_break_out_of_pages_and_pictures():
     pictures = [
         svg.bars([EVIL], [1.0], [0.1], title=EVIL, axis=EVIL),
-        svg.bars([EVIL], [1.0], title=EVIL, axis=EVIL, edges=[0, 1], marks=[EVIL, EVIL]),
+        svg.bars([EVIL], [1.0], title=EVIL, axis=EVIL, edges=[0, 1], marks=[(0, EVIL), (1, EVIL)]),
         svg.ranked([EVIL], [1.0], [0.5], [1.5], title=EVIL, axis=EVIL, assumed=[0.5]),
         svg.curve([1, 2], [1, 2], title=EVIL, x=EVIL, y=EVIL, upright=[(1, EVIL, "claim")], dot=(1, 1, EVIL)),
         svg.unknown(EVIL, title=EVIL, ends=(EVIL, EVIL)),

@@ -2,12 +2,13 @@
 
 import datetime
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
 
-from discreet.core import checks, dates
+from discreet.core import checks, dates, lists
 from discreet.core.arrays import FloatArray
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
@@ -170,10 +171,10 @@ class Integer(Numeric):
             label = f"bounds of column {name!r}" if name else "bounds"
             fix = f"[{int(ends[1])}, {int(ends[0])}]" if ends[0] > ends[1] else "[0, 1]"
             raise InvalidArgument(label, (int(ends[0]), int(ends[1])), "two different whole numbers, low < high", fix)
-        for field, value in zip(("low", "high"), (ends[0] - 0.5, ends[1] + 0.5), strict=True):
-            object.__setattr__(self, field, value)
-        for field, text in (("name", name), ("role", role), ("missing", missing)):
-            object.__setattr__(self, field, text)
+        for part, value in zip(("low", "high"), (ends[0] - 0.5, ends[1] + 0.5), strict=True):
+            object.__setattr__(self, part, value)
+        for part, text in (("name", name), ("role", role), ("missing", missing)):
+            object.__setattr__(self, part, text)
         if name:
             _check_name(name)
         _check_rules(self)
@@ -203,6 +204,61 @@ class Integer(Numeric):
         return {"kind": "integer", "bounds": bounds, "role": self.role, "missing": self.missing}
 
 
+@dataclass(frozen=True, init=False, repr=False)
+class Time(Integer):
+    """A column of times of day, to the second; both ends belong to it.
+
+    An `Integer` of seconds since midnight, written ``HH:MM:SS``. Midnight is where the axis ends: the last second of a
+    day and the first of the next are not neighbours on it.
+
+    Parameters
+    ----------
+    low, high : time or text, default "00:00:00" and "23:59:59"
+        The first and the last time, ``low < high``. Times beyond them count as the nearest end.
+    role, missing, name
+        As in `Integer`. What is no time of day is missing; of a time stamp the time counts, fractions are left away.
+
+    Examples
+    --------
+    >>> open_hours = Time("08:00", "18:30")
+    >>> open_hours, open_hours.least, open_hours.to_dict()["bounds"]
+    (Time('08:00:00', '18:30:00'), 28800, ['08:00:00', '18:30:00'])
+    """
+
+    kind: ClassVar[str] = "time"
+
+    def __init__(
+        self,
+        low: Any = "00:00:00",
+        high: Any = "23:59:59",
+        *,
+        role: Role = "attribute",
+        missing: Missing = "drop",
+        name: str = "",
+    ) -> None:
+        ends: list[Any] = []
+        for side, given in (("low", low), ("high", high)):
+            second = given if isinstance(given, float) else dates.second_number(given)
+            if second is None:
+                label = f"{side} bound of column {name!r}" if name else side
+                wrong = InvalidArgument if isinstance(given, str) else InvalidType
+                raise wrong(label, given, "a time of day such as 08:30", f'{side}="08:30"')
+            ends.append(second if isinstance(given, float) else int(second))
+        if not ends[0] < ends[1]:
+            label = f"bounds of column {name!r}" if name else "bounds"
+            raise InvalidArgument(label, (low, high), "a first and a later last time of day", '["00:00", "23:59:59"]')
+        super().__init__(*ends, role=role, missing=missing, name=name)
+
+    def __repr__(self) -> str:
+        changed = [f"{k}={getattr(self, k)!r}" for k, usual in _USUAL.items() if getattr(self, k) != usual]
+        return f"Time({', '.join([*map(repr, self.to_dict()['bounds']), *changed])})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the declaration as plain data; times as text."""
+        ends = [dates.time_text(self.least), dates.time_text(self.most)]
+        return {"kind": "time", "bounds": ends, "role": self.role, "missing": self.missing}
+
+
 @dataclass(frozen=True)
 class Categorical:
     """A categorical column: values outside the declared categories are treated as missing.
@@ -215,6 +271,11 @@ class Categorical:
         The public list, in the order of the axis. Recognised by their text, so ``1`` and ``"1"`` are the same.
     role, missing
         As in `Numeric`.
+    ordered : bool, default False
+        Whether the order means something, from small to large: then such a column can be compared and has quantiles.
+    listed : str, default ""
+        The public file that the list was read from (`categories_from`); a schema file names it and its digest instead
+        of the list.
 
     Examples
     --------
@@ -226,6 +287,8 @@ class Categorical:
     categories: tuple[Category, ...]
     role: Role = "attribute"
     missing: Missing = "drop"
+    ordered: bool = False
+    listed: str = field(default="", compare=False)
     kind: ClassVar[str] = "categorical"
 
     def __post_init__(self) -> None:
@@ -245,6 +308,7 @@ class Categorical:
             raise InvalidArgument(label, twice, "a list without repeats", "naming each category once")
         plain = tuple(v.item() if isinstance(v, (np.integer, np.bool_)) else v for v in values)
         object.__setattr__(self, "categories", plain)
+        checks.choice(f"ordered of column {self.name!r}", self.ordered, (True, False))
         _check_rules(self)
 
     @property
@@ -259,7 +323,16 @@ class Categorical:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the declaration as plain data."""
-        return {"categories": list(self.categories), "role": self.role, "missing": self.missing}
+        kind = {"kind": "ordered"} if self.ordered else {}
+        # The name alone: where somebody keeps the file is nobody's business.
+        file = Path(self.listed).name
+        listed = {"categories_file": file, "categories_digest": self.list_digest} if self.listed else {}
+        return {**kind, "categories": list(self.categories), **listed, "role": self.role, "missing": self.missing}
+
+    @property
+    def list_digest(self) -> str:
+        """SHA-256 of the list, one category to a line."""
+        return lists.digest(category_text(c) for c in self.categories)
 
 
 Column: TypeAlias = Numeric | Categorical
@@ -290,7 +363,8 @@ def read_column(name: object, declared: object) -> Column:
             )
         return declared
     if isinstance(declared, Mapping):
-        unknown = set(declared) - {"kind", "bounds", "categories", "role", "missing"}
+        declared = lists.filled(name, declared)
+        unknown = set(declared) - {"kind", "bounds", "categories", "role", "missing", "categories_file"}
         if "unit" in unknown:
             raise SchemaError(
                 f"column {name!r} has no unit: it belongs to the whole table, so write the line 'unit' above the first "
@@ -299,22 +373,26 @@ def read_column(name: object, declared: object) -> Column:
         if not unknown and declared.get("role") in NAMING and not {"bounds", "categories"} & set(declared):
             # What says whose row it is has no axis: a list that names nobody stands for any value.
             declared = {**declared, "categories": list(ANYBODY)}
+        if declared.get("kind") == "time" and not {"bounds", "categories"} & set(declared):
+            declared = {**declared, "bounds": ["00:00:00", "23:59:59"]}
         if declared.get("kind") == "boolean" and not {"bounds", "categories"} & set(declared):
             declared = {**declared, "categories": [False, True]}
         if unknown or ("bounds" in declared) == ("categories" in declared):
             raise SchemaError(
-                f"column {name!r} must declare either 'bounds' or 'categories', and optionally 'role' and 'missing', "
-                f"got {sorted(map(str, declared))}"
+                f"column {name!r} must declare either 'bounds' or 'categories' (or 'categories_file'), and optionally "
+                f"'kind', 'role' and 'missing', got {sorted(map(str, declared))}"
             )
-        rules = {k: declared[k] for k in ("role", "missing") if k in declared}
+        rules: dict[str, Any] = {k: declared[k] for k in ("role", "missing") if k in declared}
         kind = declared.get("kind")
-        if kind == "integer" and "bounds" in declared:
+        if kind in ("integer", "time") and "bounds" in declared:
             low, high = _pair(name, declared["bounds"])
-            return Integer(low, high, name=name, **rules)
+            return (Integer if kind == "integer" else Time)(low, high, name=name, **rules)
         found = _bounded(name, declared["bounds"], rules) if "bounds" in declared else None
-        column = Categorical(name, declared["categories"], **rules) if found is None else found
-        if kind is not None and kind != {"numeric": "number", "categorical": "category"}.get(column.kind, column.kind):
-            known = "integer, number and date (with bounds), category and boolean"
+        listed = {"ordered": kind == "ordered", "listed": declared.get("categories_file", "")}
+        column = Categorical(name, declared["categories"], **rules, **listed) if found is None else found
+        told = {"numeric": "number", "categorical": "ordered" if kind == "ordered" else "category"}
+        if kind is not None and kind != told.get(column.kind, column.kind):
+            known = "integer, number, date and time (with bounds), category, ordered and boolean"
             if kind != "boolean" or not set(getattr(column, "categories", ())) <= {False, True}:
                 raise SchemaError(f"column {name!r} cannot be of kind {kind!r} as it is declared; kinds are {known}")
         return column

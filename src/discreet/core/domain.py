@@ -20,9 +20,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from discreet.core import html
+from discreet.core import columns as kinds
+from discreet.core import html, lists
 from discreet.core.arrays import FloatArray
-from discreet.core.columns import Categorical, Column, Date, Integer, Numeric, category_text, even_edges, read_column
+from discreet.core.columns import Categorical, Column, Date, Integer, Numeric, Time, category_text, even_edges
 from discreet.core.schema.dialect import Dialect, read_dialect
 from discreet.core.schema.file import load_schema, write_toml
 from discreet.core.unit import Person, Unit, read_unit, unit_to_plain
@@ -36,6 +37,7 @@ __all__ = [
     "Domain",
     "Integer",
     "Numeric",
+    "Time",
     "as_domain",
     "category_text",
     "even_edges",
@@ -110,7 +112,7 @@ class Domain:
     columns : mapping
         From column name to ``(low, high)`` (a tuple: bounds, which may be dates), ``["a", "b"]`` (a list:
         categories), a mapping with the keys of a schema file (``bounds`` or ``categories``, ``role``, ``missing``),
-        or a `Numeric`, `Integer`, `Date` or `Categorical`.
+        a `Numeric`, `Integer`, `Date`, `Time` or `Categorical`, or what `categories_from` gives.
     source : Dialect or mapping, optional
         How files of this table are written (`Dialect`); the ``[source]`` of a schema file. It is no part of what the
         table means: domains that differ in nothing else are equal.
@@ -132,7 +134,7 @@ class Domain:
         if isinstance(columns, Domain) or not isinstance(columns, Mapping):
             kind = type(columns).__name__  # not the object: it may be the data
             raise InvalidType("columns", kind, "a mapping from column name to bounds", '{"age": (0, 120)}')
-        read = [read_column(name, declared) for name, declared in columns.items()]
+        read = [kinds.read_column(name, declared) for name, declared in columns.items()]
         self._setup(read, named=True, unit=unit, source=source)
 
     def _setup(self, columns: Sequence[Column], *, named: bool, unit: Any = None, source: Any = None) -> None:
@@ -211,7 +213,7 @@ class Domain:
         unit = {} if self._unit is None else {"unit": unit_to_plain(self._unit)}
         source = self._source.to_dict()
         written = {"source": source} if source else {}
-        text = write_toml({**unit, **written, "columns": self.to_dict()}).rstrip("\n")
+        text = write_toml({**unit, **written, "columns": {c.name: lists.short(c) for c in self._columns}}).rstrip("\n")
         if path is not None:
             Path(path).write_text(text + "\n", encoding="utf-8")
         return text

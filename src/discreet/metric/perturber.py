@@ -20,7 +20,8 @@ from discreet import noise
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
 from discreet.core.checks import Exact
-from discreet.core.domain import Box, Categorical, Date, Domain, Integer, Numeric
+from discreet.core.dates import time_array
+from discreet.core.domain import Box, Categorical, Date, Domain, Integer, Numeric, Time
 from discreet.core.guarantee import Guarantee, Ledger
 from discreet.core.people import check_unit, released_columns, row_promise
 from discreet.engines.writer import RowWriter, WrittenTable, check_target
@@ -303,6 +304,8 @@ class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 def _values(numbers: FloatArray, column: Any) -> Any:
     """Return a column's numbers as what they stand for: dates to the day, whole numbers as such."""
     if isinstance(column, Integer):
+        if isinstance(column, Time):  # what the noise carried past an end of the day stays at that end
+            return np.array(time_array(numbers).to_pylist(), dtype=object)
         return np.clip(np.rint(numbers), -(2.0**62), 2.0**62).astype(np.int64)
     if not isinstance(column, Date):
         return numbers

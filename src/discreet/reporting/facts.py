@@ -18,7 +18,7 @@ import pyarrow as pa
 from discreet import anonymity, local
 from discreet._version import __version__
 from discreet.core import checks
-from discreet.core.dates import day_number
+from discreet.core.dates import day_number, round_marks
 from discreet.core.domain import Categorical, Column, Date, Domain, even_edges
 from discreet.core.guarantee import Guarantee, found_at_most, person_column
 from discreet.core.output import promise_place
@@ -299,6 +299,7 @@ def _days(column: pa.ChunkedArray, declared: Date) -> dict[str, Any] | None:
         "labels": texts[:-1],
         "ends": [texts[0], texts[-1]],
         "dates": True,
+        "marks": round_marks("date", float(edges[0]), float(edges[-1])),
         "counts": np.histogram(values, edges)[0].tolist(),
         "std_errors": None,
     }
@@ -357,11 +358,10 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
         shares = before / before.sum(), np.maximum(after, 0) / max(np.maximum(after, 0).sum(), 1e-12)
         compared: dict[str, Any] = {"labels": [str(c) for c in getattr(column, "categories", ())]}
         if not isinstance(column, Categorical):
-            marks = [views.mark(column, place) for place in edges.tolist()]
             compared = {
-                "labels": marks[:-1],
+                "labels": [views.mark(column, place) for place in edges.tolist()[:-1]],
                 "edges": edges.tolist(),
-                "marks": marks if isinstance(column, Date) else None,
+                "marks": views.marks(column),
             }
         columns.append(
             {"column": column.name, **compared, "raw": shares[0].tolist(), "released": shares[1].tolist(),

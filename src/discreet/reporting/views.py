@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from discreet.core.arrays import FloatArray
-from discreet.core.dates import date_text
-from discreet.core.domain import Categorical, Column, Date, Integer, even_edges
+from discreet.core.dates import date_text, round_marks, time_text
+from discreet.core.domain import Categorical, Column, Date, Integer, Time, even_edges
 from discreet.reporting.words import number
 from discreet.synopses import Synopsis
 
@@ -49,7 +49,8 @@ def marginals(synopsis: Synopsis) -> list[dict[str, Any]]:
             "edges": edges,
             "labels": [str(c) for c in found.categories or ()] or [mark(column, a) for a in (edges or [])[:-1]],
             "ends": list(_ends(column)),
-            "dates": isinstance(column, Date),
+            "marks": marks(column),
+            "ordered": isinstance(column, Categorical) and column.ordered,
             "counts": counts.tolist(),
             "std_errors": (found.std_errors if found.noise_errors is None else found.noise_errors).tolist(),
             "assumed": (counts if not divided or found.assumed is None else found.assumed).tolist(),
@@ -95,7 +96,9 @@ def plane(synopsis: Synopsis) -> dict[str, Any] | None:
         "low": [columns[j].low for j in pair],
         "high": [columns[j].high for j in pair],
         # Numbers get round marks; other axes have words at their ends.
-        "ends": [list(_ends(c)) if isinstance(c, (Categorical, Date)) else None for c in (columns[j] for j in pair)],
+        "ends": [
+            list(_ends(c)) if isinstance(c, (Categorical, Date, Time)) else None for c in (columns[j] for j in pair)
+        ],
         "gaps": synopsis.hidden is not None,
     }
 
@@ -138,9 +141,16 @@ def mark(column: Column, place: float) -> str:
     """Write a place on the axis of a column."""
     if isinstance(column, Date):
         return date_text(place)
+    if isinstance(column, Time):
+        return time_text(min(math.ceil(place), column.most))
     if isinstance(column, Integer):  # a place between two numbers: the first behind it
         return number(min(math.ceil(place), column.most))
     return number(place)
+
+
+def marks(column: Column) -> list[tuple[float, str]] | None:
+    """Return round dates or times for the axis of a column; None where numbers or names tell."""
+    return round_marks(column.kind, column.low, column.high) if isinstance(column, (Date, Time)) else None
 
 
 def _ends(column: Column) -> tuple[str, str]:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.dates import date_text, day_number
+from discreet.core.dates import date_text, day_number, time_text
 from discreet.core.domain import Categorical, Column, Date, Integer, Numeric
 from discreet.core.jit import jit
 from discreet.errors import InvalidArgument
@@ -143,11 +143,13 @@ class Grid:
         ends = self.bounds(first, last)
         if ends is not None:
             closed = "]" if last >= self.levels - 1 or isinstance(self.column, Integer) else ")"
-            point = {"date": date_text, "integer": _whole_text}.get(self.column.kind, number_text)
+            point = {"date": date_text, "integer": _whole_text, "time": time_text}.get(self.column.kind, number_text)
             written = f"[{point(ends[0])}, {point(ends[1])}{closed}" if ends[0] < ends[1] else point(ends[0])
         else:
             members = self.categories(first, last) or []
             written = str(members[0]) if len(members) == 1 else "{" + ", ".join(map(str, members)) + "}"
+            if len(members) > 1 and isinstance(self.column, Categorical) and self.column.ordered:
+                written = f"{members[0]} to {members[-1]}"
             if len(members) == self.levels > 1:
                 written = "*"
         return written + (" or missing" if last >= self.levels else "")

@@ -16,8 +16,8 @@ from discreet.anonymity.release.delivery import Delivery, hashed_columns
 from discreet.anonymity.release.release import Release, _kept_by, _order_of, _others, in_order, unknown_columns
 from discreet.anonymity.release.table import Table
 from discreet.core.arrays import FloatArray
-from discreet.core.dates import date_array
-from discreet.core.domain import Date, Integer
+from discreet.core.dates import date_array, time_array
+from discreet.core.domain import Date, Integer, Time
 from discreet.core.guarantee import Guarantee
 from discreet.errors import InvalidArgument
 
@@ -153,8 +153,8 @@ def on_grid(grid: Grid, values: FloatArray) -> FloatArray:
 
 def number_array(grid: Grid, values: FloatArray, whole: bool) -> pa.Array:
     """Write numbers as Arrow: dates and whole ones as such, NaN as missing."""
-    if isinstance(grid.column, Date):
-        return date_array(values)
+    if isinstance(grid.column, (Date, Time)):
+        return (date_array if isinstance(grid.column, Date) else time_array)(values)
     missing = np.isnan(values)
     if whole or isinstance(grid.column, Integer):
         return pa.array(np.rint(np.where(missing, 0, values)).astype(np.int64), mask=missing)

@@ -20,8 +20,8 @@ from discreet.anonymity.release.kept import KeptCounter
 from discreet.anonymity.release.table import CodedColumn, Table, TablePlan
 from discreet.core import checks
 from discreet.core.arrays import IntArray
-from discreet.core.dates import date_array
-from discreet.core.domain import Date, Integer
+from discreet.core.dates import date_array, time_array
+from discreet.core.domain import Date, Integer, Time
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import check_place, promise_place, write_with_promise
 from discreet.errors import InvalidArgument
@@ -350,6 +350,8 @@ def _points(grid: Grid, points: Sequence[float | None]) -> pa.Array:
     column = pa.array(points, pa.float64())
     if isinstance(grid.column, Date):
         return date_array(column.to_numpy(zero_copy_only=False))
+    if isinstance(grid.column, Time):
+        return time_array(column.to_numpy(zero_copy_only=False))
     if isinstance(grid.column, Integer) and all(p is None or p == int(p) for p in points):
         return column.cast(pa.int64())
     return column
@@ -407,8 +409,8 @@ def _values(grid: Grid, bins: IntArray) -> pa.Array:
     if isinstance(grid.column, Integer):
         whole, points = True, np.floor(points)
     values = points[places]
-    if isinstance(grid.column, Date):
-        return date_array(np.where(missing, np.nan, values))
+    if isinstance(grid.column, (Date, Time)):
+        return (date_array if isinstance(grid.column, Date) else time_array)(np.where(missing, np.nan, values))
     return pa.array(values.astype(np.int64) if whole else values, mask=missing)
 
 

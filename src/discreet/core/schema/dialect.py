@@ -9,6 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from discreet.core import checks
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
@@ -119,7 +122,7 @@ class Dialect:
             raise InvalidArgument("names", list(self.names), "a list without repeats", "naming each column once")
         for written in self.dates:
             _check_date(written)
-        if both := {w.casefold() for w in self.true} & {w.casefold() for w in self.false}:
+        if both := set(lowered(self.true)) & set(lowered(self.false)):
             raise SchemaError(f"{min(both)!r} stands among the words for true and for false; leave it in one list")
 
     @property
@@ -170,6 +173,18 @@ def read_dialect(declared: object, where: str = "[source]") -> Dialect:
         near = checks.nearest(odd[0], known)
         raise SchemaError(f"{where} has no key {odd[0]!r}; try {near or known[0]}")
     return Dialect(**cast(Any, dict(declared)))
+
+
+def lowered(words: Iterable[str]) -> list[str]:
+    """Return words in small letters as they are compared with those of a file, letter by letter.
+
+    Examples
+    --------
+    >>> lowered(["JA", "İYİ"])
+    ['ja', 'iyi']
+    """
+    found: list[str] = pc.utf8_lower(pa.array(list(words), pa.large_string())).to_pylist()
+    return found
 
 
 def _default(name: str) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 
 import tomli_w
 
+from discreet.core import lists
 from discreet.errors import DataSourceError, SchemaError
 
 #: What stands in records and hardly in headers: numbers of all spellings, dates, addresses.
@@ -57,17 +58,18 @@ def load_schema(source: str | Path) -> tuple[Mapping[str, Any], Any, Any]:
             f"{where}: {len(bare)} of {len(columns)} columns must declare either 'bounds' or 'categories' and do not "
             f"yet ({named}); write bounds = [0, 100] or what else each means, or delete those that are not to be used"
         )
-    return columns, table.get("unit"), table.get("source")
+    folder = Path() if isinstance(source, str) and "\n" in source else Path(source).parent
+    return lists.beside(columns, folder), table.get("unit"), table.get("source")
 
 
 def _undeclared(declared: Any) -> bool:
     """Tell whether a draft's column waits for its values; one that names somebody needs none."""
-    filled = {"bounds", "categories"} if isinstance(declared, dict) else set()
+    filled = {"bounds", "categories", "categories_file"} if isinstance(declared, dict) else set()
     return (
         isinstance(declared, dict)
         and not filled & set(declared)
         and declared.get("role") not in ("identifier", "person")
-        and declared.get("kind") != "boolean"
+        and declared.get("kind") not in ("boolean", "time")
         and not set(declared) - {"kind", "role", "missing"}
     )
 

@@ -23,8 +23,8 @@ import pyarrow.compute as pc
 
 from discreet.core import dates
 from discreet.core.arrays import AnyArray, FloatArray
-from discreet.core.domain import Categorical, Column, Date, Integer, category_text
-from discreet.core.schema.dialect import Dialect
+from discreet.core.domain import Categorical, Column, Date, Integer, Time, category_text
+from discreet.core.schema.dialect import Dialect, lowered
 from discreet.engines.tables.text_dates import days_by_format
 from discreet.engines.tables.text_kernels import MIXED, Field
 from discreet.engines.tables.text_numbers import (
@@ -71,10 +71,10 @@ _ARROW_KINDS = {
 
 
 def column_kind(kind: pa.DataType) -> str:
-    """Sort an Arrow type likewise, dates and time stamps apart."""
+    """Sort an Arrow type likewise, dates (with time stamps) and times of day apart."""
     if pa.types.is_dictionary(kind):
         return column_kind(kind.value_type)
-    return "date" if dates.is_date(kind) else arrow_kind(kind)
+    return "date" if dates.is_date(kind) else "time" if pa.types.is_time(kind) else arrow_kind(kind)
 
 
 def numpy_kind(kind: np.dtype[Any]) -> str:
@@ -104,7 +104,7 @@ class Encoder:
 
     Parameters
     ----------
-    column : Numeric, Integer, Date or Categorical
+    column : Numeric, Integer, Date, Time or Categorical
         The declaration.
     dialect : Dialect, optional
         How values are written, where they are text; its marks of missing values hold for numbers too.
@@ -122,7 +122,8 @@ class Encoder:
         self.column = column
         self._dialect = dialect or Dialect()
         self._codes = _Codes(column, self._dialect) if isinstance(column, Categorical) else None
-        self._dated = isinstance(column, Date)
+        self._dated = isinstance(column, (Date, Time))  # read from texts or types of their own, never from numbers
+        self._timed = isinstance(column, Time)
         self._whole: Integer | None = None
         self._absent = np.empty(0)
         if self._codes is None and self._dialect.missing:  # what a category list does not hold is missing anyway
@@ -136,12 +137,16 @@ class Encoder:
         label = f"column {self.column.name!r} of {where} has type {shown}"
         if self._dated:
             # An empty column may be called one of floats; whole numbers could be years as well as days.
-            if kind not in ("date", "text", "null", "float"):
+            if self._timed and kind not in ("date", "time", "text", "null", "float"):
+                raise SchemaError(
+                    f"{label}, but is declared with times of day; convert it to times or to text 08:30:00"
+                )
+            if kind not in ("date", "text", "null", "float") and not self._timed:
                 raise SchemaError(f"{label}, but is declared with dates; convert it to dates or to text 1984-05-01")
             return
         if kind == "date" and self._codes is None:
             raise SchemaError(f"{label}, but is declared with numbers as bounds; convert it, or declare dates")
-        kind = "other" if kind == "date" else kind
+        kind = "other" if kind in ("date", "time") else kind
         if kind == "other" and self._codes is None:
             raise SchemaError(f"{label}, but is declared with bounds; convert it to a number first")
         if kind == "other":
@@ -160,6 +165,9 @@ class Encoder:
 
     def times(self, values: npt.NDArray[np.datetime64]) -> FloatArray:
         """Encode an array of NumPy dates or times."""
+        if self._timed:
+            seconds = values.astype("datetime64[s]")
+            return self._present(np.where(np.isnat(seconds), np.nan, seconds.astype(np.int64) % 86_400))
         return self._present(dates.numpy_days(values))
 
     def _present(self, values: FloatArray, stored: npt.DTypeLike = np.float64) -> FloatArray:
@@ -182,7 +190,7 @@ class Encoder:
         if kind == "null" or (self._dated and kind == "float"):
             return np.full(len(values), np.nan)
         if self._dated and kind == "other":
-            return self._present(dates.arrow_days(values))
+            return self._present(dates.arrow_seconds(values) if self._timed else dates.arrow_days(values))
         if kind == "text":
             return self._text(values.cast(pa.large_binary()))
         if kind == "float" or self._codes is None:
@@ -227,6 +235,8 @@ class Encoder:
             return self._codes.of_text(values, dialect)
         if not self._dated:
             return self._present(numbers_of_text(values, dialect))
+        if self._timed:
+            return self._present(dates.parse_seconds(values))
         days = dates.parse_days(values)
         for written in self._dialect.dates:
             days = np.where(np.isnan(days), days_by_format(values, written), days)
@@ -331,10 +341,11 @@ def text_of(value: object) -> bytes | None:
         if math.isnan(number):
             return None
         return str(int(number) if number.is_integer() and abs(number) <= 2**53 else number).encode()
-    if isinstance(value, (datetime.date, np.datetime64)):
+    if isinstance(value, (datetime.date, datetime.time, np.datetime64)):
         return str(value).encode() if value == value else None  # NaT differs from itself
     return str(value).encode() if isinstance(value, Decimal) else None
 
 
 def _cases(words: Iterable[str]) -> list[str]:
-    return [spelling for word in words for spelling in (word, word.lower(), word.upper(), word.capitalize())]
+    said = list(words)
+    return [form for word in said for form in (word, word.lower(), word.upper(), word.capitalize())] + lowered(said)

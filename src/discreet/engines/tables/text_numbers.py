@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from discreet.core.arrays import AnyArray, FloatArray, IntArray
 from discreet.core.jit import inlined, jit
-from discreet.core.schema.dialect import BLANKS, Dialect
+from discreet.core.schema.dialect import BLANKS, Dialect, lowered
 from discreet.engines.tables.text_bits import byte_at, upper_product, word_at, zeros_above, zeros_below
 
 #: Numbers as programs write them.
@@ -284,7 +284,7 @@ def numbers_of_text(values: pa.LargeBinaryArray, dialect: Dialect = PLAIN_NUMBER
     if dialect.true or dialect.false:
         words = pc.utf8_lower(readable(trim(values)))
         for number, spelled in ((1.0, dialect.true), (0.0, dialect.false)):
-            named = pc.is_in(words, value_set=pa.array([w.lower() for w in spelled], pa.large_string()))
+            named = pc.is_in(words, value_set=pa.array(lowered(spelled), pa.large_string()))
             out[named.to_numpy(zero_copy_only=False)] = number
     return out
 

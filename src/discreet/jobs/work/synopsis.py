@@ -10,8 +10,8 @@ import pyarrow as pa
 from discreet import synopses
 from discreet.clustering import ClusterResult, PrivateKMeans, cluster_synopsis
 from discreet.clustering.central.columns import described
-from discreet.core.dates import date_text
-from discreet.core.domain import Categorical, Date, category_text
+from discreet.core.dates import date_text, time_text
+from discreet.core.domain import Categorical, Date, Time, category_text
 from discreet.core.guarantee import Guarantee
 from discreet.engines.writer import write_table
 from discreet.errors import InvalidArgument
@@ -181,6 +181,8 @@ def _places(made: Synopsis, found: ClusterResult, name: str) -> list[Any]:
     column, places = made.domain.column(name), found.centers[:, found.columns.index(name)]
     if isinstance(column, Date):
         return [date_text(round(float(p))) for p in places]
+    if isinstance(column, Time):
+        return [time_text(min(max(round(float(p)), column.least), column.most)) for p in places]
     if not isinstance(column, Categorical):
         return [float(p) for p in places]
     codes = np.clip(np.floor(places), 0, len(column.categories) - 1).astype(int)

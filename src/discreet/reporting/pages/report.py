@@ -261,17 +261,16 @@ def _marginal(found: dict[str, Any]) -> tuple[Any, str]:
         errors = None  # they would be those of the noise, around what is not known in the first place
     wide = None if errors is None else [_WIDE * e for e in errors]
     how: dict[str, Any] = {"title": name, "axis": "rows", "assumed": assumed}
-    if found["edges"] is None:
+    if found["edges"] is None and not found.get("ordered"):
         low, high = (None if wide is None else [v + s * w for v, w in zip(found["counts"], wide, strict=True)]
                      for s in (-1, 1))  # fmt: skip
         picture = svg.ranked(found["labels"], found["counts"], low, high, **how)
     else:
-        marks = [*found["labels"], found["ends"][1]] if found.get("dates") else None
-        picture = svg.bars(found["labels"], found["counts"], wide, edges=found["edges"], marks=marks, **how)
+        how |= {"edges": found["edges"], "marks": found.get("marks")}
+        picture = svg.bars(found["labels"], found["counts"], wide, **how)
     doubtful = assumed is not None and any(abs(a) > 0 for a in assumed)
-    of = " of the noise" if doubtful else ""
     if errors is not None:
-        text = f"{name}, with 95 % intervals{of}"
+        text = f"{name}, with 95 % intervals{' of the noise' * doubtful}"
     else:
         text = (
             f"{name}, as released: every value is noisy" if assumed is None else f"{name}, mostly assumed: no intervals"

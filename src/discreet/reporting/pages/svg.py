@@ -53,13 +53,13 @@ def bars(
     second: Sequence[float] | None = None,
     assumed: Sequence[float] | None = None,
     edges: Sequence[float] | None = None,
-    marks: Sequence[str] | None = None,
+    marks: Sequence[tuple[float, str]] | None = None,
 ) -> Markup:
     """Draw upright bars with intervals, and a second series as lines.
 
     ``assumed`` is the part of each value that is not known to be there: it is hatched. With ``edges`` the bars are as
     wide as their bins; where those differ, the height is the value per unit, and the axis says so. ``marks`` are
-    texts for the edges where numbers would tell nothing, such as dates.
+    places and their texts where numbers would tell nothing, such as dates.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def bars(
     widths = np.diff(cuts)
     if len(v) and float(widths.max()) > 1.01 * float(widths.min()):
         v, e, doubt, other = v / widths, e / widths, doubt / widths, other / widths
-        axis = f"{axis} per {'day' if marks else 'unit'}"
+        axis = f"{axis} per {'unit' if not marks else 'second' if ':' in marks[0][1] else 'day'}"
     top = max(float((v + e).max(initial=0)), float(other.max(initial=0)), 1e-12)
     bottom = min(float((v - e).min(initial=0)), 0.0)
     ticks = linear(bottom, top, 5)
@@ -99,7 +99,7 @@ def bars(
     if edges is None:
         under = [(float(a + b) / 2, text) for a, b, text in zip(cuts, cuts[1:], labels, strict=False)]
     else:
-        under = list(zip(cuts.tolist(), marks, strict=True)) if marks else linear(cuts[0], cuts[-1], 6).marks
+        under = list(marks) if marks else linear(cuts[0], cuts[-1], 6).marks
     return frame(
         title, [*levels(ticks, y, left), *parts, base_line(left, y(0.0)), *under_axis(under, x)], axis, ticks.times
     )

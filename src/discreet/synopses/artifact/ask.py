@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from discreet.core.arrays import AnyArray
-from discreet.core.dates import day_number
-from discreet.core.domain import Categorical, Column, Date, Domain, Integer, category_text
+from discreet.core.dates import day_number, second_number
+from discreet.core.domain import Categorical, Column, Date, Domain, Integer, Time, category_text
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses.artifact.evenness import Intervals, Query
 
@@ -106,7 +106,7 @@ def _example(domain: Domain) -> str:
     if isinstance(column, Categorical):
         return f"{_quoted(column.name)} = {_literal(category_text(column.categories[0]))}"
     low, high = column.to_dict()["bounds"]
-    ends = (f"'{low}'", f"'{high}'") if isinstance(column, Date) else (f"{low:g}", f"{high:g}")
+    ends = (f"'{low}'", f"'{high}'") if isinstance(column, (Date, Time)) else (f"{low:g}", f"{high:g}")
     return f"{_quoted(column.name)} between {ends[0]} and {ends[1]}"
 
 
@@ -289,6 +289,13 @@ def _place(reader: _Reader, column: Column, value: tuple[str, bool]) -> float:
         if day is None:
             raise reader.wrong(f"written with dates such as '1980-01-01' for {name}", f"{name} < '1980-01-01'")
         return day
+    if isinstance(column, Time):
+        second = second_number(text) if quoted else None
+        if second is None:
+            raise reader.wrong(f"written with times of day such as '08:30' for {name}", f"{name} < '08:30'")
+        return second
+    if isinstance(column, Categorical):
+        return float(_category(reader, column, value))
     try:
         number = float(text)
     except ValueError:
@@ -300,25 +307,12 @@ def _place(reader: _Reader, column: Column, value: tuple[str, bool]) -> float:
 
 def _compare(reader: _Reader, axis: int, column: Column, sign: str, value: tuple[str, bool]) -> _Tree:
     name = _quoted(column.name)
-    if isinstance(column, Categorical):
-        known = {category_text(c): i for i, c in enumerate(column.categories)}
-        if sign not in ("=", "!="):
-            raise reader.wrong(
-                f"= or in for {name}, which has categories", f"{name} = {_literal(category_text(column.categories[0]))}"
-            )
-        text = value[0]
-        if text not in known and not value[1]:
-            text = _number_text(text)
-        if text not in known:
-            near = get_close_matches(text, list(known), 1, 0.5) or [next(iter(known))]
-            raise reader.wrong(
-                f"about declared categories of {name}; {text!r} is none",
-                reader.instead(_literal(text), _literal(near[0])),
-            )
-        said = _Said(axis, [(float(known[text]), float(known[text] + 1))])
-        return ("not", [said]) if sign == "!=" else said
+    if isinstance(column, Categorical) and not column.ordered and sign not in ("=", "!="):
+        raise _unordered(reader, column)
     at = _place(reader, column, value)
-    if isinstance(column, Integer):
+    if isinstance(column, Categorical):
+        below, above = at, at + 1
+    elif isinstance(column, Integer):
         below, above = math.ceil(at) - 0.5, math.floor(at) + 0.5
     elif isinstance(column, Date):
         below, above = at, at + 1
@@ -335,17 +329,32 @@ def _compare(reader: _Reader, axis: int, column: Column, sign: str, value: tuple
     return _Said(axis, [ends] if ends[0] < ends[1] else [])
 
 
+def _category(reader: _Reader, column: Categorical, value: tuple[str, bool]) -> int:
+    """Return the number of a category."""
+    known = {category_text(c): i for i, c in enumerate(column.categories)}
+    text = value[0]
+    if text not in known and not value[1]:
+        text = _number_text(text)
+    if text not in known:
+        near = get_close_matches(text, list(known), 1, 0.5) or [next(iter(known))]
+        what = f"about declared categories of {_quoted(column.name)}; {text!r} is none"
+        raise reader.wrong(what, reader.instead(_literal(text), _literal(near[0])))
+    return known[text]
+
+
+def _unordered(reader: _Reader, column: Categorical) -> _Wrong:
+    fix = f"{_quoted(column.name)} = {_literal(category_text(column.categories[0]))}"
+    return reader.wrong(f"= or in for {_quoted(column.name)}, which has categories", fix)
+
+
 def _number_text(text: str) -> str:
     number = float(text)
     return category_text(int(number)) if number.is_integer() else text
 
 
 def _between(reader: _Reader, axis: int, column: Column, low: tuple[str, bool], high: tuple[str, bool]) -> _Tree:
-    if isinstance(column, Categorical):
-        raise reader.wrong(
-            f"= or in for {_quoted(column.name)}, which has categories",
-            f"{_quoted(column.name)} = {_literal(category_text(column.categories[0]))}",
-        )
+    if isinstance(column, Categorical) and not column.ordered:
+        raise _unordered(reader, column)
     if _place(reader, column, low) > _place(reader, column, high):
         turned = " and ".join(f"'{text}'" if quoted else text for text, quoted in (high, low))
         raise reader.wrong(

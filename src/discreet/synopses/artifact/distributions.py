@@ -48,9 +48,26 @@ class Quantile(Figure):
     share_error: tuple[float, float] = (0.0, 0.0)
     #: Places in rising order, the shares below them, and both parts of their errors.
     curve: tuple[FloatArray, ...] = field(default=(np.zeros(0),) * 4, compare=False)
+    #: Ordered categories: ``value`` is the number of one of them, from 0.
+    categories: tuple[Any, ...] | None = None
 
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the places where the share may be reached."""
+    @property
+    def category(self) -> Any:
+        """The ordered category where the share is reached; None in a column of numbers."""
+        return None if self.categories is None or math.isnan(self.value) else self.categories[int(self.value)]
+
+    def __repr__(self) -> str:
+        return super().__repr__() if self.categories is None else f"Quantile({self.category!r})"
+
+    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+        """Return the places where the share may be reached; of ordered categories the first and the last."""
+        if self.categories is not None:
+            low, high = self._reached(level)
+            last = len(self.categories) - 1
+            return self.categories[int(min(low, last))], self.categories[int(min(max(math.ceil(high) - 1, low), last))]
+        return self._reached(level)
+
+    def _reached(self, level: float) -> tuple[float, float]:
         places, below, noisy, uneven = self.curve
         reach = wide(level) * (noisy if self.evenness_error is None else np.hypot(noisy, uneven))
         low, high = (
@@ -99,6 +116,7 @@ def marginal(synopsis: Synopsis, name: str, bins: Any) -> Marginal:
         unlisted=synopsis.unlisted,
         noise_errors=noisy,
         evenness_errors=uneven,
+        kind=column.kind,
     )
 
 
@@ -199,17 +217,23 @@ def _edges(synopsis: Synopsis, axis: int, column: Column, bins: Any) -> FloatArr
     if not isinstance(bins, (Sequence, np.ndarray)) or isinstance(bins, str):
         raise InvalidType("bins", bins, "a number of bins or their edges", "bins=20")
     try:
-        edges = np.array(bins, dtype=np.float64)
+        edges = np.array([query.place_on(column, b) for b in bins], dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidType("bins", bins, "a number of bins or their edges", fix) from None
     if edges.ndim != 1 or len(edges) < 2 or not (np.diff(edges) > 0).all():
         raise InvalidArgument("bins", bins, "at least two edges in rising order", fix)
-    return np.unique(np.ceil(edges) - 0.5) if isinstance(column, Integer) else edges
+    if not isinstance(column, Integer):
+        return edges
+    whole = np.ceil(edges) - 0.5
+    if not (np.diff(whole) > 0).all():
+        what = f"edges with a whole number between any two: column {column.name!r} has no others"
+        raise InvalidArgument("bins", list(bins), what, f"bins=[{column.least}, {column.most + 1}]")
+    return whole
 
 
 def mean(synopsis: Synopsis, name: str, where: Sequence[Query]) -> Figure:
     """Estimate the mean of a column over rows that have a value there."""
-    axis, _ = _numeric(synopsis, name)
+    axis, _ = _numeric(synopsis, name, ordered=False)
     here: Query = {axis: [(-math.inf, math.inf)]}
     terms: Terms = tuple((1.0, evenness.both(q, here)) for q in where)
     n, first, second = (np.zeros(synopsis.n_leaves) for _ in range(3))
@@ -260,6 +284,8 @@ def cdf(synopsis: Synopsis, name: str, at: Any, where: Sequence[Query]) -> Figur
     """Estimate the share of rows up to a value, among those that have one."""
     axis, column = _numeric(synopsis, name)
     place = query.place_on(column, at)
+    if isinstance(column, Categorical):
+        place += 1.0  # it belongs to it
     place = math.floor(place) + 0.5 if isinstance(column, Integer) else place
     return _below(synopsis, axis, place, where)
 
@@ -279,8 +305,9 @@ def quantile(synopsis: Synopsis, name: str, share: float, where: Sequence[Query]
     """Estimate the place below which a share of the rows lies."""
     axis, column = _numeric(synopsis, name)
     share = float(checks.probability("share", share, closed=True))
-    edges = _edges(synopsis, axis, column, None)
-    if len(edges) < _FINE:
+    whole = np.arange(column.high + 1.0) if isinstance(column, Categorical) else None
+    edges = _edges(synopsis, axis, column, None) if whole is None else whole
+    if whole is None and len(edges) < _FINE:
         edges = np.union1d(edges, even_edges(column, _FINE))
     heap = _values(synopsis, axis, edges, where)
     # Noise may make the curve fall: its upper and lower hull, halfway, is the nearest that does not.
@@ -299,7 +326,10 @@ def quantile(synopsis: Synopsis, name: str, share: float, where: Sequence[Query]
     noisy, uneven = (e / dense if dense > 0 else math.inf for e in errors)
     if isinstance(column, Integer):
         value = min(max(float(math.floor(value + 0.5)), column.least), column.most)
-    return Quantile(value, noisy, uneven, share, errors, _band(synopsis, axis, edges, curve, share, where))
+    band, names = _band(synopsis, axis, edges, curve, share, where), None
+    if isinstance(column, Categorical):
+        value, names = float(min(math.floor(value), len(column.categories) - 1)), column.categories
+    return Quantile(value, noisy, uneven, share, errors, band, names)
 
 
 def _band(
@@ -355,11 +385,11 @@ def mode(synopsis: Synopsis, name: str, bins: Any, where: Sequence[Query]) -> Mo
     return Mode(place_text(column, pairs[best]), top, tuple(rivals))
 
 
-def _numeric(synopsis: Synopsis, name: str) -> tuple[int, Column]:
+def _numeric(synopsis: Synopsis, name: str, ordered: bool = True) -> tuple[int, Column]:
     axis = synopsis.domain.position(name)
     column = synopsis.domain.columns[axis]
-    if isinstance(column, Categorical):
-        raise InvalidArgument(
-            "column", name, "a column of numbers or dates: categories have no order", f"mode({name!r})"
-        )
+    if isinstance(column, Categorical) and not (column.ordered and ordered):
+        why = "ordered categories have no mean" if column.ordered else "categories have no order"
+        fix = f"quantile({name!r}, 0.5)" if column.ordered else f"mode({name!r})"
+        raise InvalidArgument("column", name, f"a column of numbers or dates: {why}", fix)
     return axis, column

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core.arrays import FloatArray
-from discreet.core.dates import date_array
-from discreet.core.domain import Categorical, Column, Date, Integer, category_text
+from discreet.core.dates import date_array, time_array
+from discreet.core.domain import Categorical, Column, Date, Integer, Time, category_text
 from discreet.core.frames import Frames
 from discreet.synopses.artifact.answers import Count, wide
 
@@ -42,6 +42,8 @@ class Marginal(Frames):
         Rows in cells that the synopsis does not list; they are in none of the counts.
     noise_errors, evenness_errors : array of float or None
         The two parts of the errors; see `Figure`. None means that all of it is noise.
+    kind : str, default "numeric"
+        What the column was declared as; dates and times of day get marks of their own on the axis of a picture.
 
     Examples
     --------
@@ -60,6 +62,7 @@ class Marginal(Frames):
     unlisted: Count | None = None
     noise_errors: FloatArray | None = None
     evenness_errors: FloatArray | None = None
+    kind: str = "numeric"
 
     def __post_init__(self) -> None:
         if self.noise_errors is None:
@@ -197,7 +200,8 @@ def _places(column: Column, bins: list[tuple[float, float]]) -> dict[str, pa.Arr
     gone = np.isnan(low)
     low, high = np.nan_to_num(low, nan=column.low), np.nan_to_num(high, nan=column.high)
     if isinstance(column, Integer):
-        made = [pa.array((low + 0.5).astype(np.int64)), pa.array((high - 0.5).astype(np.int64))]
+        whole = time_array if isinstance(column, Time) else lambda places: pa.array(places.astype(np.int64))
+        made = [whole(low + 0.5), whole(high - 0.5)]
     elif isinstance(column, Date):
         made = [date_array(low), date_array(np.where(high >= column.high, high, np.ceil(high) - 1))]
     else:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.dates import round_marks
 from discreet.core.domain import Categorical, Column, category_text
 from discreet.errors import InvalidArgument, InvalidType, MissingExtra
 from discreet.synopses.artifact.answers import wide
@@ -79,7 +80,8 @@ def bars(found: Marginal) -> Any:
     unit = "rows" if found.edges is None else "rows per unit"
     title = f"{found.column}, with 95 % intervals (noise and evenness)"
     figure.update_layout(title={"text": title, "font": {"size": 15}}, template="plotly_white", width=760, height=420)
-    figure.update_xaxes(title=found.column)
+    ticks = {} if found.edges is None else _ticks(found.kind, float(found.edges[0]), float(found.edges[-1]))
+    figure.update_xaxes(title=found.column, **ticks)
     figure.update_yaxes(title=unit)
     return figure
 
@@ -171,7 +173,14 @@ def _axis(column: Column) -> dict[str, Any]:
             "tickvals": [k + 0.5 for k in range(len(column.categories))],
             "ticktext": [str(c) for c in column.categories],
         }
-    return facts
+    return facts | _ticks(column.kind, column.low, column.high)
+
+
+def _ticks(kind: str, low: float, high: float) -> dict[str, Any]:
+    if kind not in ("date", "time"):
+        return {}
+    marks = round_marks(kind, low, high)
+    return {"tickvals": [place for place, _ in marks], "ticktext": [text for _, text in marks]}
 
 
 def _edges(synopsis: Synopsis, axis: int) -> FloatArray:

@@ -16,8 +16,8 @@ import pyarrow as pa
 from discreet import noise
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
-from discreet.core.dates import date_array, day_number
-from discreet.core.domain import Box, Categorical, Column, Date, Domain, Integer, category_text
+from discreet.core.dates import date_array, day_number, second_number, time_array
+from discreet.core.domain import Box, Categorical, Column, Date, Domain, Integer, Time, category_text
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses.artifact import evenness
 from discreet.synopses.artifact.answers import Count
@@ -64,7 +64,7 @@ def _intervals(column: Column, value: Any) -> Intervals:
         return [(float(i), float(i + 1)) for i in numbers]
     ends = column.to_dict()["bounds"]
     fix = (
-        f"{column.name}=({ends[0]}, {ends[1]})"
+        f"{column.name}=({ends[0]!r}, {ends[1]!r})"
         if isinstance(column, Integer)
         else (f"{column.name}=({column.low:g}, {column.high:g})")
     )
@@ -85,9 +85,16 @@ def _intervals(column: Column, value: Any) -> Intervals:
 
 
 def place_on(column: Column, value: Any) -> float:
-    """Return a place on a numeric axis; of a column of dates also that of a date."""
-    day = day_number(value) if isinstance(column, Date) else None
-    return float(value) if day is None else day
+    """Return a place on a numeric axis: of a number, a date, a time of day, or an ordered category (its own number)."""
+    if isinstance(column, Categorical):
+        places = {category_text(c): i for i, c in enumerate(column.categories)}
+        if category_text(value) not in places:
+            fix = repr(column.categories[0])
+            raise InvalidArgument(column.name, value, "among the declared categories", fix)
+        return float(places[category_text(value)])
+    read = {"date": day_number, "time": second_number}.get(column.kind)
+    place = None if read is None else read(value)
+    return float(value) if place is None else place
 
 
 def count(synopsis: Synopsis, query: Query) -> Count:
@@ -172,6 +179,8 @@ def _column(column: Column, x: FloatArray) -> pa.Array:
     gone = np.isnan(x)
     if isinstance(column, Integer):
         whole = np.clip(np.floor(np.where(gone, column.low, x) + 0.5), column.least, column.most)
+        if isinstance(column, Time):
+            return time_array(np.where(gone, np.nan, whole))
         return pa.array(whole.astype(np.int64), mask=gone)
     if isinstance(column, Date):
         return date_array(np.clip(x, column.low, column.high))
