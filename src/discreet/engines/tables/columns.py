@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Date, Domain, Numeric
+from discreet.core.domain import Date, Domain, Integer, Numeric
 from discreet.core.schema.dialect import Dialect
 from discreet.engines.source import Source
 from discreet.engines.tables.encode import Encoder, arrow_kind, as_stored, text_of
@@ -50,9 +50,10 @@ def column_batches(
 ) -> Iterator[tuple[list[FloatArray], dict[str, pa.Array]]]:
     """Yield some rows at a time: the coordinates of the columns of a domain, and the named columns as they are.
 
-    An empty field of a text file is missing: it has no other way to say that nothing is there. A column has one type in
-    all batches. Where files disagree on it, whole numbers of several sizes are those of the
-    largest, and all else is text.
+    An empty field of a text file is missing: it has no other way to say that nothing is there. Declared numbers and
+    days that are written as a dialect has it (1.234,50 or 31.12.2025) come plainly, as all read them. A column has one
+    type in all batches. Where files disagree on it, whole numbers of several sizes are those of the largest, and
+    all else is text.
 
     Examples
     --------
@@ -70,8 +71,10 @@ def column_batches(
         for pieces, _ in batches:
             own = dict(zip(asked, pieces, strict=True))
             found = {name: _present(own[place], source.dialect) for name, place in zip(names, places, strict=True)}
-            fields = [name for name, place in zip(names, places, strict=True) if isinstance(own[place], Field)]
-            found |= {name: _not_empty(found[name]) for name in fields}
+            for name, place in zip(names, places, strict=True):
+                if isinstance(own[place], Field):
+                    found[name] = _not_empty(found[name])
+                found[name] = _plain(found[name], own[place], source, name)
             found |= {name: _of_kind(found[name], kind) for name, kind in shared.items()}
             yield _coordinates(part, [own[p] for p in positions], encoders), found
 
@@ -264,6 +267,32 @@ def _marks_by_value(dialect: Dialect) -> tuple[tuple[Encoder, FloatArray], ...]:
 
 def _not_empty(column: pa.Array) -> pa.Array:
     return pc.if_else(pc.equal(column, ""), None, column) if pa.types.is_large_string(column.type) else column
+
+
+def _plain(texts: pa.Array, piece: Any, source: Source, name: str) -> pa.Array:
+    """Write numbers and days plainly where a declared dialect writes them otherwise; all else stays as it is.
+
+    Whoever gets them later does not know the dialect: order, distances and bounds would be read off letters.
+    """
+    domain, dialect = source._domain, source.dialect
+    marked = dialect.decimal != "." or dialect.thousands or dialect.marks or dialect.dates
+    column = domain.column(name) if domain is not None and name in domain.names else None
+    if not marked or not isinstance(column, Numeric) or not pa.types.is_large_string(texts.type):
+        return texts
+    objects = isinstance(piece, np.ndarray) and piece.dtype == object
+    kind = piece.type if isinstance(piece, (pa.Array, pa.ChunkedArray)) else None
+    if not (objects or isinstance(piece, Field) or (kind is not None and arrow_kind(kind) == "text")):
+        return texts  # numbers of other kinds, such as decimals and cells of workbooks, are meant as they are
+    if isinstance(column, Integer):  # which would take the nearest whole number
+        column = Numeric(name, column.low, column.high)
+    ways = [Encoder(column, way) for way in (dataclasses.replace(dialect, missing=()), Dialect())]
+    meant, read = (way.objects(piece) if objects else way.arrow(texts) for way in ways)
+    other = ~np.isnan(meant) & (meant != read)
+    if not other.any():
+        return texts
+    days = isinstance(column, Date)
+    numbers = pa.array(np.where(other, meant, 0.0)).cast(pa.int32()).cast(pa.date32()) if days else pa.array(meant)
+    return pc.if_else(pa.array(other), numbers.cast(pa.large_string()), texts)
 
 
 def _as_arrow(piece: Any) -> pa.Array:

@@ -2,7 +2,6 @@
 
 import io
 import json
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core import dates
-from discreet.core.domain import Categorical, Date, Domain, category_text
+from discreet.core.domain import Categorical, Domain, category_text
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import PROMISE_ENDING, promise_place, write_whole
 from discreet.errors import DataSourceError, DiscreetError, FormatError
@@ -248,10 +247,7 @@ def _odd_values(table: pa.Table, promise: Guarantee, domain: Domain) -> list[str
         if column.name not in passed or column.name not in table.column_names or isinstance(column, Categorical):
             continue
         values = [v for v in table[column.name].to_pylist() if v not in (None, "")]
-        # As people write them where the table comes from: the promise does not say. What reads most is what is meant.
-        forms = (str, _day_first if isinstance(column, Date) else _decimal_comma)
-        readings = [[_read_number(form(v) if isinstance(v, str) else v) for v in values] for form in forms]
-        numbers = min(readings, key=lambda found: sum(v is None for v in found))
+        numbers = [_read_number(v) for v in values]
         unread = sum(v is None for v in numbers)
         outside = sum(v is not None and not column.low <= v <= column.high for v in numbers)
         if unread or outside:
@@ -260,15 +256,6 @@ def _odd_values(table: pa.Table, promise: Guarantee, domain: Domain) -> list[str
                 f"bounds and {unread:,} cannot be read as declared"
             )
     return texts
-
-
-def _day_first(text: str) -> str:
-    found = re.fullmatch(r"(\d{1,2})[./](\d{1,2})[./](\d{4})", text.strip())
-    return f"{found[3]}-{int(found[2]):02}-{int(found[1]):02}" if found else text
-
-
-def _decimal_comma(text: str) -> str:
-    return text.replace(".", "").replace(",", ".")
 
 
 def _read_number(value: Any) -> float | None:
