@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Date, Domain, Integer, Numeric
+from discreet.core.domain import Date, Domain, Integer, Numeric, Time
 from discreet.core.schema.dialect import Dialect
 from discreet.engines.source import Source
 from discreet.engines.tables.encode import Encoder, arrow_kind, as_stored, text_of
@@ -277,7 +277,9 @@ def _plain(texts: pa.Array, piece: Any, source: Source, name: str) -> pa.Array:
     domain, dialect = source._domain, source.dialect
     marked = dialect.decimal != "." or dialect.thousands or dialect.marks or dialect.dates
     column = domain.column(name) if domain is not None and name in domain.names else None
-    if not marked or not isinstance(column, Numeric) or not pa.types.is_large_string(texts.type):
+    if not marked or not isinstance(column, Numeric) or isinstance(column, Time):
+        return texts
+    if not pa.types.is_large_string(texts.type):
         return texts
     objects = isinstance(piece, np.ndarray) and piece.dtype == object
     kind = piece.type if isinstance(piece, (pa.Array, pa.ChunkedArray)) else None
