@@ -8,7 +8,8 @@ from figure_results import digits, faster, one, table
 
 def speed() -> str:
     """Return what the benchmarks of all rooms took, beside their peers."""
-    rows = [*_speed_of_noise(), *_speed_of_quantiles(), *_speed_of_tables(), *_speed_of_counts(), *_speed_of_reports()]
+    rows = [*_speed_of_noise(), *_speed_of_quantiles(), *_speed_of_tables(), *_speed_of_counts()]
+    rows += [*_speed_of_readers(), *_speed_of_reports()]
     return table(["job", "Discreet", "peers", "ratio"], rows)
 
 
@@ -165,6 +166,38 @@ def _speed_of_counts() -> list[list[str]]:
             faster(peer / ours),
         ],
     ]
+
+
+def _speed_of_readers() -> list[list[str]]:
+    held = results.read("readers")
+    version = ".".join(held["versions"]["polars"].split(".")[:2])
+    rows = []
+    for data, job in (("CSV, 17 digits", "numbers of 17 digits"), ("CSV, short numbers", "short numbers")):
+        r = one(held["results"], data=data)
+        ours, peer = (digits(r[name]) for name in ("processor_seconds", "peer_processor_seconds"))
+        rows.append(
+            [
+                f"count {r['rows']:,} rows of CSV by 64 x 64 cells, {job}",
+                f"{ours} s of all cores together",
+                f"Polars {version}: {peer} s",
+                faster(r["speed_by_processors"]),
+            ]
+        )
+    for data, job, peer in (
+        ("Excel", "rows of a workbook", "python-calamine, reading alone"),
+        ("SQLite", "rows of SQLite", "Python's `sqlite3`, reading alone"),
+        ("PostgreSQL", "rows of PostgreSQL", "`COPY` of the same query to nowhere"),
+    ):
+        r = one(held["results"], data=data)
+        rows.append(
+            [
+                f"count {r['rows']:,} {job}, opening included",
+                f"{digits(r['seconds'])} s",
+                f"{peer}: {digits(r['peer_seconds'])} s",
+                f"{digits(r['seconds'] / r['peer_seconds'])} times one plain read",
+            ]
+        )
+    return rows
 
 
 def _speed_of_reports() -> list[list[str]]:

@@ -149,7 +149,8 @@ def _draft(
     elif output is None:
         typer.echo(text, nl=False)
     else:
-        said = f"[bold]{len(names)} columns[/] drafted in [cyan]{escape(str(output))}[/]."
+        many = "columns" if len(names) != 1 else "column"
+        said = f"[bold]{len(names)} {many}[/] drafted in [cyan]{escape(str(output))}[/]."
         for name in purchase.columns:
             n = len(declared[name].get("categories", ()))
             said += f" {n:,} categor{'y' if n == 1 else 'ies'} of {escape(name)} bought."
