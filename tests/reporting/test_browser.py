@@ -32,6 +32,11 @@ def pages(tmp_path_factory):
     for name in ("s.parquet", "safe.csv"):
         write_report(folder / name, folder / f"{name}.html")
         made.append(folder / f"{name}.html")
+    people.table.to_pandas().to_csv(folder / "people.csv", index=False)
+    declared = people.domain.select([name for name in people.domain.names if name != "name"])
+    dc.GridSynopsis(2.0, declared, 2).fit(people.table).synopsis_.save(folder / "p.parquet")
+    write_report(folder / "p.parquet", folder / "compared.html", against=folder / "people.csv", target="illness")
+    made.append(folder / "compared.html")
     demo.run(folder / "demo")
     made.append(folder / "demo" / "picture.html")
     (folder / "plan.html").write_text(plan.page(outlook(5000, 3, target_error=0.01)))

@@ -76,6 +76,26 @@ def test_the_command_line_shows_it_and_gives_it_as_json(folder, tmp_path):
     assert "--against must be given with --target illness" in str(alone.exception)
 
 
+def test_a_raw_table_with_decimal_commas_is_read_as_its_schema_says(folder, tmp_path):
+    costs = [f"{i / 4:.2f}".replace(".", ",") for i in range(400)]
+    (tmp_path / "raw.csv").write_text("cost;ill\n" + "".join(f"{c};{'yes' if i % 3 else 'no'}\n"
+                                                            for i, c in enumerate(costs)))  # fmt: skip
+    (tmp_path / "schema.toml").write_text(
+        '[source]\ndelimiter = ";"\ndecimal = ","\n[columns.cost]\nbounds = [0, 100]\n'
+        '[columns.ill]\ncategories = ["no", "yes"]\n'
+    )
+    made = tmp_path / "s.parquet"
+    run = CliRunner().invoke
+    start = ["synopsis", str(tmp_path / "raw.csv"), "--schema", str(tmp_path / "schema.toml"), "--epsilon", "5"]
+    assert run(app, [*start, "-o", str(made)]).exit_code == 0
+    compare = ["report", str(made), "--against", str(tmp_path / "raw.csv"), "-o", str(tmp_path / "r.html"), "--json"]
+    done = run(app, [*compare, "--schema", str(tmp_path / "schema.toml")])
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)["comparison"]["together"]
+    assert found["columns"] == ["cost", "ill"]
+    assert found["column_errors"]["cost"] < 0.2
+
+
 def test_lines_of_the_raw_table_are_on_the_scale_of_the_bars():
     # Bins of width 1 and 3 with the same shares in both tables: every line lies on top of its bar.
     shares = [0.4, 0.6]

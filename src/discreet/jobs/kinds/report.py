@@ -19,8 +19,10 @@ KIND = Kind(
     data=option("data", "file",
         "a synopsis, counts of reports, a table with its .guarantee.json beside it, or a job file",
         "s.parquet", required=True, section="data"),
+    schema="optional",
     parameters=(
-        option("against", "table", "the raw table: adds a comparison, which is NOT private", "people.csv"),
+        option("against", "table", "the raw table, written as the schema says: adds a comparison, which is NOT private",
+            "people.csv"),
         option("target", "text", "with against: the column to predict, learnt from the release and from the raw table",
             "income"),
         option("attack", "files", "a result of 'discreet attack --json' to show", ["attack.json"],

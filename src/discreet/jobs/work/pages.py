@@ -51,14 +51,19 @@ def _report(job: Job) -> JobResult:
 
     given = job.declared.arguments(job.parameters)
     artifact, output = job.place(job.data), job.places().get("report")
+    schema = None if job.schema is None else job  # who knows how the raw table is written: a release does not
     if artifact.is_file() and kind_of(artifact) == "job":
         made = Job.from_toml(artifact)
         artifact, output = made.artifact, output or made.places().get("report")
+        schema = schema or made
     output = output or job.place("report.html")
     for name in ("attacks", "audits"):
         given[name] = [job.place(file) for file in given.get(name, ())]
     if "against" in given:
-        given["against"] = str(job.place(given["against"]))
+        from discreet import engines
+
+        written = None if schema is None or schema.schema is None else schema.read_domain().source
+        given["against"] = engines.open(job.table(given["against"]), dialect=written)
     if isinstance(given.get("candidates"), str):
         given["candidates"] = read_lines(job.place(given["candidates"]))
     facts = write_report(artifact, output, **given)
