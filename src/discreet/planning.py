@@ -26,11 +26,12 @@ from discreet.metric.points.law import IsotropicLaw
 from discreet.noise import DiscreteLaplace
 from discreet.noise.integer.max_norm import max_norm_variance
 from discreet.synopses.grid import rules
+from discreet.synopses.opening import AUTO_ROWS
 from discreet.synopses.publishing import FIXED_POINT
 from discreet.synopses.tree.budgets import LevelBudgets as Division
 from discreet.synopses.tree.settings import TreeSettings
 
-__all__ = ["Expectation", "Outlook", "outlook"]
+__all__ = ["Expectation", "Outlook", "RowBound", "outlook"]
 
 
 def __dir__() -> list[str]:
@@ -90,6 +91,36 @@ class Expectation:
 
 
 @dataclass(frozen=True)
+class RowBound:
+    """What it costs to use at most so many rows of each person, where one person is what is hidden.
+
+    Attributes
+    ----------
+    rows : int
+        The bound.
+    lost : float
+        The share of the rows that are not used.
+    bias, noise, error : float
+        Of the count of one of the values, as shares of all rows: what is missing, the standard error of the noise, and
+        both together (the root of the sum of their squares).
+
+    Examples
+    --------
+    >>> found = outlook(100_000, 2, epsilon=1.0, persons=10_000)
+    >>> [(bound.rows, round(bound.lost, 2)) for bound in found.bounds][:3]
+    [(1, 0.9), (2, 0.81), (3, 0.73)]
+    >>> min(found.bounds, key=lambda bound: bound.error).rows
+    32
+    """
+
+    rows: int
+    lost: float
+    bias: float
+    noise: float
+    error: float
+
+
+@dataclass(frozen=True)
 class Outlook:
     """What to expect from all methods.
 
@@ -101,6 +132,10 @@ class Outlook:
         The ε of the curves.
     rows : tuple of Expectation
         The methods, by question.
+    persons : int or None
+        How many persons the rows belong to, if that was said.
+    bounds : tuple of RowBound
+        Then what each bound on the rows of a person costs.
 
     Examples
     --------
@@ -121,6 +156,8 @@ class Outlook:
     target_error: float | None
     budgets: tuple[float, ...]
     rows: tuple[Expectation, ...]
+    persons: int | None = None
+    bounds: tuple[RowBound, ...] = ()
 
     def __getitem__(self, method: str) -> Expectation:
         """Return a method by its name."""
@@ -145,6 +182,7 @@ def outlook(
     epsilon: float = 1.0,
     radius: float = 0.1,
     target_error: float | None = None,
+    persons: int | None = None,
 ) -> Outlook:
     """Say what to expect from each method. No data are looked at.
 
@@ -166,6 +204,9 @@ def outlook(
         Metric privacy: the distance at which ε holds, as a share of the declared widths.
     target_error : float, optional
         A wanted error (a share); then the ε that each method needs for it is given too.
+    persons : int, optional
+        A public guess of how many persons the rows belong to. Then it is also said what it costs to bound the rows of
+        each, as if their numbers of rows followed a geometric law.
 
     Examples
     --------
@@ -261,7 +302,9 @@ def outlook(
             "at most" if few else "at least",
         ),
     )
-    return Outlook(n, d, clusters, k, values, budget, distance, target, CURVE, rows)
+    people = None if persons is None else checks.whole("persons", persons, low=1, high=n)
+    bounds = () if people is None else tuple(_bound(n, people, values, budget, rows) for rows in AUTO_ROWS)
+    return Outlook(n, d, clusters, k, values, budget, distance, target, CURVE, rows, people, bounds)
 
 
 _Law = Callable[[float], float]
@@ -281,6 +324,17 @@ def _rare_error(epsilon: float, values: int, n: int) -> float:
 def _count_error(epsilon: float) -> float:
     """Return the standard error of a noisy count."""
     return math.sqrt(DiscreteLaplace(1 / Fraction(repr(epsilon))).variance)
+
+
+def _bound(n: int, persons: int, values: int, epsilon: float, rows: int) -> RowBound:
+    """Return what a bound costs the count of one of the values, all equally frequent.
+
+    With n/persons rows on average and a geometric law, a person's i-th row is there with probability (1 - p)^(i-1),
+    p = persons/n: a bound b loses the share (1 - p)^b of all rows.
+    """
+    lost = (1 - persons / n) ** rows
+    bias, noise = lost / values, _count_error(epsilon / rows) / n
+    return RowBound(rows, lost, bias, noise, math.hypot(bias, noise))
 
 
 def _leaf_error(n: int, d: int, epsilon: float) -> float:

@@ -7,9 +7,11 @@ from collections import defaultdict
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
+import discreet as dc
 from anonymity_checker import check_classes
 from discreet.anonymity import DensityTree, Generalization, Microaggregation, Mondrian
 from discreet.anonymity.release.table import read_table
@@ -125,3 +127,12 @@ def test_hashed_identifiers_that_link_rows_are_named_in_the_promise() -> None:
     assert len(set(linked.table["who"].to_pylist())) == 10
     assert any("belong together" in line for line in linked.guarantee.assumptions)
     assert not any("belong together" in line for line in method.fit_transform(table).guarantee.assumptions)
+
+
+def test_a_unit_of_persons_means_that_k_counts_them_also_where_their_column_is_not_declared() -> None:
+    rows = pd.DataFrame({"age": [1.0] * 6 + [2.0] * 6, "who": ["ann"] * 6 + list("abcdef")})
+    domain = dc.Domain({"age": {"bounds": (0, 3), "role": "quasi-identifier"}}, unit=dc.Person("who", rows=2))
+    release = dc.anonymity.DensityTree(k=4, domain=domain).fit_transform(rows)
+    assert release.guarantee.unit == "one person"
+    assert release.guarantee.parameters["reached"]["k"] == 7  # the six rows of one person are no group
+    assert "who" not in release.table.column_names

@@ -45,6 +45,17 @@ def show(result: Any) -> None:
             notes.append(f"{row.method}: {row.reading}")
         console.print(table)
         console.print(f"[dim]{escape('; '.join(notes))}.[/]\n", highlight=False)
+    if found.bounds:
+        table = Table(title="persons: count of one value, a share of all rows", title_justify="left", box=SIMPLE_HEAD)
+        for name in ("rows of a person used", "rows lost", "bias", "noise", "error"):
+            table.add_column(name, justify="right")
+        best = min(found.bounds, key=lambda bound: bound.error)
+        for bound in found.bounds:
+            shares = [percent(v) for v in (bound.lost, bound.bias, bound.noise, bound.error)]
+            table.add_row(f"{bound.rows:,}{' (best)' if bound is best else ''}", *shares)
+        console.print(table)
+        said = f"as if {found.persons:,} persons had a geometric number of rows; one person is hidden at this epsilon"
+        console.print(f"[dim]{said}.[/]\n", highlight=False)
     show_files(*result.files.values())
 
 

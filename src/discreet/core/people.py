@@ -28,6 +28,20 @@ def released_columns(domain: Domain) -> Domain:
     return domain if len(kept) == len(domain) else domain.select(kept)
 
 
+def with_person(domain: Domain) -> Domain:
+    """Return the domain with the column that its unit names, also where that was not declared.
+
+    Examples
+    --------
+    >>> with_person(Domain({"age": (0, 120)}, unit=Person("user", rows=8))).names
+    ('age', 'user')
+    """
+    if not isinstance(domain.unit, Person) or domain.unit.column in domain.names or not domain.named:
+        return domain
+    columns = {**{c.name: c for c in domain}, domain.unit.column: {"role": "person"}}
+    return Domain(columns, unit=domain.unit, source=domain.source)
+
+
 def persons(domain: Domain) -> tuple[str, ...]:
     """Return the columns that name a person: by their role, or because the unit says so."""
     named = tuple(c.name for c in domain if c.role == "person")

@@ -26,6 +26,7 @@ from discreet.core.checks import nearest
 from discreet.core.columns import NAMING
 from discreet.core.dates import day_number
 from discreet.core.domain import Categorical, Date, Domain, Numeric, category_text
+from discreet.core.people import with_person
 from discreet.engines.tables.columns import read_columns
 from discreet.engines.tables.same import same_key
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
@@ -107,6 +108,7 @@ class TablePlan:
         """
         if not isinstance(domain, Domain):
             raise InvalidType("domain", type(domain), "a Domain", 'domain=Domain({"age": (0, 120)})')
+        domain = with_person(domain)
         names, roles = list(domain.names), {c.name: str(c.role) for c in domain}
         given = _names("sensitive", sensitive, names, roles)
         wanted_target = _names("target", target, names, roles)

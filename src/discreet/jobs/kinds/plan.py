@@ -20,6 +20,7 @@ KIND = Kind(
         option("values", "whole", "values of a column whose frequencies are asked for", 100, default=100, low=2),
         option("radius", "number", "metric noise: the distance at which epsilon holds, in declared widths", 0.1,
             default=0.1, above=0),
+        option("persons", "whole", "persons that the rows belong to: adds what bounding their rows costs", 1000, low=1),
         option("target_error", "number", "a wanted error: adds the epsilon that each method needs", 0.01, above=0),
     ),
     outputs=(output("html", "one page with table and curves", "plan.html"),),
