@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,8 @@ def test_what_is_foretold_is_what_happens() -> None:
     rng = np.random.default_rng(0)
     people, values = 4000, 4
     each = rng.geometric(1 / 6, people)
-    rows = np.column_stack([np.repeat(np.arange(people), each), rng.integers(0, values, each.sum()) + 0.5]).astype(float)
+    who, x = np.repeat(np.arange(people), each), rng.integers(0, values, each.sum()) + 0.5
+    rows = np.column_stack([who.astype(float), x])
     domain = dc.Domain({"who": {"role": "person"}, "x": (0, values)}, unit=dc.Person("who", rows=4))
     made = dc.GridSynopsis(1.0, domain, rule=values, n_rows=len(rows), leaf_means=False).fit(rows).synopsis_
     bound = next(b for b in outlook(len(rows), 1, values=values, persons=people).bounds if b.rows == 4)
@@ -31,7 +33,7 @@ def test_what_is_foretold_is_what_happens() -> None:
 
 def test_bias_falls_and_noise_grows_with_the_bound() -> None:
     bounds = outlook(100_000, 2, persons=5000).bounds
-    for one, two in zip(bounds, bounds[1:], strict=False):
+    for one, two in pairwise(bounds):
         assert one.bias > two.bias
         assert one.noise < two.noise
         assert two.error == math.hypot(two.bias, two.noise)
