@@ -24,8 +24,8 @@ from discreet.anonymity.risk.persons import person_codes
 from discreet.core.arrays import IntArray
 from discreet.core.checks import nearest
 from discreet.core.columns import NAMING
-from discreet.core.dates import day_number
-from discreet.core.domain import Categorical, Date, Domain, Numeric, category_text
+from discreet.core.dates import day_number, second_number
+from discreet.core.domain import Categorical, Date, Domain, Numeric, Time, category_text
 from discreet.core.people import with_person
 from discreet.engines.tables.columns import read_columns
 from discreet.engines.tables.same import same_key
@@ -252,7 +252,8 @@ def code_column(domain: Domain | None, name: str, values: pa.ChunkedArray) -> Co
     numbers = isinstance(column, Numeric) or (column is None and all(_is_number(v) for v in found if v is not None))
     keys: list[float | None] = []
     if numbers:
-        keys = [day_number(v) if isinstance(column, Date) else _number(v) for v in found]
+        read = day_number if isinstance(column, Date) else second_number if isinstance(column, Time) else _number
+        keys = [read(v) for v in found]
         order = sorted(range(len(found)), key=lambda i: (keys[i] is None, keys[i] or 0.0))
     elif isinstance(column, Categorical):
         declared = pa.array([category_text(c) for c in column.categories])
