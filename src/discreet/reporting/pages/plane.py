@@ -127,9 +127,9 @@ def pairs(names: Sequence[str], errors: Any, *, title: str) -> Markup:
         at = left + j * side, TOP + i * side
         parts.append(rect("people cell", *at, side, side, tip, max(value / most, 0.0)))
         if side >= 30:
-            ink = "on" if value > 0.6 * most else "words"
+            ink = "on" if value > 0.7 * most else "words"
             parts.append(f'<text class="{ink} mid" x="{at[0] + side / 2:.1f}" y="{at[1] + side / 2 + 4:.1f}">'
-                         f"{number(round(value, 3), 3)}</text>")  # fmt: skip
+                         f"{value:.3f}</text>")  # fmt: skip
     base = TOP + n * side + 6
     for i, name in enumerate(cut_text(name, 14) for name in shown):
         middle = (i + 0.5) * side
