@@ -20,8 +20,8 @@ from discreet.evaluation.attacks.rates import Rate
 from discreet.evaluation.attacks.roc import ScoredAttack, split
 from discreet.evaluation.comparison.columns import Columns
 
-#: Rows whose nearest neighbour is looked for.
-_LOOKED_FOR = 2000
+#: Rows whose nearest neighbour is looked for: as many as keep the pairs of rows below the third number, within limits.
+_FEWEST, _LOOKED_FOR, _MOST_PAIRED = 200, 2000, 10**8
 #: Rows among which the most unusual ones are sought, rows that are attacked, pairs of columns that are scored.
 _CANDIDATES, _TARGETS, _PAIRS = 3000, 500, 100
 
@@ -74,9 +74,10 @@ def closeness(
     stream: noise.Generator,
 ) -> Closeness:
     """Measure the distances of some synthetic rows and of the baseline to all real rows."""
+    most = min(max(_MOST_PAIRED // len(real), _FEWEST), _LOOKED_FOR)
 
     def some(values: FloatArray) -> IntArray:
-        return draws.order(len(values), stream)[:_LOOKED_FOR]
+        return draws.order(len(values), stream)[:most]
 
     reference = _scaled(real, columns)
     found = nearest(_scaled(other[some(other)], columns), reference, columns.numeric, np.full(1, -1))
