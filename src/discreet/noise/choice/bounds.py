@@ -9,7 +9,9 @@ import numpy.typing as npt
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.errors import InvalidArgument, InvalidType
+from discreet.noise.choice.persons import at_most, per_value, unit_of
 from discreet.noise.integer.laplace import LARGEST_SCALE, discrete_laplace
+from discreet.noise.stream.generator import generator
 
 
 def private_bounds(
@@ -19,6 +21,8 @@ def private_bounds(
     exponents: tuple[int, int] = (-32, 32),
     beta: float = 0.01,
     ledger: Any = None,
+    persons: Any = None,
+    rows: int | None = None,
     rng: object = None,
 ) -> tuple[float, float]:
     """Return private lower and upper bounds of a column, each 0 or a power of two with a sign.
@@ -41,6 +45,11 @@ def private_bounds(
         How often empty bins may widen the bounds.
     ledger : Ledger or Account, optional
         Charged ``epsilon`` under the label "bounds", before the data are touched.
+    persons : list or column of text or whole numbers, optional
+        Whose value each is, spelt alike for one person: then one person is the unit, with all their values. Values
+        without a person are left out.
+    rows : int, optional
+        With ``persons``: how many values of each are used at most, drawn at random.
     rng : None, int or Generator
         See `discreet.noise.generator`.
 
@@ -55,6 +64,9 @@ def private_bounds(
     noise of scale 1/ε on all bins is ε-DP (parallel composition over the bins). Threshold and bounds are computed from
     public numbers and noisy counts. Price: ε.
 
+    With ``persons``, add or remove one person: all of this on the values that are used, at ε/rows. A person adds at
+    most ``rows`` of them and changes nothing else, so that is ε for a person. Price: ε.
+
     Notes
     -----
     With B bins and α = e^(-ε), the threshold is τ = ceil(ln(B / (β (1+α))) / ε) - 1: Pr[Z > τ] = α^(τ+1) / (1+α) <=
@@ -67,17 +79,19 @@ def private_bounds(
     (4096.0, 131072.0)
     """
     budget = checks.budget("epsilon", epsilon)
-    if budget * LARGEST_SCALE < 1:
+    each, most = per_value(budget, persons, rows)
+    if each * LARGEST_SCALE < 1:
         raise InvalidArgument("epsilon", epsilon, f"at least {1 / LARGEST_SCALE:.0e}", "epsilon=0.1")
     smallest, largest = _exponents(exponents)
-    tau = threshold(2 * (largest - smallest), budget, float(checks.probability("beta", beta)))
+    tau = threshold(2 * (largest - smallest), each, float(checks.probability("beta", beta)))
+    unit, source = unit_of(ledger, persons), generator(rng)
     if ledger is not None:
-        ledger.check("bounds", budget)
-    column = checks.numeric_column("values", values)
+        ledger.check("bounds", budget, **unit)
+    column = at_most(checks.numeric_column("values", values), persons, most, source)
     if ledger is not None:
-        ledger.spend("bounds", budget, law="laplace")
+        ledger.spend("bounds", budget, law="laplace" if most is None else "", **unit)
     counts = magnitude_counts(column, smallest, largest)
-    noisy = counts + discrete_laplace(1 / budget if budget != math.inf else 0, size=len(counts), rng=rng)
+    noisy = counts + discrete_laplace(1 / each if each != math.inf else 0, size=len(counts), rng=source)
     passing = np.flatnonzero(noisy > tau)
     edges = magnitude_edges(smallest, largest)
     if not len(passing):

@@ -124,7 +124,7 @@ def private_categories(
         charge["unit"] = {"person": ledger.person or "persons"}
     if ledger is not None:
         ledger.check("categories", budget, **charge)
-    words, whose = _texts("values", values), _texts("persons", persons)
+    words, whose = texts_of("values", values), texts_of("persons", persons)
     if len(words) != len(whose):
         raise InvalidArgument("persons", "another number of them", "one person per value", "persons of the same rows")
     if ledger is not None:
@@ -221,7 +221,7 @@ def _count(starts: Any, ends: Any, words: Any, lower: int, upper: int, counts: A
             counts[chosen] += 1
 
 
-def _texts(name: str, value: Any) -> pa.Array:
+def texts_of(name: str, value: Any) -> pa.Array:
     """Read a column as text; what is neither text nor a whole number is missing."""
     if isinstance(value, (str, bytes)) or not (hasattr(value, "__len__") or hasattr(value, "__arrow_c_stream__")):
         raise InvalidType(name, type(value).__name__, _EXPECTED, f"{name}=[...]")

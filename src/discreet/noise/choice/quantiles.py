@@ -23,6 +23,7 @@ from discreet.core.arrays import FloatArray, IntArray
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.noise.choice.exponential import ETA, LARGEST_EPSILON, Scaled, pick, rate, weigh
 from discreet.noise.choice.joint import JointLaw
+from discreet.noise.choice.persons import at_most, per_value, unit_of
 from discreet.noise.choice.runs import Runs, rank_losses
 from discreet.noise.stream.generator import Generator, generator
 from discreet.noise.stream.uniform import below
@@ -43,6 +44,8 @@ def quantiles(
     method: str = "auto",
     bits: int = 20,
     ledger: Any = None,
+    persons: Any = None,
+    rows: int | None = None,
     rng: object = None,
 ) -> FloatArray:
     """Return private quantiles of a column, as positions of public grid lines.
@@ -64,6 +67,11 @@ def quantiles(
         The grid has ``2**bits`` cells between the bounds.
     ledger : Ledger or Account, optional
         Charged ``epsilon`` under the label "quantiles", before the data are touched.
+    persons : list or column of text or whole numbers, optional
+        Whose value each is, spelt alike for one person: then one person is the unit, with all their values. Values
+        without a person are left out.
+    rows : int, optional
+        With ``persons``: how many values of each are used at most, drawn at random.
     rng : None, int or Generator
         See `discreet.noise.generator`.
 
@@ -82,6 +90,9 @@ def quantiles(
     hold disjoint rows and compose in parallel. Rounding is paid for from ε. Price: ε, and nothing else is learned:
     the number of rows does not change what can come out.
 
+    With ``persons``, add or remove one person: all of this on the values that are used, at ε/rows. A person adds at
+    most ``rows`` of them and changes nothing else, so that is ε for a person. Price: ε.
+
     See Also
     --------
     quantiles_from_counts : the same from a histogram.
@@ -95,13 +106,15 @@ def quantiles(
     bits = checks.whole("bits", bits, low=1, high=LARGEST_BITS)
     low, high = _bounds(low, high, 2**bits)
     asked, price, joint = _plan(qs, epsilon, method)
+    each, most = per_value(price, persons, rows)
+    unit, source = unit_of(ledger, persons), generator(rng)
     if ledger is not None:
-        ledger.check("quantiles", price)
-    column = checks.numeric_column("values", values)
+        ledger.check("quantiles", price, **unit)
+    column = at_most(checks.numeric_column("values", values), persons, most, source)
     if ledger is not None:
-        ledger.spend("quantiles", price, law=_law(asked, joint))
+        ledger.spend("quantiles", price, law=_law(asked, joint) if most is None else "", **unit)
     cells = cells_of(column, low, high, 2**bits)
-    cuts = choose_cuts(cells, asked, epsilon=price, start=0, stop=2**bits, method=method, rng=rng)
+    cuts = choose_cuts(cells, asked, epsilon=each, start=0, stop=2**bits, method=method, rng=source)
     return _positions(cuts, low, high, 2**bits)
 
 

@@ -1,0 +1,72 @@
+"""A column in which nobody has more than a stated number of values: for mechanisms that take plain columns.
+
+Tables are bounded by the engines (`discreet.engines.persons`); this is the same rule for a column and its persons in
+memory. What is kept of a person is a function of their own values and the key, which the release's stream draws: so
+another person adds at most ``rows`` values and changes nothing else, and what is ε/rows-differentially private for one
+value is ε-differentially private for one person.
+"""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.core import checks
+from discreet.core.arrays import FloatArray
+from discreet.core.checks import Exact
+from discreet.errors import InvalidArgument
+from discreet.noise.choice.categories import texts_of
+from discreet.noise.hashing.families import fingerprint
+from discreet.noise.stream.generator import Generator
+from discreet.noise.stream.uniform import below
+
+
+def per_value(epsilon: Exact, persons: Any, rows: Any) -> tuple[Exact, int | None]:
+    """Return what a budget for one person is for one value, and the bound; the budget itself where rows are meant."""
+    if (persons is None) != (rows is None):
+        given, other = ("rows", "persons") if persons is None else ("persons", "rows")
+        raise InvalidArgument(other, None, f"given together with {given}", "persons=users, rows=8")
+    if rows is None:
+        return epsilon, None
+    most = checks.whole("rows", rows, low=1, high=2**20)
+    return epsilon if isinstance(epsilon, float) else epsilon / most, most
+
+
+def unit_of(ledger: Any, persons: Any) -> dict[str, Any]:
+    """Return what an account is told of the unit: one of rows refuses a promise to persons, and the other way round."""
+    if persons is None or not hasattr(ledger, "person"):
+        return {}
+    return {"unit": {"person": ledger.person or "persons"}}
+
+
+def at_most(values: FloatArray, persons: Any, rows: int | None, stream: Generator) -> FloatArray:
+    """Keep at most ``rows`` values of each person, by a keyed hash of person, value and number among equal values.
+
+    Persons are told apart by their text; values without one are left out.
+
+    Examples
+    --------
+    >>> from discreet.noise.stream.generator import generator
+    >>> len(at_most(np.arange(10.0), ["ann"] * 9 + ["bob"], 3, generator(1)))
+    4
+    """
+    if rows is None:
+        return values
+    whose = texts_of("persons", persons)
+    if len(whose) != len(values):
+        raise InvalidArgument("persons", "another number of them", "one person per value", "persons of the same rows")
+    kept = np.asarray(whose.is_valid()) & ~np.isnan(values)
+    names = whose.filter(pa.array(kept)).dictionary_encode()
+    person, own = np.asarray(names.indices, np.int64), values[kept] + 0.0
+    key = int.from_bytes(np.asarray(below(2**62, size=2, rng=stream), np.uint64).tobytes(), "little")
+    order = np.lexsort((own, person))
+    person, own = person[order], own[order]
+    new = np.append(True, (person[1:] != person[:-1]) | (own[1:] != own[:-1]))[: len(own)]
+    number = np.arange(len(own)) - np.maximum.accumulate(np.where(new, np.arange(len(own)), 0))
+    hashes = fingerprint(names.dictionary, key)[person]
+    for word in (own.view(np.uint64), number.astype(np.uint64)):
+        hashes = fingerprint(hashes ^ fingerprint(word, key ^ 1), key)
+    ranked = np.lexsort((hashes, person))
+    first = np.searchsorted(person, person)  # persons are in order, before and after
+    chosen: FloatArray = own[ranked[np.arange(len(own)) - first < rows]]
+    return chosen
