@@ -45,10 +45,10 @@ def page(found: Outlook) -> str:
         (f"{_QUESTIONS[q]} ({UNITS[q]})", [_card(row, found) for row in found.rows if row.question == q]) for q in UNITS
     ]
     bounds = [(b, *map(percent, (b.lost, b.bias, b.noise, b.error))) for b in found.bounds]
-    best = min(found.bounds, key=lambda b: b.error).rows if found.bounds else 0
+    least = min(found.bounds, key=lambda b: b.error).rows if found.bounds else 0
     title = f"What to expect of {found.n:,} rows and {found.d} columns"
     return render(
-        "plan.html", title, "Plan", answers, questions=questions, bounds=bounds, best_bound=best, persons=found.persons
+        "plan.html", title, "Plan", answers, questions=questions, bounds=bounds, best_bound=least, persons=found.persons
     )
 
 
