@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 
 import discreet_studies
-from discreet.cli.common import Json, console, epilog, working
+from discreet.cli.common import Json, console, epilog, show_table, working
 
 study = typer.Typer(
     name="study", help="Run published experiments again and set the figures side by side.", no_args_is_help=True
@@ -25,19 +26,12 @@ _FOLDER = Path("discreet-studies")
 @study.command("list", epilog=epilog("study list"))
 def list_studies(as_json: Json = False) -> None:
     """Say which studies there are."""
+    found = [discreet_studies.load(name) for name in discreet_studies.names()]
     if as_json:
-        found = [discreet_studies.load(name) for name in discreet_studies.names()]
         typer.echo(json.dumps([{"name": s.name, "title": s.title, "source": s.source} for s in found]))
         return
-    from rich.table import Table
-
-    shown = Table(title="Studies", title_justify="left")
-    for column in ("name", "what it asks", "after"):
-        shown.add_column(column)
-    for name in discreet_studies.names():
-        one = discreet_studies.load(name)
-        shown.add_row(name, escape(one.title), escape(one.source))
-    console.print(shown)
+    columns = ("name", "what it asks", "after")
+    show_table("Studies", columns, [(s.name, s.title, s.source) for s in found], prose=columns[1:])
 
 
 @study.command("run", epilog=epilog("study run density-trees --quick"))
@@ -107,6 +101,16 @@ def show(
     elif as_markdown:
         typer.echo(text, nl=False)
     else:
-        from rich.markdown import Markdown
+        _show(text)
 
-        console.print(Markdown(text))
+
+def _show(text: str) -> None:
+    """Show a page on a terminal: its tables as all tables are shown, which fit or say what they leave out."""
+    from rich.markdown import Markdown
+
+    for table, lines in groupby(text.splitlines(), lambda line: line.startswith("|")):
+        if not table:
+            console.print(Markdown("\n".join(lines)))
+            continue
+        names, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
+        show_table("", names, rows, right=names[1:], prose=names[:1])

@@ -93,3 +93,11 @@ def test_help_says_each_thing_once_and_what_is_required() -> None:
     assert "With method sphere: the column of latitudes" in told
     assert re.search(r"--schema FILE The declared columns.*?\(required\)\. --epsilon", told)
     assert "(required)" not in re.search(r"--schema.*?--qi", " ".join(run("risk", "--help").split()))[0]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("words", [
+    ("study", "list"), ("study", "show", "accuracy"), ("audit", "--list"),
+    ("plan", "--rows", 10_000, "--columns", 2, "--target-error", 0.01),
+], ids=lambda words: " ".join(map(str, words[:2])))  # fmt: skip
+def test_no_table_cuts_words_short(words: tuple[object, ...]) -> None:
+    assert "…" not in run(*words)

@@ -27,12 +27,12 @@ def show(result: Any) -> None:
     )
     for question, unit in UNITS.items():
         table = Table(title=f"{question}: {unit}", title_justify="left", box=SIMPLE_HEAD)
-        table.add_column("method (promise)")
+        table.add_column("method (promise)", overflow="fold")
         table.add_column("error", justify="right")
         table.add_column(f"at epsilon {ends}", no_wrap=True)
         if target_error is not None:
             table.add_column(f"epsilon for {target_error:g}", justify="right")
-        table.add_column("what is released")
+        table.add_column("what is released", overflow="fold")
         notes = []
         for row in found.rows:
             if row.question != question:
