@@ -289,3 +289,36 @@ def test_a_lost_reservation_in_rho_is_one_of_which_only_rho_is_known(tmp_path: P
     account.spend("count", 0.5)
     assert account.prices == [Price("zcdp", rho=0.1), Price("pure", 0.5)]
     assert account.together() == compose(account.prices, delta=1e-6)
+
+
+def test_random_short_lists_are_what_enumerating_their_outcomes_gives() -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(12):
+        amounts = [
+            Fraction(int(n), int(d)) for n, d in zip(rng.integers(1, 99, 6), rng.integers(30, 300, 6), strict=True)
+        ]
+        losses, chances = np.zeros(1), np.ones(1)
+        for amount in map(float, amounts):
+            losses = np.concatenate([losses + amount, losses - amount])
+            chances = np.concatenate([chances / (1 + math.exp(-amount)), chances / (1 + math.exp(amount))])
+        prices = [Price("laplace", amount) for amount in amounts]
+        for share in (0.0, 0.2, 0.6, 0.95):
+            at = share * float(sum(amounts))
+            exact = float((chances * np.maximum(0, -np.expm1(at - losses))).sum())
+            found = compose(prices, epsilon=at)
+            assert exact * (1 - 1e-12) <= found <= exact * (1 + 2e-3) + 1e-12
+
+
+def test_very_large_and_very_small_prices_have_a_sum_too() -> None:
+    large = [Price("laplace", 18.7, times=3), Price("zcdp", rho=0.01)]
+    assert 56.1 < compose(large, delta=1e-20) < 57.4
+    assert 1e8 < compose([Price("zcdp", rho=0.3, times=10**9)], delta=1e-6) < 4e8
+    assert compose([Price("exponential", 2, times=10**9)], delta=1e-6) <= 2e9
+    for law in ("laplace", "exponential", "zcdp", "gaussian"):
+        tiny = {"rho" if law in ("zcdp", "gaussian") else "epsilon": 1e-300}
+        assert compose([Price(law, **tiny, times=10**9), Price("laplace", 0.1)], delta=1e-9) <= 0.1001
+        assert compose([Price(law, **tiny)], epsilon=0) <= 1e-9
+    assert compose([Price("laplace", 1, times=10**9), Price("pure", 1, times=10**9)], delta=1e-6) <= 2e9
+    # Many values, far apart prices: nothing but rounding lies below the sum.
+    few = [Price("randomised_response", Fraction(741, 10**42), times=1000, values=10**9), Price("pure", 3.92, times=3)]
+    assert compose(few, delta=1e-20) <= 11.77

@@ -37,8 +37,12 @@ CONDITION = "had all prices been fixed beforehand"
 _MOST = 2**22
 #: Step of the grid, as a share of the spread of one release, where no step divides all losses; ε grows by its square.
 _FINENESS = 0.002
+#: Smaller prices count as these: their squares are numbers too, and grids need not be finer.
+_LEAST = {"exponential": Fraction(1, 10**9), "other": Fraction(1, 10**40)}
 #: Chance that the tilted sum leaves the window on one side; a share of δ's own scale.
 _OUTSIDE = 1e-18
+#: The logarithm of a number larger than any that matters here.
+_HUGE = 600.0
 #: Covers the rounding of losses, chances and sums outside the transforms, as `core.zcdp` does.
 _SAFETY = 1e-9
 
@@ -101,6 +105,9 @@ def compose(
     bounds = [_above(plain) if spent <= share else math.inf]
     if share > 0:
         bounds.append(_by_zcdp(listed, share))
+        if not failing:
+            pure = add_up([p for p in listed if p.law not in IN_RHO])
+            bounds.append(_above(pure) + _by_zcdp([p for p in listed if p.law in IN_RHO], share))
         bounds += [found.epsilon(share) * (1 + _SAFETY) + 1e-14 for found in _sums(listed)]
     return min(bounds)
 
@@ -161,10 +168,11 @@ def _merged(prices: Sequence[Price]) -> list[Price]:
         else:
             values = p.values if p.law == "randomised_response" else 2
             law = "pure" if p.law == "laplace" or (p.law == "randomised_response" and values == 2) else p.law
-            one = Price(law, p.epsilon, rho=p.rho, delta=p.delta, values=values)
+            amount = max(p.amount, _LEAST["exponential" if law == "exponential" else "other"])
+            one = Price(law, **{"rho" if law in IN_RHO else "epsilon": amount}, delta=p.delta, values=values)
             times[one] = times.get(one, 0) + p.times
     merged = [Price(p.law, p.epsilon, rho=p.rho, delta=p.delta, values=p.values, times=n) for p, n in times.items()]
-    return [*merged, Price("zcdp", rho=rho)] if rho else merged
+    return [*merged, Price("zcdp", rho=max(rho, Fraction(1, 10**30)))] if rho else merged
 
 
 def _sums(prices: Sequence[Price]) -> Iterator["_Sum"]:
@@ -173,12 +181,15 @@ def _sums(prices: Sequence[Price]) -> Iterator["_Sum"]:
     The pair of the exponential mechanism is the best there is for one release and has a ρ of ε²/6; many together are
     better taken as releases of ρ = ε²/8 each. Both are upper bounds.
     """
-    # Beyond this every release tells everything anyway.
-    if any(p.amount > (200 if p.law in IN_RHO else 500) or p.delta == 1 for p in prices):
-        return
-    yield _sum(_merged(prices))
+    ways = [prices]
     if any(p.law == "exponential" for p in prices):
-        yield _sum(_merged([Price("zcdp", rho=p.zcdp) if p.law == "exponential" else p for p in prices]))
+        ways.append([Price("zcdp", rho=p.zcdp) if p.law == "exponential" else p for p in prices])
+    for way in ways:
+        merged = _merged(way)
+        # Beyond this the releases tell everything anyway.
+        small = all(p.amount <= (100 if p.law == "zcdp" else 500) and p.delta < 1 for p in merged)
+        if small and sum(p.times * _mean(p) for p in merged) < 500:
+            yield _sum(merged)
 
 
 def _sum(prices: Sequence[Price]) -> "_Sum":
@@ -200,6 +211,12 @@ def _sum(prices: Sequence[Price]) -> "_Sum":
         # Rounding adds a variance of at most step²/4 for every release.
         common = Fraction(max(_FINENESS * spread / math.sqrt(number), 4 * width / _MOST))
     return _Sum([loss_law(p, common) for p in prices], float(common))
+
+
+def _mean(price: Price) -> float:
+    """Return about the mean of a loss."""
+    amount = float(price.amount)
+    return amount if price.law in IN_RHO else amount * math.tanh(amount / 2)
 
 
 def _variance(price: Price) -> float:
@@ -315,7 +332,9 @@ class _Sum:
         reached = math.sqrt(min(size, 1 / -math.expm1(-2 * theta * self.step)))  # the norm of the weights e^(-θx)
         error = 2 * _OUTSIDE + 8 * (math.log2(size) + 1) * 2.0**-53 * factors * reached
         # Beyond a point the sums begin at the next one.
-        return _Tail(low, above, other, error * np.exp(np.minimum(whole - theta * (places + self.step), 600)))
+        # Far below ε the sums may be nothing but rounding times a huge factor; there the error alone is huge, too.
+        above, other = np.minimum(above, _HUGE), np.minimum(other, _HUGE - places)
+        return _Tail(low, above, other, error * np.exp(np.minimum(whole - theta * (places + self.step), _HUGE)))
 
 
 def _log_sum(logs: FloatArray) -> float:

@@ -102,7 +102,7 @@ class Price:
             "law": kept,
             "epsilon": None if name == "rho" else checks.budget("epsilon", amount),
             "rho": checks.budget("rho", amount) if name == "rho" else None,
-            "times": checks.whole("times", times, low=1, high=10**9),
+            "times": checks.whole("times", times, low=1, high=2**53),
             "delta": share,
             "values": checks.whole("values", values, low=2, high=2**62),
         }
@@ -255,13 +255,13 @@ def _converted(rho: float) -> tuple[FloatArray, FloatArray, float]:
     """Return losses and weights whose δ(ε) is the lower convex hull of points of the conversion from ρ-zCDP."""
     far = rho + 24 * math.sqrt(rho)
     right = np.linspace(0, far, 1201)
-    order = 1 + np.maximum((right[:, None] - rho) / (2 * rho), 1e-3 / math.sqrt(rho)) * np.geomspace(0.2, 5, 81)
+    order = 1 + np.maximum((right[:, None] - rho) / (2 * rho), 0.3 / math.sqrt(rho)) * np.geomspace(0.1, 10, 121)
     exponent = (order - 1) * (order * rho - right[:, None]) + order * np.log1p(-1 / order) - np.log(order - 1)
     bound = np.minimum(1.0, np.exp(exponent.min(axis=1)) * (1 + 1e-9))
     # The other direction's curve is the same, and δ(-ε) = 1 - e^(-ε) (1 - δ(ε)).
     losses = np.concatenate([-right[:0:-1], right])
     curve = np.concatenate([(-np.expm1(-right) + np.exp(-right) * bound)[:0:-1], bound])
-    x, y = np.append(0.0, np.exp(losses)), np.append(1.0, curve)
+    x, y = np.append(-1.0, np.expm1(losses)), np.append(1.0, curve)  # e^ε - 1: the differences of small ones are exact
     kept = [0]
     for i in range(1, len(x)):
         while len(kept) > 1:
@@ -272,7 +272,7 @@ def _converted(rho: float) -> tuple[FloatArray, FloatArray, float]:
         kept.append(i)
     slopes = np.append(np.diff(y[kept]) / np.diff(x[kept]), 0.0)
     inner = np.array(kept[1:])
-    return losses[inner - 1], x[inner] * np.diff(slopes), float(curve[-1])
+    return losses[inner - 1], np.exp(losses[inner - 1]) * np.diff(slopes), float(curve[-1])
 
 
 def _laid(places: IntArray, weights: FloatArray) -> tuple[int, FloatArray]:
@@ -284,6 +284,6 @@ def _laid(places: IntArray, weights: FloatArray) -> tuple[int, FloatArray]:
 def _divided(places: FloatArray, weights: FloatArray, step: float) -> tuple[int, FloatArray]:
     """Divide weights between points among the two beside them, keeping the sums of w and of w e^(-loss)."""
     below = np.floor(places).astype(np.int64)
-    upper = weights * np.expm1(-(places - below) * step) / math.expm1(-step)
+    upper = np.minimum(weights * np.expm1(-(places - below) * step) / math.expm1(-step), weights)
     low, parts = _laid(np.append(below, below + 1), np.append(weights - upper, upper))
     return low, parts
