@@ -129,11 +129,29 @@ def test_the_whole_law_keeps_the_promise() -> None:
     assert worst == pytest.approx(0.1, abs=1e-9)  # and it is used up
 
 
-def test_draws_follow_the_chances() -> None:
-    """500 draws on a word that three persons have: false alarm one in a million (five standard deviations)."""
+def test_draws_follow_the_chances_and_are_independent() -> None:
+    """500 draws on two words that two persons each have: false alarm three in a million (five standard deviations)."""
     pi = chances(Fraction(1), Fraction(1, 10)) / 2.0**BITS
-    stream = generator(5)
-    hits = sum(
-        bool(categories.private_categories(["w"] * 3, [1, 2, 3], epsilon=1, delta=0.1, rng=stream)) for _ in range(500)
-    )
-    assert abs(hits - 500 * pi[3]) < 5 * math.sqrt(500 * pi[3] * (1 - pi[3]))
+    stream, words, persons = generator(5), ["v", "v", "w", "w"], [1, 2, 3, 4]
+    drawn = [categories.private_categories(words, persons, epsilon=1, delta=0.1, rng=stream) for _ in range(500)]
+    expected = {"v": pi[2], "w": pi[2], "both": pi[2] ** 2}
+    for name, chance in expected.items():
+        hits = sum(len(found) == 2 if name == "both" else name in found for found in drawn)
+        assert abs(hits - 500 * chance) < 5 * math.sqrt(500 * chance * (1 - chance))
+
+
+def test_a_word_that_nobody_counts_for_never_comes_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even by the lowest number that can be drawn, one time in 2^62."""
+    monkeypatch.setattr(categories, "below", lambda bound, size, rng: np.zeros(size, np.int64))
+    assert len(categories.private_categories(["v", "w"], [1, 1], epsilon=1, delta=0.1, rng=1)) == 1
+
+
+def test_which_words_and_whose_come_first_follows_the_key() -> None:
+    """Every word and every person has its chance: no order is the same for all keys."""
+    everything = [_counts([["a", "b", "c"]], key, (1, 1), None) for key in range(40)]
+    assert len({tuple(counts) for counts in everything}) == 3
+    # Two persons with two words each share b, which holds one: who comes first decides whether a or c is counted.
+    seats = [_counts([["a", "b"], ["b", "c"]], key, (1, 1), None) for key in range(40)]
+    assert {tuple(counts) for counts in seats} >= {(1, 1, 0), (0, 1, 1), (1, 0, 1)}
+    looked = [_counts([["a", "b"]] * 2, key, (9, 9), 1) for key in range(40)]
+    assert {tuple(counts) for counts in looked} == {(2, 0, 0), (0, 2, 0), (1, 1, 0)}

@@ -119,6 +119,8 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "noise/test_quantiles.py",
             "noise/test_bounds.py",
             "laws/test_bounds_law.py",
+            "laws/test_categories_law.py",
+            "noise/test_categories.py",
             "noise/test_max_norm.py",
             "synopses/test_grid_lazy.py",
         ),

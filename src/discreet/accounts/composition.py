@@ -169,7 +169,8 @@ def _merged(prices: Sequence[Price]) -> list[Price]:
             values = p.values if p.law == "randomised_response" else 2
             law = "pure" if p.law == "laplace" or (p.law == "randomised_response" and values == 2) else p.law
             amount = max(p.amount, _LEAST["exponential" if law == "exponential" else "other"])
-            one = Price(law, **{"rho" if law in IN_RHO else "epsilon": amount}, delta=p.delta, values=values)
+            given: dict[str, Any] = {"rho" if law in IN_RHO else "epsilon": amount}
+            one = Price(law, **given, delta=p.delta, values=values)
             times[one] = times.get(one, 0) + p.times
     merged = [Price(p.law, p.epsilon, rho=p.rho, delta=p.delta, values=p.values, times=n) for p, n in times.items()]
     return [*merged, Price("zcdp", rho=max(rho, Fraction(1, 10**30)))] if rho else merged

@@ -177,7 +177,7 @@ def support(
     pairs = np.unique(person * np.int64(max(len(listed), 1)) + word)  # a person's words in the order of all words
     person, word = np.divmod(pairs, max(len(listed), 1))
     if rows is not None:
-        person, word = _at_most(person, word, rows, fingerprint(known, key), fingerprint(listed, key))
+        person, word = _at_most(person, word, rows, fingerprint(known, 0), fingerprint(listed, 0), key)
     counts = np.zeros(len(listed), np.int64)
     starts = np.flatnonzero(np.append(True, person[1:] != person[:-1])) if len(person) else np.empty(0, np.int64)
     ends = np.append(starts[1:], len(person))
@@ -196,10 +196,10 @@ def _ordered(texts: pa.Array, key: int) -> tuple[IntArray, pa.Array]:
 
 
 def _at_most(
-    person: IntArray, word: IntArray, rows: int, hashes: WordArray, others: WordArray
+    person: IntArray, word: IntArray, rows: int, hashes: WordArray, others: WordArray, key: int
 ) -> tuple[IntArray, IntArray]:
-    """Keep ``rows`` words of each person, by a hash of both."""
-    mixed = fingerprint(hashes[person] ^ (others[word] * np.uint64(0x9E3779B97F4A7C15)), 0)
+    """Keep ``rows`` words of each person, by a keyed hash of both."""
+    mixed = fingerprint(hashes[person] ^ (others[word] * np.uint64(0x9E3779B97F4A7C15)), key)
     order = np.lexsort((word, mixed, person))
     first = np.searchsorted(person, person)  # persons are in order, before and after
     kept = np.sort(order[np.arange(len(order)) - first < rows])
