@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import discreet as dc
@@ -322,3 +323,31 @@ def test_very_large_and_very_small_prices_have_a_sum_too() -> None:
     # Many values, far apart prices: nothing but rounding lies below the sum.
     few = [Price("randomised_response", Fraction(741, 10**42), times=1000, values=10**9), Price("pure", 3.92, times=3)]
     assert compose(few, delta=1e-20) <= 11.77
+
+
+def test_only_counts_that_a_row_moves_by_one_are_taken_as_such(tmp_path: Path) -> None:
+    """A sum that a row moves by 64, of the same ρ, loses more at ε = 2 than a count: as one it would be too cheap."""
+    rho, shift, epsilon = 2, 64, 2.0
+    z = np.arange(-1500, 1501)
+    law = np.exp(-(z**2) * rho / shift**2)
+    law /= law.sum()
+    p, q = np.append(np.zeros(shift), law), np.append(law, np.zeros(shift))
+    exact = np.maximum(p - math.exp(epsilon) * q, 0).sum()
+    assert (
+        compose([Price("gaussian", rho=rho)], epsilon=epsilon)
+        < exact
+        < compose([Price("zcdp", rho=rho)], epsilon=epsilon)
+    )
+    rows = np.random.default_rng(0).random((200, 1))
+    account = dc.Account.create(tmp_path / "a", dataset="a", rho=9, delta=1e-6)
+    asked = {"rho": 0.1, "delta": 1e-6, "domain": dc.Domain({"x": (0, 1)}), "ledger": account}
+    dc.GridSynopsis(epsilon=None, rule=3, **asked).fit(rows)
+    assert {p.law for p in account.prices} == {"gaussian"}
+    dc.DPLloyd(n_clusters=2, epsilon=None, **asked).fit(rows)  # sums of coordinates
+    assert account.prices[-1].law == "zcdp"
+    unit = dc.Person("user", rows=2)
+    account = dc.Account.create(tmp_path / "b", dataset="b", unit=unit, rho=9, delta=1e-6)
+    domain = dc.Domain({"user": {"role": "person"}, "x": (0, 1)}, unit=unit)
+    people = {"user": np.arange(200) // 2, "x": rows[:, 0]}
+    dc.GridSynopsis(epsilon=None, rule=3, **{**asked, "domain": domain, "ledger": account}).fit(pa.table(people))
+    assert {p.law for p in account.prices} == {"zcdp"}  # a person may move a count by two

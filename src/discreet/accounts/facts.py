@@ -53,6 +53,8 @@ def steps_of(promise: Guarantee) -> list[list[Any]]:
     """Return the laws behind a promise, as an account writes them; equal ones counted."""
     found: dict[tuple[str, str, str], int] = {}
     for step in _walk(promise.ledger, promise.accounting == "rho"):
+        if step[0] == "gaussian" and promise.unit != "one row":
+            step[0] = "zcdp"  # a person may move a count by more than one
         found[(step[0], step[1], step[2])] = found.get((step[0], step[1], step[2]), 0) + 1
     return [[*step, times] for step, times in found.items()]
 

@@ -141,8 +141,12 @@ def pure_part(price: Exact, unit: str) -> Exact:
 
 
 def pay(scope: Scope, label: str, price: Exact, unit: str, kind: Kind = "parallel", *, law: str = "") -> None:
-    """Charge a step in the unit of its ledger: in ρ one of Gaussian noise, in ε one with the law that is named."""
+    """Charge a step in the unit of its ledger, and name the law of its loss where a row moves one count by one.
+
+    That is what ``law="laplace"`` says; the noise is Gaussian in a ledger in ρ. Sums that a row moves further lose more
+    than such a count of the same ρ.
+    """
     if unit == "rho":
-        scope.spend(label, rho=price, kind=kind, law="gaussian")
+        scope.spend(label, rho=price, kind=kind, law="gaussian" if law == "laplace" else "")
     else:
         scope.spend(label, price, kind, law=law)
