@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from discreet.core.schema.dialect import Dialect
     from discreet.core.unit import Person
     from discreet.jobs.job import Job
-    from discreet.synopses import GridSynopsis, Synopsis, TreeSynopsis
+    from discreet.synopses import GridSynopsis, MarginalSynopsis, Synopsis, TreeSynopsis
 
 __all__ = [
     "Account",
@@ -59,6 +59,7 @@ __all__ = [
     "Integer",
     "Job",
     "Ledger",
+    "MarginalSynopsis",
     "Numeric",
     "Person",
     "PrivateKMeans",
@@ -104,6 +105,7 @@ _HOME = {
     "DPLloyd": "discreet.clustering",
     "PrivateKMeans": "discreet.clustering",
     "GridSynopsis": "discreet.synopses",
+    "MarginalSynopsis": "discreet.synopses",
     "Synopsis": "discreet.synopses",
     "TreeSynopsis": "discreet.synopses",
 }

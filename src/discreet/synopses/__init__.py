@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.synopses.artifact.answers import Count, Figure
 from discreet.synopses.artifact.groups import GroupTable, Marginal
+from discreet.synopses.artifact.measured import Marginals, MeasuredMarginal
 from discreet.synopses.artifact.synopsis import Synopsis
 from discreet.synopses.artifact.tables import HiddenCells, TreeTable
 
 if TYPE_CHECKING:
     from discreet.synopses import refine
     from discreet.synopses.grid.estimator import GridSynopsis
+    from discreet.synopses.marginals.estimator import MarginalSynopsis
     from discreet.synopses.tree.budgets import OwnBudget
     from discreet.synopses.tree.estimator import TreeSynopsis
     from discreet.synopses.tree.own import Boxes, Cuts, OwnPartitioner
@@ -32,6 +34,9 @@ __all__ = [
     "GroupTable",
     "HiddenCells",
     "Marginal",
+    "MarginalSynopsis",
+    "Marginals",
+    "MeasuredMarginal",
     "OwnBudget",
     "OwnPartitioner",
     "Synopsis",
@@ -45,6 +50,7 @@ _HOME = {
     "Boxes": "discreet.synopses.tree.own",
     "Cuts": "discreet.synopses.tree.own",
     "GridSynopsis": "discreet.synopses.grid.estimator",
+    "MarginalSynopsis": "discreet.synopses.marginals.estimator",
     "OwnBudget": "discreet.synopses.tree.budgets",
     "OwnPartitioner": "discreet.synopses.tree.own",
     "TreeSynopsis": "discreet.synopses.tree.estimator",

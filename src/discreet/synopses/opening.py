@@ -151,8 +151,9 @@ def open_release(
     n_rows : float, optional
         A public number of rows (of those that are used, where the unit is a person). It is believed: a wrong one costs
         accuracy, never privacy.
-    size_share : float, default 0.03
-        Share of the budget that buys the number of rows otherwise.
+    size_share : float or None, default 0.03
+        Share of the budget that buys the number of rows otherwise. None buys nothing: the number is NaN, and the method
+        finds it out by itself.
     check : callable, optional
         Refuses a domain, and what there is to spend on one row, by raising, before anything is spent or read.
     grid : callable, optional
@@ -208,6 +209,8 @@ def open_release(
     if public is not None:
         assumed = (*assumed, PUBLIC_SIZE)
         return OpenRelease(source, axes, declared, own, stream, public, None, assumed, None, reserved, person, paid)
+    if size_share is None:
+        return OpenRelease(source, axes, declared, own, stream, math.nan, None, assumed, None, reserved, person, paid)
     whole = own.total.exact
     price = whole if whole == math.inf else whole * share
     pay(own, "number of rows", price, own.unit, "sequential", law="laplace")
@@ -322,7 +325,8 @@ def _shared(
     wanted: Wanted, random_state: Any, n_rows: Any, size_share: Any
 ) -> tuple[Ledger, Fraction, float | None, noise.Generator]:
     """Check the arguments that need no columns."""
-    ledger, share = wanted.ledger(gaussian=False), checks.probability("size_share", size_share)
+    ledger = wanted.ledger(gaussian=False)
+    share = Fraction(1) if size_share is None else checks.probability("size_share", size_share)
     public = None if n_rows is None else _size(n_rows)
     _check_prices(wanted.pure, float(wanted.pure), share, size_share, public)
     return ledger, share, public, noise.generator(random_state)

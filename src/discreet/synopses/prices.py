@@ -55,6 +55,7 @@ class Wanted:
     @classmethod
     def read(cls, epsilon: Any, rho: Any, delta: Any) -> "Wanted":
         """Check the three arguments; ``epsilon`` left at its default of 1 does not contradict ``rho``."""
+        delta = None if not isinstance(delta, str) and delta == 0 else delta  # a pure release has a δ of 0
         if rho is None and delta is None:
             return cls(checks.budget("epsilon", epsilon))
         if delta is None:

@@ -8,13 +8,13 @@ import numpy as np
 from discreet.clustering import DPLloyd, PrivateKMeans
 from discreet.core.arrays import FloatArray
 from discreet.core.domain import Domain
-from discreet.core.guarantee import Guarantee
+from discreet.core.guarantee import Guarantee, epsilon_to_zcdp
 from discreet.core.unit import Person
 from discreet.evaluation.audits.differing import differing
 from discreet.evaluation.audits.neighbours import NeighbourPair, neighbour_pairs
 from discreet.evaluation.audits.release_features import LeafFeatures
 from discreet.evaluation.registry.mechanisms import AuditedMechanism
-from discreet.synopses import GridSynopsis, Synopsis, TreeSynopsis
+from discreet.synopses import GridSynopsis, MarginalSynopsis, Synopsis, TreeSynopsis
 
 #: Of the neighbours that tend to show mistakes, those that every method is run on.
 _CHOSEN = (
@@ -25,7 +25,14 @@ _CHOSEN = (
     "nobody against one row of missing values",
 )
 _EPSILON = 1.0
+_DELTA = 1e-3
 _QUICK = 100
+#: Rows of two columns of categories: nobody against somebody, and somebody who makes a rare cell less so.
+_CROSSED = (
+    NeighbourPair("nobody against one row", np.zeros((0, 2)), np.array([[1.0, 2.0]])),
+    NeighbourPair("equal rows, one in another cell", np.zeros((8, 2)), np.array([[0.0, 0.0]] * 8 + [[1.0, 1.0]])),
+    NeighbourPair("equal rows, one more", np.zeros((8, 2)), np.zeros((9, 2))),
+)
 
 
 def entries() -> Iterator[AuditedMechanism]:
@@ -48,6 +55,15 @@ def entries() -> Iterator[AuditedMechanism]:
         yield _entry(f"synopses.TreeSynopsis/{partitioner}", method, plane)
     method = TreeSynopsis(epsilon=_EPSILON, domain=line, partitioner="binary", max_depth=2, leaf_means=True)
     yield _entry("synopses.TreeSynopsis/leaf means", method, line)
+    crosses = Domain({"a": [0, 1], "b": [0, 1, 2]})
+    relaxed = epsilon_to_zcdp(_EPSILON, _DELTA)
+    for name, settings in {"pure": {}, "concentrated": {"rho": relaxed, "delta": _DELTA}}.items():
+        method = MarginalSynopsis(_EPSILON, crosses, **settings)
+        delta = _DELTA if settings else 0.0
+        yield AuditedMechanism(
+            f"synopses.MarginalSynopsis/{name}", _Fit(method), _CROSSED, _EPSILON, delta, batch=False,
+            features=MeasuredCounts(), trials=_QUICK,
+        )  # fmt: skip
     for synopsis in ("auto", "grid", "tree"):
         method = PrivateKMeans(2, epsilon=_EPSILON, domain=line, synopsis=synopsis, n_init=1)
         yield _entry(f"clustering.PrivateKMeans/{synopsis}", method, line)
@@ -122,6 +138,30 @@ class _Fit:
         method = self.method.__class__(**{**self.method.get_params(deep=False), "random_state": rng})
         fitted = method.fit(np.asarray(rows))
         return fitted if hasattr(fitted, "cluster_centers_") else fitted.synopsis_
+
+
+class MeasuredCounts:
+    """The features of a small marginal synopsis: its total, counts of single columns, scores, and the first pair.
+
+    Examples
+    --------
+    >>> len(MeasuredCounts().names)
+    13
+    """
+
+    _PAIR = 6
+    names = ("total", *(f"count {i}" for i in range(5)), "score", *(f"pair {i}" for i in range(_PAIR)))
+
+    def __call__(self, release: Any) -> FloatArray:
+        found = release.measured
+        pair = found.measured[2].counts[: self._PAIR]
+        score = found.scores[0][1] if found.scores else 0.0
+        first = (*found.measured[0].counts, *found.measured[1].counts)
+        return np.array([release.total, *first, score, *pair, *[0.0] * (self._PAIR - len(pair))])
+
+    def batch(self, releases: Any) -> FloatArray:
+        """Return one row a release."""
+        return np.array([self(r) for r in releases]).reshape(len(releases), len(self.names))
 
 
 class FewLeaves:

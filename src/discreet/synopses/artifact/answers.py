@@ -161,6 +161,8 @@ class Count(Figure):
     unlisted: float = 0.0
     #: What was asked of whom; tells what two counts share.
     asked: tuple[tuple[Synopsis, Terms], ...] = field(default=(), compare=False)
+    #: What a reader should know of it; mostly nothing.
+    note: str = field(default="", compare=False)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the ends of an interval; rows that are in cells nobody listed may be on its upper side.
@@ -176,11 +178,12 @@ class Count(Figure):
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data; ``unlisted`` only where there may be such rows."""
         facts = super().to_dict()
-        return {**facts, "unlisted": self.unlisted} if self.unlisted > 0 else facts
+        facts = {**facts, "unlisted": self.unlisted} if self.unlisted > 0 else facts
+        return {**facts, "note": self.note} if self.note else facts
 
     def __repr__(self) -> str:
         more = f", and up to {self.unlisted:,.6g} more in cells that are not listed" if self.unlisted > 0 else ""
-        return f"Count({self._error()}{more})"
+        return f"Count({self._error()}{more}{self.note and '; ' + self.note})"
 
     def __add__(self, other: object) -> Count:
         return self._with(other, 1.0, 1.0)

@@ -188,7 +188,7 @@ def _cell(synopsis: Synopsis, terms: Terms, leaves: IntArray) -> tuple[float, fl
     whole = np.sum(covered, axis=0) if covered else np.zeros(len(leaves))
     weights = synopsis.weights[leaves]
     uneven = math.sqrt(evenness.variance(synopsis, terms, covered, leaves)) if covered else 0.0
-    noisy = math.sqrt(float(whole**2 @ synopsis.variances[leaves]))
+    noisy = math.sqrt(synopsis.noise_variance(terms, whole, leaves))
     return float(whole @ weights), noisy, uneven, float((whole * (whole < 1)) @ weights)
 
 
@@ -250,6 +250,9 @@ def mean(synopsis: Synopsis, name: str, where: Sequence[Query]) -> Figure:
         return Figure(math.nan, math.inf, math.inf)
     middle = float(first @ weights) / rows
     noisy = math.sqrt(float((first - middle * n) ** 2 @ synopsis.variances)) / rows
+    if synopsis.measured is not None:
+        apart = synopsis.spread_of_mean(axis, terms, n, float(second @ weights) / rows - middle**2)
+        return Figure(middle, apart[0] / rows, apart[1] / rows)
     # The same model as for counts: what varies is the sum of x - mean over the rows inside.
     uneven += evenness.variance(synopsis, terms, covered, valued=evenness.Valued(axis, middle))
     spread = np.maximum(second - 2 * middle * first + middle**2 * n - (first - middle * n) ** 2, 0.0)

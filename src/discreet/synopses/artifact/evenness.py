@@ -241,6 +241,10 @@ def variance(
     valued : Valued, optional
         What a row counts; 1 by default. Then only what cuts do is told.
     """
+    if synopsis.measured is not None:  # leaves are rows of a model, and it is the model that may be wrong
+        every = slice(None) if leaves is None else leaves
+        whole = np.sum([c * f for (c, _), f in zip(terms, covered, strict=True)], axis=0)
+        return synopsis.model_variance(terms, whole, every)
     mixed = reduce(np.logical_or, [(f > 0) & (f < 1) for f in covered])
     within = np.flatnonzero(mixed)
     if not len(within):

@@ -24,6 +24,7 @@ from discreet.core.domain import Domain
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import check_name, write_whole
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument
+from discreet.synopses.artifact.measured import Marginals
 from discreet.synopses.artifact.tables import HiddenCells, TreeTable
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def payload(synopsis: Synopsis) -> Iterator[Any]:
 
 
 def _facts(synopsis: Synopsis) -> dict[str, Any]:
-    return {
+    facts = {
         "format": _FORMAT,
         "format_version": _FORMAT_VERSION,
         "total": synopsis.total,
@@ -71,6 +72,8 @@ def _facts(synopsis: Synopsis) -> dict[str, Any]:
         "hidden": None if synopsis.hidden is None else synopsis.hidden.to_dict(),
         "uncut": list(synopsis.uncut),
     }
+    # Left out where there are none, so that the seals of other synopses stay.
+    return facts if synopsis.measured is None else {**facts, "measured": synopsis.measured.to_dict()}
 
 
 def leaves(synopsis: Synopsis) -> pa.Table:
@@ -199,6 +202,7 @@ def _build(table: pa.Table, facts: dict[str, Any], promise: Guarantee) -> Synops
         tree=None if nodes is None else _tree(nodes, domain),
         hidden=None if hidden is None else HiddenCells(**hidden),
         uncut=facts["uncut"],
+        measured=Marginals.from_dict(facts["measured"]) if "measured" in facts else None,
     )
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from discreet import noise
 from discreet.core import checks
-from discreet.core.arrays import FloatArray
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.dates import date_array, day_number, second_number, time_array
 from discreet.core.domain import Box, Categorical, Column, Date, Domain, Integer, Time, category_text
 from discreet.errors import InvalidArgument, InvalidType
@@ -121,7 +121,7 @@ def added(synopsis: Synopsis, terms: Terms) -> Count:
             whole = whole + everything  # the total is the sum of the leaves, and shares their noise
         else:
             apart = everything**2 * synopsis.total_variance  # bought by itself
-    noisy = math.sqrt(float(whole**2 @ synopsis.variances) + apart)
+    noisy = math.sqrt(synopsis.noise_variance(parts, whole) + apart)
     uneven = math.sqrt(evenness.variance(synopsis, parts, covered))
     elsewhere = synopsis.unlisted
     more = 0.0
@@ -129,7 +129,17 @@ def added(synopsis: Synopsis, terms: Terms) -> Count:
         # A column that no row can be in asks nothing of the cells that are not listed.
         met = [c for c, q in parts if c > 0 and all(any(not b <= a for a, b in intervals) for intervals in q.values())]
         more = max(elsewhere.value, 0.0) * max(met, default=0.0)
-    return Count(value, noisy, uneven, more, asked)
+    return Count(value, noisy, uneven, more, asked, _note(synopsis, parts))
+
+
+def _note(synopsis: Synopsis, terms: Terms) -> str:
+    """Say how columns that are asked about together are known, where a model answers and they were not measured."""
+    if synopsis.measured is None:
+        return ""
+    known = {synopsis.measured.says(query) for _, query in terms}
+    if "held independent" in known:
+        return "modelled, and some of these columns are held independent"
+    return "modelled: these columns were not measured together" if "modelled" in known else ""
 
 
 def _restricting(domain: Domain, query: Query) -> Query:
@@ -153,14 +163,27 @@ def sample(synopsis: Synopsis, n: int, rng: object) -> pa.Table:
     lower, upper = synopsis.lower, synopsis.upper
     if not synopsis.n_leaves:  # nothing survived: all that is known is the domain
         lower, upper = low[None], high[None]
-    heap = np.cumsum(_chances(synopsis) if synopsis.n_leaves else np.ones(1))
-    picks = noise.below(_STEPS, size=n, rng=stream) / _STEPS * heap[-1]
-    # Rounding must not lead past the last leaf that has a chance at all.
-    last = np.searchsorted(heap, heap[-1], side="left")
-    leaf = np.minimum(np.searchsorted(heap, picks, side="right"), last)
+    if synopsis.measured is not None and synopsis.n_leaves:
+        leaf = _turns(synopsis.n_leaves, n, stream)
+    else:
+        heap = np.cumsum(_chances(synopsis) if synopsis.n_leaves else np.ones(1))
+        picks = noise.below(_STEPS, size=n, rng=stream) / _STEPS * heap[-1]
+        # Rounding must not lead past the last leaf that has a chance at all.
+        last = np.searchsorted(heap, heap[-1], side="left")
+        leaf = np.minimum(np.searchsorted(heap, picks, side="right"), last)
     place = noise.below(_STEPS, size=(n, len(low)), rng=stream) / _STEPS
     X = lower[leaf] + place * (upper[leaf] - lower[leaf])
     return pa.table({c.name: _column(c, X[:, j]) for j, c in enumerate(synopsis.domain.columns)})
+
+
+def _turns(leaves: int, n: int, stream: noise.Generator) -> IntArray:
+    """Choose rows of a model: all of them equally often, and some of them once more, in random order.
+
+    Drawn one by one they would scatter about the marginals that the population was made to have.
+    """
+    rounds, rest = divmod(n, leaves)
+    chosen = np.concatenate([np.tile(np.arange(leaves), rounds), noise.permutation(leaves, rng=stream)[:rest]])
+    return chosen[noise.permutation(n, rng=stream)] if n else chosen
 
 
 def _chances(synopsis: Synopsis) -> FloatArray:

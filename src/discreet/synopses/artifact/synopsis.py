@@ -25,13 +25,14 @@ from discreet.synopses.artifact import file, query
 from discreet.synopses.artifact import merge as _merge
 from discreet.synopses.artifact.answers import Count
 from discreet.synopses.artifact.empty import empty_text
-from discreet.synopses.artifact.evenness import Neighbours
+from discreet.synopses.artifact.evenness import Neighbours, Terms
+from discreet.synopses.artifact.measured import Marginals
 from discreet.synopses.artifact.questions import Questions
 from discreet.synopses.artifact.tables import HiddenCells, TreeTable, frozen_floats, frozen_ints
 
 #: The parts of a synopsis beside its domain and its promise.
 _BOXES = ("lower", "upper", "weights", "variances", "points")
-FIELDS = (*_BOXES, "total", "total_variance", "tree", "hidden", "uncut")
+FIELDS = (*_BOXES, "total", "total_variance", "tree", "hidden", "uncut", "measured")
 
 
 class Synopsis(Questions, Frames):
@@ -62,6 +63,8 @@ class Synopsis(Questions, Frames):
         Says that cells of a larger grid are left out, those whose noisy count does not exceed a cutoff.
     uncut : iterable of str
         Names of the columns that were never cut: the synopsis knows nothing of how they are distributed.
+    measured : Marginals, optional
+        Says that the leaves are rows of a model, and what the model was made from.
 
     Examples
     --------
@@ -92,6 +95,7 @@ class Synopsis(Questions, Frames):
         tree: TreeTable | None = None,
         hidden: HiddenCells | None = None,
         uncut: Iterable[str] = (),
+        measured: Marginals | None = None,
     ) -> None:
         if not isinstance(domain, Domain):
             raise InvalidType("domain", type(domain), "a Domain", 'domain=Domain({"age": (0, 120)})')
@@ -142,7 +146,9 @@ class Synopsis(Questions, Frames):
             raise InvalidArgument("tree", tree, f"a tree that names each of the {shape[0]} leaves once", "tree=None")
         if hidden is not None and not isinstance(hidden, HiddenCells):
             raise InvalidType("hidden", type(hidden), "HiddenCells", "hidden=None")
-        self._tree, self._hidden = tree, hidden
+        if measured is not None and not isinstance(measured, Marginals):
+            raise InvalidType("measured", type(measured), "Marginals", "measured=None")
+        self._tree, self._hidden, self._measured = tree, hidden, measured
         named = set(uncut)
         for name in named:
             domain.position(name)
@@ -212,6 +218,11 @@ class Synopsis(Questions, Frames):
         return self._hidden
 
     @property
+    def measured(self) -> Marginals | None:
+        """What the model whose rows are the leaves was made from; None where leaves were counted themselves."""
+        return self._measured
+
+    @property
     def unlisted(self) -> Count | None:
         """Estimated number of rows in the cells that are not listed: `total` less what is listed; None if all are.
 
@@ -238,6 +249,32 @@ class Synopsis(Questions, Frames):
     def neighbours(self) -> Neighbours:
         """What lies beside each leaf; tells how far rows may be from lying evenly in it."""
         return Neighbours(self)
+
+    def noise_variance(self, terms: Terms, covered: FloatArray, leaves: Any = slice(None)) -> float:
+        """Return the variance that noise gives to a sum of questions which covers these shares of the leaves."""
+        if self._measured is None:
+            return float(covered**2 @ self._variances[leaves])
+        return self._of_model(terms, covered, leaves)[0]
+
+    def model_variance(self, terms: Terms, covered: FloatArray, leaves: Any = slice(None)) -> float:
+        """Return the variance of what the model assumes where nothing was measured; 0 where leaves were counted."""
+        return 0.0 if self._measured is None else self._of_model(terms, covered, leaves)[1]
+
+    def spread_of_mean(self, axis: int, terms: Terms, covered: FloatArray, variance: float) -> tuple[float, float]:
+        """Return what noise and model may do to a sum of values of a column, given the variance of those values.
+
+        Rows that change sides between the lower and the upper half of the values move the sum by two deviations each.
+        """
+        half = tuple((c, {**query, axis: [(-np.inf, np.inf)]}) for c, query in terms)
+        noisy, assumed = self._of_model(half, covered / 2, slice(None))
+        apart = 2 * np.sqrt(max(variance, 0.0))
+        return float(apart * np.sqrt(noisy)), float(apart * np.sqrt(assumed))
+
+    def _of_model(self, terms: Terms, covered: FloatArray, leaves: Any) -> tuple[float, float]:
+        assert self._measured is not None
+        axes = {axis for _, query in terms for axis in query}
+        share = float(np.abs(covered) @ self._weights[leaves]) / max(self._total, 1.0)
+        return self._measured.errors(axes, share, self._total, self._total_variance)
 
     @property
     def n_leaves(self) -> int:

@@ -1,0 +1,233 @@
+"""Many marginals of one table at once: counts by pairs and triples of columns, all in one pass.
+
+Every column has a public grid. A marginal names one to three columns and, for each, into which of its own groups the
+cells of that grid fall; so what is counted may be coarser than the grid, and other for every marginal. Rows are put on
+the grids once per batch; after that a marginal costs an addition per row and column.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from discreet.core.arrays import AnyArray, FloatArray, IntArray
+from discreet.core.domain import Domain, Integer
+from discreet.core.jit import jit
+from discreet.engines.passes.cells import GridMap
+from discreet.engines.passes.kernels import append_axis
+from discreet.engines.passes.tally import Adder, KeyedNumbers
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedMarginal:
+    """Some columns, and the groups into which the cells of each fall.
+
+    Parameters
+    ----------
+    columns : sequence of int
+        One to three places in the domain, ascending.
+    groups : sequence of array of int
+        For each column, the group of each cell of its grid, numbered from 0.
+
+    Examples
+    --------
+    >>> GroupedMarginal([0, 2], [np.array([0, 0, 1]), np.array([0, 1])]).shape
+    (2, 2)
+    """
+
+    columns: tuple[int, ...]
+    groups: tuple[IntArray, ...]
+    shape: tuple[int, ...] = field(init=False)
+
+    def __init__(self, columns: Sequence[int], groups: Sequence[AnyArray]) -> None:
+        object.__setattr__(self, "columns", tuple(int(c) for c in columns))
+        object.__setattr__(self, "groups", tuple(np.asarray(g, np.int64) for g in groups))
+        object.__setattr__(self, "shape", tuple(int(g.max()) + 1 for g in self.groups))
+
+    @property
+    def n_cells(self) -> int:
+        """How many counts it has."""
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class MarginalsPass:
+    """Count many marginals in one pass. A row that a missing value drops is in none of them.
+
+    Parameters
+    ----------
+    grid : AxisGrids
+        The public grid of each column.
+    marginals : sequence of GroupedMarginal
+        What to count.
+
+    Examples
+    --------
+    >>> grid = AxisGrids(Domain({"age": (0, 100), "sex": ["f", "m"]}), (4, 2), (False, False))
+    >>> pair = GroupedMarginal([0, 1], [np.array([0, 0, 1, 1]), np.arange(2)])
+    >>> job = MarginalsPass(grid, (GroupedMarginal([1], [np.arange(2)]), pair))
+    >>> adder = job.start()
+    >>> adder.add(job.prepare([np.array([10.0, 90.0, np.nan]), np.array([0.5, 1.5, 0.5])]))
+    >>> [x.tolist() for x in job.split(adder.result())]
+    [[1, 1], [1, 0, 0, 1]]
+    """
+
+    grid: AxisGrids
+    marginals: tuple[GroupedMarginal, ...]
+
+    @property
+    def domain(self) -> Domain:
+        """The columns."""
+        return self.grid.domain
+
+    @property
+    def width(self) -> int:
+        """One count per key."""
+        return 1
+
+    def prepare(self, columns: list[FloatArray]) -> IntArray:
+        """Put the rows of a batch on the grids; one row of the result per column, without dropped rows."""
+        return self.grid.codes(columns)
+
+    def start(self) -> Adder:
+        """Return an adder that has seen no row."""
+        return MarginalTally(self.marginals)
+
+    def split(self, found: KeyedNumbers) -> list[IntArray]:
+        """Return the counts of each marginal, its last column fastest."""
+        ends = np.cumsum([m.n_cells for m in self.marginals])
+        flat = np.zeros(int(ends[-1]) if len(ends) else 0, np.int64)
+        flat[found.keys] = found.values[0]
+        return np.split(flat, ends[:-1])
+
+
+@dataclass(frozen=True)
+class AxisGrids:
+    """A public grid for each column by itself; the rules are those of `GridMap`.
+
+    A numeric column whose grid is coarser than its values has two cells more, before the first and behind the last: one
+    for its lower bound and one for its upper bound. That is where clamped values lie, and zeros that mean "none".
+
+    Parameters
+    ----------
+    domain : Domain
+        The columns.
+    parts : sequence of int
+        Cells of each, without those of the bounds and of missing values.
+    ends : sequence of bool
+        Whether a column has cells for its bounds.
+
+    Examples
+    --------
+    >>> grid = AxisGrids(Domain({"gain": (0, 100), "sex": ["f", "m"]}), (4, 2), (True, False))
+    >>> grid.sizes
+    (6, 2)
+    >>> grid.codes([np.array([0.0, 1.0, 99.0, 200.0]), np.array([0.5, 0.5, 0.5, 1.5])]).tolist()
+    [[0, 1, 4, 5], [0, 0, 0, 1]]
+    """
+
+    domain: Domain
+    parts: tuple[int, ...]
+    ends: tuple[bool, ...]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Cells of each column, all included."""
+        every = zip(self.parts, self.ends, self.domain, strict=True)
+        return tuple(p + 2 * e + (c.missing == "own") for p, e, c in every)
+
+    def boxes(self, column: int) -> tuple[FloatArray, FloatArray]:
+        """Return the ends of the cells of a column; NaN for missing values, both alike for a bound of real numbers."""
+        declared = self.domain.columns[column]
+        axis = GridMap(self.domain.select([declared.name]), [self.parts[column]])
+        lower, upper = (x[:, 0] for x in axis.boxes(np.arange(axis.n_cells)))
+        if not self.ends[column]:
+            return lower, upper
+        one = 1.0 if isinstance(declared, Integer) else 0.0  # the width of a value
+        last = self.parts[column] - 1
+        first, behind = declared.low, declared.high
+        made = np.concatenate([[first], lower[: last + 1], [behind - one], lower[last + 1 :]])
+        upto = np.concatenate([[first + one], upper[: last + 1], [behind], upper[last + 1 :]])
+        made[1], upto[last + 1] = first + one, behind - one
+        return made, upto
+
+    def codes(self, columns: Sequence[FloatArray]) -> IntArray:
+        """Return the cell of every row on every axis, one row per column; dropped rows are left out."""
+        made = np.zeros((len(self.parts), len(columns[0])), np.int64)
+        for j, (x, column) in enumerate(zip(columns, self.domain, strict=True)):
+            append_axis(made[j], x, column.low, column.high - column.low, self.parts[j], column.missing == "own")
+            if self.ends[j]:
+                half = 0.5 if isinstance(column, Integer) else 0.0
+                mark_ends(made[j], x, column.low + half, column.high - half, self.parts[j])
+        kept = (made >= 0).all(axis=0)
+        return made if kept.all() else np.ascontiguousarray(made[:, kept])
+
+
+@jit
+def mark_ends(cells: IntArray, x: AnyArray, low: float, high: float, parts: int) -> None:
+    """Move cells up by one and give the bounds, and what lies beyond, cells of their own; missing values come last."""
+    for i in range(cells.size):
+        if cells[i] < 0:
+            continue
+        if cells[i] == parts:
+            cells[i] = parts + 2
+        elif x[i] <= low:
+            cells[i] = 0
+        elif x[i] >= high:
+            cells[i] = parts + 1
+        else:
+            cells[i] += 1
+
+
+class MarginalTally:
+    """Counts of all marginals, one after the other in one flat array."""
+
+    counts: IntArray
+
+    def __init__(self, marginals: Sequence[GroupedMarginal]) -> None:
+        self._columns = np.full((len(marginals), 3), -1, np.int64)
+        self._starts = np.zeros((len(marginals), 3), np.int64)
+        places: list[IntArray] = []
+        total = length = 0
+        for i, marginal in enumerate(marginals):
+            for k, (column, groups) in enumerate(zip(marginal.columns, marginal.groups, strict=True)):
+                self._columns[i, k], self._starts[i, k] = column, length
+                # The first column carries the place of the whole marginal.
+                places.append(groups * math.prod(marginal.shape[k + 1 :]) + (total if k == 0 else 0))
+                length += len(groups)
+            total += marginal.n_cells
+        self._places = np.concatenate(places) if places else np.zeros(0, np.int64)
+        self.counts = np.zeros(total, np.int64)
+
+    def add(self, prepared: IntArray) -> None:
+        """Count a batch."""
+        count_marginals(prepared, self._columns, self._starts, self._places, self.counts)
+
+    def result(self) -> KeyedNumbers:
+        """Return what was counted."""
+        keys = np.flatnonzero(self.counts)
+        return KeyedNumbers(keys, self.counts[keys][np.newaxis])
+
+
+@jit
+def count_marginals(codes: IntArray, columns: IntArray, starts: IntArray, places: IntArray, counts: IntArray) -> None:
+    """Add every row to one cell of every marginal.
+
+    ``places[starts[m, k] + code]`` is what the code of the k-th column of marginal m adds to the number of its cell.
+    """
+    n = codes.shape[1]
+    for m in range(columns.shape[0]):
+        a, b, c = columns[m]
+        s, t, u = starts[m]
+        if b < 0:
+            for i in range(n):
+                counts[places[s + codes[a, i]]] += 1
+        elif c < 0:
+            for i in range(n):
+                counts[places[s + codes[a, i]] + places[t + codes[b, i]]] += 1
+        else:
+            for i in range(n):
+                counts[places[s + codes[a, i]] + places[t + codes[b, i]] + places[u + codes[c, i]]] += 1

@@ -1,0 +1,152 @@
+"""Bins that fit: the cells of a column are joined by its own noisy counts, and rows find their values again.
+
+A column is counted on a fine public grid once. What was bought serves three times: neighbouring cells are joined into
+bins of about equal mass, values that stand out (zero, a cap, "999") stay alone, and inside a bin values are spread as
+the noisy counts say. Post-processing of noisy counts throughout.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.domain import Categorical, Column, Date, Integer
+
+#: Cells of the public grid of a numeric column at most, and bins they are joined into at most (categories: those that
+#: keep a bin of their own).
+FINEST, MOST_BINS, MOST_CATEGORIES = 512, 32, 64
+
+
+def has_ends(column: Column) -> bool:
+    """Tell whether the bounds of a column get cells of their own: where its grid is coarser than its values."""
+    if isinstance(column, (Categorical, Date)):
+        return False
+    return not isinstance(column, Integer) or column.n_values > FINEST
+
+
+def fine_parts(column: Column) -> int:
+    """Return the cells of the public grid of a column, without the one for missing values.
+
+    Examples
+    --------
+    >>> from discreet import Domain
+    >>> domain = Domain({"age": Integer(0, 120), "gain": (0, 1e5), "sex": ["f", "m"]})
+    >>> [fine_parts(c) for c in domain]
+    [121, 512, 2]
+    """
+    if isinstance(column, Categorical):
+        return len(column.categories)
+    if isinstance(column, Integer):
+        return min(column.n_values, FINEST)
+    return int(min(column.high - column.low + 1, FINEST)) if isinstance(column, Date) else FINEST
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """How the fine cells of a column are joined.
+
+    Attributes
+    ----------
+    of : array of int
+        The bin of each fine cell.
+    counts : array of float
+        Noisy count of each bin.
+    variances : array of float
+        Its noise variance.
+    within : array of float
+        Share of each fine cell in its bin.
+    """
+
+    of: IntArray
+    counts: FloatArray
+    variances: FloatArray
+    within: FloatArray
+
+    @property
+    def size(self) -> int:
+        """Number of bins."""
+        return len(self.counts)
+
+
+def make_bins(column: Column, noisy: IntArray, variance: float) -> Bins:
+    """Join fine cells by their noisy counts.
+
+    Parameters
+    ----------
+    column : Column
+        Tells whether neighbours are alike.
+    noisy : array of int
+        Noisy counts of its fine cells; the last one is that of missing values where they have a cell of their own.
+    variance : float
+        Of each count.
+
+    Examples
+    --------
+    >>> from discreet.core.domain import Numeric
+    >>> counts = np.array([900] + [2] * 99)
+    >>> made = make_bins(Numeric("gain", 0, 100), counts, 1.0)
+    >>> made.size, made.counts.tolist()
+    (7, [900.0, 36.0, 36.0, 36.0, 36.0, 36.0, 18.0])
+    """
+    y = noisy.astype(np.float64)
+    own = column.missing == "own"
+    plain = y[:-1] if own else y
+    if isinstance(column, Categorical):
+        of = _categories(plain, variance)
+    elif len(plain) <= MOST_BINS:
+        of = np.arange(len(plain))
+    else:
+        of = _stretches(plain, variance)
+    if own:
+        of = np.append(of, of.max() + 1)
+    n = int(of.max()) + 1
+    sizes = np.bincount(of, minlength=n)
+    counts: FloatArray = np.asarray(np.bincount(of, weights=y, minlength=n), np.float64)
+    spread: FloatArray = np.asarray(sizes * variance, np.float64)
+    return Bins(of, counts, spread, _within(y, of, variance))
+
+
+def _categories(y: FloatArray, variance: float) -> IntArray:
+    """Keep the most frequent categories apart; the others share a bin."""
+    if len(y) <= MOST_CATEGORIES:
+        return np.arange(len(y))
+    kept = np.sort(np.argsort(-y, kind="stable")[: MOST_CATEGORIES - 1])
+    of = np.full(len(y), len(kept), np.int64)
+    of[kept] = np.arange(len(kept))
+    return of
+
+
+def _stretches(y: FloatArray, variance: float) -> IntArray:
+    """Cut an axis where enough rows have gone by; a cell that holds as many alone stays alone."""
+    total = max(float(y.sum()), 1.0)
+    sigma = variance**0.5
+    enough = max(total / MOST_BINS, 4 * sigma)
+    of = np.zeros(len(y), np.int64)
+    current, heap, begun = 0, 0.0, False
+    for i, count in enumerate(y.tolist()):
+        if count >= enough:
+            current += begun
+            of[i] = current
+            current, heap, begun = current + 1, 0.0, False
+            continue
+        of[i], begun = current, True
+        heap += count
+        if heap >= enough:
+            current, heap, begun = current + 1, 0.0, False
+    return of
+
+
+def _within(y: FloatArray, of: IntArray, variance: float) -> FloatArray:
+    """Return the share of each cell in its bin: what stands out of the noise keeps it, the rest is spread evenly."""
+    sizes = np.bincount(of)
+    stands = y > 2.5 * variance**0.5
+    total = np.maximum(np.bincount(of, weights=y), 0.0)
+    kept = np.bincount(of, weights=np.where(stands, y, 0.0))
+    others = np.bincount(of, weights=~stands)
+    spare = np.where(others > 0, np.maximum(total - kept, 0.05 * np.maximum(total, 1.0)) / np.maximum(others, 1), 0.0)
+    share = np.where(stands, y, spare[of])
+    whole = np.bincount(of, weights=share)
+    even = whole[of] <= 0
+    return np.where(even, 1.0 / sizes[of], share / np.where(even, 1.0, whole[of]))

@@ -1,0 +1,182 @@
+"""Which marginals to measure, how coarsely, and at what price.
+
+A pair is worth measuring if the model is further from it than the noise would be. How far is a score: the L1 distance
+between the table's marginal and the model's, rounded to whole rows, so that one row moves it by at most 1. Bins with
+few rows are joined first, by noisy counts that are known already: a cell that the noise would drown is not worth a
+cell.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.checks import Exact
+from discreet.core.ledger import Scope
+from discreet.engines.passes.marginals import GroupedMarginal
+from discreet.synopses.marginals.purse import Purse
+
+#: A group has at least this many rows per noise of the cells it is crossed with. All constants of this file were chosen
+#: on generated tables (``benchmarks/tuning/marginals.py``).
+COARSENESS = 2.0
+#: How much of the noise is left after the model has drawn on it: of a measured pair, by experience.
+LEFT_OF_NOISE = 0.4
+#: Marginals measured in one round at most, per column.
+MOST_PER_COLUMN = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A marginal that could be measured.
+
+    Attributes
+    ----------
+    marginal : GroupedMarginal
+        Columns and groups of bins.
+    weight : float
+        How much its error matters.
+    """
+
+    marginal: GroupedMarginal
+    weight: float
+
+
+def coarsen(
+    columns: Sequence[int], known: Sequence[FloatArray], ordered: Sequence[bool], noise: float
+) -> GroupedMarginal:
+    """Join bins of columns until every group has rows enough to stand out of noise of a given size per cell.
+
+    Parameters
+    ----------
+    columns : sequence of int
+        The columns.
+    known : sequence of array
+        Estimated counts of the bins of every column.
+    ordered : sequence of bool
+        Whether neighbouring bins of a column are alike.
+    noise : float
+        Standard deviation of a count.
+
+    Examples
+    --------
+    >>> counts = [np.array([50.0, 3, 2, 45]), np.array([60.0, 40])]
+    >>> [g.tolist() for g in coarsen([0, 1], counts, [True, False], noise=5.0).groups]
+    [[0, 1, 1, 1], [0, 1]]
+    """
+    groups = [np.arange(len(known[c])) for c in columns]
+    for _ in range(4):
+        for place, c in enumerate(columns):
+            others = math.prod(int(g.max()) + 1 for q, g in enumerate(groups) if q != place)
+            groups[place] = _groups(known[c], COARSENESS * noise * others, ordered[c])
+    return GroupedMarginal(columns, groups)
+
+
+def _groups(counts: FloatArray, need: float, ordered: bool) -> IntArray:
+    if not ordered:
+        large = np.flatnonzero(counts >= need)
+        if len(large) >= len(counts) - 1:
+            return np.arange(len(counts))
+        groups = np.full(len(counts), len(large), np.int64)
+        groups[large] = np.arange(len(large))
+        return groups
+    groups = np.zeros(len(counts), np.int64)
+    current, heap, left = 0, 0.0, float(counts.sum())
+    for i, count in enumerate(counts.tolist()):
+        groups[i] = current
+        heap, left = heap + count, left - count
+        if heap >= need and left >= need:
+            current, heap = current + 1, 0.0
+    return groups
+
+
+def distances(found: Sequence[IntArray], expected: Sequence[FloatArray]) -> IntArray:
+    """Return the L1 distances between tables and what a model expects, in whole rows.
+
+    Privacy
+    -------
+    Neighbours: add or remove one row. It changes one count of each table by 1; what is expected is a function of what
+    was released before, rounded to whole numbers. Each distance moves by at most 1, exactly: no rounding happens after
+    the rows come in.
+
+    Examples
+    --------
+    >>> distances([np.array([3, 1])], [np.array([2.2, 2.2])]).tolist()
+    [2]
+    """
+    pairs = zip(found, expected, strict=True)
+    return np.array([np.abs(m - np.rint(e).astype(np.int64)).sum() for m, e in pairs], np.int64)
+
+
+def chance_distance(expected: FloatArray) -> float:
+    """Return the distance that rows drawn from the model itself would have: what no measurement can mend cheaply."""
+    return float(np.sqrt(np.maximum(expected, 0.5) * (2 / math.pi)).sum())
+
+
+def pick(
+    purse: Purse, candidates: Sequence[Candidate], worth: FloatArray, budget: Exact, most: int
+) -> tuple[list[int], list[Exact]]:
+    """Choose what to measure by noisy worths, and divide a budget: post-processing.
+
+    With c cells and weight w the error is w c times the mean size of the noise. For a given sum of prices the sum of
+    errors is least with ρ ∝ (w c)^(2/3), or ε ∝ √(w c). Candidates are taken in the order of their worth by price as
+    long as the sum of what is left out and of what the noise adds falls.
+    """
+    weights = np.array([c.weight for c in candidates])
+    cells = np.array([float(c.marginal.n_cells) for c in candidates])
+    order = [int(i) for i in np.argsort(-worth * weights / np.cbrt(cells), kind="stable")]
+    chosen: list[int] = []
+    gained = 0.0
+    best = math.inf
+    for i in order[: 4 * most]:
+        tried = [*chosen, i]
+        left = -(gained + max(float(worth[i]), 0.0) * weights[i])
+        added = _noise(purse, cells[tried], weights[tried], budget)
+        if not chosen or left + added < best:
+            chosen, best = tried, left + added
+            gained += max(float(worth[i]), 0.0) * weights[i]
+        if len(chosen) == most:
+            break
+    return chosen, purse.divide(budget, _power(purse, weights[chosen] * cells[chosen]))
+
+
+def pick_one_by_one(
+    purse: Purse,
+    scope: Scope,
+    candidates: Sequence[Candidate],
+    worth: IntArray,
+    looking: Exact,
+    budget: Exact,
+    most: int,
+) -> tuple[list[int], list[Exact]]:
+    """Choose what to measure by the exponential mechanism, one after the other, and divide a budget.
+
+    Privacy
+    -------
+    ``worth`` is a distance less public numbers: a row moves it by at most 1, and by its weight once that is multiplied
+    in. Every choice is charged; what was chosen before is an output.
+    """
+    weights = np.array([round(c.weight) for c in candidates], np.int64)
+    cells = np.array([float(c.marginal.n_cells) for c in candidates])
+    scores, left = worth * weights, np.arange(len(candidates))
+    chosen: list[int] = []
+    for price in purse.divide(looking, np.ones(most)):
+        at = purse.choose(scope, f"choice {len(chosen) + 1}", scores[left], price, int(weights.max()))
+        chosen.append(int(left[at]))
+        left = np.delete(left, at)
+    return chosen, purse.divide(budget, _power(purse, weights[chosen] * cells[chosen]))
+
+
+def _power(purse: Purse, sizes: FloatArray) -> FloatArray:
+    """Return shares of a budget; rounded to powers of √2, because every new width of noise has tables to be made."""
+    return np.exp2(np.rint(2 * np.log2(sizes) * (0.5 if purse.pure else 2 / 3)) / 2)
+
+
+def _noise(purse: Purse, cells: FloatArray, weights: FloatArray, budget: Exact) -> float:
+    shares = _power(purse, weights * cells)
+    shares = shares / shares.sum()
+    sizes = np.array([purse.mean_size(float(budget) * float(s)) for s in shares])
+    return LEFT_OF_NOISE * float(weights @ (cells * sizes))

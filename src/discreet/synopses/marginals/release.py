@@ -1,0 +1,351 @@
+"""From rows to noisy marginals and a model: the whole of what a marginal synopsis does with a table.
+
+One pass counts every column on a fine public grid; noisy, that gives bins and the number of rows. Then come rounds.
+In each, one pass counts all candidates (pairs, later perhaps triples), coarsened by what is known; noisy scores tell
+how far the model is from each; the best are measured; the model is fitted to everything measured so far.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.core.arrays import AnyArray, FloatArray, IntArray
+from discreet.core.checks import Exact
+from discreet.core.domain import Categorical
+from discreet.engines.passes.marginals import AxisGrids, GroupedMarginal, MarginalsPass
+from discreet.noise.stream.numpy_streams import numpy_stream, root_of
+from discreet.synopses.marginals.bins import Bins, fine_parts, has_ends, make_bins
+from discreet.synopses.marginals.choice import (
+    LEFT_OF_NOISE,
+    MOST_PER_COLUMN,
+    Candidate,
+    chance_distance,
+    coarsen,
+    distances,
+    pick,
+    pick_one_by_one,
+)
+from discreet.synopses.marginals.field import Factor, Field, count_codes, even_rows
+from discreet.synopses.marginals.purse import Purse
+from discreet.synopses.opening import OpenRelease
+
+#: Shares of the budget: for single columns; of the rest for scores; of what is left for each round.
+SINGLE, SCORES = Fraction(3, 20), Fraction(1, 10)
+#: The same where prices add up as ε does, not as its square.
+PURE_SINGLE, PURE_SCORES = Fraction(3, 10), Fraction(1, 5)
+ROUNDS = (Fraction(1, 2), Fraction(1, 2))
+#: Sweeps of the population per round, with the first and the last step.
+SWEEPS = ((10, 1.0, 0.1), (20, 0.5, 0.1))
+#: The population: as many rows as the table is said to have, but within these.
+FEWEST, MOST = 2_000, 2**16
+#: Pairs so far from independence (as a share of all rows) that neither column can be drawn without the other.
+BOUND = 0.5
+#: How much more errors of marginals with the target matter.
+TARGET_WEIGHT = 2.0
+#: Where choices are made one by one: the noise that a pair may have, as a share of the rows, and its cells.
+TOLERATED, USUAL_CELLS = 0.01, 20
+#: Triples are considered once the noise of what was measured is below this share of the rows, on average.
+FINE = 0.02
+
+
+@dataclass(frozen=True)
+class MarginalSettings:
+    """What is asked for.
+
+    Attributes
+    ----------
+    workload : {"pairs", "triples"}
+        What is to be right.
+    target : int or None
+        A column whose dependence on the others matters most.
+    max_cells : int
+        Counts held at a time at most.
+    """
+
+    workload: str = "pairs"
+    target: int | None = None
+    max_cells: int = 2**22
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A marginal that was measured.
+
+    Attributes
+    ----------
+    marginal : GroupedMarginal
+        Columns and groups of bins.
+    counts : array of int
+        Noisy counts.
+    variance : float
+        Of each.
+    """
+
+    marginal: GroupedMarginal
+    counts: IntArray
+    variance: float
+
+
+@dataclass(frozen=True)
+class Score:
+    """How far a marginal of some cells was from the model when it was looked at: a noisy number of rows."""
+
+    columns: tuple[int, ...]
+    distance: float
+    variance: float
+    cells: int
+
+
+@dataclass
+class Findings:
+    """All that was bought, and the model made of it. Nothing in it is raw."""
+
+    grid: AxisGrids
+    single: list[IntArray]
+    single_variances: list[float]
+    bins: list[Bins]
+    total: float
+    total_variance: float
+    measured: list[Measured] = field(default_factory=list)
+    scores: list[Score] = field(default_factory=list)
+    codes: AnyArray = field(default_factory=lambda: np.zeros((0, 0), np.int16))
+    known: list[FloatArray] = field(default_factory=list)
+    root: int = 0
+
+
+def find(opening: OpenRelease, settings: MarginalSettings) -> Findings:
+    """Buy marginals with all that a ledger has left, and fit the model.
+
+    Privacy
+    -------
+    Neighbours: add or remove one row. Counts of single columns, scores and counts of chosen marginals are charged where
+    they are drawn (`Purse`); prices are fixed shares of the budget and functions of earlier outputs. Everything else is
+    a function of those and of public values.
+    """
+    purse = Purse(opening.ledger, opening.stream)
+    whole = opening.ledger.remaining.exact
+    grid = AxisGrids(
+        opening.domain, tuple(fine_parts(c) for c in opening.domain), tuple(has_ends(c) for c in opening.domain)
+    )
+    alone = len(opening.domain) < 2
+    found = _single(
+        opening,
+        purse,
+        grid,
+        whole if alone or isinstance(whole, float) else whole * (PURE_SINGLE if purse.pure else SINGLE),
+    )
+    rows = max(found.total, 1.0)
+    found.known = [onto_simplex(b.counts, rows) for b in found.bins]
+    root = found.root = root_of(opening.stream)
+    found.codes = even_rows(found.known, int(min(max(round(rows), FEWEST), MOST)), (root, 0))
+    if alone:
+        return found
+    rest = opening.ledger.remaining.exact
+    factors = [_of_column(j, b, rows) for j, b in enumerate(found.bins)]
+    for factor, known in zip(factors, found.known, strict=True):
+        factor.theta = np.log(np.maximum(known, 0.02 * np.sqrt(factor.variances) + 1e-3) / rows)
+    bound: list[tuple[int, int]] = []
+    for number, (share, schedule) in enumerate(zip(ROUNDS, SWEEPS, strict=True)):
+        budget = rest * share if isinstance(rest, Fraction) else rest
+        new = _round(opening, purse, grid, found, settings, budget, number)
+        factors += [Factor(m.marginal, m.counts.astype(np.float64), np.full(len(m.counts), m.variance)) for m in new]
+        if number == 0:
+            bound = _start(factors, found.known, rows)
+        model = Field([b.size for b in found.bins], factors, rows, found.codes, (root, number + 1), bound)
+        goals = model.fit(*schedule)
+        found.known = [onto_simplex(goal, rows) for goal in goals[: len(found.bins)]]
+    model.settle(goals)
+    return found
+
+
+def refined(found: Findings) -> AnyArray:
+    """Return the population on the fine grids: the cells of a bin get their shares of its rows, as whole rows can."""
+    stream = numpy_stream(found.root, len(ROUNDS) + 1)
+    fine = np.empty(found.codes.shape, np.int32)
+    for j, bins in enumerate(found.bins):
+        order = stream.permutation(found.codes.shape[1])
+        order = order[np.argsort(found.codes[j, order], kind="stable")]
+        first = 0
+        for b, size in enumerate(np.bincount(found.codes[j], minlength=bins.size).tolist()):
+            cells = np.flatnonzero(bins.of == b)
+            ends = np.rint(np.cumsum(bins.within[cells]) * size).astype(np.int64)
+            ends[-1] = size
+            fine[j, order[first : first + size]] = np.repeat(cells, np.diff(ends, prepend=0))
+            first += size
+    return fine
+
+
+def _single(opening: OpenRelease, purse: Purse, grid: AxisGrids, price: Exact) -> Findings:
+    """Buy the counts of every column by itself: bins, and the number of rows unless it is public."""
+    sizes = grid.sizes
+    names = opening.domain.names
+    asked = tuple(GroupedMarginal([j], [np.arange(size)]) for j, size in enumerate(sizes))
+    job = MarginalsPass(grid, asked)
+    raw = opening.source.marginals(job)
+    prices = purse.divide(price, np.exp2(np.rint(np.log2([min(size, 64) for size in sizes]) * 4 / 3) / 2))
+    with opening.ledger.sequential("columns") as scope:
+        noisy = [purse.counts(scope, n, c, p) for n, c, p in zip(names, raw, prices, strict=True)]
+    bins = [make_bins(c, y, v) for c, (y, v) in zip(opening.domain, noisy, strict=True)]
+    if math.isnan(opening.n_rows):
+        sums = np.array([float(y.sum()) for y, _ in noisy])
+        spread = np.array([max(len(y) * v, 1e-12) for y, v in noisy])
+        total, variance = float((sums / spread).sum() / (1 / spread).sum()), float(1 / (1 / spread).sum())
+        variance = 0.0 if variance < 1e-9 else variance
+    else:
+        total, variance = opening.n_rows, 0.0
+    counts, variances = [y for y, _ in noisy], [v for _, v in noisy]
+    return Findings(grid, counts, variances, bins, total, variance)
+
+
+def _round(
+    opening: OpenRelease,
+    purse: Purse,
+    grid: AxisGrids,
+    found: Findings,
+    settings: MarginalSettings,
+    budget: Exact,
+    number: int,
+) -> list[Measured]:
+    """Score all candidates and measure the best."""
+    width = len(opening.domain)
+    share = PURE_SCORES if purse.pure else SCORES
+    looking = budget * share if isinstance(budget, Fraction) else budget
+    paying = budget - looking if isinstance(budget, Fraction) else budget
+    sets = _candidates(found, settings, number)
+    guess = purse.spread(paying / max(6, math.ceil(1.5 * width)) if isinstance(paying, Fraction) else paying)
+    candidates = _coarse(sets, found, settings, guess)
+    job = MarginalsPass(grid, tuple(_on_cells(c.marginal, found.bins) for c in candidates))
+    raw = opening.source.marginals(job)
+    rows = max(found.total, 1.0)
+    if number == 0:
+        expected = [_independent(c.marginal, found.known, rows) for c in candidates]
+    else:
+        scale = rows / found.codes.shape[1]
+        expected = [counted * scale for counted in count_codes(found.codes, [c.marginal for c in candidates])]
+    label = f"round {number + 1}"
+    scope = opening.ledger.sequential(label)
+    far = distances(raw, expected)
+    by_chance = 0.5 * np.array([chance_distance(e) * (1.0 if number == 0 else math.sqrt(2)) for e in expected])
+    most = min(MOST_PER_COLUMN * width, len(candidates))
+    few = max(1, round(min(most, affordable(purse, paying, rows))))
+    if purse.better_one_by_one(len(candidates), few, looking):
+        each = paying / few if isinstance(paying, Fraction) else paying
+        dear = np.array([c.marginal.n_cells * purse.mean_size(each) for c in candidates])
+        worth = far - np.rint(by_chance + LEFT_OF_NOISE * dear).astype(np.int64)
+        chosen, prices = pick_one_by_one(purse, scope, candidates, worth, looking, paying, few)
+    else:
+        noisy, variance = purse.scores(scope, "scores", far, looking)
+        looked = zip([c.marginal for c in candidates], noisy, strict=True)
+        found.scores = [Score(m.columns, float(y), variance, m.n_cells) for m, y in looked]
+        chosen, prices = pick(purse, candidates, noisy - by_chance, paying, most)
+    measured = []
+    for i, price in zip(chosen, prices, strict=True):
+        marginal = candidates[i].marginal
+        name = " by ".join(opening.domain.names[c] for c in marginal.columns)
+        counts, variance = purse.counts(scope, name, raw[i], price)
+        measured.append(Measured(marginal, counts, variance))
+    found.measured += measured
+    return measured
+
+
+def affordable(purse: Purse, budget: Exact, rows: float) -> float:
+    """Return how many pairs of a usual size a budget measures with noise of about 1 % of the rows each."""
+    if isinstance(budget, float):
+        return math.inf
+    size = TOLERATED * rows / (LEFT_OF_NOISE * USUAL_CELLS)  # of the noise of a cell
+    alone = purse.mean_size(budget)
+    return size / alone if purse.pure else (size / alone) ** 2
+
+
+def _on_cells(marginal: GroupedMarginal, bins: Sequence[Bins]) -> GroupedMarginal:
+    """Return a marginal of bins as one of the cells of the public grids."""
+    groups = [g[bins[j].of] for j, g in zip(marginal.columns, marginal.groups, strict=True)]
+    return GroupedMarginal(marginal.columns, groups)
+
+
+def _candidates(found: Findings, settings: MarginalSettings, number: int) -> list[tuple[tuple[int, ...], float]]:
+    """Return the sets of columns that may be measured in a round, with their weights."""
+    width = len(found.grid.domain)
+    sets: list[tuple[int, ...]] = list(itertools.combinations(range(width), 2))
+    if number > 0:
+        rows = max(found.total, 1.0)
+        noise = [m.marginal.n_cells * math.sqrt(m.variance) / rows for m in found.measured]
+        triples = itertools.combinations(range(width), 3)
+        if settings.workload == "triples" or np.mean(noise) < FINE:
+            sets += list(triples)
+        elif settings.target is not None:
+            sets += [s for s in triples if settings.target in s]
+    return [(s, TARGET_WEIGHT if settings.target in s else 1.0) for s in sets]
+
+
+def _coarse(
+    sets: Sequence[tuple[tuple[int, ...], float]], found: Findings, settings: MarginalSettings, noise: float
+) -> list[Candidate]:
+    """Coarsen candidates until all of their counts fit."""
+    ordered = [not isinstance(c, Categorical) for c in found.grid.domain]
+    while True:
+        made = [Candidate(coarsen(columns, found.known, ordered, noise), weight) for columns, weight in sets]
+        made = [c for c in made if c.marginal.n_cells > 1] or made[:1]
+        if sum(c.marginal.n_cells for c in made) <= settings.max_cells:
+            return made
+        noise = 1.5 * max(noise, 1.0)
+
+
+def _independent(marginal: GroupedMarginal, known: Sequence[FloatArray], rows: float) -> FloatArray:
+    made = np.array([rows])
+    for c, groups, size in zip(marginal.columns, marginal.groups, marginal.shape, strict=True):
+        made = np.outer(made, np.bincount(groups, weights=known[c], minlength=size) / rows).ravel()
+    return made
+
+
+def _of_column(j: int, bins: Bins, rows: float) -> Factor:
+    return Factor(GroupedMarginal([j], [np.arange(bins.size)]), bins.counts, np.maximum(bins.variances, 1e-6))
+
+
+def _start(factors: Sequence[Factor], known: Sequence[FloatArray], rows: float) -> list[tuple[int, int]]:
+    """Set the tables of the strongest pairs that form a forest to what a forest has; return those too strong to part.
+
+    In a forest the table of a pair is the logarithm of what it has more than independence, exactly; so the climb begins
+    near its end.
+    """
+    pairs = [f for f in factors if len(f.columns) == 2]
+    strength = {}
+    for f in pairs:
+        even = _independent(f.marginal, known, rows)
+        noise = np.sqrt(f.variances * 2 / math.pi).sum()
+        strength[id(f)] = float(np.abs(f.counts - even).sum() - noise) / rows
+    root = list(range(len(known)))
+
+    def find(c: int) -> int:
+        while root[c] != c:
+            c = root[c]
+        return c
+
+    for f in sorted(pairs, key=lambda f: -strength[id(f)]):
+        a, b = (find(c) for c in f.columns)
+        if a != b:
+            root[a] = b
+            floor = 0.1 * np.sqrt(f.variances) + 0.1
+            even = np.maximum(_independent(f.marginal, known, rows), floor)
+            f.theta = np.clip(np.log(np.maximum(onto_simplex(f.counts, rows), floor) / even), -5.0, 5.0)
+    return [(f.columns[0], f.columns[1]) for f in pairs if strength[id(f)] > BOUND]
+
+
+def onto_simplex(y: FloatArray, total: float) -> FloatArray:
+    """Return the nearest non-negative numbers with a given sum.
+
+    Examples
+    --------
+    >>> onto_simplex(np.array([5.0, 3.0, -2.0]), 6.0).tolist()
+    [4.0, 2.0, 0.0]
+    """
+    down = np.sort(y)[::-1]
+    excess = (np.cumsum(down) - total) / np.arange(1, len(y) + 1)
+    last = np.flatnonzero(down > excess)[-1]
+    return np.asarray(np.maximum(y - excess[last], 0.0), np.float64)

@@ -1,0 +1,146 @@
+"""Marginal synopses: the law of the whole pipeline by enumeration, and sensitivities of every draw on small tables.
+
+Nothing but what is drawn may depend on rows. So a pipeline whose outputs are held fixed must ask for the same draws,
+with the same widths, whatever the rows are; and what it asks about may differ between neighbours by as much as was paid
+for, all draws taken together.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.synopses.marginals import field, release
+from discreet.synopses.marginals.purse import Purse
+from enumeration import worst_loss
+
+DOMAIN = dc.Domain({"a": [0, 1], "b": [7]})
+WIDE = dc.Domain({"a": [0, 1], "b": [0, 1, 2], "c": dc.Integer(0, 1), "d": (0, 1)})
+
+
+@pytest.fixture
+def no_climb(monkeypatch):
+    """The model is post-processing; without it a fit takes a millisecond."""
+    monkeypatch.setattr(field.Field, "fit", lambda self, *_: self.marginals())
+    monkeypatch.setattr(field.Field, "settle", lambda *_: None)
+    monkeypatch.setattr(release, "FEWEST", 4)
+
+
+def fit_pure(X: Any) -> str:
+    rows = np.column_stack([X[:, 0], np.full(len(X), 7.0)])
+    return dc.MarginalSynopsis(2, DOMAIN, random_state=0).fit(rows).synopsis_.digest
+
+
+#: Draws of a run: columns a and b, scores, counts. A row may raise or lower a score.
+SCORES = {2}
+
+
+@pytest.mark.parametrize("rows", [[], pytest.param([0, 1], marks=pytest.mark.slow)], ids=["empty", "two rows"])
+def test_the_whole_pipeline_by_enumeration(monkeypatch, no_climb, rows):
+    """Columns, scores, choice, counts: the worst loss of any outcome is ε, and it is reached."""
+    monkeypatch.setattr(release, "ROUNDS", (Fraction(1),))
+    monkeypatch.setattr(release, "SWEEPS", ((1, 1.0, 1.0),))
+    assert worst_loss(fit_pure, rows, 0, monkeypatch, either=SCORES) == pytest.approx(2.0, abs=1e-9)
+
+
+def test_scores_without_noise_are_caught(monkeypatch, no_climb):
+    monkeypatch.setattr(release, "ROUNDS", (Fraction(1),))
+    monkeypatch.setattr(release, "SWEEPS", ((1, 1.0, 1.0),))
+
+    def bare(self: Purse, scope: Any, label: str, scores: Any, price: Any) -> Any:
+        scope.spend(label, price)
+        return scores, 1.0
+
+    monkeypatch.setattr(Purse, "scores", bare)
+    assert worst_loss(fit_pure, [0, 1], 0, monkeypatch, either=SCORES) == math.inf
+
+
+class Record:
+    """Takes down what is asked of the rows, and answers with something that has nothing to do with them."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, Any, float]] = []
+
+    def noisy(self, purse: Purse, scope: Any, label: str, values: Any, price: Any, moved: int, *_: Any) -> Any:
+        variance = float(moved / (2 * price))
+        self.asked.append((label, values.copy(), variance))
+        scope.spend(label, rho=price)
+        made = np.random.default_rng(len(self.asked)).integers(0, 40, len(values))
+        return made, variance
+
+
+def asked_of(rows: Any, patch: pytest.MonkeyPatch, **settings: Any) -> list[tuple[str, Any, float]]:
+    record = Record()
+    patch.setattr(Purse, "_noisy", lambda *args: record.noisy(*args))
+    budget = {"rho": Fraction(1, 2), "delta": 1e-6, "random_state": 0}
+    dc.MarginalSynopsis(domain=WIDE, **{**budget, **settings}).fit(rows)
+    return record.asked
+
+
+def paid(one: list[Any], other: list[Any]) -> float:
+    """Return the ρ by which two tables differ, all draws together; infinite if one was asked something else."""
+    if [(label, v, len(x)) for label, x, v in one] != [(label, v, len(x)) for label, x, v in other]:
+        return math.inf
+    return sum(float(((x - y) ** 2).sum()) / (2 * v) for (_, x, v), (_, y, _) in zip(one, other, strict=True))
+
+
+ROWS = list(itertools.product([0.0, 1.0], [0.0, 2.0], [0.0, 1.0], [0.0, 0.31, 1.0]))
+
+
+@pytest.mark.parametrize("settings", [{}, {"target": "c"}, {"workload": "triples"}], ids=str)
+def test_neighbours_differ_by_what_was_paid(monkeypatch, no_climb, settings):
+    """Every table of one row against none, and of two rows against one: at most ρ, and some pair reaches it."""
+    empty = np.zeros((0, 4))
+    first = asked_of(empty, monkeypatch, **settings)
+    worst = 0.0
+    for row in ROWS:
+        worst = max(worst, paid(asked_of(np.array([row]), monkeypatch, **settings), first))
+    base = asked_of(np.array([ROWS[0]]), monkeypatch, **settings)
+    for row in ROWS[::3]:
+        worst = max(worst, paid(asked_of(np.array([ROWS[0], row]), monkeypatch, **settings), base))
+    assert worst <= 0.5 * (1 + 1e-9)
+    assert worst > 0.45  # nothing was paid for in vain
+
+
+def test_bins_read_off_the_rows_are_caught(monkeypatch, no_climb):
+    kept = release.make_bins
+    tables = [np.array(ROWS[:1]), np.array(ROWS[:2])]
+
+    def asked(rows: Any) -> list[Any]:
+        def peeking(column: Any, noisy: Any, variance: float) -> Any:
+            return kept(column, noisy + 10**4 * len(rows) * (np.arange(len(noisy)) % (3 * len(rows)) == 0), variance)
+
+        monkeypatch.setattr(release, "make_bins", peeking)
+        return asked_of(rows, monkeypatch)
+
+    assert paid(*map(asked, tables)) == math.inf
+
+
+def test_scores_move_by_at_most_one():
+    """All tables of up to three rows on two binary columns, against every model on a coarse lattice."""
+    from discreet.synopses.marginals.choice import distances
+
+    for expected in itertools.product([0.0, 0.4, 1.7], repeat=4):
+        for rows in range(3):
+            for cells in itertools.combinations_with_replacement(range(4), rows):
+                table = np.bincount(cells, minlength=4) if cells else np.zeros(4, np.int64)
+                now = distances([table], [np.array(expected)])[0]
+                for more in range(4):
+                    then = distances([table + (np.arange(4) == more)], [np.array(expected)])[0]
+                    assert abs(then - now) == 1
+
+
+def test_the_ledger_adds_up_in_both_currencies():
+    X = np.random.default_rng(0).random((300, 3))
+    pure = dc.MarginalSynopsis(0.7, (0, 1), random_state=1).fit(X).guarantee_
+    assert pure.spent.exact == Fraction(7, 10)
+    relaxed = dc.MarginalSynopsis(0.7, (0, 1), delta=1e-6, random_state=1).fit(X).guarantee_
+    assert 0.6999 < relaxed.epsilon <= 0.7
+    concentrated = dc.MarginalSynopsis(domain=(0, 1), rho=0.125, delta=1e-6, random_state=1).fit(X).guarantee_
+    assert concentrated.rho == 0.125

@@ -1,0 +1,266 @@
+"""Tables of many columns: noisy marginals, a model of them, rows of the model, and answers that say what they know."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+import pytest
+
+import discreet as dc
+from discreet.core.unit import Person
+from discreet.engines.passes.marginals import GroupedMarginal
+from discreet.synopses.marginals import release
+from discreet.synopses.marginals.field import Factor, Field, count_codes, even_rows
+
+DOMAIN = dc.Domain(
+    {
+        "age": dc.Integer(0, 99),
+        "town": ["north", "south", "east"],
+        "smokes": {"categories": [False, True], "missing": "own"},
+        "cost": {"bounds": [0.0, 10_000.0], "missing": "own"},
+        "seen": (datetime.date(2020, 1, 1), datetime.date(2023, 12, 31)),
+        "ill": ["no", "yes"],
+    }
+)
+
+
+@lru_cache
+def people(n: int = 4000, seed: int = 0) -> pd.DataFrame:
+    """Age decides smoking and illness, town decides cost, which is zero for half; some values are missing."""
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 90, n)
+    town = rng.integers(0, 3, n)
+    smokes = rng.random(n) < 0.1 + 0.5 * (age > 50)
+    ill = rng.random(n) < np.where(smokes, 0.6, 0.1)
+    cost = np.where(rng.random(n) < 0.5, 0.0, rng.gamma(2.0, 200.0 * (1 + 3 * town)))
+    cost[rng.random(n) < 0.1] = np.nan
+    days = np.datetime64("2020-01-01") + rng.integers(0, 1461, n)
+    told = pd.array(smokes, dtype="boolean")
+    told[rng.random(n) < 0.2] = pd.NA
+    names = np.array(["north", "south", "east"])[town]
+    return pd.DataFrame(
+        {"age": age, "town": names, "smokes": told, "cost": cost, "seen": days, "ill": np.where(ill, "yes", "no")}
+    )
+
+
+@lru_cache
+def made(epsilon: float = 2.0, delta: float = 1e-6, seed: int = 1) -> dc.Synopsis:
+    return dc.MarginalSynopsis(epsilon, DOMAIN, delta=delta, random_state=seed).fit(people()).synopsis_
+
+
+def half_l1(real: Any, invented: Any, columns: list[str]) -> float:
+    shares = [frame[columns].astype("string").fillna("?").value_counts(normalize=True) for frame in (real, invented)]
+    return float(0.5 * shares[0].sub(shares[1], fill_value=0).abs().sum())
+
+
+# Rows
+
+
+def test_invented_rows_are_rows_of_the_domain():
+    rows = made().sample(30_000, rng=2)
+    assert rows.column_names == list(DOMAIN.names)
+    frame = rows.to_pandas()
+    assert rows["age"].type == pa.int64()
+    assert frame["age"].between(0, 99).all()
+    assert set(frame["town"]) <= {"north", "south", "east"}
+    assert frame["cost"].dropna().between(0, 10_000).all()
+    assert frame["seen"].between(datetime.date(2020, 1, 1), datetime.date(2023, 12, 31)).all()
+    assert 0.12 < frame["smokes"].isna().mean() < 0.28
+    assert 0.05 < frame["cost"].isna().mean() < 0.15
+
+
+def test_what_depends_on_what_is_kept():
+    real, rows = people(), made().sample(4000, rng=2).to_pandas()
+    for columns in (["smokes", "ill"], ["town", "ill"], ["town", "smokes"]):
+        assert half_l1(real, rows, columns) < 0.03, columns
+    old, young = rows[rows.age > 50], rows[rows.age <= 50]
+    assert (old.smokes == True).mean() - (young.smokes == True).mean() > 0.25  # noqa: E712
+    assert abs(rows.cost.mean() - real.cost.mean()) < 60
+    # Half of the people have no costs at all: a bound has a cell of its own.
+    assert abs((rows.cost == 0).mean() - (real.cost == 0).mean()) < 0.03
+
+
+def test_a_sample_of_any_size_keeps_the_marginals():
+    """Rows are taken in turns, not drawn: the scatter of a sample is that of rounding."""
+    few, many = (made().sample(n, rng=3).to_pandas() for n in (len(made().weights), 3 * len(made().weights)))
+    assert half_l1(few, many, ["town", "ill"]) < 1e-9
+    assert made().sample(0).num_rows == 0
+
+
+# Answers
+
+
+def test_answers_say_what_they_know():
+    s = made()
+    real = people()
+    count = s.ask("smokes = 'true' and ill = 'yes'")
+    truth = ((real.smokes == True) & (real.ill == "yes")).sum()  # noqa: E712
+    low, high = count.interval(0.99)
+    assert low <= truth <= high
+    assert count.noise_error > 0
+    assert not count.note
+    assert s.measured is not None
+    assert s.measured.says([2, 5]) == "measured"
+    assert s.measured.says([0]) == "measured"
+    three = s.count(town=["north"], ill=["yes"], age=(20, 40))
+    assert "modelled" in repr(three)
+    assert three.to_dict()["note"] == three.note
+    assert three.std_error > count.std_error / 10
+    assert abs(s.count().value - len(real)) < 5 * s.count().noise_error + 1
+    assert s.mean("age").interval(0.99)[0] < real.age.mean() < s.mean("age").interval(0.99)[1]
+    assert abs(s.quantile("age", 0.5).value - real.age.median()) < 5
+    assert s.marginal("town").counts.sum() == pytest.approx(s.total)
+
+
+def test_intervals_cover():
+    """Questions of one and two columns on tables with other noise: of 95 % intervals at least nine in ten hold."""
+    real = people()
+    hits = []
+    for seed in range(3):
+        s = made(seed=10 + seed)
+        for town, ill in itertools.product(["north", "south", "east"], ["no", "yes"]):
+            for where, truth in (
+                ({"town": [town]}, (real.town == town).sum()),
+                ({"town": [town], "ill": [ill]}, ((real.town == town) & (real.ill == ill)).sum()),
+                ({"age": (20, 49), "ill": [ill]}, (real.age.between(20, 49) & (real.ill == ill)).sum()),
+                ({"age": (30, 39), "town": [town]}, (real.age.between(30, 39) & (real.town == town)).sum()),
+            ):
+                low, high = s.count(where).interval(0.95)
+                hits.append(low <= truth <= high)
+    assert np.mean(hits) > 0.9
+
+
+def test_parity_is_not_seen_by_pairs(monkeypatch):
+    """Each pair of three columns is independent, and the third decides: pairs cannot know, and the answer says so."""
+    monkeypatch.setattr(release, "FINE", 0.0)  # else triples are looked at: they are cheap here
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 2, (2, 4000))
+    table = np.column_stack([a, b, a ^ b])
+    domain = dc.Domain({name: [0, 1] for name in "abc"})
+    blind = dc.MarginalSynopsis(1.0, domain, random_state=0).fit(table).synopsis_
+    answer = blind.count(a=[1], b=[1], c=[1])
+    assert answer.value > 250
+    assert "modelled" in answer.note
+    seeing = dc.MarginalSynopsis(1.0, domain, workload="triples", random_state=0).fit(table).synopsis_
+    assert seeing.count(a=[1], b=[1], c=[1]).value < 120
+
+
+# The same on every engine
+
+
+def test_engines_agree(tmp_path, monkeypatch):
+    frame = people().assign(smokes=people().smokes.astype("object"))
+    table = pa.Table.from_pandas(people(), preserve_index=False)
+    pq.write_table(table, tmp_path / "p.parquet", row_group_size=700)
+    pacsv.write_csv(table, tmp_path / "p.csv")
+    settings = {"delta": 1e-6, "random_state": 3}
+    digests = {
+        dc.MarginalSynopsis(1.0, DOMAIN, **settings).fit(data).synopsis_.digest
+        for data in (frame, table, tmp_path / "p.parquet", tmp_path / "p.csv")
+    }
+    assert len(digests) == 1
+
+
+def test_files_keep_everything(tmp_path):
+    made().save(tmp_path / "s.parquet")
+    read = dc.Synopsis.load(tmp_path / "s.parquet")
+    assert read == made()
+    assert read.measured == made().measured
+    assert read.ask("ill = 'yes'") == made().ask("ill = 'yes'")
+    assert read.replace(note="as it was").measured == made().measured
+
+
+# Edges
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_hardly_any_rows(rows):
+    s = dc.MarginalSynopsis(1.0, DOMAIN, random_state=0).fit(people().iloc[:rows]).synopsis_
+    assert s.sample(50, rng=1).num_rows == 50
+    assert s.guarantee.epsilon == 1
+
+
+def test_one_column_and_no_noise():
+    X = np.random.default_rng(0).random((500, 1))
+    one = dc.MarginalSynopsis(1.0, (0, 1), random_state=0).fit(X).synopsis_
+    assert one.guarantee.epsilon == 1
+    assert abs(one.total - 500) < 100
+    exact = dc.MarginalSynopsis(math.inf, DOMAIN, random_state=0).fit(people()).synopsis_
+    assert exact.total == len(people())
+    assert exact.count(town=["north"]).value == pytest.approx((people().town == "north").sum(), abs=15)
+
+
+def test_a_promise_to_persons():
+    frame = people(600).assign(who=np.arange(600) // 2)
+    declared = {**DOMAIN.to_dict(), "who": {"role": "person"}}
+    domain = dc.Domain(declared, unit=Person("who", rows=2))
+    for settings in ({}, {"delta": 1e-6}):
+        s = dc.MarginalSynopsis(1.0, domain, random_state=0, **settings).fit(frame).synopsis_
+        assert "person" in s.guarantee.unit
+        assert 0.99 < s.guarantee.epsilon <= 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"workload": "all"}, "workload"),
+        ({"target": "wealth"}, "wealth"),
+        ({"rho": 0.1}, "delta"),
+        ({"max_cells": 3}, "max_cells"),
+        ({"epsilon": -1}, "epsilon"),
+    ],
+)
+def test_wrong_arguments_are_refused_before_rows_are_read(settings, words):
+    model = dc.MarginalSynopsis(**{"domain": DOMAIN, **settings})
+    for act in (model.check, lambda: model.fit(people())):
+        with pytest.raises(dc.errors.DiscreetError, match=words):
+            act()
+
+
+def test_an_account_is_charged(tmp_path):
+    account = dc.Account.create(tmp_path / "a.account", dataset="people", epsilon=3, delta=1e-3)
+    dc.MarginalSynopsis(1.0, DOMAIN, ledger=account, random_state=0).fit(people(300))
+    assert float(dc.Account(account.path).remaining) == 2
+
+
+# The model
+
+
+def chain(n: int = 3) -> tuple[list[Factor], Any]:
+    """Pairs of three binary columns along a chain, exact."""
+    rng = np.random.default_rng(1)
+    a = rng.random(40_000) < 0.3
+    b = rng.random(40_000) < np.where(a, 0.8, 0.2)
+    c = rng.random(40_000) < np.where(b, 0.6, 0.1)
+    codes = np.stack([a, b, c]).astype(np.int16)
+    marginals = [GroupedMarginal([j], [np.arange(2)]) for j in range(n)]
+    marginals += [GroupedMarginal([j, j + 1], [np.arange(2)] * 2) for j in range(2)]
+    counts = count_codes(codes, marginals)
+    return [Factor(m, y.astype(float), np.full(len(y), 1e-3)) for m, y in zip(marginals, counts, strict=True)], codes
+
+
+def test_exact_pairs_of_a_chain_are_reproduced():
+    factors, codes = chain()
+    rows = even_rows([f.counts for f in factors[:3]], 40_000, (5, 0))
+    model = Field([2, 2, 2], factors, 40_000, rows, (5, 1))
+    goals = model.fit(40, 1.0, 0.05)
+    model.settle(goals)
+    for found, factor in zip(model.marginals(), factors, strict=True):
+        assert np.abs(found - factor.counts).max() < 60
+    ends = GroupedMarginal([0, 2], [np.arange(2)] * 2)  # never measured: it follows from the chain
+    assert np.abs(count_codes(rows, [ends])[0] - count_codes(codes, [ends])[0]).max() < 250
+
+
+def test_nothing_measured_is_independent():
+    rows = even_rows([np.array([3.0, 1.0]), np.array([1.0, 1.0])], 20_000, (7, 0))
+    found = count_codes(rows, [GroupedMarginal([0, 1], [np.arange(2)] * 2)])[0]
+    assert np.abs(found - np.array([7500, 7500, 2500, 2500])).max() < 200
