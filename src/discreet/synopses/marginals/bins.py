@@ -93,10 +93,11 @@ def make_bins(column: Column, noisy: IntArray, variance: float) -> Bins:
     y = noisy.astype(np.float64)
     own = column.missing == "own"
     plain = y[:-1] if own else y
-    if isinstance(column, Categorical):
-        of = _categories(plain, variance)
-    elif len(plain) <= MOST_BINS:
+    categories = isinstance(column, Categorical)
+    if len(plain) <= (MOST_CATEGORIES if categories else MOST_BINS):
         of = np.arange(len(plain))
+    elif isinstance(column, Categorical) and not column.ordered:
+        of = _frequent(plain)
     else:
         of = _stretches(plain, variance)
     if own:
@@ -108,10 +109,8 @@ def make_bins(column: Column, noisy: IntArray, variance: float) -> Bins:
     return Bins(of, counts, spread, _within(y, of, variance))
 
 
-def _categories(y: FloatArray, variance: float) -> IntArray:
+def _frequent(y: FloatArray) -> IntArray:
     """Keep the most frequent categories apart; the others share a bin."""
-    if len(y) <= MOST_CATEGORIES:
-        return np.arange(len(y))
     kept = np.sort(np.argsort(-y, kind="stable")[: MOST_CATEGORIES - 1])
     of = np.full(len(y), len(kept), np.int64)
     of[kept] = np.arange(len(kept))

@@ -288,7 +288,7 @@ def _coarse(
     sets: Sequence[tuple[tuple[int, ...], float]], found: Findings, settings: MarginalSettings, noise: float
 ) -> list[Candidate]:
     """Coarsen candidates until all of their counts fit."""
-    ordered = [not isinstance(c, Categorical) for c in found.grid.domain]
+    ordered = [not isinstance(c, Categorical) or c.ordered for c in found.grid.domain]
     while True:
         made = [Candidate(coarsen(columns, found.known, ordered, noise), weight) for columns, weight in sets]
         made = [c for c in made if c.marginal.n_cells > 1] or made[:1]
