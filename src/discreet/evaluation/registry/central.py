@@ -57,7 +57,8 @@ def entries() -> Iterator[AuditedMechanism]:
     yield _entry("synopses.TreeSynopsis/leaf means", method, line)
     crosses = Domain({"a": [0, 1], "b": [0, 1, 2]})
     relaxed = epsilon_to_zcdp(_EPSILON, _DELTA)
-    for name, settings in {"pure": {}, "concentrated": {"rho": relaxed, "delta": _DELTA}}.items():
+    prices: dict[str, Any] = {"pure": {}, "concentrated": {"rho": relaxed, "delta": _DELTA}}
+    for name, settings in prices.items():
         method = MarginalSynopsis(_EPSILON, crosses, **settings)
         delta = _DELTA if settings else 0.0
         yield AuditedMechanism(

@@ -17,7 +17,7 @@ from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import Categorical, Column, Integer, even_edges
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.synopses.artifact import evenness, query
+from discreet.synopses.artifact import evenness, measured, query
 from discreet.synopses.artifact.answers import Count, Figure, wide
 from discreet.synopses.artifact.evenness import Intervals, Query, Terms, axis_share
 from discreet.synopses.artifact.groups import GroupTable, Marginal, place_text
@@ -188,7 +188,7 @@ def _cell(synopsis: Synopsis, terms: Terms, leaves: IntArray) -> tuple[float, fl
     whole = np.sum(covered, axis=0) if covered else np.zeros(len(leaves))
     weights = synopsis.weights[leaves]
     uneven = math.sqrt(evenness.variance(synopsis, terms, covered, leaves)) if covered else 0.0
-    noisy = math.sqrt(synopsis.noise_variance(terms, whole, leaves))
+    noisy = math.sqrt(measured.noise_variance(synopsis, terms, whole, leaves))
     return float(whole @ weights), noisy, uneven, float((whole * (whole < 1)) @ weights)
 
 
@@ -251,7 +251,7 @@ def mean(synopsis: Synopsis, name: str, where: Sequence[Query]) -> Figure:
     middle = float(first @ weights) / rows
     noisy = math.sqrt(float((first - middle * n) ** 2 @ synopsis.variances)) / rows
     if synopsis.measured is not None:
-        apart = synopsis.spread_of_mean(axis, terms, n, float(second @ weights) / rows - middle**2)
+        apart = measured.spread_of_mean(synopsis, axis, terms, n, float(second @ weights) / rows - middle**2)
         return Figure(middle, apart[0] / rows, apart[1] / rows)
     # The same model as for counts: what varies is the sum of x - mean over the rows inside.
     uneven += evenness.variance(synopsis, terms, covered, valued=evenness.Valued(axis, middle))

@@ -35,6 +35,7 @@ from scipy.spatial import cKDTree
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import Categorical, Integer
 from discreet.synopses.artifact import roughness
+from discreet.synopses.artifact.measured import of_model
 
 if TYPE_CHECKING:
     from discreet.synopses.artifact.synopsis import Synopsis
@@ -244,7 +245,7 @@ def variance(
     if synopsis.measured is not None:  # leaves are rows of a model, and it is the model that may be wrong
         every = slice(None) if leaves is None else leaves
         whole = np.sum([c * f for (c, _), f in zip(terms, covered, strict=True)], axis=0)
-        return synopsis.model_variance(terms, whole, every)
+        return of_model(synopsis, terms, whole, every)[1]
     mixed = reduce(np.logical_or, [(f > 0) & (f < 1) for f in covered])
     within = np.flatnonzero(mixed)
     if not len(within):

@@ -13,9 +13,16 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from discreet.core.arrays import FloatArray
 from discreet.errors import FormatError
+
+if TYPE_CHECKING:
+    from discreet.synopses.artifact.evenness import Terms
+    from discreet.synopses.artifact.synopsis import Synopsis
 
 #: What noise and distances leave behind in an answer, in standard deviations: chosen for coverage on generated tables
 #: (``benchmarks/tuning/marginals.py``).
@@ -165,6 +172,34 @@ class Marginals:
             return cls(tuple(_whole(b) for b in facts["bins"]), measured, scores)
         except (KeyError, TypeError, ValueError) as error:
             raise FormatError(f"the measured marginals are damaged: {error}") from None
+
+
+def noise_variance(synopsis: Synopsis, terms: Terms, covered: FloatArray, leaves: Any = slice(None)) -> float:
+    """Return the variance that noise gives to a sum of questions which covers these shares of the leaves."""
+    if synopsis.measured is None:
+        return float(covered**2 @ synopsis.variances[leaves])
+    return of_model(synopsis, terms, covered, leaves)[0]
+
+
+def of_model(synopsis: Synopsis, terms: Terms, covered: FloatArray, leaves: Any = slice(None)) -> tuple[float, float]:
+    """Return the variances of noise and of model of a sum of questions to a marginal synopsis."""
+    assert synopsis.measured is not None
+    axes = {axis for _, query in terms for axis in query}
+    share = float(np.abs(covered) @ synopsis.weights[leaves]) / max(synopsis.total, 1.0)
+    return synopsis.measured.errors(axes, share, synopsis.total, synopsis.total_variance)
+
+
+def spread_of_mean(
+    synopsis: Synopsis, axis: int, terms: Terms, covered: FloatArray, variance: float
+) -> tuple[float, float]:
+    """Return what noise and model may do to a sum of values of a column, given the variance of those values.
+
+    Rows that change sides between the lower and the upper half of the values move the sum by two deviations each.
+    """
+    half = tuple((c, {**query, axis: [(-math.inf, math.inf)]}) for c, query in terms)
+    noisy, assumed = of_model(synopsis, half, covered / 2)
+    apart = 2 * math.sqrt(max(variance, 0.0))
+    return apart * math.sqrt(noisy), apart * math.sqrt(assumed)
 
 
 def _whole(values: Sequence[Any]) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.dates import date_array, day_number, second_number, time_array
 from discreet.core.domain import Box, Categorical, Column, Date, Domain, Integer, Time, category_text
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.synopses.artifact import evenness
+from discreet.synopses.artifact import evenness, measured
 from discreet.synopses.artifact.answers import Count
 from discreet.synopses.artifact.empty import rows_text
 from discreet.synopses.artifact.evenness import Intervals, Query, Terms, shares
@@ -121,7 +121,7 @@ def added(synopsis: Synopsis, terms: Terms) -> Count:
             whole = whole + everything  # the total is the sum of the leaves, and shares their noise
         else:
             apart = everything**2 * synopsis.total_variance  # bought by itself
-    noisy = math.sqrt(synopsis.noise_variance(parts, whole) + apart)
+    noisy = math.sqrt(measured.noise_variance(synopsis, parts, whole) + apart)
     uneven = math.sqrt(evenness.variance(synopsis, parts, covered))
     elsewhere = synopsis.unlisted
     more = 0.0

@@ -25,7 +25,7 @@ from discreet.synopses.artifact import file, query
 from discreet.synopses.artifact import merge as _merge
 from discreet.synopses.artifact.answers import Count
 from discreet.synopses.artifact.empty import empty_text
-from discreet.synopses.artifact.evenness import Neighbours, Terms
+from discreet.synopses.artifact.evenness import Neighbours
 from discreet.synopses.artifact.measured import Marginals
 from discreet.synopses.artifact.questions import Questions
 from discreet.synopses.artifact.tables import HiddenCells, TreeTable, frozen_floats, frozen_ints
@@ -249,32 +249,6 @@ class Synopsis(Questions, Frames):
     def neighbours(self) -> Neighbours:
         """What lies beside each leaf; tells how far rows may be from lying evenly in it."""
         return Neighbours(self)
-
-    def noise_variance(self, terms: Terms, covered: FloatArray, leaves: Any = slice(None)) -> float:
-        """Return the variance that noise gives to a sum of questions which covers these shares of the leaves."""
-        if self._measured is None:
-            return float(covered**2 @ self._variances[leaves])
-        return self._of_model(terms, covered, leaves)[0]
-
-    def model_variance(self, terms: Terms, covered: FloatArray, leaves: Any = slice(None)) -> float:
-        """Return the variance of what the model assumes where nothing was measured; 0 where leaves were counted."""
-        return 0.0 if self._measured is None else self._of_model(terms, covered, leaves)[1]
-
-    def spread_of_mean(self, axis: int, terms: Terms, covered: FloatArray, variance: float) -> tuple[float, float]:
-        """Return what noise and model may do to a sum of values of a column, given the variance of those values.
-
-        Rows that change sides between the lower and the upper half of the values move the sum by two deviations each.
-        """
-        half = tuple((c, {**query, axis: [(-np.inf, np.inf)]}) for c, query in terms)
-        noisy, assumed = self._of_model(half, covered / 2, slice(None))
-        apart = 2 * np.sqrt(max(variance, 0.0))
-        return float(apart * np.sqrt(noisy)), float(apart * np.sqrt(assumed))
-
-    def _of_model(self, terms: Terms, covered: FloatArray, leaves: Any) -> tuple[float, float]:
-        assert self._measured is not None
-        axes = {axis for _, query in terms for axis in query}
-        share = float(np.abs(covered) @ self._weights[leaves]) / max(self._total, 1.0)
-        return self._measured.errors(axes, share, self._total, self._total_variance)
 
     @property
     def n_leaves(self) -> int:
