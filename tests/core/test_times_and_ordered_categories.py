@@ -104,6 +104,7 @@ def test_times_are_anonymised_and_perturbed_as_times() -> None:
     assert (
         made.transform(table, output="interval").to_pandas()["at"].str.fullmatch(r"\[\d\d:\d\d:\d\d, [\d:]{8}\]").all()
     )
+    assert set(made.transform(table).to_pandas()["at"].str[5:10]) <= {"0:00,"}  # steps of ten minutes, as on a clock
     for output in ("center", "sample"):
         assert isinstance(made.transform(table, output=output).to_pandas()["at"].iloc[0], datetime.time)
     noisy = dc.metric.ColumnLaplace(epsilon=1.0, radius=60.0, domain=dc.Domain({"at": dc.Time()})).transform(

@@ -95,10 +95,8 @@ def plane(synopsis: Synopsis) -> dict[str, Any] | None:
         "density": density.tolist(),
         "low": [columns[j].low for j in pair],
         "high": [columns[j].high for j in pair],
-        # Numbers get round marks; other axes have words at their ends.
-        "ends": [
-            list(_ends(c)) if isinstance(c, (Categorical, Date, Time)) else None for c in (columns[j] for j in pair)
-        ],
+        # Numbers, dates and times get round marks; other axes have words at their ends.
+        "ends": [list(_ends(c)) if isinstance(c, Categorical) else marks(c) for c in (columns[j] for j in pair)],
         "gaps": synopsis.hidden is not None,
     }
 

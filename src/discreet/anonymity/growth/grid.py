@@ -20,7 +20,7 @@ import numpy.typing as npt
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.dates import date_text, day_number, time_text
-from discreet.core.domain import Categorical, Column, Date, Integer, Numeric
+from discreet.core.domain import Categorical, Column, Date, Integer, Numeric, Time
 from discreet.core.jit import jit
 from discreet.errors import InvalidArgument
 
@@ -30,6 +30,8 @@ DEFAULT_STEPS = 128
 MOST_ROUND_STEPS = 256
 #: Calendar units, fine to coarse, by NumPy's names.
 _CALENDAR = {"day": "D", "month": "M", "year": "Y"}
+#: Steps of times of day, in seconds.
+_CLOCK = (1, 5, 15, 30, 60, 300, 600)
 #: Narrower bounds may hold fractions, so they get steps below 1.
 FEWEST_WHOLE_STEPS = 20
 MOST_LEVELS = 2**15
@@ -218,7 +220,7 @@ def _whole_edges(column: Integer, steps: Any, label: str) -> tuple[float, ...]:
     if isinstance(steps, (list, tuple, np.ndarray)):
         inner = [math.ceil(checks.finite(label, s)) - 0.5 for s in steps]
     elif steps is None:
-        sizes = (factor * 10**power for power in range(16) for factor in (1, 2, 5))
+        sizes = iter(_CLOCK) if isinstance(column, Time) else (f * 10**p for p in range(16) for f in (1, 2, 5))
         size = next(size for size in sizes if column.n_values / size <= MOST_ROUND_STEPS)
         start = (column.least // size + 1) * size
         inner = [start + i * size - 0.5 for i in range((column.most - start) // size + 1)]

@@ -43,14 +43,14 @@ def boxes(
     y: str,
     low: Any,
     high: Any,
-    ends: Sequence[Sequence[str] | None] = (None, None),
+    ends: Sequence[Sequence[Any] | None] = (None, None),
     gaps: bool = False,
     marks: Sequence[tuple[Any, str]] = (),
 ) -> Markup:
     """Draw boxes of the plane, coloured by density; below zero, which only noise makes, in another colour.
 
-    ``ends`` are words at the ends of an axis that has no numbers. ``gaps`` says that boxes do not cover the plane: the
-    rest is hatched. ``marks`` are points with the shape to draw them in, "ring" or "cross".
+    ``ends`` are words at the ends of an axis that has no numbers, or places on it with texts. ``gaps`` says that boxes
+    do not cover the plane: the rest is hatched. ``marks`` are points with the shape to draw them in, "ring" or "cross".
 
     Examples
     --------
@@ -142,13 +142,19 @@ def pairs(names: Sequence[str], errors: Any, *, title: str) -> Markup:
     return picture(title, [*parts, *key], WIDTH, base + left)
 
 
+def _marks(low: float, high: float, ends: Sequence[Any]) -> Sequence[tuple[float, str]]:
+    return [(low, ends[0]), (high, ends[1])] if isinstance(ends[0], str) else ends
+
+
 class _Plane:
     """A square with two axes."""
 
-    def __init__(self, low: Any, high: Any, ends: Sequence[Sequence[str] | None]) -> None:
+    def __init__(self, low: Any, high: Any, ends: Sequence[Sequence[Any] | None]) -> None:
         self.low, self.stretch = low, _SIDE / np.where(high > low, high - low, 1.0)
-        self.axes = [Axis([(float(a), str(e[0])), (float(b), str(e[1]))], "") if e else linear(a, b, 5)
-                     for a, b, e in zip(low, high, ends, strict=True)]  # fmt: skip
+        self.axes = [
+            linear(a, b, 5) if not e else Axis([(float(v), str(text)) for v, text in _marks(float(a), float(b), e)], "")
+            for a, b, e in zip(low, high, ends, strict=True)
+        ]
         self.left = max(gutter(Axis([(v, text[:9]) for v, text in self.axes[1].marks], "")), 30) + 12
 
     def at(self, points: Any) -> Any:

@@ -151,7 +151,8 @@ class Questions:
     def mean(self, column: str, where: Where = None) -> Figure:
         """Estimate the mean of a numeric column, as if rows lay evenly in their leaves.
 
-        Rows whose value is missing are left out; of a column of dates the mean is in days since 1970-01-01.
+        Rows whose value is missing are left out; of a column of dates the mean is in days since
+        1970-01-01, of times of day in seconds since midnight.
         """
         return distributions.mean(self._own, column, self._where(where))
 
