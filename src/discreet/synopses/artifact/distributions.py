@@ -155,12 +155,18 @@ def _values(synopsis: Synopsis, axis: int, edges: FloatArray, where: Sequence[Qu
     """Return the rows between edges of one axis, without their errors."""
     held = np.zeros(len(edges) - 1)
     weights = np.asarray(synopsis.weights, dtype=np.float64)
+    # Leaves that cover the same stretch of the axis are one to it: of a grid as many are left as it has slabs.
+    starts, first = np.unique(synopsis.lower[:, axis], return_inverse=True)
+    tops, last = np.unique(synopsis.upper[:, axis], return_inverse=True)
+    codes, which = np.unique(first * len(tops) + last, return_inverse=True)
+    lower, upper = starts[codes // len(tops)], tops[codes % len(tops)]
+    end = synopsis.domain.columns[axis].high
     for asked in where:
         rest = weights * evenness.shares(synopsis, {a: i for a, i in asked.items() if a != axis})
-        met = np.flatnonzero(rest)
+        rows = np.bincount(which, rest, len(codes))
         for k, pair in enumerate(pairwise(edges.tolist())):
             inside = evenness.both({axis: [pair]}, {axis: asked[axis]} if axis in asked else {})
-            held[k] += float(evenness.shares(synopsis, inside, met) @ rest[met])
+            held[k] += float(axis_share(lower, upper, inside[axis], end) @ rows)
     return held
 
 
@@ -293,14 +299,14 @@ def cdf(synopsis: Synopsis, name: str, at: Any, where: Sequence[Query]) -> Figur
     return _below(synopsis, axis, place, where)
 
 
-def _below(synopsis: Synopsis, axis: int, place: float, where: Sequence[Query]) -> Figure:
-    made = [
-        query.added(synopsis, tuple((1.0, evenness.both(q, {axis: [(-math.inf, end)]})) for q in where))
-        for end in (place, math.inf)
-    ]
-    share = made[0] / made[1]
+def _below(synopsis: Synopsis, axis: int, place: float, where: Sequence[Query], base: Count | None = None) -> Figure:
+    def below(end: float) -> Count:
+        return query.added(synopsis, tuple((1.0, evenness.both(q, {axis: [(-math.inf, end)]})) for q in where))
+
+    base = below(math.inf) if base is None else base
+    share = below(place) / base
     # Rows that stand exactly there belong to it, though leaves that begin there hold them.
-    heap = evenness.at_edge(synopsis, axis, place, where) / max(made[1].value, 1.0)
+    heap = evenness.at_edge(synopsis, axis, place, where) / max(base.value, 1.0)
     return replace(share, evenness_error=math.hypot(share.evenness_error or 0.0, heap))
 
 
@@ -340,10 +346,11 @@ def _band(
 ) -> tuple[FloatArray, ...]:
     """Return places around a quantile, the shares below them and their errors, as far as the share may be reached."""
     held: dict[float, Figure] = {}
+    base = query.added(synopsis, tuple((1.0, evenness.both(q, {axis: [(-math.inf, math.inf)]})) for q in where))
 
     def at(place: float) -> Figure:
         if place not in held:
-            held[place] = _below(synopsis, axis, place, where)
+            held[place] = _below(synopsis, axis, place, where, base)
         return held[place]
 
     # Between the edges of leaves errors are larger than at them: both are looked at, leaf by leaf outwards.
@@ -352,11 +359,12 @@ def _band(
     places = np.sort(np.concatenate([ends, *(ends[:-1] + part * np.diff(ends) for part in (1 / 16, 1 / 2, 15 / 16))]))
     start = int(np.searchsorted(places, np.interp(share, curve, edges)))
     for side in (-1, 1):
-        k, far = start + min(side, 0), 0
+        k, far, steps = start + min(side, 0), 0, 0
         while 0 <= k < len(places) and far < 2:
             found = at(float(places[k]))
             far += side * (found.value - share) > wide(0.999) * found.std_error
-            k += side * max(1, len(held) // 8)
+            steps += 1
+            k += side * max(1, steps**2 // 16)  # one by one in the leaf itself, then farther and farther
     asked = np.array(sorted({*held, float(edges[0]), float(edges[-1])}))
     told = [at(place) for place in asked.tolist()]
     errors = np.array([(f.noise_error, f.evenness_error or 0.0) for f in told])
