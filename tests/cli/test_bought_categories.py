@@ -61,8 +61,9 @@ def test_words_of_many_persons_become_categories_and_the_price_is_said_in_every_
 
 def test_an_account_of_these_persons_pays(folder: Path) -> None:
     _run("account", "create", "v.account", "--dataset", "v", "--epsilon", "1.5", "--delta", "1e-5", "--person", "user")
-    _run(*BUY, "--account", "v.account", "-o", "s.toml")
+    said = _run(*BUY, "--account", "v.account", "-o", "s.toml")
     entries = json.loads(_run("account", "show", "v.account", "--json"))["entries"]
+    assert "--person user --person-rows 8 --account v.account" in said
     assert [(e["job"], e["price"], e["delta"]) for e in entries] == [("categories", "1", "1/1000000")]
     with pytest.raises(BudgetExceeded):
         _run(*BUY, "--account", "v.account", "-o", "t.toml")
@@ -97,3 +98,9 @@ def test_several_columns_share_the_price(folder: Path) -> None:
 def test_what_cannot_be_bought_is_refused(folder: Path, words: tuple[str, ...], error: Any, said: str) -> None:
     with pytest.raises(error, match=said):
         _run("schema", "visits.csv", *words)
+
+
+def test_the_suggested_next_step_works_when_typed(folder: Path) -> None:
+    said = _run(*BUY, "--declare", "age=0..120", "-o", "s.toml")
+    step = next(line for line in said.splitlines() if "discreet synopsis" in line)
+    assert "What is promised" in _run(*step.split()[1:])

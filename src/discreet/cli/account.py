@@ -90,17 +90,17 @@ def show(
     for e in entries:
         for note in e.notes:
             console.print(f"[dim]{e.number}:[/] {escape(note)}")
-    _tell_sums(found)
-    if entries:
-        console.print(f"[bold]Together[/] {in_words(found.prices, share)}.")
+    _tell_sums(found, in_words(found.prices, share) if entries else "")
 
 
-def _tell_sums(found: Any) -> None:
+def _tell_sums(found: Any, together: str = "") -> None:
     """Say what all entries amount to."""
     spent = f"{found.currency} {found.spent:.6g} of {found.total:.6g}"
     if found.currency == "epsilon" and found.delta:
         spent += f", delta {found.delta_spent:.3g} of {found.delta:.3g}"
     console.print(f"[bold]Spent[/] {spent}; [bold]left[/] {found.remaining:.6g}.")
+    if together:
+        console.print(f"[bold]Together[/] {together}.")
     lost = [str(e.number) for e in found.entries if e.state == "reserved"]
     if lost:
         one = len(lost) == 1

@@ -164,8 +164,12 @@ def _draft(
             said += " Declare each one, then:"
         console.print(said)
         console.print(f"  discreet schema check {escape(shlex.quote(str(output)))}", highlight=False, soft_wrap=True)
+        people = [name for name in names if declared[name].get("role") == "person"]
+        unit = f" --person {shlex.quote(people[0])} --person-rows 8" if len(people) == 1 else ""
+        paid = f" --account {shlex.quote(str(purchase.account))}" if purchase.account else ""
         next_step = (
-            f"discreet synopsis {shlex.quote(data)} --schema {shlex.quote(str(output))} --epsilon 1 -o s.parquet"
+            f"discreet synopsis {shlex.quote(data)} --schema {shlex.quote(str(output))} --epsilon 1{unit}{paid} "
+            "-o s.parquet"
         )
         console.print(f"  {escape(next_step)}", highlight=False, soft_wrap=True)
 
