@@ -11,7 +11,8 @@ tail. So weights are tilted first, w(x) e^(θx)/M(θ), with the θ that puts the
 of any size come out with many digits. Everything that is not exact is added to δ, as a share of M(θ) e^(-θε):
 
 * what the window of the transform leaves out, or folds back into it, by Chernoff's bound for the tilted sum;
-* rounding in the transforms: 8 log2(N) units of 2^-53 in Euclidean norm (Higham 2002, theorem 24.2) for every factor.
+* rounding in the transforms: 8 log2(N) units of 2^-53 in Euclidean norm (Higham 2002, theorem 24.2) for every factor;
+* rounding in M(θ) and in the sums over the tail.
 """
 
 import math
@@ -325,17 +326,20 @@ class _Sum:
             product *= fft.rfft(wrapped) ** p.times
         weights = np.maximum(np.roll(fft.irfft(product, size), -(low % size))[: high - low + 1], 0.0)
         places = np.arange(low, high + 1) * self.step
+        factors = sum(p.times for p in self.parts) + 1
+        # The logarithm of the moment is a sum of so many rounded ones, each of about this size.
+        whole += 2.0**-50 * factors * (1 + theta * max(float(np.abs(x).max()) for x in self._places))
         with np.errstate(divide="ignore"):
             logs = np.log(weights) + whole - theta * places
         above = np.append(np.logaddexp.accumulate(logs[::-1])[::-1][1:], -np.inf)
         other = np.append(np.logaddexp.accumulate((logs - places)[::-1])[::-1][1:], -np.inf)
-        factors = sum(p.times for p in self.parts) + 1
         reached = math.sqrt(min(size, 1 / -math.expm1(-2 * theta * self.step)))  # the norm of the weights e^(-θx)
         error = 2 * _OUTSIDE + 8 * (math.log2(size) + 1) * 2.0**-53 * factors * reached
         # Beyond a point the sums begin at the next one.
         # Far below ε the sums may be nothing but rounding times a huge factor; there the error alone is huge, too.
         above, other = np.minimum(above, _HUGE), np.minimum(other, _HUGE - places)
-        return _Tail(low, above, other, error * np.exp(np.minimum(whole - theta * (places + self.step), _HUGE)))
+        scale = np.exp(np.minimum(whole - theta * (places + self.step), _HUGE))
+        return _Tail(low, above, other, error * scale + 2.0**-51 * len(places) * np.exp(above))  # and rounding of sums
 
 
 def _log_sum(logs: FloatArray) -> float:
