@@ -5,6 +5,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -104,3 +106,20 @@ def test_the_suggested_next_step_works_when_typed(folder: Path) -> None:
     said = _run(*BUY, "--declare", "age=0..120", "-o", "s.toml")
     step = next(line for line in said.splitlines() if "discreet synopsis" in line)
     assert "What is promised" in _run(*step.split()[1:])
+
+
+def test_tables_of_every_kind_give_the_same_categories(folder: Path) -> None:
+    import sqlite3
+
+    rows = [(f"u{i}", "Ash" if i % 2 else "Elm") for i in range(400)]
+    text = "user;town\n" + "\n".join(";".join(row) for row in rows) + "\n"
+    Path("t.csv").write_text(text)
+    Path("t.txt").write_text(text)
+    pq.write_table(pa.table({"user": [r[0] for r in rows], "town": [r[1] for r in rows]}), "t.parquet")
+    with sqlite3.connect("t.db") as base:
+        base.execute("CREATE TABLE t (user TEXT, town TEXT)")
+        base.executemany("INSERT INTO t VALUES (?, ?)", rows)
+    base.close()
+    for table in ("t.csv", "t.txt", "t.parquet", "sqlite:///t.db?table=t"):
+        draft = tomllib.loads(_run("schema", table, *BUY[2:]))
+        assert draft["columns"]["town"] == {"categories": ["Ash", "Elm"], "missing": "own"}, table

@@ -135,7 +135,8 @@ def _draft(
         if output.exists():  # it may have been filled in by hand
             raise DataSourceError(f"output: {str(output)!r} is there already; name another file or remove it")
     if purchase.columns:
-        bought, dialect = buy_categories(purchase, data, names, declared, found.dialect)
+        place = table_place(data, Path()) if is_address(data) else data
+        bought, dialect = buy_categories(purchase, place, names, declared, found.dialect)
         found = replace(found, dialect=dialect)
         declared |= {name: {"categories": words, "missing": "own"} for name, words in bought.items() if words}
     more: dict[str, Any] = {"dialect": found.dialect, "reasons": found.reasons, "kinds": found.kinds}

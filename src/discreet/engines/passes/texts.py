@@ -41,7 +41,7 @@ def texts(
     columns : sequence of str
         Their names. None given: the file must have one column only. A text file has one, whatever it is called.
     dialect : Dialect, optional
-        How text tables are written.
+        How text tables are written; a text file is a table then, too.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def texts(
     ...     [batch[0].to_pylist() for batch in texts(file)]
     [['cat', 'dog']]
     """
-    if str(path).lower().endswith(_LINES):
+    if dialect is None and str(path).lower().endswith(_LINES):
         if len(columns) > 1:
             raise SchemaError(f"a text file has one column, not {len(columns)}; use CSV or Parquet for more")
         return _even(_lines(Path(path).expanduser(), progress), batch_size)
