@@ -137,12 +137,27 @@ def test_ordered_categories_are_compared_and_have_quantiles(release: Synopsis) -
         plain.ask("size >= 'M'")
 
 
-def test_ordered_categories_are_generalised_to_stretches() -> None:
-    from discreet.anonymity.growth.grid import make_grid
+def test_anonymous_tables_join_neighbours_of_ordered_categories_only() -> None:
+    rng = np.random.default_rng(2)
+    table = pa.table({"size": rng.choice(["S", "M", "L", "XL"], 60, p=[0.05, 0.45, 0.45, 0.05])})
+    domain = dc.Domain({"size": {**SIZES, "role": "quasi-identifier"}})
+    found = set(dc.anonymity.Mondrian(k=10, domain=domain).fit(table).transform(table).to_pandas()["size"])
+    assert found <= {"S", "M", "L", "XL", "{S, M}", "{M, L}", "{L, XL}", "{S, M, L}", "{M, L, XL}", "*"}
+    assert found & {"{S, M}", "{L, XL}"}
 
-    grid = make_grid(dc.Categorical("size", ["S", "M", "L", "XL"], ordered=True))
-    assert [grid.text(0, 1), grid.text(2, 2), grid.text(0, 3)] == ["S to M", "L", "*"]
-    assert make_grid(dc.Categorical("size", ["S", "M", "L"])).text(0, 1) == "{S, M}"
+
+def test_readers_of_released_tables_know_times() -> None:
+    """Else an attack would find nothing in them and call them safe."""
+    from discreet.anonymity.release.printed import as_numbers, read_stretches
+
+    found = read_stretches(pa.chunked_array([["[08:20:00, 08:29:59]", "09:00:00 or missing"]]))
+    assert found is not None
+    assert (found.low.tolist(), found.high.tolist()) == ([30_000, 32_400], [30_599, 32_400])
+    held = as_numbers(pa.chunked_array([pa.array([datetime.time(8, 20), None], pa.time32("s"))]))
+    assert held is not None
+    np.testing.assert_equal(held, [30_000, math.nan])
+    np.testing.assert_equal(as_numbers(pa.chunked_array([["8:20", "09:00:00"]])), [30_000, 32_400])
+    assert as_numbers(pa.chunked_array([["8:20", "noon"]])) is None
 
 
 def test_categories_come_from_a_public_list_beside_the_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

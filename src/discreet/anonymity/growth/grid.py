@@ -150,8 +150,6 @@ class Grid:
         else:
             members = self.categories(first, last) or []
             written = str(members[0]) if len(members) == 1 else "{" + ", ".join(map(str, members)) + "}"
-            if len(members) > 1 and isinstance(self.column, Categorical) and self.column.ordered:
-                written = f"{members[0]} to {members[-1]}"
             if len(members) == self.levels > 1:
                 written = "*"
         return written + (" or missing" if last >= self.levels else "")

@@ -70,7 +70,7 @@ class Sets:
 
 
 def as_numbers(column: Any) -> FloatArray | None:
-    """Return a column of values as numbers, NaN where missing; None if some value is neither number nor date.
+    """Return a column of values as numbers, NaN where missing; None if some value is no number, date or time of day.
 
     Examples
     --------
@@ -81,19 +81,24 @@ def as_numbers(column: Any) -> FloatArray | None:
         return None
     if dates.is_date(column.type):
         return dates.arrow_days(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
+    if pa.types.is_time(column.type):
+        return dates.arrow_seconds(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
     if pa.types.is_decimal(column.type):
         return numbers_of_decimals(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
     try:
         cast = pc.cast(column, pa.float64(), safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return _as_days(column)
+        return _as_days_or_seconds(column)
     return np.asarray(cast.to_numpy() if isinstance(cast, pa.ChunkedArray) else cast.to_numpy(zero_copy_only=False))
 
 
-def _as_days(column: Any) -> FloatArray | None:
+def _as_days_or_seconds(column: Any) -> FloatArray | None:
     texts = as_texts(column)
-    days = dates.parse_days(texts.cast(pa.large_binary()))
-    return days if int(np.isnan(days).sum()) == texts.null_count else None
+    for parse in (dates.parse_days, dates.parse_seconds):
+        found = parse(texts.cast(pa.large_binary()))
+        if int(np.isnan(found).sum()) == texts.null_count:
+            return found
+    return None
 
 
 def as_texts(column: Any) -> Any:
@@ -162,8 +167,10 @@ def _stretch(text: str | None) -> tuple[float, float, bool, bool] | None:
 
 
 def _point(text: str) -> float:
-    day = dates.day_number(text)
-    return float(text) if day is None else day
+    for read in (dates.day_number, dates.second_number):
+        if (found := read(text)) is not None:
+            return found
+    return float(text)
 
 
 def _members(text: str | None, place: dict[str, int]) -> list[int]:
