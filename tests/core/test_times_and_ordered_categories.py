@@ -107,10 +107,24 @@ def test_times_are_anonymised_and_perturbed_as_times() -> None:
     assert set(made.transform(table).to_pandas()["at"].str[5:10]) <= {"0:00,"}  # steps of ten minutes, as on a clock
     for output in ("center", "sample"):
         assert isinstance(made.transform(table, output=output).to_pandas()["at"].iloc[0], datetime.time)
-    noisy = dc.metric.ColumnLaplace(epsilon=1.0, radius=60.0, domain=dc.Domain({"at": dc.Time()})).transform(
-        table.select(["at"]).to_pandas()
+    domain = domain.select(["at"])
+    law = dc.metric.ColumnLaplace(epsilon=100.0, radius=60.0, domain=domain, scaling="none", random_state=1)
+    noisy = law.transform(table.select(["at"]).to_pandas())["at"].tolist()
+    before, after = (
+        np.sort([3600 * t.hour + 60 * t.minute + t.second for t in x]) for x in (table["at"].to_pylist(), noisy)
     )
-    assert isinstance(noisy["at"].iloc[0], datetime.time)
+    assert np.abs(before - after).max() < 30  # the noise has 0.6 seconds on average
+
+
+def test_the_page_of_a_perturbed_table_shows_times_as_a_histogram(tmp_path: Path) -> None:
+    _, table = calls(300)
+    pq.write_table(table.select(["at"]), tmp_path / "t.parquet")
+    law = dc.metric.ColumnLaplace(epsilon=1.0, radius=600.0, domain=dc.Domain({"at": dc.Time()}), random_state=1)
+    law.transform_file(tmp_path / "t.parquet", tmp_path / "p.csv")
+    (found,) = dc.reporting.report_facts(tmp_path / "p.csv")["release"]["marginals"]
+    assert sum(found["counts"]) == 300
+    assert ["12:00" in text for _, text in found["marks"]].count(True) == 1
+    assert all(len(text) == 8 for text in found["labels"])
 
 
 def test_ordered_categories_are_compared_and_have_quantiles(release: Synopsis) -> None:

@@ -182,7 +182,7 @@ def examine(domain: Domain, data: str, rows: int) -> tuple[list[str], list[str]]
     """
     asked = [c for c in domain if c.role not in NAMING]
     # Whole numbers as plain ones: those beyond would count as the bound, and look like it.
-    plain = {c.name: Numeric(c.name, c.low, c.high) if isinstance(c, Integer) else c for c in asked}
+    plain = {c.name: Numeric(c.name, c.low, c.high) if c.kind == "integer" else c for c in asked}
     if not plain:
         return [], []
     tried = Domain(plain)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from discreet import engines
 from discreet.core.arrays import FloatArray
-from discreet.core.domain import Domain, Integer, Numeric, as_domain, category_text, dialect_of
+from discreet.core.domain import Domain, Integer, Numeric, Time, as_domain, category_text, dialect_of
 from discreet.core.people import released_columns
 from discreet.errors import InvalidArgument
 
@@ -65,9 +65,11 @@ def unrounded(domain: Domain) -> Domain:
     Rounded before the noise, two records a hair apart would be read as 10 and 11, and could be told apart by more than
     is promised of them. So they are rounded after it, which is post-processing.
     """
-    if not any(isinstance(c, Integer) for c in domain):
+    # Times of day are whole seconds by how they are read, as dates are whole days: distances are between those.
+    whole = {c.name for c in domain if isinstance(c, Integer) and not isinstance(c, Time)}
+    if not whole:
         return domain
-    plain = {c.name: Numeric(c.name, c.low, c.high, c.role, c.missing) if isinstance(c, Integer) else c for c in domain}
+    plain = {c.name: Numeric(c.name, c.low, c.high, c.role, c.missing) if c.name in whole else c for c in domain}
     return Domain(plain, unit=domain.unit, source=domain.source)
 
 

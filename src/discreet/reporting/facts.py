@@ -18,8 +18,8 @@ import pyarrow as pa
 from discreet import anonymity, local
 from discreet._version import __version__
 from discreet.core import checks
-from discreet.core.dates import day_number, round_marks
-from discreet.core.domain import Categorical, Column, Date, Domain, even_edges
+from discreet.core.dates import day_number, round_marks, second_number
+from discreet.core.domain import Categorical, Column, Date, Domain, Time, even_edges
 from discreet.core.guarantee import Guarantee, found_at_most, person_column
 from discreet.core.output import promise_place
 from discreet.engines import open as open_table
@@ -253,7 +253,7 @@ def _by_persons(risk: dict[str, Any], guarantee: Guarantee, person: str | None) 
 def _perturbed(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
     marginals: list[dict[str, Any]] = []
     left_out = []
-    days = {c.name: c for c in guarantee.domain or () if isinstance(c, Date)}
+    days = {c.name: c for c in guarantee.domain or () if isinstance(c, (Date, Time))}
     for name in table.column_names:
         column = table.column(name)
         if name in days and (facts := _days(column, days[name])) is not None:
@@ -285,9 +285,10 @@ def _perturbed(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
     return {"rows": table.num_rows, "marginals": marginals, "left_out": left_out}
 
 
-def _days(column: pa.ChunkedArray, declared: Date) -> dict[str, Any] | None:
-    """Return how released days are distributed: as many bars as for numbers, whose ends are days; None without any."""
-    values = np.array([d for d in map(day_number, column.to_pylist()) if d is not None], dtype=np.float64)
+def _days(column: pa.ChunkedArray, declared: Date | Time) -> dict[str, Any] | None:
+    """Return how released days or times are distributed: as many bars as for numbers, at whole ends; None of none."""
+    read = day_number if isinstance(declared, Date) else second_number
+    values = np.array([d for d in map(read, column.to_pylist()) if d is not None], dtype=np.float64)
     if not len(values):
         return None
     low, high = math.floor(values.min()), math.floor(values.max()) + 1
@@ -298,8 +299,8 @@ def _days(column: pa.ChunkedArray, declared: Date) -> dict[str, Any] | None:
         "edges": edges.tolist(),
         "labels": texts[:-1],
         "ends": [texts[0], texts[-1]],
-        "dates": True,
-        "marks": round_marks("date", float(edges[0]), float(edges[-1])),
+        "dates": isinstance(declared, Date),
+        "marks": round_marks(declared.kind, float(edges[0]), float(edges[-1])),
         "counts": np.histogram(values, edges)[0].tolist(),
         "std_errors": None,
     }

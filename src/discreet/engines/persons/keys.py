@@ -74,7 +74,7 @@ class PersonKeys:
         if not isinstance(column, Numeric):
             return known
         low, high = column.low, column.high
-        if isinstance(column, Integer):  # read as it is: nobody is moved to the nearest number
+        if isinstance(column, Integer) and column.kind == "integer":  # as it is: nobody is moved to the nearest number
             low, high = float(column.least), float(column.most)
             column = Numeric(column.name, low, high)
         read = Encoder(column, self.dialect).arrow(values)
