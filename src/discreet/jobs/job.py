@@ -265,7 +265,8 @@ class Job:
 
         declared = Domain.from_toml(self.place(self.schema)) if isinstance(self.schema, str) else self.schema
         unit, rows = self.parameters.get("unit"), self.parameters.get("person_rows")
-        if rows is not None or "person" in self.parameters:
+        bounded = any(option.name == "person_rows" for option in self.declared.parameters)
+        if bounded and (rows is not None or "person" in self.parameters):
             from discreet.core.people import persons
             from discreet.core.unit import Person
 

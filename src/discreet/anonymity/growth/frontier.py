@@ -15,6 +15,7 @@ from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.table import CodedColumn
 from discreet.anonymity.risk.distances import Limits, is_ok, rows_by_class
+from discreet.anonymity.risk.people_kernels import measure_people, people_ok
 from discreet.anonymity.risk.persons import persons_by_node
 from discreet.anonymity.risk.rules import Rules, stacked
 from discreet.core.arrays import BoolArray, IntArray
@@ -84,9 +85,9 @@ def enforce(
     kept = np.ones(len(leaf), bool)
     allowed = math.floor(suppress * _size(kept, rows) + 1e-9)
     while True:
-        limits = rules.limits(sensitive, kept, rows)
+        limits = rules.limits(sensitive, kept, rows, persons)
         picked = [None if given is None else given[kept] for given in (persons, rows)]
-        fine, counts = _fine_nodes(tree, leaf[kept], codes[:, kept], limits, *picked)
+        fine, counts = _fine_nodes(tree, leaf[kept], codes[:, kept], limits, *picked, weigh=rules.per_person)
         doomed = _in_the_way(tree, fine, counts, allowed - _size(~kept, rows))
         if not len(doomed):
             break
@@ -122,7 +123,7 @@ def refuse_root(
         what = "records" if persons is None else "persons"
         fix = f"k={n}" if n >= 2 else f"a table of at least two {what}"
         raise InvalidArgument("k", rules.k, f"at most the number of {what} in the release ({n})", fix)
-    whole = rules.measure(np.where(kept, 0, -1), sensitive, rows=rows)
+    whole = rules.measure(np.where(kept, 0, -1), sensitive, persons, rows)
     assert rules.l_diversity is not None  # of the whole table t is 0 and k is known to hold: only l can be broken
     recursive = rules.l_kind == "recursive"
     name, value = max(whole.l.items(), key=lambda x: x[1] if recursive else -x[1])
@@ -142,8 +143,10 @@ def _fine_nodes(
     limits: Limits,
     persons: IntArray | None = None,
     rows: IntArray | None = None,
+    *,
+    weigh: bool = False,
 ) -> tuple[BoolArray, IntArray]:
-    """Tell for every node whether it is empty or ok, and count its records."""
+    """Tell for every node whether it is empty or ok, and count its records; with ``weigh`` l and t count persons."""
     own = np.bincount(leaf, minlength=tree.n_nodes)
     held = tree.totals(own)
     counts = held if rows is None else tree.totals(np.bincount(leaf, rows, minlength=tree.n_nodes).astype(np.int64))
@@ -153,6 +156,11 @@ def _fine_nodes(
         # Leaves are numbered in the order of the subtrees: every node's records lie one behind the other.
         starts = np.concatenate([[0], np.cumsum(own)])
         alike = np.ones(len(leaf), np.int64) if rows is None else rows
+        if weigh and persons is not None:
+            asked, out = np.where(fine, held, 0), np.full((2, tree.n_nodes, len(codes)), np.nan)
+            measure_people(starts[:-1], asked, rows_by_class(leaf, starts), codes, persons, alike, limits, out)
+            people_ok(out, asked, limits, fine)
+            return fine, counts
         _check_nodes(starts, held, counts, rows_by_class(leaf, starts), codes, alike, limits, fine)
     return fine, counts
 

@@ -26,6 +26,7 @@ from discreet.anonymity.risk.rules import Rules
 from discreet.core import checks
 from discreet.core.arrays import IntArray
 from discreet.core.domain import Categorical, as_domain, dialect_of
+from discreet.core.unit import Person
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 #: What is assumed of a release that was checked against earlier ones.
@@ -200,6 +201,8 @@ class Partitioner(BaseEstimator):  # type: ignore[misc]
             grid=self.grid,
         )
         self._check_person(plan)
+        if isinstance(plan.domain.unit, Person):
+            rules = replace(rules, per_person=True)
         rules.check_columns(plan.sensitive)
         for column in map(plan.domain.column, plan.sensitive):
             most = len(column.categories) if isinstance(column, Categorical) else math.inf

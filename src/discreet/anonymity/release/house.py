@@ -143,6 +143,7 @@ class House:
             c=diverse.get("c", 3.0),
             t_closeness=close.get("most"),
             t_kind=close.get("kind", "auto"),
+            per_person="persons" in (diverse.get("counts"), close.get("counts")),
         )
 
     @cached_property

@@ -17,6 +17,7 @@ import numpy as np
 from discreet.anonymity.growth.hierarchy import Hierarchy
 from discreet.anonymity.release.table import CodedColumn
 from discreet.anonymity.risk.distances import Limits, is_ok, measure_classes, rows_by_class
+from discreet.anonymity.risk.people_kernels import measure_people
 from discreet.anonymity.risk.persons import largest_share, persons_by_class
 from discreet.core import checks
 from discreet.core.arrays import BoolArray, FloatArray, IntArray
@@ -49,6 +50,9 @@ class Rules:
         The ground distance. "auto" is ordered for numbers and equal otherwise.
     hierarchies : mapping, optional
         From sensitive column to `Hierarchy`, for the hierarchical distance.
+    per_person : bool, default False
+        Whether l and t count persons where a column says whose rows they are: distinct values are those that can be
+        matched to different persons, and each person weighs one. Set where the unit of a domain is a `Person`.
 
     Notes
     -----
@@ -80,6 +84,7 @@ class Rules:
     t_closeness: float | None = None
     t_kind: TKind = "auto"
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    per_person: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checks.whole("k", self.k, low=2))
@@ -121,12 +126,13 @@ class Rules:
     def to_dict(self) -> dict[str, Any]:
         """Return what is required, as plain data."""
         asked: dict[str, Any] = {"k": self.k}
+        whose = {"counts": "persons"} if self.per_person else {}
         if self.l_on:
-            asked["l"] = {"kind": self.l_kind, "least": self.l_diversity}
+            asked["l"] = {"kind": self.l_kind, "least": self.l_diversity, **whose}
             if self.l_kind == "recursive":
                 asked["l"]["c"] = self.c
         if self.t_on:
-            asked["t"] = {"kind": self.t_kind, "most": self.t_closeness}
+            asked["t"] = {"kind": self.t_kind, "most": self.t_closeness, **whose}
         return asked
 
     def ok(self, rows: Any, sensitive: Sequence[CodedColumn]) -> bool:
@@ -208,12 +214,17 @@ class Rules:
         of = np.asarray(classes, np.int64)
         kept = of >= 0
         alike = np.ones(len(of), np.int64) if rows is None else rows
-        limits = self.limits(sensitive, kept, rows)
+        limits = self.limits(sensitive, kept, rows, persons)
         starts = np.concatenate([[0], np.cumsum(np.bincount(of[kept]))])
         sizes = np.bincount(of[kept], alike[kept]).astype(np.int64)
         diversities = np.full((len(sizes), len(sensitive)), np.nan)
         distances = np.full((len(sizes), len(sensitive)), np.nan)
-        if sensitive:
+        if sensitive and self.per_person and persons is not None:
+            out = np.stack([diversities, distances])
+            order, held = rows_by_class(of, starts), np.diff(starts)
+            measure_people(starts[:-1], held, order, stacked(sensitive, len(of)), persons, alike, limits, out)
+            diversities, distances = out
+        elif sensitive:
             order = rows_by_class(of, starts)
             measure_classes(starts, order, stacked(sensitive, len(of)), alike, limits, diversities, distances)
         people = sizes if persons is None else persons_by_class(of[kept], persons[kept], len(sizes))
@@ -236,8 +247,9 @@ class Rules:
         sensitive: Sequence[CodedColumn],
         kept: BoolArray | None = None,
         rows: IntArray | None = None,
+        persons: IntArray | None = None,
     ) -> Limits:
-        """Return the rules with the distributions of this table, for the kernels; see `measure` for ``rows``."""
+        """Return the rules with the distributions of this table, for the kernels; see `measure` for the last two."""
         sizes = [len(column.labels) for column in sensitive]
         offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         shares, kinds, parents, weights, leaves = [np.empty(0)], [], [np.empty(0, np.int64)], [np.empty(0)], []
@@ -245,8 +257,14 @@ class Rules:
         for column in sensitive:
             codes = column.codes if kept is None else column.codes[kept]
             alike = rows if rows is None or kept is None else rows[kept]
-            n = len(codes) if alike is None else int(alike.sum())
-            shares.append(np.bincount(codes, alike, minlength=len(column.labels)) / max(n, 1))
+            if self.per_person and persons is not None:
+                whose = persons if kept is None else persons[kept]
+                own = np.bincount(whose, alike)
+                each = (np.ones(len(codes)) if alike is None else alike) / own[whose] / max(1, np.count_nonzero(own))
+                shares.append(np.bincount(codes, each, minlength=len(column.labels)))
+            else:
+                n = len(codes) if alike is None else int(alike.sum())
+                shares.append(np.bincount(codes, alike, minlength=len(column.labels)) / max(n, 1))
             kind = self._ground(column)
             kinds.append(_GROUND.index(kind))
             leaf = np.zeros(len(column.labels), np.int64)

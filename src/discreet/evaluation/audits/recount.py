@@ -101,7 +101,10 @@ def recount(
     if passed:
         # Where k counts persons, rows that look alike are at least as many: what is found below it is too few.
         _kept(table, [*shown, *passed], facts["kept"], found, failures)
-    for name in secret:
+    weighed = [rule for rule in ("l", "t") if (required.get(rule) or {}).get("counts") == "persons"]
+    if weighed:
+        notes.append(f"{' and '.join(weighed)} count persons, who are not in the table: they were not counted again")
+    for name in secret if not weighed else ():
         if name in table.column_names:
             _sensitive(_values(table, name, guarantee), classes, name, required, reached, found, failures, notes)
     return Recount(found, tuple(failures), tuple(notes))
