@@ -36,7 +36,7 @@ PIECES: dict[str, tuple[Any, str]] = {
     "guarantee": (dc.Guarantee.from_ledger(_ledger(), model="central", seeded=True), "Do not publish"),
     "count": (Count(41.5, 3.0, 4.0), "41.5 ± 5"),
     "marginal": (people().marginal("sex"), "evenness_error"),
-    "table": (people().table("sex", "age", bins={"age": 25}), "and 30 more"),
+    "table": (people().table("sex", "age", bins={"age": 25}), "and 55 more"),
     "risk": (_risk(), "prosecutor"),
     "clusters": (dc.clustering.cluster_synopsis(people(), 2, columns=["age"]), "weight"),
     "estimates": (_estimate(), "frequency"),
