@@ -259,9 +259,10 @@ class Rules:
             alike = rows if rows is None or kept is None else rows[kept]
             if self.per_person and persons is not None:
                 whose = persons if kept is None else persons[kept]
-                own = np.bincount(whose, alike)
-                each = (np.ones(len(codes)) if alike is None else alike) / own[whose] / max(1, np.count_nonzero(own))
-                shares.append(np.bincount(codes, each, minlength=len(column.labels)))
+                counted = np.ones(len(codes)) if alike is None else alike.astype(np.float64)
+                own: FloatArray = np.asarray(np.bincount(whose, counted), np.float64)
+                each = counted / own[whose] / max(1, int(np.count_nonzero(own)))
+                shares.append(np.asarray(np.bincount(codes, each, minlength=len(column.labels)), np.float64))
             else:
                 n = len(codes) if alike is None else int(alike.sum())
                 shares.append(np.bincount(codes, alike, minlength=len(column.labels)) / max(n, 1))
