@@ -9,6 +9,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("synopses",),
         (
             "laws/test_whole_budget.py",
+            "laws/test_promises_to_persons.py",
             "laws/test_zcdp_releases.py",
             "laws/test_bought_answers.py",
             "laws/test_privtree_draws.py",
@@ -21,6 +22,15 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "synopses/test_publish.py",
             "synopses/test_tree.py",
             "core/test_unit_of_privacy.py",
+            "synopses/test_unit_is_a_person.py",
+        ),
+    ),
+    "persons": (
+        ("engines.persons", "noise.choice.persons"),
+        (
+            "laws/test_promises_to_persons.py",
+            "engines/test_rows_of_persons.py",
+            "noise/test_columns_of_persons.py",
         ),
     ),
     "ledgers": (
@@ -42,6 +52,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "anonymity/test_suppressed_rows.py",
             "anonymity/test_release_randomness.py",
             "anonymity/test_rules.py",
+            "anonymity/test_values_count_by_person.py",
             "anonymity/test_risk.py",
             "anonymity/test_kept_columns.py",
             "anonymity/test_minimality.py",
