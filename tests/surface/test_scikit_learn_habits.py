@@ -88,7 +88,9 @@ def test_a_pipeline_by_bounds_finds_what_the_method_alone_finds() -> None:
     StandardScaler(), MinMaxScaler(), PCA(1), SimpleImputer(), OneHotEncoder(), KMeans(2),
     make_pipeline(StandardScaler()),
     FunctionTransformer(lambda X: X - X.mean(axis=0)), FunctionTransformer(np.sort), FunctionTransformer(np.matmul),
-    type("Sneaky", (dc.DomainScaler,), {})(DOMAIN), KM,
+    type("Sneaky", (dc.DomainScaler,), {})(DOMAIN), KM, FunctionTransformer(np.modf),
+    type("Bare", (dc.metric.NDLaplace,), {"transform": lambda self, X: X})(epsilon=1, radius=0.1, domain=DOMAIN),
+    FunctionTransformer(np.log1p, np.expm1),  # warns if some row does not come back
 ], ids=lambda step: type(step).__name__)  # fmt: skip
 def test_what_learns_from_raw_rows_is_refused(step: object) -> None:
     with pytest.raises(InvalidArgument, match="try ") as refused:
@@ -116,6 +118,44 @@ def test_behind_perturbed_rows_anything_goes() -> None:
     noise = dc.metric.NDLaplace(epsilon=1, radius=0.1, domain=DOMAIN)
     pipe = dc.private_pipeline(noise, StandardScaler(), KMeans(2, n_init=1, random_state=0))
     assert pipe.fit(rows())[-1].cluster_centers_.shape == (2, 2)
+
+
+@pytest.mark.parametrize("way", ["set_params", "steps", "func", "clone"])
+def test_a_step_that_is_exchanged_later_is_refused_too(way: str) -> None:
+    pipe = dc.private_pipeline(FunctionTransformer(np.log1p), dc.DomainScaler((0, 20)), KM)
+    if way in ("set_params", "clone"):
+        pipe.set_params(domainscaler=StandardScaler())
+    elif way == "steps":
+        pipe.steps.insert(0, ("pca", PCA(1)))
+    else:
+        pipe.set_params(functiontransformer__func=lambda X: X - X.mean(axis=0))
+    pipe = clone(pipe) if way == "clone" else pipe
+    for use in (pipe.fit, pipe.fit_predict, pipe.fit_transform):
+        with pytest.raises(InvalidArgument, match=r"raw rows|may look at all rows"):
+            use(rows())
+    assert not hasattr(dc.private_pipeline(dc.GridSynopsis(domain=(0, 1))), "fit_predict")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -5.0, "SECRET", None])
+@pytest.mark.parametrize("step", [Normalizer(), Binarizer(), FunctionTransformer(np.log1p, validate=True)], ids=str)
+def test_no_row_makes_a_pipeline_fail_or_warn(step: object, value: object) -> None:
+    frame = pd.DataFrame(rows(), columns=["age", "income"]).astype(object)
+    frame.iloc[7, 0] = value
+    for first in ([], [dc.DomainScaler(DOMAIN)]):
+        for X in (frame, frame.to_numpy().tolist()):
+            pipe = dc.private_pipeline(*first, step, dc.GridSynopsis(1.0, (0, 1), rule=2))
+            assert pipe.fit(X)[-1].guarantee_.epsilon == 1
+    assert dc.private_pipeline(step, KM).fit(frame).predict(frame).shape == (500,)
+
+
+def test_what_a_schema_has_to_say_is_not_lost_on_the_way() -> None:
+    seen = {"looked": 7, "bought": ["town, at a price"]}
+    looked = dc.Domain({"age": (0, 120), "income": (0, 1e6)}, source=seen)
+    with pytest.raises(SchemaError, match=r"would not say that the first 7 rows.*scale=\"domain\""):
+        dc.private_pipeline(dc.DomainScaler(looked), KM)
+    said = dc.Domain({"age": (0, 1), "income": (0, 1)}, source=seen)
+    pipe = dc.private_pipeline(dc.DomainScaler(looked), clone(KM).set_params(domain=said)).fit(rows())
+    assert "first 7 rows" in str(pipe[-1].guarantee_)
 
 
 @pytest.mark.parametrize("estimator", PRIVATE, ids=lambda e: type(e).__name__)

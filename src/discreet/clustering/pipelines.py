@@ -11,9 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn import config_context
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from discreet import engines
@@ -137,6 +139,8 @@ def _refuse_persons(declared: Domain) -> None:
         )
 
 
+#: Steps of scikit-learn that are rules for single rows; a `FunctionTransformer` only of some functions.
+_RULES = (FunctionTransformer, Normalizer, Binarizer)
 #: What may replace a step that is refused, by words in the name of its class.
 _INSTEAD = {
     ("Scaler", "QuantileTransformer", "PowerTransformer"): "dc.DomainScaler(domain), which scales by declared bounds",
@@ -163,12 +167,14 @@ def private_pipeline(*steps: Any) -> Pipeline:
     Returns
     -------
     sklearn.pipeline.Pipeline
+        It checks its steps again whenever it is fitted or used, so that a step that was exchanged is refused too.
 
     Privacy
     -------
     Every step in front maps single rows by a rule that is the same for all tables, so two tables that differ in one row
     stay two that differ in one row, and the guarantee of the last step holds for the whole. What follows perturbed
-    rows is post-processing. Other functions of a whole table are refused, because ``X - X.mean()`` is one.
+    rows is post-processing. Other functions of a whole table are refused, because ``X - X.mean()`` is one. No row makes
+    a step fail or warn: what a rule is not defined for is missing.
 
     Examples
     --------
@@ -189,26 +195,81 @@ dc.DomainScaler(domain), which scales by declared bounds
     if not steps:
         raise InvalidArgument("steps", (), "a private estimator, and what comes before it", "dc.PrivateKMeans(8)")
     named = [step if isinstance(step, tuple) else (type(step).__name__.lower(), step) for step in steps]
-    for i, (name, step) in enumerate(named):
-        if isinstance(step, Perturber):
-            break
-        last = i == len(named) - 1
-        if not (_releases(step) if last else _maps_rows(step)):
-            _refuse(str(name), step, last)
+    _check_steps(named)
     seen: dict[str, int] = {}
     for i, (name, step) in enumerate(named):
         seen[name] = seen.get(name, 0) + 1
         named[i] = (name if seen[name] == 1 else f"{name}-{seen[name]}", step)
-    return Pipeline(named)
+    return PrivatePipeline(named)
+
+
+def _guarded(name: str) -> Any:
+    """Make a method of a pipeline that checks its steps first, which may have been changed, and hides single rows."""
+
+    def call(self: PrivatePipeline, X: Any, *args: Any, **params: Any) -> Any:
+        _check_steps(self.steps)
+        # A value that a rule is not defined for is missing: steps of scikit-learn would fail, warn, or quote it.
+        with np.errstate(all="ignore"), config_context(assume_finite=True):
+            return getattr(super(PrivatePipeline, self), name)(_numbers(self.steps, X), *args, **params)
+
+    call.__name__, call.__doc__ = name, getattr(Pipeline, name).__doc__
+    return available_if(lambda self: hasattr(super(PrivatePipeline, self), name))(call)
+
+
+class PrivatePipeline(Pipeline):  # type: ignore[misc]
+    """A pipeline of scikit-learn in which nothing is fitted on raw rows, also after its steps were changed."""
+
+    fit = _guarded("fit")
+    fit_predict = _guarded("fit_predict")
+    fit_transform = _guarded("fit_transform")
+    predict = _guarded("predict")
+    transform = _guarded("transform")
+
+
+def _numbers(steps: list[tuple[str, Any]], X: Any) -> Any:
+    """Return a table as numbers if a step of scikit-learn is the first to see it; what is not a number is missing."""
+    first = next((step for _, step in steps if step is not None and not isinstance(step, str)), None)
+    if type(first) not in _RULES:
+        return X
+    source = engines.open(table(X))
+    declared = as_domain((0, 1), source.names)
+    parts = [np.column_stack(c) for c in bind(source, declared, declared)._batches(declared)]
+    rows = np.concatenate(parts) if parts else np.empty((0, len(declared)))
+    return type(X)(rows, columns=source.names) if hasattr(X, "iloc") else rows
+
+
+def _check_steps(named: list[tuple[str, Any]]) -> None:
+    """Refuse what learns from raw rows, and a promise that would not repeat what a schema in front of it says."""
+    stated: tuple[str, ...] = ()
+    for i, (name, step) in enumerate(named):
+        last = i == len(named) - 1
+        perturbs = isinstance(step, Perturber) and type(step).__module__.startswith("discreet.")
+        if not (perturbs or (_releases(step) if last else _maps_rows(step))):
+            _refuse(str(name), step, last)
+        said = getattr(dialect_of(getattr(step, "domain", None)), "stated", ())
+        if perturbs or last:
+            if not set(stated) <= set(said):
+                raise SchemaError(
+                    f"the guarantee of step {name!r} would not say that {stated[0]}; try "
+                    'dc.PrivateKMeans(domain=domain, scale="domain") without a scaler, or declare the same source= '
+                    f"in the domain of step {name!r}"
+                )
+            return
+        stated += said
 
 
 def _maps_rows(step: Any) -> bool:
     """Tell whether a step is a rule for single rows; by its very class, as a subclass may do anything."""
     if type(step) is FunctionTransformer:
         functions = [f for f in (step.func, step.inverse_func) if f is not None]
-        plain = all(isinstance(f, np.ufunc) and f.nin == 1 and f.signature is None for f in functions)
-        return plain and not step.kw_args and not step.inv_kw_args
-    return step is None or step == "passthrough" or type(step) in (DomainScaler, Normalizer, Binarizer)
+        plain = all(isinstance(f, np.ufunc) and f.nin == f.nout == 1 and f.signature is None for f in functions)
+        return plain and not step.kw_args and not step.inv_kw_args and not _tries_inverse(step)
+    return step is None or step == "passthrough" or type(step) in (DomainScaler, *_RULES[1:])
+
+
+def _tries_inverse(step: FunctionTransformer) -> bool:
+    """Tell whether a step would warn if some row is not what it was after going there and back."""
+    return bool(step.check_inverse and step.func is not None and step.inverse_func is not None)
 
 
 def _releases(step: Any) -> bool:
@@ -224,6 +285,9 @@ def _refuse(name: str, step: Any, last: bool) -> None:
     if _releases(step):
         expected = "the last one: what comes after it would see exact facts about the rows"
         raise InvalidArgument(f"step {name!r}", step, expected, "a pipeline that ends with it")
+    if type(step) is FunctionTransformer and _tries_inverse(step):
+        expected = "one that does not try its inverse on the rows: whether it warns would depend on them"
+        raise InvalidArgument(f"step {name!r}", step, expected, "check_inverse=False")
     if type(step) is FunctionTransformer:
         expected = "a NumPy ufunc of one argument: any other function may look at all rows, as X - X.mean() does"
         raise InvalidArgument(f"step {name!r}", step, expected, "FunctionTransformer(np.log1p)")
