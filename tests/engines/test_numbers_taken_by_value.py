@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
+import sqlite3
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -92,3 +94,60 @@ def test_a_mark_is_rounded_as_the_column_is_and_no_further() -> None:
     near = np.float32(-9.9)  # not what -9.9 is in double precision
     encoder = Encoder(dc.Numeric("x", -10, 100), Dialect(missing=["-9.9"]))
     np.testing.assert_array_equal(encoder.numbers(np.array([float(near), -9.9])), [float(near), np.nan])
+
+
+def everywhere(tmp_path: Path, values: list[Any], texts: list[str], **typed: pa.Array) -> dict[str, Any]:
+    """One column as a text file, a database, a workbook, objects, and in types of Arrow."""
+    (tmp_path / "t.csv").write_text("x\n" + "".join(f"{t}\n" for t in texts))
+    with contextlib.closing(sqlite3.connect(tmp_path / "t.db")) as base, base:
+        base.execute("create table t (x)")
+        base.executemany("insert into t values (?)", [(v,) for v in values])
+    objects = pd.DataFrame({"x": pd.Series(values, dtype=object)})
+    forms = {"csv": tmp_path / "t.csv", "sqlite": f"sqlite:///{tmp_path / 't.db'}?table=t", "objects": objects}
+    return forms | {name: pa.table({"x": column}) for name, column in typed.items()}
+
+
+def read_as(form: Any, column: Any) -> list[float]:
+    source = dc.engines.open(form)
+    return np.concatenate([c[0] for c, _ in column_batches(source, [], dc.Domain({"x": column}))]).tolist()
+
+
+def test_large_whole_categories_are_told_apart_by_their_digits_everywhere(tmp_path: Path) -> None:
+    values = [2**53 + 1, 2**53 + 3, 2**53, 7]
+    decimal = pa.array(list(map(Decimal, values)), pa.decimal128(20, 0))
+    for name, form in everywhere(
+        tmp_path, values, list(map(str, values)), int=pa.array(values), decimal=decimal
+    ).items():
+        found = read_as(form, [2**53 + 1, 2**53 + 3, 7])
+        np.testing.assert_array_equal(found, [0.5, 1.5, np.nan, 2.5], err_msg=name)
+    german = Encoder(dc.Categorical("x", [1234]), GERMAN)  # no marks of a file are looked for in the digits
+    assert np.isnan(german.arrow(pa.array([Decimal("1.234")], pa.decimal128(9, 3)))).all()
+
+
+@pytest.mark.parametrize(
+    "categories", [["0", "1"], [0, 1], ["False", "True"], ["FALSE", "true"], [False, True]], ids=str
+)
+def test_booleans_are_the_same_category_everywhere(categories: list[Any], tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for value in ("x", True, False, True):
+        book.active.append([value])
+    book.save(tmp_path / "t.xlsx")
+    values = [True, False, True]
+    forms = everywhere(tmp_path, ["true", "False", "TRUE"], ["True", "False", "true"], bool=pa.array(values))
+    forms |= {"workbook": tmp_path / "t.xlsx", "objects": pd.DataFrame({"x": pd.Series(values, dtype=object)})}
+    for name, form in forms.items():
+        assert read_as(form, categories) == [1.5, 0.5, 1.5], name
+
+
+def test_a_part_of_a_second_before_1970_is_of_its_own_day(tmp_path: Path) -> None:
+    values = [np.datetime64("1969-12-31T23:59:59.500"), np.datetime64("1970-01-01T00:00:00.500")]
+    stamps = [pa.array(values).cast(pa.timestamp(unit)) for unit in ("ms", "us", "ns")]
+    zoned = [stamp.cast(pa.timestamp(stamp.type.unit, "UTC")) for stamp in stamps]
+    for column in (*stamps, *zoned):
+        assert Encoder(dc.Date("x", "1960-01-01", "1980-01-01")).arrow(column).tolist() == [-1.0, 0.0]
+    # Moments in a type of days: written so by programs that know no other dates.
+    odd = pa.Array.from_buffers(pa.date64(), 2, [None, pa.py_buffer(np.array([-500, 1500], np.int64))])
+    assert read_as(pa.table({"x": odd}), dc.Time()) == [86399.0, 1.0]
+    assert read_as(pa.table({"x": odd}), dc.Date("x", "1960-01-01", "1980-01-01")) == [-1.0, 0.0]
+    assert read_as(pa.table({"x": pa.array([1, None], pa.date32())}), dc.Time())[0] == 0.0

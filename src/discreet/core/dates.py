@@ -22,6 +22,7 @@ _TIME = (
     r" ?(?:Z|UTC|GMT|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?)?\z"
 )
 _DAY = 86_400
+_UNITS = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
 #: A time of day, perhaps behind a date.
 _OF_DAY = (
     r"^\s*(?:\d{4}-\d{2}-\d{2}[T ])?(?P<h>\d{1,2}):(?P<m>\d{2})(?::(?P<s>\d{2})(?:[.,]\d*)?)?"
@@ -120,9 +121,9 @@ def arrow_seconds(values: pa.Array) -> FloatArray:
     """Return the seconds since midnight of Arrow times or time stamps, NaN for null."""
     if pa.types.is_timestamp(values.type) and values.type.tz is not None:
         values = pc.local_timestamp(values)
-    if pa.types.is_date(values.type):
-        values = values.cast(pa.timestamp("s"))
-    unit = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}[values.type.unit]
+    if pa.types.is_date(values.type):  # some programs keep moments as dates of milliseconds
+        values = values.cast(pa.date64()).cast(pa.int64()).cast(pa.timestamp("ms"))
+    unit = _UNITS[values.type.unit]
     whole = values.cast(pa.int32() if pa.types.is_time32(values.type) else pa.int64()).cast(pa.int64())
     seconds = np.asarray(whole.fill_null(0).to_numpy(zero_copy_only=False) // unit % _DAY, np.float64)
     if values.null_count:
@@ -190,8 +191,9 @@ def is_date(kind: pa.DataType) -> bool:
 def arrow_days(values: pa.Array) -> FloatArray:
     """Return the days of Arrow dates or time stamps, NaN for null."""
     if pa.types.is_timestamp(values.type):
-        values = (pc.local_timestamp(values) if values.type.tz is not None else values).cast(pa.timestamp("s"), False)
-        per_day, whole = 86_400, values.cast(pa.int64())
+        values = pc.local_timestamp(values) if values.type.tz is not None else values
+        # Not by a cast to seconds, which takes a part of a second before 1970 for the next day.
+        per_day, whole = _DAY * _UNITS[values.type.unit], values.cast(pa.int64())
     elif pa.types.is_date64(values.type):
         per_day, whole = 86_400_000, values.cast(pa.int64())
     else:

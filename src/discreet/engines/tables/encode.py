@@ -163,6 +163,13 @@ class Encoder:
         with np.errstate(all="ignore"):  # a long double may overflow: it is clamped like any infinite value
             return self._present(values.astype(np.float64, copy=False), values.dtype)
 
+    def digits(self, values: FloatArray, texts: pa.LargeBinaryArray) -> FloatArray:
+        """Encode numbers whose digits are known too: they tell categories apart that are one as a double."""
+        found = self.numbers(values)
+        if self._codes is not None and (rest := np.isnan(found)).any():
+            found[rest] = self._codes.of_text(texts.filter(pa.array(rest)), PLAIN_NUMBERS)
+        return found
+
     def times(self, values: npt.NDArray[np.datetime64]) -> FloatArray:
         """Encode an array of NumPy dates or times."""
         if self._timed:
@@ -195,7 +202,7 @@ class Encoder:
             return self._text(values.cast(pa.large_binary()))
         if kind == "float" or self._codes is None:
             if pa.types.is_decimal(values.type):
-                return self.numbers(numbers_of_decimals(values))
+                return self.digits(numbers_of_decimals(values), values.cast(pa.large_string()).cast(pa.large_binary()))
             # Not a checked cast: a whole number beyond 2**53 is rounded, as it is everywhere else.
             if not pa.types.is_floating(values.type):
                 values = values.cast(pa.float64(), safe=False)
@@ -263,6 +270,13 @@ class _Codes:
             if isinstance(c, bool):
                 for spelling in (*_TRUE, *_cases(dialect.true)) if c else (*_FALSE, *_cases(dialect.false)):
                     texts.setdefault(spelling, i)
+        # Numbers and booleans that come one by one are known by their texts: as in a column of their own type.
+        for value, i in self._numbers.items():
+            texts.setdefault(str(text_of(value), "utf-8"), i)
+        for spellings, code in zip((_FALSE, _TRUE), self._booleans, strict=True):
+            if not math.isnan(code):
+                for spelling in spellings:
+                    texts.setdefault(spelling, int(code))
         self._texts = pa.array([t.encode("utf-8", "surrogatepass") for t in texts], pa.large_binary())
         self._text_codes = np.append(np.array(list(texts.values())) + 0.5, np.nan)
 

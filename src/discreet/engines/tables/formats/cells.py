@@ -47,9 +47,9 @@ class Cells:
     def encode(self, encoder: Encoder) -> FloatArray:
         """Return the coordinates."""
         if self.numeric.all():
-            return encoder.numbers(self.numbers)
+            return encoder.digits(self.numbers, self.texts)
         found = np.array(encoder.arrow(self.texts))
-        found[self.numeric] = encoder.numbers(self.numbers[self.numeric])
+        found[self.numeric] = encoder.digits(self.numbers[self.numeric], self.texts.filter(pa.array(self.numeric)))
         return found
 
     def text(self) -> pa.LargeBinaryArray:
