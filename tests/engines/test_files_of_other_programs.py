@@ -89,7 +89,7 @@ def test_cells_are_taken_as_what_they_are(tmp_path: Path) -> None:
     np.testing.assert_array_equal(word, [0.5, 1.5, 1.5, 2.5, np.nan])
     table = read_columns(source, ["x", "day", "word"]).to_pydict()
     assert table["x"] == ["1.5", "1.500,5", "true", None, "long ago"]
-    assert table["day"] == ["1984-05-01", "1984-05-01 12:30:00", "01.06.1984", "30803", None]
+    assert table["day"] == ["1984-05-01", "1984-05-01 12:30:00", "01.06.1984", "30803", "03:04:00"]
     assert table["word"] == ["a", "7", "7", "true", None]
 
 
