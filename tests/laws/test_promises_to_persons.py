@@ -12,6 +12,7 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import discreet as dc
@@ -150,6 +151,29 @@ def test_an_audit_with_canary_persons_finds_broken_bounds_and_no_other() -> None
     assert canary(1).passed
     assert not canary(2).passed
     assert not canary(1, placed=True).passed
+
+
+# ---- groups in zCDP
+
+
+@pytest.mark.parametrize(("rows", "per_group"), [(1, 1), (4, 2), (5, 2), (7, 3), (3, 5)])
+def test_a_person_moves_cells_of_different_groups_by_no_more_than_is_said(rows: int, per_group: int) -> None:
+    unit = Person("user", rows=rows, group="town", per_group=per_group)
+    spread = itertools.product(range(per_group + 1), repeat=rows)
+    assert max(sum(m * m for m in cells) for cells in spread if sum(cells) <= rows) == unit.l2_squared()
+    assert unit.l2_squared(grouped=False) == rows**2
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_gaussian_cells_that_keep_groups_apart_get_the_noise_that_groups_need(apart: bool) -> None:
+    """σ² = L2²/(2ρ), with what is left of ρ for a person; where cells mix groups, L2 is the number of rows."""
+    columns = {"town": ["a", "b", "c"] if apart else dc.Integer(1, 3), "x": (0, 1)}
+    domain = dc.Domain(columns, unit=Person("user", rows=4, group="town", per_group=1))
+    table = pd.DataFrame({"user": range(60), "town": ["a", "b", "c"] * 20 if apart else [1, 2, 3] * 20, "x": 0.5})
+    grid = dc.GridSynopsis(None, domain, [3 if apart else 1, 2], rho=0.5, delta=1e-6, n_rows=60, leaf_means=False)
+    made = grid.fit(table).synopsis_
+    assert made.guarantee.rho == 0.5
+    assert made.variances[0] == pytest.approx((4 if apart else 16) / (2 * 0.5), rel=1e-6)
 
 
 # ---- uniform

@@ -23,7 +23,7 @@ from discreet.accounts import Reservation, check_ledger, reserve
 from discreet.core import checks
 from discreet.core.arrays import IntArray
 from discreet.core.checks import Exact
-from discreet.core.domain import Domain, as_domain, dialect_of
+from discreet.core.domain import Categorical, Domain, as_domain, dialect_of
 from discreet.core.guarantee import Guarantee, Ledger, Line
 from discreet.core.people import check_unit, released_columns, row_promise
 from discreet.core.unit import PERSON_NEIGHBOURS, Person, Unit
@@ -92,6 +92,20 @@ class OpenRelease:
     reserved: Reservation | None = None
     person: Person | None = None
     paid: tuple[Line, ...] = ()
+
+    @property
+    def cells_gain(self) -> Fraction:
+        """How much more than a row's price, in zCDP, cells may spend where no cell holds rows of two groups.
+
+        A person then puts at most ``per_group`` rows into one cell, so all cells together move by no more than the root
+        of `Person.l2_squared`, instead of by ``rows``. Axes of categories are always cut into all of their categories.
+        """
+        person = self.person
+        if person is None or self.ledger.unit == "epsilon" or not person.group:
+            return Fraction(1)
+        axes = {c.name: c for c in self.domain}
+        apart = all(isinstance(axes.get(name), Categorical) for name in person.group)
+        return Fraction(person.l2_squared(grouped=False), person.l2_squared()) if apart else Fraction(1)
 
     def book(self, promise: Guarantee) -> Guarantee:
         """Write into the account, if there is one, that this is published."""

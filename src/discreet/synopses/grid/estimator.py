@@ -281,7 +281,8 @@ def _all_cells(opening: OpenRelease, grid: GridMap, price: Exact, means: bool) -
         rows, sums = source.sums(grid).dense()
     else:
         rows = (source.count(grid) if opening.counts is None else opening.counts).dense()
-    leaves = publish(rows, sums, epsilon=price, stream=opening.stream, unit=opening.ledger.unit)
+    used = price * opening.cells_gain if isinstance(price, Fraction) else price
+    leaves = publish(rows, sums, epsilon=used, stream=opening.stream, unit=opening.ledger.unit)
     total, spread = float(leaves.weights.sum()), float(leaves.variances.sum())
     return GridRelease(*grid.boxes(np.arange(grid.n_cells)), leaves, grid.n_cells, total, spread)
 
