@@ -9,12 +9,15 @@ from discreet.cli.common import console, show_account, show_files, show_promise,
 
 def show(result: Any) -> None:
     """Show a synopsis."""
+    from discreet.core.unit import Person
     from discreet.jobs.work.synopsis import ledger_rows, summary
 
     made = result.artifact
     show_ledger(made.guarantee, ledger_rows(made.guarantee))
     console.print(f"[bold]The synopsis.[/] {escape(summary(made))}")
-    if any(column.missing == "drop" for column in made.domain):
+    if isinstance(unit := made.domain.unit, Person):
+        console.print(f"At most {unit.l1:,} rows of one person are counted, and none that cannot be read as declared.")
+    elif any(column.missing == "drop" for column in made.domain):
         # Always the same words: how many there were is a raw count, which only the holder of the rows can know.
         console.print("Rows that could not be read as declared are not counted: compare with your own number of rows.")
     if made.uncut:

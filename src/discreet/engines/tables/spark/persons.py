@@ -5,6 +5,7 @@ sorts them (what a window would do), and executors keep the smallest of each per
 collected. The bounded frame is kept by Spark until the release is done, or every pass would choose again.
 """
 
+import contextlib
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -67,13 +68,19 @@ class CoordinateFrame(SparkTable):
         super().__init__(frame)
         self.names = domain.names
         self._looked_at = True  # what it is made of was looked at
-        weakref.finalize(self, frame.unpersist)
+        weakref.finalize(self, _let_go, frame).atexit = False
 
     def check(self, position: int, encoder: Encoder) -> None:
         """Let every column pass: it is as declared."""
 
     def encode(self, piece: pa.Array, encoder: Encoder) -> FloatArray:
         return np.asarray(piece.to_numpy(zero_copy_only=False), np.float64)
+
+
+def _let_go(frame: Any) -> None:
+    """Free what Spark keeps of a frame; a session that has ended keeps nothing, and says so in many ways."""
+    with contextlib.suppress(Exception):
+        frame.unpersist()
 
 
 def _entries(batches: Iterator[pa.RecordBatch], choice: Choice, dialect: Dialect) -> Iterator[pa.RecordBatch]:
