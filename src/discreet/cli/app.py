@@ -39,9 +39,10 @@ app.add_typer(sketch.sketch)
 app.add_typer(study)
 #: What shows the result of a job, by its kind.
 SHOWN = {
-    "synopsis": synopsis.show, "cluster": synopsis.show_clusters, "anonymize": tables.show_anonymous,
-    "perturb": tables.show_perturbed, "sketch": sketch.show, "aggregate": sketch.show_counts,
-    "merge": sketch.show_counts, "estimate": sketch.show_estimates, "sketch-plan": sketch.show_plan,
+    "synopsis": synopsis.show, "synthesize": synopsis.show_rows, "cluster": synopsis.show_clusters,
+    "anonymize": tables.show_anonymous, "perturb": tables.show_perturbed, "sketch": sketch.show,
+    "aggregate": sketch.show_counts, "merge": sketch.show_counts, "estimate": sketch.show_estimates,
+    "sketch-plan": sketch.show_plan,
     "risk": tables.show_risk, "attack": tables.show_attack, "audit": audit.show, "report": tables.show_report,
     "plan": plan.show, "ask": ask.show,
 }  # fmt: skip
@@ -154,7 +155,7 @@ def data(
 #: The verbs in the order in which a newcomer needs them.
 _PANELS = {
     "Start here": ("demo", "data", "plan", "schema", "account", "run"),
-    "Release": ("synopsis", "cluster", "anonymize", "perturb", "sketch"),
+    "Release": ("synopsis", "synthesize", "cluster", "anonymize", "perturb", "sketch"),
     "Check and show": ("ask", "risk", "attack", "audit", "report", "study"),
 }
 

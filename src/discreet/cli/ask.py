@@ -16,14 +16,17 @@ def show(result: Any) -> None:
     low, high = (f"{told[end]:,.0f}" for end in ("low", "high"))
     console.print(f"[bold]About {found.value:,.0f} rows[/], {escape(told['question'])}", highlight=False)
     console.print(f"{100 * told['level']:g} % interval: {low} to {high}", highlight=False)
-    uneven = (
-        f", and {found.evenness_error:,.1f} by rows that may lie unevenly inside a box that the question cuts"
-        if found.evenness_error
-        else "; the question cuts no box, so it is noise alone"
-    )
+    if told["modelled"]:
+        uneven = f", and {found.evenness_error:,.1f} by what the model assumes" if found.evenness_error else ""
+    elif found.evenness_error:
+        uneven = f", and {found.evenness_error:,.1f} by rows that may lie unevenly inside a box that the question cuts"
+    else:
+        uneven = "; the question cuts no box, so it is noise alone"
     console.print(
         f"Standard error {found.std_error:,.1f}: {found.noise_error:,.1f} by the noise{uneven}.", highlight=False
     )
+    if found.note:
+        console.print(f"[yellow]{escape(found.note[0].upper() + found.note[1:])}.[/]", highlight=False)
     if found.unlisted > 0:
         console.print(
             f"[yellow]Up to {found.unlisted:,.0f} more[/] may be in cells that are not listed; the interval has them.",

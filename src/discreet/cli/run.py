@@ -19,7 +19,7 @@ from discreet.jobs.written import json_schema
 
 _KINDS = {"metavar": "KIND", "autocompletion": completion(tuple(KINDS))}
 #: Kinds whose result is shown by files and promise; of the others there is more to say.
-_RELEASES = ("synopsis", "cluster", "anonymize", "perturb", "sketch")
+_RELEASES = ("synopsis", "synthesize", "cluster", "anonymize", "perturb", "sketch")
 
 
 def register(app: typer.Typer, shown: Mapping[str, Any]) -> None:

@@ -30,6 +30,28 @@ def show(result: Any) -> None:
     warn_if_seeded(made.guarantee.seeded)
 
 
+def show_rows(result: Any) -> None:
+    """Show invented rows, and what the model behind them knows."""
+    from discreet.synopses.artifact.empty import rows_text
+
+    made, told = result.artifact, result.figures
+    show_promise(made.guarantee)
+    together = [" by ".join(names) for names in told["measured"]]
+    shown = ", ".join(dict.fromkeys(together[:8]))
+    more = f" and {len(together) - 8} more" if len(together) > 8 else ""
+    console.print(
+        f"[bold]The rows.[/] {told['invented']:,} invented ones, of {escape(rows_text(made.total))} in the table. "
+        f"Measured together: {escape(shown) or 'nothing'}{more}. What was not is what the model assumes."
+    )
+    console.print(f"[bold]The file.[/] [cyan]{escape(told['table'])}[/]", soft_wrap=True)
+    console.print(
+        f"[bold]The synopsis.[/] [cyan]{escape(str(result.files['release']))}[/], sealed {made.digest}", soft_wrap=True
+    )
+    show_files(*(file for name, file in result.files.items() if name not in ("table", "release")))
+    show_account(told)
+    warn_if_seeded(made.guarantee.seeded)
+
+
 def show_clusters(result: Any) -> None:
     """Show the centres."""
     from discreet.jobs.work.synopsis import unlisted_rows, weighed

@@ -17,6 +17,7 @@ def run(job: Job) -> JobResult:
         figures["groups"] = groups.to_arrow().to_pylist()
     figures["seeded"] = made.guarantee.seeded
     figures["warnings"] = list(made.warnings)
+    figures["modelled"] = made.measured is not None
     return JobResult(job, made.guarantee, {}, figures, found, groups)
 
 

@@ -45,13 +45,13 @@ def _estimator(job: Job) -> Any:
     name = "cluster" if job.kind == "cluster" else job.parameters.get("method", "grid")
     kinds = {"cluster": PrivateKMeans, "grid": synopses.GridSynopsis, "tree": synopses.TreeSynopsis}
     given = job.declared.arguments(job.parameters)
-    return kinds[name](domain=_columns(job), **{**given, **charged(job)})
+    return kinds[name](domain=chosen_columns(job), **{**given, **charged(job)})
 
 
-def _columns(job: Job) -> Any:
+def chosen_columns(job: Job) -> Any:
     """Return the declared columns, or those that were asked for; whose rows they are stays known."""
     domain = job.read_domain()
-    if job.kind != "synopsis" or "columns" not in job.parameters:
+    if job.kind == "cluster" or "columns" not in job.parameters:
         return domain
     wanted = [str(name) for name in job.parameters["columns"]]
     absent = [name for name in wanted if name not in domain.names]

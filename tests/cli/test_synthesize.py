@@ -1,0 +1,81 @@
+"""The verb and job `synthesize`: a CSV goes in, invented rows and the synopsis behind them come out."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import discreet as dc
+from discreet.cli.app import app
+
+SCHEMA = """
+[columns.age]
+kind = "integer"
+bounds = [0, 120]
+[columns.town]
+categories = ["n", "s", "e"]
+[columns.ill]
+categories = ["no", "yes"]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    age = rng.integers(18, 90, 2000)
+    frame = pd.DataFrame({"age": age, "town": rng.choice(list("nse"), 2000)})
+    frame["ill"] = np.where(rng.random(2000) < age / 120, "yes", "no")
+    frame.to_csv("people.csv", index=False)
+    (tmp_path / "schema.toml").write_text(SCHEMA)
+    return tmp_path
+
+
+def run(*words: str) -> str:
+    result = CliRunner().invoke(app, list(words))
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_rows_and_synopsis_are_written(folder):
+    given = ("--schema", "schema.toml", "--epsilon", "1", "--delta", "1e-9")
+    told = run("synthesize", "people.csv", *given, "--target", "ill", "-o", "safe.csv", "--report", "r.html")
+    assert "age by ill" in told
+    rows = pd.read_csv("safe.csv")
+    assert list(rows.columns) == ["age", "town", "ill"]
+    assert abs(len(rows) - 2000) < 300
+    old = rows.age > 60
+    assert (rows.ill[old] == "yes").mean() - (rows.ill[~old] == "yes").mean() > 0.15
+    made = dc.Synopsis.load("safe.synopsis.parquet")
+    assert made.guarantee.epsilon <= 1
+    assert not made.guarantee.seeded
+    assert (folder / "r.html").stat().st_size > 10_000
+    answer = run("ask", "safe.synopsis.parquet", "ill = 'yes'")
+    assert "unevenly" not in answer
+
+
+def test_a_job_does_the_same(folder):
+    job = dc.Job(
+        "synthesize", "people.csv", schema="schema.toml",
+        parameters={"epsilon": 1, "delta": 1e-9, "n": 50, "seed": 1, "columns": ["age", "ill"]},
+        outputs={"table": "rows.parquet", "release": "kept.parquet"},
+    )  # fmt: skip
+    job.check()
+    done = job.run()
+    assert done.artifact.guarantee.seeded
+    assert pd.read_parquet("rows.parquet").shape == (50, 2)
+    assert json.loads(json.dumps(done.figures))["invented"] == 50
+
+
+def test_what_cannot_be_done_is_refused_before_rows_are_read(folder):
+    given = ["--schema", "schema.toml", "--epsilon", "1", "-o", "safe.csv"]
+    wrong = {"wealth": ["--target", "wealth"], "delta": ["--delta", "2"], "parquet": ["--synopsis", "s.csv"]}
+    for word, more in wrong.items():
+        result = CliRunner().invoke(app, ["synthesize", "people.csv", *given, *more])
+        assert result.exit_code != 0
+        assert word in f"{result.output} {result.exception}"
+    assert not (folder / "safe.csv").exists()
