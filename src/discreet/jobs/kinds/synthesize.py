@@ -40,7 +40,7 @@ KIND = Kind(
         option("target", "text", "a column that the others are to predict", "income"),
         option("workload", "text", "what is to be right", "pairs", default="pairs", choices=("pairs", "triples")),
         option("n", "whole", "how many rows to invent; by default about as many as the table has", 10000, low=0,
-            high=10**9, arguments=()),
+            arguments=()),
         option("columns", "names", "columns to release; by default all that are declared", ["age", "cost"],
             arguments=()),
         ROWS,

@@ -25,8 +25,8 @@ from discreet.synopses.marginals.purse import Purse
 COARSENESS = 2.0
 #: How much of the noise is left after the model has drawn on it: of a measured pair, by experience.
 LEFT_OF_NOISE = 0.4
-#: Marginals measured in one round at most, per column.
-MOST_PER_COLUMN = 3
+#: Marginals measured in one round at most, per column; the second where noise is small.
+MOST_PER_COLUMN, FINE_PER_COLUMN = 3, 8
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,6 +22,7 @@ from discreet.engines.passes.marginals import AxisGrids, GroupedMarginal, Margin
 from discreet.noise.stream.numpy_streams import numpy_stream, root_of
 from discreet.synopses.marginals.bins import Bins, fine_parts, has_ends, make_bins
 from discreet.synopses.marginals.choice import (
+    FINE_PER_COLUMN,
     LEFT_OF_NOISE,
     MOST_PER_COLUMN,
     Candidate,
@@ -41,15 +42,17 @@ SINGLE, SCORES = Fraction(3, 20), Fraction(1, 10)
 PURE_SINGLE, PURE_SCORES = Fraction(3, 10), Fraction(1, 5)
 ROUNDS = (Fraction(1, 2), Fraction(1, 2))
 #: Sweeps of the population per round, with the first and the last step.
-SWEEPS = ((10, 1.0, 0.1), (20, 0.5, 0.1))
+SWEEPS = ((10, 1.0, 0.1), (30, 0.5, 0.05))
 #: The population: as many rows as the table is said to have, but within these.
 FEWEST, MOST = 2_000, 2**16
 #: Pairs so far from independence (as a share of all rows) that neither column can be drawn without the other.
-BOUND = 0.5
+BOUND = 0.9
 #: How much more errors of marginals with the target matter.
 TARGET_WEIGHT = 2.0
 #: Where choices are made one by one: the noise that a pair may have, as a share of the rows, and its cells.
 TOLERATED, USUAL_CELLS = 0.01, 20
+#: How much of the distance that chance alone makes is not worth mending, unless noise is small.
+CHANCE = 0.6
 #: Triples are considered once the noise of what was measured is below this share of the rows, on average.
 FINE = 0.02
 
@@ -231,8 +234,8 @@ def _round(
     label = f"round {number + 1}"
     scope = opening.ledger.sequential(label)
     far = distances(raw, expected)
-    by_chance = 0.5 * np.array([chance_distance(e) * (1.0 if number == 0 else math.sqrt(2)) for e in expected])
-    most = min(MOST_PER_COLUMN * width, len(candidates))
+    by_chance = (0.0 if _is_fine(found) else CHANCE) * np.array([chance_distance(e) for e in expected])
+    most = min((FINE_PER_COLUMN if _is_fine(found) else MOST_PER_COLUMN) * width, len(candidates))
     few = max(1, round(min(most, affordable(purse, paying, rows))))
     if purse.better_one_by_one(len(candidates), few, looking):
         each = paying / few if isinstance(paying, Fraction) else paying
@@ -274,14 +277,18 @@ def _candidates(found: Findings, settings: MarginalSettings, number: int) -> lis
     width = len(found.grid.domain)
     sets: list[tuple[int, ...]] = list(itertools.combinations(range(width), 2))
     if number > 0:
-        rows = max(found.total, 1.0)
-        noise = [m.marginal.n_cells * math.sqrt(m.variance) / rows for m in found.measured]
         triples = itertools.combinations(range(width), 3)
-        if settings.workload == "triples" or np.mean(noise) < FINE:
+        if settings.workload == "triples" or _is_fine(found):
             sets += list(triples)
         elif settings.target is not None:
             sets += [s for s in triples if settings.target in s]
     return [(s, TARGET_WEIGHT if settings.target in s else 1.0) for s in sets]
+
+
+def _is_fine(found: Findings) -> bool:
+    """Tell whether what was measured so far has so little noise that more can be measured."""
+    noise = [m.marginal.n_cells * math.sqrt(m.variance) for m in found.measured]
+    return bool(noise) and float(np.mean(noise)) < FINE * max(found.total, 1.0)
 
 
 def _coarse(
