@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 import discreet as dc
+from discreet.accounts import Price, compose
 from discreet.core.zcdp import zcdp_to_epsilon
 from discreet.engines.source import Source
 from discreet.errors import BudgetExceeded, DataSourceError, FormatError, InvalidArgument, InvalidType, SchemaError
@@ -295,3 +296,51 @@ def test_a_zcdp_release_charged_to_a_ledger_in_epsilon_costs_its_epsilon_and_its
     in_rho = dc.Ledger(rho=0.2, delta=1e-6)
     grid.set_params(ledger=in_rho).fit(ROWS)
     assert in_rho.spent.exact == Fraction(1, 10)
+
+
+def test_what_no_reader_would_take_is_not_written(account: dc.Account) -> None:
+    """A line that is too long would end the account for everybody: a note of a megabyte, names of many columns."""
+    account.spend("look", 1)
+    for write in (
+        lambda: account.annotate(1, "x" * 2**20),
+        lambda: account.reserve("look", epsilon=1, asked={"columns": ["x" * 1000] * 1100}),
+        lambda: dc.Account.create(account.path.with_name("b"), dataset="x" * 2**20, epsilon=1),
+    ):
+        with pytest.raises(FormatError, match="say it in fewer"):
+            write()
+    assert not account.path.with_name("b").exists()
+    account.annotate(1, "x" * (2**20 - 1000))
+    assert dc.Account(account.path).spent == 1
+
+
+def test_a_price_in_rho_is_composed_by_its_rho(tmp_path: Path) -> None:
+    account = dc.Account.create(tmp_path / "a", dataset="d", epsilon=10, delta=1e-6)
+    account.spend("mean", rho=Fraction(1, 2), delta=1e-6, law="gaussian")
+    assert account.prices == [Price("gaussian", rho=Fraction(1, 2))]
+
+
+@pytest.mark.parametrize(
+    ("model", "laws"),
+    [
+        (dc.GridSynopsis(domain=(0, 1), rule=2, leaf_means=False), {"gaussian"}),
+        (dc.GridSynopsis(domain=(0, 1), rule=2, leaf_means=True), {"gaussian", "zcdp"}),
+        (dc.TreeSynopsis(domain=(0, 1), max_depth=2, leaf_means=True), {"gaussian", "zcdp"}),
+        (dc.DPLloyd(2, domain=(0, 1)), {"gaussian", "zcdp"}),
+    ],
+    ids=str,
+)
+def test_gaussian_sums_are_not_taken_for_counts(model: Any, laws: set[str], tmp_path: Path) -> None:
+    """Whoever is replaced leaves one count and enters another, but moves a sum of values from -1 to 1 by 2."""
+    account = dc.Account.create(tmp_path / "a", dataset="d", rho=1, delta=1e-6)
+    clone(model).set_params(epsilon=None, rho=Fraction(1, 2), delta=1e-6, ledger=account).fit(ROWS)
+    assert {price.law for price in account.prices} == laws
+    sums = sum(price.rho for price in account.prices if price.law == "zcdp")
+    assert account.together(neighbours="replace") >= compose([Price("zcdp", rho=4 * sums)] if sums else [], delta=1e-6)
+
+
+def test_a_ledger_that_would_not_be_charged_is_refused(account: dc.Account) -> None:
+    nested = dc.PrivateKMeans(2, domain=(0, 1), synopsis=dc.GridSynopsis(ledger=account))
+    for act in (nested.check, lambda: nested.fit(ROWS)):
+        with pytest.raises(InvalidArgument, match=r"synopsis.ledger must be left out"):
+            act()
+    assert not account.entries

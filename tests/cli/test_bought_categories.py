@@ -46,6 +46,13 @@ def _run(*words: str) -> str:
     return done.output
 
 
+def test_somebody_who_is_spelt_in_many_ways_is_one_person(folder: Path) -> None:
+    spelt = [f"{'0' * i}7{end}" for i in range(20) for end in ("", ".0", " ")]
+    Path("visits.csv").write_text("\n".join(["user;town", *(f"{user};Secret" for user in spelt)]) + "\n")
+    _run(*BUY, "-o", "s.toml")
+    assert "Secret" not in Path("s.toml").read_text()
+
+
 def test_words_of_many_persons_become_categories_and_the_price_is_said_in_every_guarantee(folder: Path) -> None:
     said = _run(*BUY, "--declare", "age=0..120", "-o", "s.toml")
     assert "2 categories of town bought" in " ".join(said.split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import Any
 
@@ -123,6 +124,19 @@ def test_declared_people_that_only_their_text_tells_apart_are_two() -> None:
     people = pa.array(["07"] * 5 + ["7"] * 5)
     assert len(rows_of(people, ["07", "7"], rows=2)) == 4
     assert len(rows_of(people, rows=2)) == 2
+
+
+def test_numbers_of_persons_are_read_as_the_file_writes_numbers(tmp_path: Any) -> None:
+    """Where commas are decimal and points part thousands, one person must not be several, nor several people one."""
+    ways = ["7", "7,0", "07,00", " 7", "1.000", "1000", "1000,0", "1"]
+    frame = pd.DataFrame({"user": ways, "age": np.arange(8)})
+    frame.to_csv(tmp_path / "t.csv", sep=";", index=False)
+    columns = {"user": {"bounds": (0, 9999), "role": "person"}, "age": (0, 120)}
+    source = {"decimal": ",", "thousands": ".", "delimiter": ";"}
+    domain = dc.Domain(columns, unit=dc.Person("user", rows=1), source=source)
+    for data in (frame, pa.Table.from_pandas(frame), tmp_path / "t.csv"):
+        made = dc.GridSynopsis(math.inf, domain, rule=1).fit(data).synopsis_
+        assert made.total == 3
 
 
 def test_words_of_persons_follow_the_rule_of_all_rooms() -> None:

@@ -192,7 +192,7 @@ class Account(Standing):
         checks.choice("kind", kind, KINDS)
         price, share = self._price(epsilon, rho, delta)
         self._check_unit(unit)
-        given = checks.exact("epsilon", epsilon, "a price", "epsilon=0.1") if rho is None else price
+        given = checks.exact("epsilon" if rho is None else "rho", epsilon if rho is None else rho, "a price", "0.1")
         laws = [step_facts(Line(label, given, kind, (), law), rho is not None, share)]
 
         def line() -> dict[str, Any]:

@@ -184,6 +184,8 @@ class Chain:
     def _write(self, handle: int, facts: dict[str, Any]) -> str:
         text = json.dumps({"after": self.head, **facts}, sort_keys=True, separators=(",", ":"), allow_nan=False)
         self._book.check(facts)
+        if len(text) > LONGEST_LINE - 65:  # nobody could read the account again
+            raise FormatError(f"account: a line holds {LONGEST_LINE:,} characters, got {len(text):,}; say it in fewer")
         line = text.encode() + b" " + hashlib.sha256(text.encode()).hexdigest().encode() + b"\n"
         self._disk.append(handle, line)
         return self._count(facts, line)

@@ -14,7 +14,7 @@ from discreet.clustering.central.of_synopsis import Refine, check_refine, cluste
 from discreet.core import checks
 from discreet.core.domain import Domain
 from discreet.engines import GridMap
-from discreet.errors import InvalidType
+from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses import Synopsis
 from discreet.synopses.artifact.synopsis import FIELDS
 from discreet.synopses.grid import estimator
@@ -209,6 +209,9 @@ def _method(synopsis: Any, n_clusters: int) -> auto.Choice | None:
         expected = '"auto", "grid", "tree", a GridSynopsis or a TreeSynopsis'
         raise InvalidType("synopsis", type(synopsis), expected, 'synopsis="auto"')
     settings = {name: value for name, value in synopsis.get_params(deep=False).items() if name not in _OWN}
+    if synopsis.ledger is not None:  # nothing would be charged to it
+        expected = "left out, as the clusterer's own is charged"
+        raise InvalidArgument("synopsis.ledger", synopsis.ledger, expected, "PrivateKMeans(..., ledger=ledger)")
     settings["n_clusters"] = n_clusters
     if isinstance(synopsis, TreeSynopsis):
         TreeSettings.read(**settings)  # before any row is read

@@ -17,6 +17,7 @@ from discreet.core.columns import ANYBODY
 from discreet.core.domain import Categorical, Column, Integer, Numeric, category_text
 from discreet.core.schema.dialect import Dialect
 from discreet.engines.persons.kernels import number_words, plain_texts
+from discreet.engines.tables.columns import plainly
 from discreet.engines.tables.encode import Encoder, arrow_kind
 from discreet.engines.tables.same import same_key
 from discreet.noise.hashing.hash_kernels import TAG_BYTES, siphash_bytes
@@ -55,6 +56,7 @@ class PersonKeys:
     def words(self, values: pa.Array) -> tuple[WordArray, WordArray, BoolArray]:
         """Return both words of every row's person, and which rows have one."""
         p0, p1, known = np.zeros(len(values), np.uint64), np.zeros(len(values), np.uint64), self._inside(values)
+        values = plainly(values, values, self.declared, self.dialect)  # 7,0 where commas are decimal is the person 7
         kind = arrow_kind(values.type)
         if isinstance(self.declared, Categorical) and self.declared.categories != ANYBODY:
             own = same_key(pa.array([category_text(c) for c in self.declared.categories]), self.declared)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Date, Domain, Integer, Numeric, Time
+from discreet.core.domain import Column, Date, Domain, Integer, Numeric, Time
 from discreet.core.schema.dialect import Dialect
 from discreet.engines.source import Source
 from discreet.engines.tables.encode import Encoder, arrow_kind, as_stored, text_of
@@ -64,7 +64,7 @@ def column_batches(
     """
     placed = [(part, places_of(source, part, names)) for part in source._parts]
     matched = source._match(domain) if domain is not None else [([], []) for _ in placed]
-    shared = _shared_kinds(placed, names)
+    shared, named = _shared_kinds(placed, names), source._domain
     for (part, places), (positions, encoders) in zip(placed, matched, strict=True):
         asked = list(dict.fromkeys([*positions, *places]))  # a file reads a column once
         batches = part.read(asked, batch_size)
@@ -74,7 +74,8 @@ def column_batches(
             for name, place in zip(names, places, strict=True):
                 if isinstance(own[place], Field):
                     found[name] = _not_empty(found[name])
-                found[name] = _plain(found[name], own[place], source, name)
+                column = named.column(name) if named is not None and name in named.names else None
+                found[name] = plainly(found[name], own[place], column, source.dialect)
             found |= {name: _of_kind(found[name], kind) for name, kind in shared.items()}
             yield _coordinates(part, [own[p] for p in positions], encoders), found
 
@@ -269,14 +270,12 @@ def _not_empty(column: pa.Array) -> pa.Array:
     return pc.if_else(pc.equal(column, ""), None, column) if pa.types.is_large_string(column.type) else column
 
 
-def _plain(texts: pa.Array, piece: Any, source: Source, name: str) -> pa.Array:
-    """Write numbers and days plainly where a declared dialect writes them otherwise; all else stays as it is.
+def plainly(texts: pa.Array, piece: Any, column: Column | None, dialect: Dialect) -> pa.Array:
+    """Write declared numbers and days plainly where a dialect writes them otherwise; all else stays as it is.
 
     Whoever gets them later does not know the dialect: order, distances and bounds would be read off letters.
     """
-    domain, dialect = source._domain, source.dialect
     marked = dialect.decimal != "." or dialect.thousands or dialect.marks or dialect.dates
-    column = domain.column(name) if domain is not None and name in domain.names else None
     if not marked or not isinstance(column, Numeric) or isinstance(column, Time):
         return texts
     if not pa.types.is_large_string(texts.type):
@@ -286,7 +285,7 @@ def _plain(texts: pa.Array, piece: Any, source: Source, name: str) -> pa.Array:
     if not (objects or isinstance(piece, Field) or (kind is not None and arrow_kind(kind) == "text")):
         return texts  # numbers of other kinds, such as decimals and cells of workbooks, are meant as they are
     if isinstance(column, Integer):  # which would take the nearest whole number
-        column = Numeric(name, column.low, column.high)
+        column = Numeric(column.name, column.low, column.high)
     ways = [Encoder(column, way) for way in (dataclasses.replace(dialect, missing=()), Dialect())]
     meant, read = (way.objects(piece) if objects else way.arrow(texts) for way in ways)
     other = ~np.isnan(meant) & (meant != read)

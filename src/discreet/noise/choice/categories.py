@@ -66,7 +66,7 @@ def private_categories(
         A word per row: text, or whole numbers, which are taken as their digits. Blanks around a text do not count. Rows
         without a word are left out; text that is empty or not valid Unicode is none.
     persons : the same
-        Whose row it is; one per value. Rows without a person are left out.
+        Whose row it is, spelt alike for one person; one per value. Rows without a person are left out.
     epsilon : float
         Budget, from 1e-4. ``math.inf`` returns every word that somebody counts for, without privacy.
     delta : float
