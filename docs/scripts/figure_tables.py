@@ -210,6 +210,20 @@ def rivals() -> str:
     return table(["columns", "total ε", *names.values()], rows)
 
 
+def categories() -> str:
+    """Return how many words nobody listed each way finds."""
+    held = results.read("categories")["results"]
+    ways = list(dict.fromkeys(r["way"] for r in held))
+    names = {"kosarak": "Kosarak, pages of sessions", "gowalla": "Gowalla, venues of users"}
+    rows = []
+    for data, epsilon, bound in dict.fromkeys((r["data"], r["epsilon"], r["rows"]) for r in held):
+        of = {r["way"]: r for r in held if (r["data"], r["epsilon"], r["rows"]) == (data, epsilon, bound)}
+        found = [f"{of[w]['words']:,.0f} ({of[w]['interval'][0]:,.0f} to {of[w]['interval'][1]:,.0f})" for w in ways]
+        rows.append([names[data], f"{epsilon:g}", str(bound), *found])
+    heads = ["Laplace threshold", "weighted Gaussian", "policy Gaussian", "`private_categories`", "without the bound"]
+    return table(["persons and words", "ε", "words of a person", *heads], rows)
+
+
 def clusters_after_noise() -> str:
     """Return in how many cells taking the noise out again helped."""
     held = results.read("metric_clustering")["cells"]["rows"]
@@ -290,6 +304,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "attacks": attacks,
     "audit-front": audit_front,
     "audits": audits,
+    "categories": categories,
     "clusters-after-noise": clusters_after_noise,
     "coverage": coverage,
     "density": density,
