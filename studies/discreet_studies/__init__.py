@@ -35,6 +35,7 @@ _HOMES = {
     "density-trees": "discreet_studies.density_trees.study",
     "frontier": "discreet_studies.frontier.study",
     "accuracy": "discreet_studies.accuracy.study",
+    "persons": "discreet_studies.persons.study",
 }
 
 
