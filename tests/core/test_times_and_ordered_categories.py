@@ -174,6 +174,22 @@ def test_readers_of_released_tables_know_times() -> None:
     assert as_numbers(pa.chunked_array([["8:20", "noon"]])) is None
 
 
+def test_a_schema_saved_elsewhere_still_knows_its_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("lists", "out", "far/off"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "lists" / "codes.txt").write_text("A00\nB20\n")
+    monkeypatch.chdir(tmp_path)
+    domain = dc.Domain({"code": dc.categories_from("lists/codes.txt")})
+    assert 'categories_file = "../lists/codes.txt"' in domain.to_toml("out/s.toml")
+    read = dc.Domain.from_toml("out/s.toml")
+    assert read == domain
+    assert '"A00"' in read.to_toml("far/off/t.toml")  # not found from there: it is written out
+    (tmp_path / "lists" / "codes.txt").write_text("A00\n")
+    assert dc.Domain.from_toml("far/off/t.toml") == domain
+    domain.to_toml("late.toml")  # the file is another one now
+    assert dc.Domain.from_toml("late.toml") == domain
+
+
 def test_categories_come_from_a_public_list_beside_the_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "public"
     folder.mkdir()

@@ -213,7 +213,9 @@ class Domain:
         unit = {} if self._unit is None else {"unit": unit_to_plain(self._unit)}
         source = self._source.to_dict()
         written = {"source": source} if source else {}
-        text = write_toml({**unit, **written, "columns": {c.name: lists.short(c) for c in self._columns}}).rstrip("\n")
+        folder = None if path is None else Path(path).parent
+        columns = {c.name: lists.short(c, folder) for c in self._columns}
+        text = write_toml({**unit, **written, "columns": columns}).rstrip("\n")
         if path is not None:
             Path(path).write_text(text + "\n", encoding="utf-8")
         return text

@@ -1,6 +1,7 @@
 """Categories too many to write into a schema: read from a public list, one to a line, and known by its digest."""
 
 import hashlib
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -61,12 +62,26 @@ def beside(columns: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     return read
 
 
-def short(column: Any) -> dict[str, Any]:
-    """Return a column as a schema file declares it: its list is in a file, if it came from one."""
+def short(column: Any, folder: Path | None) -> dict[str, Any]:
+    """Return a column as a schema file in some folder declares it: its list is in a file, if it came from one.
+
+    A list that is not found from there, or is another one now, is written out.
+    """
     told: dict[str, Any] = column.to_dict()
-    if "categories_file" in told:
+    if "categories_file" not in told:
+        return told
+    named = Path(column.listed)
+    if folder is None:
         del told["categories"]
-        told["categories_file"] = column.listed
+        return {**told, "categories_file": column.listed}
+    for name in (column.listed, *(() if named.is_absolute() else (os.path.relpath(named, folder),))):
+        try:
+            held = categories_from(folder / name)["categories_digest"]
+        except DataSourceError:
+            continue
+        if held == told["categories_digest"]:
+            del told["categories"]
+            return {**told, "categories_file": Path(name).as_posix()}
     return told
 
 
