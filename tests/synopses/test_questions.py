@@ -311,3 +311,27 @@ def test_leaves_beside_each_other_are_found_in_trees_of_any_shape() -> None:
     assert beside.slope.tolist() == beside.bend.tolist() == [0]
     assert not beside.alone[0]
     assert s.neighbours.along(1, np.array([0])).alone.tolist() == [True]  # never cut on that axis
+
+
+@pytest.mark.parametrize("parts", [9, 10, 23])
+def test_every_day_is_counted_once_the_last_one_too(parts: int) -> None:
+    """Leaves end between days or inside one, as it comes: a row lies on its day, and questions are about days."""
+    days = np.datetime64("2020-01-01") + np.repeat(np.arange(10), 100 * np.arange(1, 11))
+    domain = dc.Domain({"d": ("2020-01-01", "2020-01-10")})
+    frame = pa.table({"d": days})
+    s = dc.GridSynopsis(epsilon=1e6, domain=domain, rule=parts, random_state=0).fit(frame).synopsis_
+    held = [s.count(d=(str(day), str(day))) for day in np.unique(days)]
+    both = parts == 9  # the last two days share a leaf, whose end is the last one
+    expected = [*range(100, 900, 100), *([950, 950] if both else [900, 1000])]
+    assert [round(c.value) for c in held] == expected
+    for sign, true in (("<", 4500), (">=", 1000), ("<=", 5500), ("!=", 4500), (">", 0)):
+        answer = s.ask(f"d {sign} '2020-01-10'")
+        low, high = answer.interval(0.95)
+        assert low - 1 <= true <= high + 1, sign
+    assert s.cdf("d", "2020-01-03").value == pytest.approx(600 / 5500, abs=1e-4)
+    assert s.ask("d between '2020-01-02' and '2020-01-04'").value == s.count(d=("2020-01-02", "2020-01-04")).value
+    drawn = np.unique(s.sample(5500, 1).column("d").to_numpy(), return_counts=True)[1]
+    np.testing.assert_allclose(drawn, expected, atol=120)
+    table = s.table("d", bins={"d": ["2020-01-01", "2020-01-03", "2020-01-10"]}).to_arrow().to_pylist()
+    assert [str(row["d_to"]) for row in table] == ["2020-01-02", "2020-01-10"]
+    assert [round(row["count"]) for row in table] == [300, 5200]

@@ -93,9 +93,9 @@ def test_a_question_counts_the_rows_it_is_true_of(question: str, told: str) -> N
 
 
 def test_days_names_and_numbered_categories_are_read() -> None:
-    assert parse(DOMAIN, "born = '2000-01-02'") == [{3: [(10958.0, 10959.0)]}]
-    assert parse(DOMAIN, "born <= '2000-01-02'") == [{3: [(-math.inf, 10959.0)]}]
-    assert parse(DOMAIN, "born > '2000-01-02'") == [{3: [(10959.0, math.inf)]}]
+    assert parse(DOMAIN, "born = '2000-01-02'") == [{3: [(10957.5, 10958.5)]}]
+    assert parse(DOMAIN, "born <= '2000-01-02'") == [{3: [(-math.inf, 10958.5)]}]
+    assert parse(DOMAIN, "born > '2000-01-02'") == [{3: [(10958.5, math.inf)]}]
     assert parse(DOMAIN, "`marital-status` = 'it''s complicated'") == [{4: [(1.0, 2.0)]}]
     assert parse(DOMAIN, "code in (1, 3)") == [{5: [(0.0, 1.0), (2.0, 3.0)]}]
     assert parse(DOMAIN, "code = '2'") == [{5: [(1.0, 2.0)]}]

@@ -143,7 +143,7 @@ def category_shares(
         known = weights * (upper - lower < column.high - column.low)
         table = np.column_stack(
             [
-                mass_by(labels, known * axis_share(lower, upper, [(float(i), i + 1.0)], column.high), k)
+                mass_by(labels, known * axis_share(lower, upper, [(float(i), i + 1.0)], column), k)
                 for i in range(len(column.categories))
             ]
         )

@@ -272,7 +272,7 @@ class _Codes:
                     texts.setdefault(spelling, i)
         # Numbers and booleans that come one by one are known by their texts: as in a column of their own type.
         for value, i in self._numbers.items():
-            texts.setdefault(str(text_of(value), "utf-8"), i)
+            texts.setdefault((text_of(value) or b"").decode(), i)
         for spellings, code in zip((_FALSE, _TRUE), self._booleans, strict=True):
             if not math.isnan(code):
                 for spelling in spellings:

@@ -312,10 +312,8 @@ def _compare(reader: _Reader, axis: int, column: Column, sign: str, value: tuple
     at = _place(reader, column, value)
     if isinstance(column, Categorical):
         below, above = at, at + 1
-    elif isinstance(column, Integer):
+    elif isinstance(column, (Integer, Date)):
         below, above = math.ceil(at) - 0.5, math.floor(at) + 0.5
-    elif isinstance(column, Date):
-        below, above = at, at + 1
     elif sign in ("=", "!="):
         fix = f"{name} between {at:g} and {at + 1:g}"
         raise reader.wrong(f"about a stretch of {name}, a number without steps: hardly a row has exactly {at:g}", fix)

@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Categorical, Column, Integer, even_edges
+from discreet.core.domain import Categorical, Column, Date, Integer, even_edges
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses.artifact import evenness, measured, query
 from discreet.synopses.artifact.answers import Count, Figure, wide
@@ -160,13 +160,13 @@ def _values(synopsis: Synopsis, axis: int, edges: FloatArray, where: Sequence[Qu
     tops, last = np.unique(synopsis.upper[:, axis], return_inverse=True)
     codes, which = np.unique(first * len(tops) + last, return_inverse=True)
     lower, upper = starts[codes // len(tops)], tops[codes % len(tops)]
-    end = synopsis.domain.columns[axis].high
+    column = synopsis.domain.columns[axis]
     for asked in where:
         rest = weights * evenness.shares(synopsis, {a: i for a, i in asked.items() if a != axis})
         rows = np.bincount(which, rest, len(codes))
         for k, pair in enumerate(pairwise(edges.tolist())):
             inside = evenness.both({axis: [pair]}, {axis: asked[axis]} if axis in asked else {})
-            held[k] += float(axis_share(lower, upper, inside[axis], end) @ rows)
+            held[k] += float(axis_share(lower, upper, inside[axis], column) @ rows)
     return held
 
 
@@ -274,11 +274,11 @@ def _moments(synopsis: Synopsis, axis: int, asked: Query) -> tuple[FloatArray, .
     width = np.where(flat, 1.0, upper - lower)
     there = np.nan_to_num(lower)
     made = [np.zeros(len(lower)) for _ in range(3)]
-    end = synopsis.domain.columns[axis].high
+    column = synopsis.domain.columns[axis]
     for low, high in asked[axis]:
         a, b = (np.clip((np.clip(x, -1e300, 1e300) - there) / width, 0.0, 1.0) for x in (low, high))
         p1, p2, p3 = b - a, (b**2 - a**2) / 2, (b**3 - a**3) / 3
-        inside = axis_share(lower, upper, [(low, high)], end)
+        inside = axis_share(lower, upper, [(low, high)], column)
         at = (
             (p1, inside),
             (there * p1 + width * p2, inside * there),
@@ -295,7 +295,7 @@ def cdf(synopsis: Synopsis, name: str, at: Any, where: Sequence[Query]) -> Figur
     place = query.place_on(column, at)
     if isinstance(column, Categorical):
         place += 1.0  # it belongs to it
-    place = math.floor(place) + 0.5 if isinstance(column, Integer) else place
+    place = math.floor(place) + 0.5 if isinstance(column, (Integer, Date)) else place
     return _below(synopsis, axis, place, where)
 
 

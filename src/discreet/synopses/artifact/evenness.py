@@ -26,14 +26,14 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Categorical, Integer
+from discreet.core.domain import Categorical, Column, Date, Integer
 from discreet.synopses.artifact import roughness
 from discreet.synopses.artifact.measured import of_model
 
@@ -173,11 +173,23 @@ class Neighbours:
         return weight, variance, place
 
 
-def axis_share(lower: FloatArray, upper: FloatArray, intervals: Intervals, end: float) -> FloatArray:
+def by_days(column: Column, places: Any) -> Any:
+    """Return ends on the axis of dates so that they lie between days: those that a stretch has are then its width.
+
+    A day is a place on its axis, and the last one belongs to what ends there.
+    """
+    return np.where(np.asarray(places) >= column.high, np.floor(column.high) + 0.5, np.ceil(places) - 0.5)
+
+
+def axis_share(lower: FloatArray, upper: FloatArray, intervals: Intervals, column: Column) -> FloatArray:
     """Return which part of each leaf lies in the intervals of one axis; a leaf of missing values in (NaN, NaN) alone.
 
-    ``end`` is the upper end of the axis: a leaf without width there belongs to an interval that ends there.
+    A leaf without width at the upper end of the axis belongs to an interval that ends there.
     """
+    end = column.high
+    if isinstance(column, Date):
+        lower, upper = by_days(column, lower), by_days(column, upper)
+        intervals = [tuple(by_days(column, pair).tolist()) for pair in intervals]
     width = upper - lower
     flat = width == 0
     share = np.zeros(len(lower))
@@ -196,8 +208,8 @@ def shares(synopsis: Synopsis, query: Query, leaves: IntArray | slice = slice(No
     """Return which part of each leaf a question covers."""
     covered = np.ones(len(synopsis.weights[leaves]))
     for axis, intervals in query.items():
-        end = synopsis.domain.columns[axis].high
-        covered *= axis_share(synopsis.lower[leaves, axis], synopsis.upper[leaves, axis], intervals, end)
+        column = synopsis.domain.columns[axis]
+        covered *= axis_share(synopsis.lower[leaves, axis], synopsis.upper[leaves, axis], intervals, column)
     return covered
 
 
@@ -278,7 +290,7 @@ def _cuts(
     for (c, query), f in zip(terms, parts, strict=True):
         for axis, intervals in query.items():
             lower, upper = synopsis.lower[cut, axis], synopsis.upper[cut, axis]
-            along = axis_share(lower, upper, intervals, synopsis.domain.columns[axis].high)
+            along = axis_share(lower, upper, intervals, synopsis.domain.columns[axis])
             rest = c * np.divide(f, along, out=np.zeros(len(cut)), where=along > 0)
             if valued is not None and axis != valued.axis:
                 rest *= _middles(synopsis, cut, valued.axis, query) - valued.middle
@@ -365,7 +377,7 @@ def at_edge(synopsis: Synopsis, axis: int, place: float, where: Sequence[Query])
     If there is a heap, all of it is there: what the leaves have more than their neighbours, or may have by the
     roughness of the axis, or by rounding. Half of that either way.
     """
-    if isinstance(synopsis.domain.columns[axis], (Integer, Categorical)):
+    if isinstance(synopsis.domain.columns[axis], (Integer, Date, Categorical)):
         return 0.0
     lower, width = synopsis.lower[:, axis], synopsis.upper[:, axis] - synopsis.lower[:, axis]
     leaves = np.flatnonzero((np.abs(lower - place) <= _EDGE * width) & (width > 0))

@@ -203,7 +203,8 @@ def _places(column: Column, bins: list[tuple[float, float]]) -> dict[str, pa.Arr
         whole = time_array if isinstance(column, Time) else lambda places: pa.array(places.astype(np.int64))
         made = [whole(low + 0.5), whole(high - 0.5)]
     elif isinstance(column, Date):
-        made = [date_array(low), date_array(np.where(high >= column.high, high, np.ceil(high) - 1))]
+        last = np.where(high >= column.high, high, np.ceil(high) - 1)
+        made = [date_array(np.minimum(np.ceil(low), last)), date_array(last)]
     else:
         made = [pa.array(low), pa.array(high)]
     ends = [pc.if_else(pa.array(gone), pa.scalar(None, x.type), x) for x in made]

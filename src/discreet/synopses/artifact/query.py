@@ -78,7 +78,7 @@ def _intervals(column: Column, value: Any) -> Intervals:
         raise InvalidType(column.name, value, "a pair of numbers (low, high)", fix) from None
     if not low <= high:  # also NaN
         raise InvalidArgument(column.name, value, "a pair with low <= high", fix)
-    if isinstance(column, Integer):  # both ends belong to it
+    if isinstance(column, (Integer, Date)):  # both ends belong to it
         low, high = np.ceil(low) - 0.5, np.floor(high) + 0.5
         return [(float(low), float(max(low, high)))]
     return [(low, high)]
@@ -172,6 +172,10 @@ def sample(synopsis: Synopsis, n: int, rng: object) -> pa.Table:
         last = np.searchsorted(heap, heap[-1], side="left")
         leaf = np.minimum(np.searchsorted(heap, picks, side="right"), last)
     place = noise.below(_STEPS, size=(n, len(low)), rng=stream) / _STEPS
+    for j, column in enumerate(synopsis.domain.columns):
+        if isinstance(column, Date):
+            lower, upper = lower.copy(), upper.copy()
+            lower[:, j], upper[:, j] = (evenness.by_days(column, ends[:, j]) for ends in (lower, upper))
     X = lower[leaf] + place * (upper[leaf] - lower[leaf])
     return pa.table({c.name: _column(c, X[:, j]) for j, c in enumerate(synopsis.domain.columns)})
 
@@ -206,7 +210,7 @@ def _column(column: Column, x: FloatArray) -> pa.Array:
             return time_array(np.where(gone, np.nan, whole))
         return pa.array(whole.astype(np.int64), mask=gone)
     if isinstance(column, Date):
-        return date_array(np.clip(x, column.low, column.high))
+        return date_array(np.clip(np.floor(x + 0.5), column.low, column.high))
     if not isinstance(column, Categorical):
         return pa.array(np.clip(x, column.low, column.high), mask=gone)
     kinds = {type(c) for c in column.categories}
