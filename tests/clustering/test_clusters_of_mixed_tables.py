@@ -196,11 +196,11 @@ def test_jobs_and_their_pages_say_which_columns_took_part(tmp_path: Path) -> Non
     outputs = {"centers": "c.csv", "release": "s.parquet", "report": "r.html"}
     parameters = {"n_clusters": 2, "epsilon": 1.0, "seed": 1}
     dc.Job("cluster", "t.csv", declared(), parameters, outputs, tmp_path).run()
-    assert (tmp_path / "c.csv").read_text().splitlines()[0].replace('"', "") == "age,cost,weight"
+    assert (tmp_path / "c.csv").read_text().splitlines()[0].replace('"', "") == "age,cost,weight,weight_std_error"
     assert "Clustered on age, cost; town, sex took no part" in (tmp_path / "r.html").read_text()
     parameters["columns"] = ["cost"]
     dc.Job("cluster", "t.csv", declared(), parameters, {"centers": "d.csv"}, tmp_path).run()
-    assert (tmp_path / "d.csv").read_text().splitlines()[0].replace('"', "") == "cost,weight"
+    assert (tmp_path / "d.csv").read_text().splitlines()[0].replace('"', "") == "cost,weight,weight_std_error"
     write_report(tmp_path / "s.parquet", tmp_path / "again.html")
 
 
