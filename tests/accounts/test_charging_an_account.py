@@ -344,3 +344,16 @@ def test_a_ledger_that_would_not_be_charged_is_refused(account: dc.Account) -> N
         with pytest.raises(InvalidArgument, match=r"synopsis.ledger must be left out"):
             act()
     assert not account.entries
+
+
+def test_rows_are_grouped_by_columns_that_take_no_part_too(tmp_path: Path) -> None:
+    """Clusters have no axis of towns. It used to fail with the price set aside already, and rows being read."""
+    unit = dc.Person("user", rows=8, group="town", per_group=2)
+    account = dc.Account.create(tmp_path / "a", dataset="d", epsilon=3, unit=unit)
+    rows = pa.table({"user": [1, 2] * 20, "age": list(range(40)), "town": ["a"] * 20 + ["b"] * 20})
+    domain = dc.Domain({"age": (0, 100), "town": ["a", "b"]}, unit=unit)
+    model = dc.PrivateKMeans(1, domain=domain, ledger=account)
+    assert "at most 2 per town" in model.fit(rows).guarantee_.unit
+    with pytest.raises(SchemaError, match="town"):
+        model.fit(rows.drop_columns(["town"]))
+    assert [entry.state for entry in account.entries] == ["booked"]

@@ -56,6 +56,20 @@ def test_a_release_is_charged_and_its_repetition_is_free(folder: Path) -> None:
     assert not Path("u.parquet").exists()
 
 
+def test_a_repetition_needs_no_budget(folder: Path) -> None:
+    """An account that is used up, or closed, still says: read an earlier release again."""
+    rows = ("synthesize", "people.csv", "--schema", "schema.toml", "--account", "p.account", "-o", "r.csv")
+    clusters = ("cluster", "people.csv", "--schema", "schema.toml", "-k", "2", "--account", "p.account", "-o", "c.csv")
+    jobs = [(*RELEASE, "-o", "s.parquet"), rows, (*clusters, "--release", "t.parquet")]
+    for words in jobs:
+        assert not figures(*words, "--epsilon", "1")["account"]["repeated"]
+    discreet("account", "close", "p.account")
+    for words in jobs:
+        assert figures(*words, "--epsilon", "1")["account"]["repeated"]
+        with pytest.raises(BudgetExceeded, match="is closed"):
+            discreet(*words, "--epsilon", "1", "--fresh")
+
+
 def test_a_changed_schema_is_another_job(folder: Path) -> None:
     figures(*RELEASE, "--epsilon", "1", "-o", "s.parquet")
     Path("schema.toml").write_text("[columns.age]\nbounds = [0, 130]\n[columns.cost]\nbounds = [0, 1000]\n")

@@ -204,7 +204,8 @@ def open_release(
     source = engines.open(table(X, _declared_width(domain)), dialect=dialect_of(domain))
     declared = as_domain(domain, source.names)
     axes = check_columns(declared, select=select)
-    source = bind(source, declared, axes)
+    groups = declared.unit.group if isinstance(declared.unit, Person) else ()
+    source = bind(source, declared, declared.select(list(dict.fromkeys([*axes.names, *groups]))) if groups else axes)
     assumed = (PUBLIC_DOMAIN, *row_promise(declared))
     if isinstance(declared.unit, Person):
         check_person(source, declared.unit)

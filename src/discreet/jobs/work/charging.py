@@ -33,6 +33,11 @@ def charged(job: Job) -> dict[str, Any]:
     return {} if account is None else {"ledger": account}
 
 
+def checkable(job: Job, model: Any) -> Any:
+    """Return an estimator whose check asks the account for budget only if the job would spend any."""
+    return model if repeated(job) is None else model.set_params(ledger=None)
+
+
 def repeated(job: Job) -> Synopsis | None:
     """Return an earlier release of the same job, if it lies where the new one would and is the one that was booked.
 

@@ -16,7 +16,7 @@ from discreet.core.guarantee import Guarantee
 from discreet.engines.writer import write_table
 from discreet.errors import InvalidArgument
 from discreet.jobs.job import Job, JobResult
-from discreet.jobs.work.charging import charged, repeated, standing
+from discreet.jobs.work.charging import charged, checkable, repeated, standing
 from discreet.jobs.work.pages import finish
 from discreet.synopses import Synopsis
 from discreet.synopses.artifact.empty import rows_text
@@ -38,7 +38,7 @@ def check(job: Job) -> None:
             fix = ("release", str(named.with_suffix(".parquet")))
             raise job.declared.wrong("release", str(named), error.expected, fix) from None
     if job.schema is not None:
-        _estimator(job).check()
+        checkable(job, _estimator(job)).check()
 
 
 def _estimator(job: Job) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from discreet.engines.writer import check_target, write_table
 from discreet.errors import InvalidArgument
 from discreet.jobs.job import Job, JobResult
-from discreet.jobs.work.charging import charged, repeated, standing
+from discreet.jobs.work.charging import charged, checkable, repeated, standing
 from discreet.jobs.work.pages import finish
 from discreet.jobs.work.synopsis import chosen_columns, figures
 from discreet.synopses import MarginalSynopsis, Synopsis
@@ -42,7 +42,7 @@ def check(job: Job) -> None:
         raise job.declared.wrong(
             "release", str(path), error.expected, ("release", str(path.with_suffix(".parquet")))
         ) from None
-    _estimator(job).check()
+    checkable(named, _estimator(job)).check()
 
 
 def known(made: Synopsis) -> dict[str, Any]:
