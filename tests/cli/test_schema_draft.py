@@ -87,6 +87,9 @@ def test_a_draft_that_is_filled_in_reads_the_file(german: Path, capsys: pytest.C
     assert made.total == 2  # one age is missing, and its row is left out
     assert made.count(Einkommen=(10_000, 20_000)).value == 1
     assert any("the first 3 rows of the file were looked at" in text for text in made.guarantee.assumptions)
+    # Centres have no promise in their file: the terminal says it.
+    told = _run(capsys, "cluster", german, "--schema", schema, "-k", 2, "--epsilon", 1, "-o", german.with_name("c.csv"))
+    assert "the first 3 rows of the file were looked at" in " ".join(told.replace("│", " ").split())
 
 
 def test_two_hundred_columns_are_two_hundred_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -57,6 +57,8 @@ def show_clusters(result: Any) -> None:
     from discreet.jobs.work.synopsis import unlisted_rows, weighed
 
     made, (found, table) = result.artifact, result.more
+    if result.job.schema is not None:  # a release of its own: the centres alone would not say what it promises
+        show_promise(made.guarantee)
     rows = []
     for row, doubtful in zip(table.to_pylist(), found.may_be_noise.tolist(), strict=True):
         cells = [f"{value:,.6g}" if isinstance(value, float) else str(value) for value in row.values()]
