@@ -165,3 +165,19 @@ def test_a_large_stream_needs_little_memory(kind: str) -> None:
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 400  # the table alone is 640 MB
+
+
+def test_a_stream_is_never_found_empty_by_a_second_call() -> None:
+    class Bare:
+        __slots__ = ("reader",)
+
+        def __init__(self) -> None:
+            self.reader = pa.RecordBatchReader.from_batches(arrow_table().schema, arrow_table().to_batches())
+
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            return self.reader.__arrow_c_stream__()
+
+    with pytest.raises(InvalidType, match=r"gives its rows once.*try pa\.RecordBatchReader\.from_stream"):
+        dc.engines.open(Bare())
+    stream = pa.RecordBatchReader.from_stream(Bare())
+    assert digest(stream) == digest(stream) == digest(arrow_table())

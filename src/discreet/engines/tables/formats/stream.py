@@ -171,8 +171,9 @@ def _spool_of(data: Any) -> _Spool:
         found = _Spool(data)
         try:
             weakref.finalize(data, _SPOOLS.pop, id(data), None)
-        except TypeError:
-            return found  # nobody tells when it is gone: it is kept by what opened it
+        except TypeError:  # nobody tells when it is gone, and the next call would find a stream without rows
+            what = "a stream that Python can refer to weakly, because it gives its rows once"
+            raise InvalidType("data", type(data), what, "pa.RecordBatchReader.from_stream(data)") from None
         _SPOOLS[id(data)] = found
     return found
 
