@@ -18,7 +18,7 @@ import pytest
 import discreet as dc
 from discreet.anonymity.release.printed import as_numbers
 from discreet.core.schema.dialect import Dialect
-from discreet.engines.tables.columns import column_batches
+from discreet.engines.tables.columns import column_batches, read_columns
 from discreet.engines.tables.encode import Encoder
 
 GERMAN = Dialect(decimal=",", thousands=".", missing=["-999"])
@@ -151,3 +151,10 @@ def test_a_part_of_a_second_before_1970_is_of_its_own_day(tmp_path: Path) -> Non
     assert read_as(pa.table({"x": odd}), dc.Time()) == [86399.0, 1.0]
     assert read_as(pa.table({"x": odd}), dc.Date("x", "1960-01-01", "1980-01-01")) == [-1.0, 0.0]
     assert read_as(pa.table({"x": pa.array([1, None], pa.date32())}), dc.Time())[0] == 0.0
+
+
+@pytest.mark.parametrize("column", [(0, 9), dc.Integer(0, 9), dc.Time(), ["3", "x"]], ids=lambda c: type(c).__name__)
+def test_a_duration_among_objects_is_missing_and_no_error(column: Any) -> None:
+    objects = pd.DataFrame({"x": pd.Series([np.timedelta64(3, "s"), np.timedelta64("NaT")], dtype=object)})
+    assert np.isnan(read_as(objects, column)).all()
+    assert read_columns(dc.engines.open(objects), ["x"])["x"].to_pylist() == [None, None]

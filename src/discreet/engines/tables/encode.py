@@ -344,6 +344,8 @@ def text_of(value: object) -> bytes | None:
         return value
     if isinstance(value, (bool, np.bool_)):
         return b"true" if value else b"false"
+    if isinstance(value, np.timedelta64):  # which NumPy calls an integer, and which is none
+        return None
     if isinstance(value, (int, np.integer)):
         whole = int(value)
         if whole.bit_length() > 1024:  # beyond any double, and Python may refuse to write it out
