@@ -88,7 +88,9 @@ def bare(tmp_path: Path) -> Path:
 
 def test_other_verbs_read_the_first_line_as_a_row(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
     start = (bare / "bare.csv", "--schema", bare / "s.toml")
-    _run(capsys, "synopsis", *start, "--epsilon", "1e6", "--rule", 10, "-o", bare / "s.parquet", "--json")
+    _run(
+        capsys, "synopsis", *start, "--epsilon", "1e6", "--yes-really", "--rule", 10, "-o", bare / "s.parquet", "--json"
+    )
     assert dc.Synopsis.load(bare / "s.parquet").total == pytest.approx(400, abs=0.5)
     _run(capsys, "anonymize", *start, "--k", 5, "-o", bare / "safe.csv", "--json")
     assert len((bare / "safe.csv").read_text().splitlines()) == 401
@@ -100,7 +102,7 @@ def test_other_verbs_read_the_first_line_as_a_row(bare: Path, capsys: pytest.Cap
 
 
 def test_a_job_of_clusters_reads_the_first_line_as_a_row(bare: Path) -> None:
-    wanted = {"epsilon": 1e6, "n_clusters": 2, "seed": 1}
+    wanted = {"epsilon": 1e6, "yes_really": True, "n_clusters": 2, "seed": 1}
     done = dc.Job("cluster", "bare.csv", "s.toml", wanted, {"centers": "c.csv", "release": "c.parquet"}, bare).run()
     assert done.artifact.total == pytest.approx(400, abs=0.5)
 

@@ -63,8 +63,9 @@ def show_clusters(result: Any) -> None:
     for row, doubtful in zip(table.to_pylist(), found.may_be_noise.tolist(), strict=True):
         cells = [f"{value:,.6g}" if isinstance(value, float) else str(value) for value in row.values()]
         rows.append([*cells, *(["may be noise alone" if doubtful else ""] if found.may_be_noise.any() else [])])
-    names = [*table.column_names, *([""] if found.may_be_noise.any() else [])]
-    show_table(weighed(made, found), names, rows, right=table.column_names)
+    numbers = ["± standard error" if name == "weight_std_error" else name for name in table.column_names]
+    names = [*numbers, *([""] if found.may_be_noise.any() else [])]
+    show_table(weighed(made, found), names, rows, right=numbers)
     if found.note:
         console.print(f"[yellow]Note:[/] {escape(found.note)}.")
     if told := unlisted_rows(made):
