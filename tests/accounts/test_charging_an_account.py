@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import copy
 import math
+import os
 import pickle
+import signal
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
@@ -357,3 +360,50 @@ def test_rows_are_grouped_by_columns_that_take_no_part_too(tmp_path: Path) -> No
     with pytest.raises(SchemaError, match="town"):
         model.fit(rows.drop_columns(["town"]))
     assert [entry.state for entry in account.entries] == ["booked"]
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_child_that_is_forked_while_a_thread_charges_can_charge_too(account: dc.Account) -> None:
+    """The thread is not in the child: its lock would never be let go there, and half a line would stay taken in."""
+    account.spend("look", 1)
+    busy, done, handles = threading.Event(), threading.Event(), []
+
+    def charge() -> None:
+        with account._chain._opened(os.O_RDWR) as handle, account._chain.lock:
+            handles.append(handle)
+            account._totals.spent -= 1  # in the middle of a line
+            busy.set()
+            done.wait(30)
+            account._totals.spent += 1
+
+    thread = threading.Thread(target=charge)
+    thread.start()
+    busy.wait(30)
+    if not (child := os.fork()):
+        signal.alarm(20)  # a child that hangs is ended
+        held = Path(f"/dev/fd/{handles[0]}").exists()  # and with it the parent's lock
+        fits = account.spent == 1 and account.spend("look", 2) == 2
+        os._exit(int(held or not fits))
+    code = os.waitpid(child, 0)[1]
+    done.set()
+    thread.join()
+    assert (code, account.remaining) == (0, 0)
+
+
+def test_threads_that_ask_do_not_trip_over_threads_that_charge(account: dc.Account) -> None:
+    def ask() -> None:
+        for _ in range(200):
+            account.check("look", 0.001)
+            account.to_dict()
+
+    with ThreadPoolExecutor(4) as pool:
+        asking = [pool.submit(ask) for _ in range(2)]
+        charging = [pool.submit(account.spend, "look", Fraction(1, 1000)) for _ in range(200)]
+        for done in (*asking, *charging):
+            done.result()
+    assert account.spent == 0.2
+
+
+def test_what_is_not_a_file_is_not_an_account(tmp_path: Path) -> None:
+    with pytest.raises(DataSourceError, match="is not a file"):
+        dc.Account(tmp_path)

@@ -181,8 +181,9 @@ class Account(Standing):
         """Raise what `reserve` or `spend` with this price would, without charging anything."""
         price, share = self._price(epsilon, rho, delta)
         self._check_unit(unit)
-        totals = self._fresh()
-        totals.check(self._asked("reserve", label, price, share, {}, len(totals.entries) + 1))
+        with self._chain.lock:  # or another thread takes in lines meanwhile
+            totals = self._fresh()
+            totals.check(self._asked("reserve", label, price, share, {}, len(totals.entries) + 1))
 
     def spend(
         self, label: str, epsilon: Any = None, kind: Kind = "sequential", *, rho: Any = None, delta: Any = 0,

@@ -265,6 +265,10 @@ class Totals:
         else:
             self.repairs += 1
 
+    def forget(self) -> None:
+        """Begin again with no line."""
+        self.__dict__.update(Totals().__dict__)
+
     def _put(self, before: Entry | None, facts: dict[str, Any], state: str) -> None:
         """Take in what an entry costs now."""
         price, delta, digest = _read(facts["price"]), _read(facts["delta"]), facts.get("digest")

@@ -19,7 +19,9 @@ import hashlib
 import json
 import os
 import re
+import stat
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,6 +50,9 @@ class Book(Protocol):
     def take(self, facts: dict[str, Any]) -> None:
         """Take in a line that was checked."""
 
+    def forget(self) -> None:
+        """Begin again with no line."""
+
 
 class Disk:
     """The calls to the operating system on which durability rests; a test puts a forgetful disk in its place."""
@@ -75,6 +80,9 @@ class Disk:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+_chains: weakref.WeakSet[Chain] = weakref.WeakSet()
 
 
 class Chain:
@@ -110,9 +118,12 @@ class Chain:
         if fcntl is None:
             raise DataSourceError("account: this system has no lock that dies with its process; use Linux or macOS")
         self.path, self._book, self._disk = path, book, disk or Disk()
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._hashes: dict[str, int] = {}
         self._end, self.head, self._last, self.torn = 0, START, b"", 0
+        self._handles: set[int] = set()
+        self._forked = False
+        _chains.add(self)
 
     def __len__(self) -> int:
         return len(self._hashes)
@@ -145,7 +156,7 @@ class Chain:
     def append(self, make: Callable[[], dict[str, Any]]) -> str:
         """Add a line and return its hash once it is on the disk; ``make`` is asked for it when all others are read."""
         with self._opened(os.O_RDWR | os.O_APPEND) as handle:
-            with self._lock:
+            with self.lock:
                 self._follow(handle)  # whole lines stay, so most can be read before others have to wait
                 fcntl.flock(handle, fcntl.LOCK_EX)
                 self._follow(handle)
@@ -162,7 +173,7 @@ class Chain:
 
     def read(self) -> None:
         """Read what has been added; nothing is written."""
-        with self._opened(os.O_RDONLY) as handle, self._lock:
+        with self._opened(os.O_RDONLY) as handle, self.lock:
             fcntl.flock(handle, fcntl.LOCK_SH)
             self._follow(handle)
 
@@ -175,11 +186,24 @@ class Chain:
                 f"account: cannot open {str(self.path)!r} ({error.strerror}); check the path, or make one with "
                 f"'discreet account create'"
             ) from None
+        self._handles.add(handle)
         try:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise DataSourceError(f"account: {str(self.path)!r} is not a file; check the path")
             yield handle
         finally:
+            self._handles.discard(handle)
             fcntl.flock(handle, fcntl.LOCK_UN)  # closing is not enough where a child was forked meanwhile
             os.close(handle)
+
+    def _after_fork(self) -> None:
+        """Begin again in a forked child: a thread that is not here may have held the lock, in the middle of a line.
+
+        Its file is closed, or the lock on it would not die with the parent.
+        """
+        for handle in self._handles:
+            os.close(handle)
+        self.lock, self._handles, self._forked = threading.RLock(), set(), True
 
     def _write(self, handle: int, facts: dict[str, Any]) -> str:
         text = json.dumps({"after": self.head, **facts}, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -200,14 +224,16 @@ class Chain:
 
     def _follow(self, handle: int) -> None:
         """Take in the lines after those known, which must still be there."""
+        seen = self.head if self._forked else START
+        if self._forked:
+            self._book.forget()
+            self._hashes, self._forked = {}, False
+            self._end, self.head, self._last, self.torn = 0, START, b"", 0
         start = self._end - len(self._last)
         with open(os.dup(handle), "rb") as file:
             file.seek(start)
             if file.read(len(self._last)) != self._last:
-                raise FormatError(
-                    f"account: {str(self.path)!r} no longer holds a line that this program has seen ({self.head}); it "
-                    "was cut, edited, or replaced by an older copy"
-                )
+                raise self._gone(self.head)
             rest = file.read()
         lines = rest.split(b"\n")
         for line in lines[:-1]:
@@ -215,6 +241,14 @@ class Chain:
         self.torn = len(lines[-1])
         if not self._hashes:
             raise FormatError(f"account: {str(self.path)!r} has no line that is whole; it is not an account")
+        if seen != START and seen not in self._hashes:
+            raise self._gone(seen)
+
+    def _gone(self, head: str) -> FormatError:
+        return FormatError(
+            f"account: {str(self.path)!r} no longer holds a line that this program has seen ({head}); it "
+            "was cut, edited, or replaced by an older copy"
+        )
 
     def _take_in(self, line: bytes) -> None:
         number = len(self._hashes) + 1
@@ -239,3 +273,12 @@ class Chain:
                 f"account: line {number} of {str(self.path)!r} cannot follow those before: {error}"
             ) from None
         self._count(facts, line + b"\n")
+
+
+def _after_fork() -> None:
+    for chain in list(_chains):
+        chain._after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

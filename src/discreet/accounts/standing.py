@@ -135,7 +135,7 @@ class Standing:
             "remaining": str(totals.limit - totals.spent), "epsilon": float(self.epsilon),
             "created": totals.opened["when"], "closed": totals.closed or None, "repairs": totals.repairs,
             "lines": len(self._chain), "head": f"sha256:{self._chain.head}",
-            "entries": [entry.to_dict() for entry in totals.entries.values()],
+            "entries": [entry.to_dict() for entry in tuple(totals.entries.values())],
         }  # fmt: skip
 
     def rows(self) -> list[tuple[str, str, str, str, str]]:
