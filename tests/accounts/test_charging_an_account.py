@@ -267,6 +267,14 @@ def test_a_file_that_is_there_is_never_overwritten(account: dc.Account) -> None:
         dc.Account(account.path.with_name("other"))
 
 
+def test_an_estimator_can_be_shown_where_its_account_is_gone(account: dc.Account) -> None:
+    model = dc.GridSynopsis(domain=(0, 1), ledger=account)
+    account.path.unlink()
+    assert "patients 2026" in repr(model)
+    with pytest.raises(DataSourceError):
+        model.fit(ROWS)
+
+
 def test_the_text_of_a_long_account_is_short(account: dc.Account) -> None:
     for _ in range(30):
         account.spend("look", 0.01)

@@ -1,5 +1,6 @@
 """How an account stands: what all programs together have charged, as it is read and shown."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from discreet.accounts.laws import Price
 from discreet.core import html
 from discreet.core.checks import Budget
 from discreet.core.zcdp import zcdp_to_epsilon
+from discreet.errors import DiscreetError
 
 #: The δ at which an account without one says what its releases cost together.
 _DELTA = 1e-6
@@ -157,7 +159,9 @@ class Standing:
         return html.table(repr(self).strip("<>"), ["", "day", "job", self.currency, "state"], self.rows())
 
     def __repr__(self) -> str:
-        totals = self._fresh()
+        with suppress(DiscreetError):  # an estimator shows its arguments, also where the file is gone
+            self._fresh()
+        totals = self._totals
         n = len(totals.entries)
         return (
             f"<Account {self.dataset!r}: {self.currency} {float(totals.spent):.6g} of {float(totals.limit):.6g} spent "
