@@ -273,3 +273,12 @@ def test_tiny_zcdp_budgets_are_rounded_up() -> None:
         zcdp_to_epsilon(1, Fraction(1, 10**400))
     # Values computed with 60 digits: the claim must not be below them.
     assert zcdp_to_epsilon(1.495e-24, 1e-12) >= 8.1478e-14
+
+
+def test_all_of_delta_can_be_spent_and_not_a_hair_more() -> None:
+    ledger = dc.Ledger(epsilon=1, delta=1e-6)
+    ledger.spend("words", 0.1, delta=4e-7)
+    with pytest.raises(BudgetExceeded, match="delta"):
+        ledger.spend("more words", 0.1, delta=Fraction(6, 10**7) + Fraction(1, 10**30))
+    ledger.spend("more words", 0.1, delta=6e-7)
+    assert (ledger.delta, ledger.spent) == (1e-6, 0.2)

@@ -144,6 +144,15 @@ def test_published_vectors_have_the_stated_variance() -> None:
     assert np.var(plain.weights) == pytest.approx(4, rel=0.05)
 
 
+def test_what_decides_between_laws_is_the_variance_that_is_published() -> None:
+    for d in (1, 4, 30):
+        for price, unit in ((Fraction(1, 3), "rho"), (Fraction(1, 3), "epsilon")):
+            sums = np.zeros((2, d), np.int64)
+            for given in (None, sums):
+                out = publish(np.zeros(2, np.int64), given, epsilon=price, stream=noise.generator(0), unit=unit)
+                assert count_variance(price, unit, d, means=given is not None) == pytest.approx(out.variances[0])
+
+
 def test_the_loss_of_a_published_count_by_enumeration() -> None:
     """Neighbours differ by 1: Rényi divergences of all orders tried are below ρα, at every ρ."""
     for rho in (Fraction(1, 50), Fraction(1, 2), Fraction(3)):

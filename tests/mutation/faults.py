@@ -24,6 +24,8 @@ LEDGERS = ("core.ledger", "core.zcdp", "local.repeated.report_ledger", "metric.u
 AFTERWARDS = {
     "synopses.artifact.query": "draws from what was published",
     "synopses.artifact.plot": "a picture",
+    "synopses.artifact.distributions": "answers from what was published",
+    "synopses.artifact.evenness": "errors of answers, from what was published",
     "synopses.refine": "post-processing",
     "synopses.consistency": "post-processing",
     "clustering.kmeans": "starts of a search on a synopsis",

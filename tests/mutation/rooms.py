@@ -131,6 +131,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "noise/test_bounds.py",
             "laws/test_bounds_law.py",
             "laws/test_categories_law.py",
+            "laws/test_zcdp_releases.py",
             "noise/test_categories.py",
             "noise/test_max_norm.py",
             "synopses/test_grid_lazy.py",
@@ -165,6 +166,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "engines/test_engines.py",
             "engines/test_tree_engine.py",
             "engines/test_streamed_rows.py",
+            "engines/test_rows_of_persons.py",
         ),
     ),
 }
