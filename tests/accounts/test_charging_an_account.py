@@ -233,6 +233,17 @@ def test_a_closed_account_takes_nothing_but_what_was_reserved(account: dc.Accoun
         reserved.book(dc.Guarantee.from_ledger(ledger, model="central").seal(b"2"))
 
 
+def test_a_hair_less_than_was_reserved_can_always_be_booked(tmp_path: Path) -> None:
+    account = dc.Account.create(tmp_path / "a", dataset="d", epsilon=10**5, delta=0.5)
+    for i, rho in enumerate(np.random.default_rng(0).uniform(1e-4, 2, 60)):
+        for j, less in enumerate((1, 1 - Fraction(1, 10**12), 1 - Fraction(1, 10**7))):
+            ledger = dc.Ledger(rho=rho, delta=1e-6)
+            ledger.spend("all", rho=ledger.total.exact * less)
+            promise = dc.Guarantee.from_ledger(ledger, model="central").seal(bytes([i, j]))
+            account.reserve("r", rho=rho, delta=1e-6).book(promise)
+    assert {entry.state for entry in account.entries} == {"booked"}
+
+
 def test_no_more_is_booked_than_was_reserved(account: dc.Account) -> None:
     ledger = dc.Ledger(epsilon=2)
     ledger.spend("all", 2)
