@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet import noise
 from discreet.synopses.marginals import field, release
 from discreet.synopses.marginals.purse import Purse
 from enumeration import worst_loss
@@ -144,3 +145,18 @@ def test_the_ledger_adds_up_in_both_currencies():
     assert 0.6999 < relaxed.epsilon <= 0.7
     concentrated = dc.MarginalSynopsis(domain=(0, 1), rho=0.125, delta=1e-6, random_state=1).fit(X).guarantee_
     assert concentrated.rho == 0.125
+
+
+def test_a_choice_in_rho_costs_its_rho_and_is_drawn_for_what_that_pays(monkeypatch):
+    drawn = []
+    real = noise.exponential
+
+    def noted(*given, epsilon, **more):
+        drawn.append(epsilon)
+        return real(*given, epsilon=epsilon, **more)
+
+    monkeypatch.setattr(noise, "exponential", noted)
+    ledger = dc.Ledger(rho=1, delta=1e-6)
+    Purse(ledger, noise.generator(0)).choose(ledger, "a choice", np.array([1, 5]), Fraction(1, 8))
+    assert ledger.spent.exact == Fraction(1, 8)
+    assert Fraction(999, 1000) < drawn[0] ** 2 <= 1

@@ -180,6 +180,8 @@ def test_tails_of_the_discrete_gaussian_law() -> None:
             least = law.threshold(tail)
             assert law.sf(least + 1) <= tail
             assert least == 0 or law.sf(least) > tail
+        assert law.sf([-(10**6), 10**6]).tolist() == pytest.approx([1, 0])
+        assert law.mean_above([-(10**6), 10**6]).tolist() == pytest.approx([0, 10**6], abs=1e-9)
     wide = noise.DiscreteGaussian(5000)
     narrow = noise.DiscreteGaussian(1000)
     assert wide.sf(5000) == pytest.approx(narrow.sf(1000), abs=2e-4)
