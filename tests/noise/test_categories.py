@@ -117,3 +117,10 @@ def test_arguments_are_refused_by_name(change: dict[str, Any], error: Any, words
     else:
         with pytest.raises(error, match=words):
             private_categories(**given)
+
+
+@pytest.mark.parametrize("odd", [np.timedelta64(3, "s"), 10**5000, -(10**5000), object(), None, float("nan")], ids=type)
+def test_no_word_and_no_person_makes_it_fail(odd: object) -> None:
+    words, persons = ["a"] * 60 + [odd], [*range(60), 60]
+    private_categories(words, persons, epsilon=1, delta=1e-6)
+    private_categories(["a"] * 61, [*range(60), odd], epsilon=1, delta=1e-6)

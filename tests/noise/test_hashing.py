@@ -464,3 +464,8 @@ def test_damaged_descriptions_are_refused(damage: dict[str, object]) -> None:
     plain.pop(next(iter(damage)))
     with pytest.raises(FormatError, match=r"^not a Discreet hash family"):
         HashFamily.from_dict(plain)
+
+
+def test_a_duration_is_a_missing_value_and_no_error() -> None:
+    """NumPy calls it an integer, and no single value may make a call fail."""
+    assert fingerprint(["a", np.timedelta64(3, "s")], 7).tolist() == fingerprint(["a", None], 7).tolist()

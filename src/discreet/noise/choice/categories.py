@@ -246,7 +246,10 @@ def texts_of(name: str, value: Any) -> pa.Array:
 def _bytes(value: Any) -> bytes | None:
     if isinstance(value, str):
         return value.encode("utf-8", "surrogatepass")
-    return str(int(value)).encode() if isinstance(value, Integral) else None
+    # NumPy calls a duration an integer; and a number of thousands of digits Python may refuse to write out.
+    if not isinstance(value, Integral) or isinstance(value, np.timedelta64) or int(value).bit_length() > 1024:
+        return None
+    return str(int(value)).encode()
 
 
 def _from_arrow(name: str, column: pa.Array) -> pa.Array:

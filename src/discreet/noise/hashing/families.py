@@ -322,7 +322,9 @@ def _from_objects(values: Sequence[Any], key: Key) -> Words:
         except (UnicodeEncodeError, OverflowError):
             pass  # a lone surrogate, or a number beyond 64 bits
     words = _missing(len(values), key)
-    numbers = {i: int(v) & (2**64 - 1) for i, v in enumerate(values) if isinstance(v, (Integral, np.bool_))}
+    whole = {i: v for i, v in enumerate(values) if isinstance(v, (Integral, np.bool_))}
+    # NumPy calls a duration an integer, and cannot make one of it.
+    numbers = {i: int(v) & (2**64 - 1) for i, v in whole.items() if not isinstance(v, np.timedelta64)}
     contents = {i: _content(v) for i, v in enumerate(values) if isinstance(v, (str, bytes, bytearray))}
     words[list(numbers)] = _from_numbers(np.array(list(numbers.values()), np.uint64), key)
     words[list(contents)] = _from_bytes(pa.array(contents.values(), pa.large_binary()), kernels.TAG_BYTES, key)
