@@ -175,3 +175,17 @@ def test_a_promise_to_persons_is_not_lost_on_the_way() -> None:
             dc.private_pipeline(dc.DomainScaler(domain), KM).fit(frame)
     rows = dc.Domain(columns, unit="row")
     assert dc.DomainScaler(rows).fit(frame).transform(frame).shape == (3, 1)
+
+
+@pytest.mark.parametrize("step", [Normalizer(), FunctionTransformer(np.sign), dc.DomainScaler((0, 1))], ids=str)
+def test_no_step_in_front_maps_the_column_that_names_persons(step) -> None:
+    """Rows divided by their lengths made as many persons of one as they have rows: all of them were used."""
+    domain = dc.Domain({"user": {"role": "person"}, "v": (0, 1)}, unit=dc.Person("user", rows=1))
+    last = dc.GridSynopsis(domain=domain, rule=1)
+    with pytest.raises(SchemaError, match="whose rows they are"):
+        dc.private_pipeline(step, last)
+    pipe = dc.private_pipeline("passthrough", last)
+    pipe.fit(np.column_stack([np.full(50, 7.0), np.linspace(0, 1, 50)]))
+    pipe.steps[0] = ("other", step)
+    with pytest.raises(SchemaError, match="whose rows they are"):
+        pipe.fit(np.ones((3, 2)))

@@ -139,6 +139,20 @@ def _refuse_persons(declared: Domain) -> None:
         )
 
 
+def _refuse_moved_persons(before: list[tuple[str, Any]], step: Any) -> None:
+    """Refuse a promise to persons behind a step that maps the column that names them too.
+
+    Each row divided by its length, one person would be as many as they have rows; by signs, all would be one.
+    """
+    unit = getattr(getattr(step, "domain", None), "unit", None)
+    moved = [name for name, given in before if given is not None and given != "passthrough"]
+    if isinstance(unit, Person) and moved:
+        raise SchemaError(
+            f"the unit is one person (column {unit.column!r}), and step {moved[0]!r} would map that column like the "
+            "others: it would no longer say whose rows they are; try the private estimator without steps in front"
+        )
+
+
 #: Steps of scikit-learn that are rules for single rows; a `FunctionTransformer` only of some functions.
 _RULES = (FunctionTransformer, Normalizer, Binarizer)
 #: What may replace a step that is refused, by words in the name of its class.
@@ -246,6 +260,7 @@ def _check_steps(named: list[tuple[str, Any]]) -> None:
         perturbs = isinstance(step, Perturber) and type(step).__module__.startswith("discreet.")
         if not (perturbs or (_releases(step) if last else _maps_rows(step))):
             _refuse(str(name), step, last)
+        _refuse_moved_persons(named[:i], step)
         said = getattr(dialect_of(getattr(step, "domain", None)), "stated", ())
         if perturbs or last:
             if not set(stated) <= set(said):
