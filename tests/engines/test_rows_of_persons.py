@@ -126,6 +126,15 @@ def test_declared_people_that_only_their_text_tells_apart_are_two() -> None:
     assert len(rows_of(people, rows=2)) == 2
 
 
+def test_people_whose_names_cannot_be_read_are_nobody(tmp_path: Any) -> None:
+    """In a file of another encoding Müller and Möller would be one person: what is left of their names is the same."""
+    names = ["Müller", "Möller", "Mueller"]
+    (tmp_path / "t.csv").write_bytes("\n".join(["user,age", *(f"{name},1" for name in names)]).encode("latin-1"))
+    for data in (tmp_path / "t.csv", pa.table({"user": [name.encode("latin-1") for name in names], "age": [1.0] * 3})):
+        domain = dc.Domain({"age": (0, 120)}, unit=dc.Person("user", rows=1))
+        assert dc.GridSynopsis(math.inf, domain, rule=1).fit(data).synopsis_.total == 1
+
+
 def test_numbers_of_persons_are_read_as_the_file_writes_numbers(tmp_path: Any) -> None:
     """Where commas are decimal and points part thousands, one person must not be several, nor several people one."""
     ways = ["7", "7,0", "07,00", " 7", "1.000", "1000", "1000,0", "1"]

@@ -40,7 +40,7 @@ def buy(
     from discreet.core import checks
     from discreet.engines.first_line import MISSING
     from discreet.engines.passes.texts import texts
-    from discreet.engines.tables.same import same_key
+    from discreet.engines.tables.same import person_key
     from discreet.noise import private_categories
 
     for column in purchase.columns:
@@ -77,7 +77,7 @@ def buy(
         batches = list(texts(data, [column, persons[0]], dialect=dialect))
         words, whose = (_read([batch[side] for batch in batches], marks) for side in (0, 1))
         # Somebody who is spelt in fourteen ways would be fourteen persons, and their words come out.
-        found[column] = private_categories(words, same_key(whose), **price, ledger=account)
+        found[column] = private_categories(words, person_key(whose), **price, ledger=account)
         bought.append(
             f"{column} at epsilon {float(price['epsilon']):g}, delta {float(price['delta']):g}, for one person "
             f"(column {persons[0]!r})"

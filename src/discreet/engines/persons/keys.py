@@ -19,7 +19,7 @@ from discreet.core.schema.dialect import Dialect
 from discreet.engines.persons.kernels import number_words, plain_texts
 from discreet.engines.tables.columns import plainly
 from discreet.engines.tables.encode import Encoder, arrow_kind
-from discreet.engines.tables.same import same_key
+from discreet.engines.tables.same import person_key, same_key
 from discreet.noise.hashing.hash_kernels import TAG_BYTES, siphash_bytes
 
 #: Numbers of more digits are taken by their text.
@@ -100,7 +100,7 @@ class PersonKeys:
 
     def _some(self, values: pa.Array, chosen: BoolArray, p0: WordArray, p1: WordArray, known: BoolArray) -> None:
         """Take chosen rows by their keys."""
-        keys = same_key(values.filter(pa.array(chosen))).cast(pa.large_string())
+        keys = person_key(values.filter(pa.array(chosen)))
         here = [p0[chosen], p1[chosen], known[chosen] & keys.is_valid().to_numpy(zero_copy_only=False)]
         self._hash(keys.fill_null(""), here[0], here[1])
         for out, found in zip((p0, p1, known), here, strict=True):

@@ -97,6 +97,21 @@ def same_key(column: pa.Array | pa.ChunkedArray, declared: Column | None = None)
     return keys.take(encoded.indices)
 
 
+def person_key(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return the key of every person as text; null also where bytes could not be read: others may share what is left.
+
+    Where persons are counted, several that are taken for one make a count smaller. Where their rows are bounded, one of
+    them would change which rows of the other are used.
+
+    Examples
+    --------
+    >>> person_key(pa.array([b"M\\xfcller", b"M\\xf6ller", "Möller".encode(), b"07"])).to_pylist()
+    [None, None, 'Möller', '7']
+    """
+    keys = same_key(column).cast(pa.large_string())
+    return pc.if_else(pc.match_substring(keys, "\ufffd"), pa.scalar(None, pa.large_string()), keys)
+
+
 def same_text(values: Any) -> Any:
     """Return texts of a NumPy array as their keys, of the same kind; what is missing as empty text.
 
