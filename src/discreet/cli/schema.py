@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -97,10 +97,10 @@ def _draft(
     from discreet.core.output import check_place, write_whole
     from discreet.core.schema.address import is_address, table_place
     from discreet.core.schema.catalogue import known_kind
-    from discreet.core.schema.codebook import read_declarations
+    from discreet.core.schema.codebook import merged, read_declarations
     from discreet.core.schema.dialect import Dialect
     from discreet.core.schema.draft import draft_schema
-    from discreet.core.schema.file import looks_like_a_record
+    from discreet.core.schema.file import looks_like_a_record, undeclared
     from discreet.engines import first_line
     from discreet.engines.tables.part import is_typed
 
@@ -115,9 +115,10 @@ def _draft(
     source = engines.open(table_place(data, Path()) if is_address(data) else data, dialect=found.dialect)
     names = source.names
     typed = read_declarations(declare, names)
-    declared = {name: {**book.get(name, {}), **typed.get(name, {})} for name in names}
-    for name in names if known else ():
-        declared[name] = declared[name] or dict(getattr(known_kind(name), "declared", {}))
+    declared = {}
+    for name in names:
+        offered = getattr(known_kind(name), "declared", {}) if known else {}
+        declared[name] = merged(merged(offered, book.get(name, {})), typed.get(name, {}))
     headed = any(part.headed for part in source._parts)
     if not names:
         raise DataSourceError(f"data: {data!r} has no first line to draft from; check the file")
@@ -125,8 +126,12 @@ def _draft(
         # Not a word of the line: it may be about somebody.
         raise DataSourceError(
             f"data: the first line of {data!r} may be somebody's record: there are numbers, dates, addresses, gaps or "
-            "repeats where names belong; say --no-header if it is a record, --header if these are the names"
+            "repeats where names belong; say --no-header if it is a record, --header if these are the names, --skip 1 "
+            "if it is a title above them"
         )
+    if headed and len(names) == 1:
+        hint = "There is one name only: if it is a title above the table, say --skip 1, or how many lines there are."
+        found = replace(found, reasons=(*found.reasons, hint))
     if rows and not is_typed(source._parts[0]):  # where a file keeps types, there is nothing to look for
         found = first_line.look(found, source._parts[0], rows)
     read = "first line" if headed else "fields" if header is False else "names"
@@ -138,10 +143,11 @@ def _draft(
         place = table_place(data, Path()) if is_address(data) else data
         bought, dialect = buy_categories(purchase, place, names, declared, found.dialect)
         found = replace(found, dialect=dialect)
-        declared |= {name: {"categories": words, "missing": "own"} for name, words in bought.items() if words}
+        for name, words in bought.items():
+            declared[name] = merged(declared[name], {"categories": words, "missing": "own"} if words else {})
     more: dict[str, Any] = {"dialect": found.dialect, "reasons": found.reasons, "kinds": found.kinds}
     text = draft_schema(names, data, read=read, labels=source.labels, declared=declared, **more)
-    open_ = [name for name in names if not declared[name]]
+    open_ = [n for n in names if undeclared({**({"kind": found.kinds[n]} if n in found.kinds else {}), **declared[n]})]
     if output is not None:
         write_whole(output, text)
     if as_json:
@@ -166,7 +172,8 @@ def _draft(
         console.print(said)
         console.print(f"  discreet schema check {escape(shlex.quote(str(output)))}", highlight=False, soft_wrap=True)
         people = [name for name in names if declared[name].get("role") == "person"]
-        unit = f" --person {shlex.quote(people[0])} --person-rows 8" if len(people) == 1 else ""
+        said_rows = any("rows" in declared[name] for name in people)  # the schema has the unit
+        unit = f" --person {shlex.quote(people[0])} --person-rows 8" if len(people) == 1 and not said_rows else ""
         paid = f" --account {shlex.quote(str(purchase.account))}" if purchase.account else ""
         next_step = (
             f"discreet synopsis {shlex.quote(data)} --schema {shlex.quote(str(output))} --epsilon 1{unit}{paid} "
@@ -187,25 +194,32 @@ def _check(schema_file: str, data: str | None, rows: int, as_json: bool) -> None
     """Say what a schema file still lacks, and whether it fits a table; by a look at its rows also how well."""
     from discreet import engines
     from discreet.core.domain import Domain
-    from discreet.engines.first_line import examine
+    from discreet.engines.first_line import Doubts, examine
 
     domain = Domain.from_toml(Path(schema_file))
     if data is not None:
         look.look([(TABLE, data)])
         engines.open(data, domain)  # refuses a table without the declared columns
-    doubts, unread = examine(domain, data, rows) if data is not None and rows else ([], [])
-    facts = {"columns": list(domain.names), "source": domain.source.to_dict(), "careless": doubts, "unread": unread}
+    doubts = examine(domain, data, rows) if data is not None and rows else Doubts([], [], {})
+    facts = {"columns": list(domain.names), "source": domain.source.to_dict(), **asdict(doubts)}
     if as_json:
         typer.echo(json.dumps(facts))
         return
     found = "" if data is None else f", and {escape(data)} has them all"
-    console.print(f"[bold]{len(domain)} columns[/] are declared, none is missing{found}.")
-    for column in unread:
-        console.print(
-            f"  [yellow]{escape(column)}[/]: none of the first {rows} rows has a value that can be read as declared; "
-            "look at the decimal mark, the format of dates, the encoding and the spelling of categories."
-        )
-    for column in doubts:
+    columns = "1 column[/] is" if len(domain) == 1 else f"{len(domain)} columns[/] are"
+    console.print(f"[bold]{columns} declared, none is missing{found}.")
+    how = (
+        "look at the decimal and thousands marks, at units beside numbers (marks), at the format of dates (with %H:%M "
+        "where a time of day follows), the encoding, and the spelling of categories, capitals too."
+    )
+    for column in doubts.unread:
+        what = f"none of the first {rows} rows has a value that can be read as declared"
+        console.print(f"  [yellow]{escape(column)}[/]: {what}; {how}")
+    few = f"few of the values in the first {rows} rows can be read as declared, the others count as missing"
+    many = f"many of the values in the first {rows} rows cannot be read as declared and count as missing"
+    for column, share in doubts.partly.items():
+        console.print(f"  [yellow]{escape(column)}[/]: {few if share == 'most' else many}; {how}")
+    for column in doubts.careless:
         console.print(
             f"  [yellow]{escape(column)}[/]: a bound equals a value among the first {rows} rows. If it was read off "
             "the table, somebody's value would be published: is it what the column means?"

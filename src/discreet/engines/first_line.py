@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from discreet.core.domain import Domain, Integer, Numeric
 from discreet.core.schema.dialect import Dialect
 from discreet.engines import open as open_table
 from discreet.engines.tables.csv_file import decoded_head
+from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.part import Part
 
 _DELIMITERS = (",", ";", "\t", "|")
@@ -42,6 +44,9 @@ _DATES = (
     (r"\d{8}", "%Y%m%d"),
 )
 _SLASHES = r"(\d{1,2})/(\d{1,2})/(\d{4})"
+#: What may stand behind a date; a format that does not say so reads none of these.
+_CLOCKS = (("", ""), (r" \d{1,2}:\d{2}", " %H:%M"), (r" \d{1,2}:\d{2}:\d{2}", " %H:%M:%S"))
+_CLOCK = r"( \d{1,2}:\d{2}(:\d{2})?)?"
 #: Characters of a number or a date. Patterns take time by the square of the length, and a field may hold a megabyte.
 _LONGEST = 64
 _MARKS = ("€", "$", "£", "%", "EUR", "USD")
@@ -134,18 +139,31 @@ def _number_marks(columns: Sequence[Sequence[str]]) -> tuple[str, str]:
                 if _mostly(column, rf"[+-]?\d{{1,3}}({blank}?\d{{3}})*({re.escape(decimal)}\d+)?"):
                     votes[decimal, thousands] += 2
                     break
-    return votes.most_common(1)[0][0] if votes else (".", "")
+    # Columns without groups of digits are read as well where groups may be: they speak of the decimal mark alone.
+    points: Counter[str] = Counter()
+    for (decimal, _), n in votes.items():
+        points[decimal] += n
+    mark = points.most_common(1)[0][0] if points else "."
+    groups = Counter({thousands: n for (decimal, thousands), n in votes.items() if decimal == mark and thousands})
+    return mark, groups.most_common(1)[0][0] if groups else ""
 
 
 def _date_formats(columns: Sequence[Sequence[str]]) -> tuple[str, ...]:
     found = []
     for column in columns:
-        found += [written for pattern, written in _DATES if written != "%Y%m%d" and _mostly(column, pattern)]
-        if _mostly(column, _SLASHES):
-            parts = [re.fullmatch(_SLASHES, v) for v in column]
+        days = [(p, written) for p, written in _DATES if written != "%Y%m%d" and _mostly(column, p + _CLOCK)]
+        if _mostly(column, _SLASHES + _CLOCK):
+            parts = [re.match(_SLASHES, v) for v in column]
             first, second = (max(int(p[i]) for p in parts if p) for i in (1, 2))
             # Where neither number exceeds 12 it cannot be told; a day first is more common in the world.
-            found.append("%m/%d/%Y" if second > 12 >= first else "%d/%m/%Y")
+            days.append((_SLASHES, "%m/%d/%Y" if second > 12 >= first else "%d/%m/%Y"))
+        short = [v for v in column if len(v) <= _LONGEST]
+        found += [
+            written + behind
+            for pattern, written in days
+            for clock, behind in _CLOCKS
+            if any(re.fullmatch(pattern + clock, v) for v in short)
+        ]
     return tuple(dict.fromkeys(found))
 
 
@@ -168,41 +186,80 @@ def _kind(column: Sequence[str], bare: Sequence[str], dialect: Dialect) -> str:
         return "number"
     if (
         _mostly(column, r"\d{4}-\d{2}-\d{2}([T ].*)?")
-        or any(_mostly(column, pattern) for pattern, written in _DATES if written in dialect.dates)
-        or (_mostly(column, _SLASHES))
+        or any(
+            _mostly(column, p + _CLOCK) for p, written in _DATES if any(d.startswith(written) for d in dialect.dates)
+        )
+        or _mostly(column, _SLASHES + _CLOCK)
     ):
         return "date"
     return ""
 
 
-def examine(domain: Domain, data: str, rows: int) -> tuple[list[str], list[str]]:
-    """Try a schema on the first rows: which bounds equal a value, and which columns have none that can be read.
+@dataclass(frozen=True)
+class Doubts:
+    """What the first rows have against a schema: columns by name, and nothing of what stands in them.
 
-    For whoever holds the rows: the answer depends on them.
+    Attributes
+    ----------
+    careless : list of str
+        A bound equals a value.
+    unread : list of str
+        No row has a value that can be read as declared.
+    partly : dict
+        ``"most"`` or ``"many"`` (more than a tenth) of the values that stand there cannot be read as declared.
+    """
+
+    careless: list[str]
+    unread: list[str]
+    partly: dict[str, str]
+
+
+def examine(domain: Domain, data: str, rows: int) -> Doubts:
+    """Try a schema on the first rows: which bounds equal a value, and which columns cannot be read as declared.
+
+    For whoever holds the rows: the answer depends on them. Gaps and declared marks of missing values are no doubts.
     """
     asked = [c for c in domain if c.role not in NAMING]
     # Whole numbers as plain ones: those beyond would count as the bound, and look like it.
     plain = {c.name: Numeric(c.name, c.low, c.high) if c.kind == "integer" else c for c in asked}
+    doubts = Doubts([], [], {})
     if not plain:
-        return [], []
+        return doubts
     tried = Domain(plain)
     found: dict[str, list[FloatArray]] = {name: [] for name in plain}
+    odd = dict.fromkeys(plain, 0)
     left = rows
-    for batch in open_table(data, dialect=domain.source)._batches(tried):
-        for name, values in zip(plain, batch, strict=True):
-            found[name].append(values[:left])
-        left -= len(batch[0])
-        if left <= 0:
-            break
-    careless, unread = [], []
+    source = open_table(data, dialect=domain.source)
+    # A number among the marks is missing by value, however it is written: without the marks it can be read.
+    unmarked = [Encoder(column, replace(domain.source, missing=())) for column in tried]
+    for part, (positions, encoders) in zip(source._parts, source._match(tried), strict=True):
+        for pieces, _ in part.read(positions, 2**12) if left > 0 else ():
+            for name, piece, encoder, bare in zip(plain, pieces, encoders, unmarked, strict=True):
+                values = part.encode(piece, encoder)[:left]
+                found[name].append(values)
+                unread = np.isnan(values) & np.isnan(part.encode(piece, bare)[:left])
+                texts = _cells(piece, left)
+                odd[name] += sum(bool(texts[i]) and texts[i] not in domain.source.missing for i in unread.nonzero()[0])
+            left -= len(values)
+            if left <= 0:
+                break
     for column in asked:
         values = np.concatenate([np.empty(0), *found[column.name]])
         read = values[~np.isnan(values)]
         if len(values) and not len(read):
-            unread.append(column.name)
+            doubts.unread.append(column.name)
+        elif (share := odd[column.name] / max(odd[column.name] + len(read), 1)) > 0.1:
+            doubts.partly[column.name] = "most" if share > 0.5 else "many"
         if isinstance(column, Numeric) and len(read):
             low, high = (column.least, column.most) if isinstance(column, Integer) else (column.low, column.high)
             # 0, 1 and 100 are what columns mean, and stand in many tables.
             if ({float(low), float(high)} - {0.0, 1.0, 100.0}) & {float(read.min()), float(read.max())}:
-                careless.append(column.name)
-    return careless, unread
+                doubts.careless.append(column.name)
+    return doubts
+
+
+def _cells(piece: Any, rows: int) -> list[str]:
+    """Return what stands in some rows of a column as text; empty where nothing does."""
+    values = (piece.text() if hasattr(piece, "text") else piece)[:rows].to_pylist()
+    texts = [v.decode("utf-8", "replace").strip() if isinstance(v, bytes) else str(v).strip() for v in values]
+    return ["" if v is None or t.casefold() == "nan" else t for v, t in zip(values, texts, strict=True)]

@@ -7,11 +7,14 @@ missing value in the table. The class is the last column and has no name of its 
 
 from __future__ import annotations
 
+import datetime
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from discreet.core.checks import nearest
 from discreet.core.columns import ROLES
 from discreet.errors import DataSourceError, InvalidArgument, SchemaError
 
@@ -19,6 +22,15 @@ from discreet.errors import DataSourceError, InvalidArgument, SchemaError
 TARGET = "class"
 _NUMBER = r"-?\d+(?:\.\d+)?(?:e\d+)?"
 _DAY = r"\d{4}-\d{2}-\d{2}"
+_FORMS = "COLUMN=0..120, COLUMN=0:1.5, COLUMN=2020-01-01:2029-12-31, COLUMN=A,B, COLUMN=boolean or COLUMN=ROLE"
+#: Kinds that need neither bounds nor categories; and others, with what is to be typed of such a column.
+_COMPLETE = ("boolean", "time")
+_KINDS = {
+    "boolean": "boolean", "bool": "boolean", "time": "time", "integer": "0..120", "int": "0..120", "number": "0:1.5",
+    "float": "0:1.5", "numeric": "0:1.5", "date": "2020-01-01:2029-12-31", "category": "A,B", "categorical": "A,B",
+    "ordered": "A,B",
+}  # fmt: skip
+_GROUPS = ({"kind", "bounds", "categories"}, {"role", "rows"})
 
 
 def read_codebook(path: Path) -> dict[str, dict[str, Any]]:
@@ -57,8 +69,10 @@ def read_declarations(texts: Sequence[str], names: Sequence[str]) -> dict[str, d
     """Return what was typed of columns.
 
     ``age=0..120`` are whole numbers, ``cost=0:5000`` numbers, ``day=2025-01-01:2025-12-31`` days, ``sex=f,m`` a
-    list; ``name=identifier`` is a role, which several columns may be given at once: ``age,sex=quasi-identifier``;
-    ``user=person:8`` also says that persons are what is hidden, with at most eight rows of each.
+    list, ``smoker=boolean`` and ``arrived=time`` kinds that need no more; ``name=identifier`` is a role, which several
+    columns may be given at once: ``age,sex=quasi-identifier``; ``user=person:8`` also says that persons are what is
+    hidden, with at most eight rows of each. What looks like one of these and is not is refused, not taken for a
+    category.
 
     Parameters
     ----------
@@ -78,16 +92,35 @@ def read_declarations(texts: Sequence[str], names: Sequence[str]) -> dict[str, d
         left, equals, value = (part.strip() for part in text.partition("="))
         listed = left.split(",") if left not in names and value in ROLES else [left]
         if not equals or not value or not set(listed) <= set(names):
-            expected = f"COLUMN=0..120, COLUMN=0:1.5, COLUMN=A,B or COLUMN=ROLE, of {', '.join(names[:20])}"
-            raise InvalidArgument("--declare", text, expected, f"--declare {names[0]}=0..120")
+            expected = f"{_FORMS}, of {', '.join(names[:20])}"
+            raise InvalidArgument("--declare", text, expected, f"--declare {shlex.quote(f'{names[0]}=0..120')}")
+        if fix := _meant(value):
+            expected = f"{_FORMS} (a single category must not look like a range, a list, a kind or a role)"
+            raise InvalidArgument("--declare", text, expected, f"--declare {shlex.quote(f'{left}={fix}')}")
         for name in listed:
-            found.setdefault(name, {}).update(_declared(value))
+            found[name] = merged(found.get(name, {}), _declared(value))
     return found
+
+
+def merged(known: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was known of a column with what was said of it later: only what that names is replaced.
+
+    Bounds, categories and kind are one thing, and so are the role and how many rows a person has.
+
+    Examples
+    --------
+    >>> merged({"kind": "integer", "bounds": [0, 125], "role": "quasi-identifier"}, {"bounds": [0.0, 1.5]})
+    {'role': 'quasi-identifier', 'bounds': [0.0, 1.5]}
+    """
+    named = {key for group in _GROUPS if group & set(said) for key in group}
+    return {**{key: value for key, value in known.items() if key not in named}, **said}
 
 
 def _declared(value: str) -> Mapping[str, Any]:
     if value in ROLES:
         return {"role": value}
+    if value in _COMPLETE:
+        return {"kind": value}
     if bound := re.fullmatch(r"person:(auto|\d+)", value):
         return {"role": "person", "rows": "auto" if bound[1] == "auto" else int(bound[1])}
     if ends := re.fullmatch(r"(-?\d+)\.\.(-?\d+)", value):
@@ -97,3 +130,39 @@ def _declared(value: str) -> Mapping[str, Any]:
     if ends := re.fullmatch(rf"({_DAY}):({_DAY})", value):
         return {"bounds": [*ends.groups()]}
     return {"categories": [part.strip() for part in value.split(",")]}
+
+
+def _meant(value: str) -> str:
+    """Return what a declaration that would be a list of one was probably meant to be; empty if it may be a list."""
+    whole, broken = r"-?\d+(?:\.\d+)?", r"-?\d+(?:[.,]\d+)?"  # a comma and a dash may be a list: 5-9,10
+    ends = re.fullmatch(rf"({broken})\s*(?:\.\.|:)\s*({broken})|({whole})\s*(?:-|–|—|to)\s*({whole})", value)
+    if ends:
+        low, high = (end.replace(",", ".") for end in ends.groups() if end is not None)
+        fix = f"{low}:{high}" if "." in low + high or ":" in value else f"{low}..{high}"
+        return "" if value == fix else fix
+    if "," in value or set(_declared(value)) != {"categories"}:
+        return ""
+    days = [_iso(part) for part in re.findall(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}", value)]
+    if len(days) == 2 and all(days):
+        return ":".join(days)
+    if value.casefold() in _KINDS:
+        return _KINDS[value.casefold()]
+    if value.startswith("person:"):
+        return "person:8"
+    if near := nearest(value, (*ROLES, *_COMPLETE)):
+        return near
+    if "/" in value and not re.search(r"\d", value):
+        return ",".join(part.strip() for part in value.split("/"))
+    if re.fullmatch(r"\d{1,2}:\d{2}(:\d{2})?\s*[-–:]\s*\d{1,2}:\d{2}(:\d{2})?", value):
+        return "time"
+    return "0..120" if re.search(r"\d.*[-–:/]|[-–:/].*\d|\.\.", value) else ""
+
+
+def _iso(day: str) -> str:
+    """Return a day as it is declared; empty if it is none."""
+    for written in ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d"):
+        try:
+            return datetime.datetime.strptime(day, written).date().isoformat()
+        except ValueError:
+            continue
+    return ""

@@ -55,7 +55,8 @@ class Dialect:
     skip : int, default 0
         Lines before the header that belong to no table.
     dates : sequence of str
-        Formats of dates beside 1984-05-01, tried in order: ``["%d.%m.%Y", "%d/%m/%y"]``.
+        Formats of dates beside 1984-05-01, tried in order: ``["%d.%m.%Y", "%d/%m/%y"]``. A time of day behind a date
+        is left away, but the format has to say that it is there: ``"%d.%m.%Y %H:%M"``.
     true, false : sequence of str
         Words for 1 and 0 beside ``true`` and ``false``; capitals do not matter.
     missing : sequence of str
@@ -218,5 +219,5 @@ def _check_date(written: str) -> None:
     used = [written[i + 1 : i + 2] for i, c in enumerate(written) if c == "%"]
     wanted = {"d", "m"} <= set(used) and ("Y" in used) != ("y" in used)
     if not wanted or set(used) - set(DIRECTIVES) or len(set(used)) < len(used):
-        what = "a format with %Y (or %y), %m and %d once each, perhaps %H, %M and %S"
+        what = "a format with %Y (or %y), %m and %d once each, and %H, %M and %S where a time of day is written too"
         raise InvalidArgument("dates", written, what, '"%d.%m.%Y"')

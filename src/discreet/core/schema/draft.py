@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.core.schema.catalogue import known_kind
 from discreet.core.schema.dialect import Dialect
-from discreet.core.schema.file import toml_key, toml_value
+from discreet.core.schema.file import toml_key, toml_value, undeclared
 
 _HOW = """\
 # One line per column: say what it means, not what the table holds, or a value of somebody's would be published.
@@ -68,8 +68,10 @@ longest verified life lasted 122 years)
     written = {} if dialect is None else dialect.to_dict()
     if read == "fields":
         written["names"] = list(names)
+    if written or reasons:
+        text += ["", *(f"# {reason}" for reason in reasons)]
     if written:
-        text += ["", *(f"# {reason}" for reason in reasons), "[source]"]
+        text += ["[source]"]
         text += [f"{key} = {toml_value(value)}{_why(key, value)}" for key, value in written.items()]
     for name, said in (declared or {}).items():
         if "rows" in said:
@@ -121,19 +123,22 @@ def _columns(
             left.append(f"# Column {place} {why} and is left out.")
             continue
         seen.add(name)
-        if declared.get(name):
-            parts = ", ".join(f"{key} = {_plain(value)}" for key, value in declared[name].items() if key != "rows")
-            lines.append(f"{toml_key(name)} = {{{parts}}}")
-            continue
+        said = {key: value for key, value in declared.get(name, {}).items() if key != "rows"}
+        waits = undeclared(said)
         kind = kinds.get(name)
-        filled = f'{{kind = "{kind}"}}' if kind in ("integer", "number", "date", "boolean") else "{}"
+        if waits and kind in ("integer", "number", "date", "boolean"):
+            said = {"kind": kind, **said}
+        filled = ", ".join(f"{key} = {_plain(value)}" for key, value in said.items())
+        if not waits:
+            lines.append(f"{toml_key(name)} = {{{filled}}}")
+            continue
         known = known_kind(name)
         offer = f"   # labels of the file: categories = {toml_value(list(labels[name]))}" if name in labels else ""
-        if known is not None:
-            missing = {key: value for key, value in known.declared.items() if key != "kind" or filled == "{}"}
+        missing = {} if known is None else {key: v for key, v in known.declared.items() if key not in said}
+        if known is not None and missing:
             parts = ", ".join(f"{key} = {_short(value)}" for key, value in missing.items())
             offer += f"   # known by name: {parts} ({known.source})"
-        lines.append(f"{toml_key(name)} = {filled}{offer}")
+        lines.append(f"{toml_key(name)} = {{{filled}}}{offer}")
     return lines, left
 
 

@@ -51,19 +51,26 @@ def load_schema(source: str | Path) -> tuple[Mapping[str, Any], Any, Any]:
             f"{where} must hold one table [columns.NAME] per column, and nothing else but unit and [source], "
             f"got {sorted(table)}"
         )
-    bare = [name for name, declared in columns.items() if _undeclared(declared)]
+    bare = [name for name, declared in columns.items() if undeclared(declared)]
     if bare:
         named = ", ".join(toml_key(name) for name in bare[:20]) + (", ..." if len(bare) > 20 else "")
+        yet = "does not yet" if len(bare) == 1 else "do not yet"
         raise SchemaError(
-            f"{where}: {len(bare)} of {len(columns)} columns must declare either 'bounds' or 'categories' and do not "
-            f"yet ({named}); write bounds = [0, 100] or what else each means, or delete those that are not to be used"
+            f"{where}: {len(bare)} of {len(columns)} columns must declare either 'bounds' or 'categories' and {yet} "
+            f"({named}); write bounds = [0, 100] or what else each means, or delete those that are not to be used"
         )
     folder = Path() if isinstance(source, str) and "\n" in source else Path(source).parent
     return lists.beside(columns, folder), table.get("unit"), table.get("source")
 
 
-def _undeclared(declared: Any) -> bool:
-    """Tell whether a draft's column waits for its values; one that names somebody needs none."""
+def undeclared(declared: Any) -> bool:
+    """Tell whether a draft's column waits for its values; one that names somebody needs none.
+
+    Examples
+    --------
+    >>> undeclared({"role": "sensitive"}), undeclared({"role": "identifier"}), undeclared({"bounds": [0, 1]})
+    (True, False, False)
+    """
     filled = {"bounds", "categories", "categories_file"} if isinstance(declared, dict) else set()
     return (
         isinstance(declared, dict)
