@@ -13,8 +13,13 @@ _MOST = 40
 def show(result: Any) -> None:
     """Show an answer."""
     found, told = result.artifact, result.figures
+    if told["std_error"] is None:
+        why = escape(found.note[0].upper() + found.note[1:])
+        console.print(f"[bold yellow]Not known:[/] {escape(told['question'])}. {why}.", highlight=False)
+        warn_if_seeded(told["seeded"])
+        return
     low, high = (f"{told[end]:,.0f}" for end in ("low", "high"))
-    console.print(f"[bold]About {found.value:,.0f} rows[/], {escape(told['question'])}", highlight=False)
+    console.print(f"[bold]About {_whole(found.value)} rows[/], {escape(told['question'])}", highlight=False)
     console.print(f"{100 * told['level']:g} % interval: {low} to {high}", highlight=False)
     if told["modelled"]:
         uneven = f", and {found.evenness_error:,.1f} by what the model assumes" if found.evenness_error else ""
@@ -37,14 +42,21 @@ def show(result: Any) -> None:
     warn_if_seeded(told["seeded"])
 
 
+def _whole(count: float) -> str:
+    return f"{round(count):,}"
+
+
 def _show_groups(groups: Any, level: float) -> None:
     """Show the first groups, and say how many there are more."""
     places = [n for n in groups.column_names if n not in ("std_error", "noise_error", "evenness_error", "low", "high")]
-    rows = []
-    for row in groups.slice(0, _MOST).to_pylist():
-        values = [row[n] for n in places]
+    rows, shown = [], groups.slice(0, _MOST).to_pylist()
+    for row in shown:
+        values = [row[n] for n in places if n != "count"]
         texts = ["no value" if v is None else f"{v:,.6g}" if isinstance(v, float) else str(v) for v in values]
+        texts.append(_whole(row["count"]))
         rows.append([*texts, f"{row['low']:,.0f} to {row['high']:,.0f}"])
     show_table("By group", [*places, f"{100 * level:g} % interval"], rows, right=("count",))
+    if any(round(row["count"]) < 0 for row in shown):
+        console.print("A count below 0 is noise: few rows or none. It is not cut off, so that groups add up.")
     if len(groups) > _MOST:
         console.print(f"and {len(groups) - _MOST:,} groups more; --json has all")

@@ -1,7 +1,10 @@
 """What the job `ask` does: read a synopsis and a question, count. Post-processing of what is published already."""
 
+import math
+
 from discreet.jobs.job import Job, JobResult
 from discreet.synopses import Synopsis
+from discreet.synopses.artifact.answers import known
 
 
 def run(job: Job) -> JobResult:
@@ -10,9 +13,9 @@ def run(job: Job) -> JobResult:
     question, level = job.parameters["question"], float(job.parameters.get("level", 0.95))
     found = made.ask(question)
     low, high = found.interval(level)
-    figures = {"question": question, **found.to_dict(), "level": level, "low": low, "high": high}
+    figures = {"question": question, **found.to_dict(), "level": level, "low": known(low), "high": known(high)}
     groups = None
-    if job.parameters.get("by"):
+    if job.parameters.get("by") and math.isfinite(high):  # of what is not known there are no groups
         groups = made.table(*map(str, job.parameters["by"]), where=question, level=level)
         figures["groups"] = groups.to_arrow().to_pylist()
     figures["seeded"] = made.guarantee.seeded

@@ -36,6 +36,11 @@ def wide(level: float) -> float:
     return max(float(ndtri(0.5 + level / 2)), -math.log1p(-level) / math.sqrt(2))
 
 
+def known(figure: float | None) -> float | None:
+    """Return a figure as JSON can have it: None if it is not finite."""
+    return figure if figure is not None and math.isfinite(figure) else None
+
+
 @dataclass(frozen=True)
 class Figure:
     """A number with an error of two parts: what a mean, a share or a quantile is answered by.
@@ -103,15 +108,13 @@ class Figure:
         return self.value
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data; ``evenness_error`` is None where it was left out."""
-        return {
-            "value": self.value,
-            "std_error": self.std_error,
-            "noise_error": self.noise_error,
-            "evenness_error": self.evenness_error,
-        }
+        """Return the figures as plain data; None for an error that was left out or is not known."""
+        names = ("value", "std_error", "noise_error", "evenness_error")
+        return {name: known(getattr(self, name)) for name in names}
 
     def _error(self) -> str:
+        if math.isinf(self.std_error):
+            return f"{self.value:.6g}, error not known"
         text = f"{self.value:.6g} ± {self.std_error:.3g}"
         if self.evenness_error is None:
             return f"{text}, noise alone"
@@ -203,7 +206,9 @@ class Count(Figure):
         by = checks.finite("factor", float(factor))
         asked = tuple((s, tuple((by * c, q) for c, q in terms)) for s, terms in self.asked)
         uneven = None if self.evenness_error is None else abs(by) * self.evenness_error
-        return Count(by * self.value, abs(by) * self.noise_error, uneven, max(by, 0.0) * self.unlisted, asked)
+        return Count(
+            by * self.value, abs(by) * self.noise_error, uneven, max(by, 0.0) * self.unlisted, asked, self.note
+        )
 
     __rmul__ = __mul__
 
@@ -237,5 +242,6 @@ class Count(Figure):
             math.hypot(*(p.evenness_error or 0.0 for p in parts)),
             sum(p.unlisted for p in parts),
             tuple(sums.items()),
+            "; ".join(dict.fromkeys(filter(None, (self.note, other.note)))),
         )
         return replace(made, evenness_error=None) if None in (self.evenness_error, other.evenness_error) else made

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from difflib import get_close_matches
 from itertools import pairwise
 from typing import Any
@@ -32,6 +33,15 @@ _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
 #: Limits of what a question may be: characters, brackets in brackets, stretches of all columns, boxes.
 _LONGEST, _DEEPEST, _CELLS, _BOXES = 10_000, 50, 100_000, 500
 _INF = math.inf
+#: Where a missing value lies.
+_GONE = [(math.nan, math.nan)]
+#: Other spellings of values: what finds them, what they are replaced by, how a question is written.
+_SPELLINGS = (
+    (r"(?<=\d),(?=\d)", ".", "written with decimal points, not commas"),
+    (r"(?<!['\d])(\d{4}-\d\d-\d\d)(?!['\d])", r"'\1'", "written with dates in single quotation marks"),
+)
+#: How people write days; a day is suggested where all ways that fit agree.
+_DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%Y.%m.%d", "%d-%m-%Y", "%Y%m%d", "%Y")
 
 
 @dataclass(frozen=True)
@@ -48,15 +58,22 @@ _Tree = Any
 
 
 def parse(domain: Domain, question: object) -> list[Query]:
-    """Read a question; return boxes that do not overlap and cover it.
+    """Read a question; return boxes that do not overlap and cover it."""
+    return read(domain, question)[0]
+
+
+def read(domain: Domain, question: object) -> tuple[list[Query], str]:
+    """Read a question; return boxes that do not overlap and cover it, and what the schema left out of it.
 
     Examples
     --------
     >>> domain = Domain({"age": Integer(0, 120), "sex": ["f", "m"]})
-    >>> parse(domain, "age between 30 and 40 and sex = 'f'")
-    [{0: [(29.5, 40.5)], 1: [(0.0, 1.0)]}]
+    >>> read(domain, "age between 30 and 40 and sex = 'f'")
+    ([{0: [(29.5, 40.5)], 1: [(0.0, 1.0)]}], '')
     >>> parse(domain, "not (age < 18 or sex = 'm')")
     [{0: [(17.5, inf)], 1: [(0.0, 1.0)]}]
+    >>> read(domain, "age is missing")
+    ([], 'rows without a value in age were left out by the schema (missing = "drop")')
     """
     if not isinstance(question, str):
         raise InvalidType("question", question, "a text", _fix(domain, None))
@@ -65,7 +82,12 @@ def parse(domain: Domain, question: object) -> list[Query]:
     try:
         tree = _Reader(domain, question).read()
     except _Wrong as wrong:
-        raise InvalidArgument("question", _short(question), wrong.expected, _fix(domain, wrong.fix)) from None
+        expected, meant = wrong.expected, wrong.fix
+        for pattern, other, spelling in _SPELLINGS:
+            again = re.sub(pattern, other, question)
+            if again != question and _reads(domain, again):
+                expected, meant = spelling, again
+        raise InvalidArgument("question", _short(question), expected, _fix(domain, meant)) from None
     found: list[_Said] = []
     _collect(tree, found)
     axes = sorted({said.axis for said in found})
@@ -78,7 +100,9 @@ def parse(domain: Domain, question: object) -> list[Query]:
     _boxes(_truth(tree, axes, edges) == 1, axes, edges, {}, boxes)
     if len(boxes) > _BOXES:
         raise InvalidArgument("question", _short(question), "about fewer combinations", "parts, and their counts added")
-    return boxes
+    gone = [c.name for i, c in enumerate(domain.columns) if c.missing == "drop" and _Said(i, _GONE, True) in found]
+    names = ", ".join(gone)
+    return boxes, f'rows without a value in {names} were left out by the schema (missing = "drop")' if gone else ""
 
 
 class _Wrong(Exception):
@@ -91,14 +115,15 @@ class _Wrong(Exception):
 
 def _fix(domain: Domain, meant: str | None) -> str:
     """Return a question that can be read: the one that was meant, or an example."""
-    if meant is not None and len(meant) <= _LONGEST:
-        try:
-            _Reader(domain, meant).read()
-        except _Wrong:
-            pass
-        else:
-            return f"question={meant!r}"
-    return f"question={_example(domain)!r}"
+    return f"question={(meant if meant is not None and _reads(domain, meant) else _example(domain))!r}"
+
+
+def _reads(domain: Domain, question: str) -> bool:
+    try:
+        _Reader(domain, question).read()
+    except _Wrong:
+        return False
+    return len(question) <= _LONGEST
 
 
 def _example(domain: Domain) -> str:
@@ -224,7 +249,7 @@ class _Reader:
                 if not self.take("missing", "null"):
                     raise self.wrong("written with 'missing' after 'is'", f"{_quoted(column.name)} is missing")
                 there = [(-_INF, _INF)]
-                return _Said(first, there) if turned else _Said(first, [(math.nan, math.nan)], missing=True)
+                return _Said(first, there) if turned else _Said(first, _GONE, missing=True)
         parts = []
         while self.peek("<", ">", "<=", ">=", "=", "==", "!=", "<>"):
             sign = {"==": "=", "<>": "!="}.get(self.tokens[self.at][1], self.tokens[self.at][1])
@@ -287,7 +312,11 @@ def _place(reader: _Reader, column: Column, value: tuple[str, bool]) -> float:
     if isinstance(column, Date):
         day = day_number(text) if quoted else None
         if day is None:
-            raise reader.wrong(f"written with dates such as '1980-01-01' for {name}", f"{name} < '1980-01-01'")
+            days = {found.date().isoformat() for form in _DAYS if (found := _day(text, form))}
+            such = next(iter(days)) if len(days) == 1 else column.to_dict()["bounds"][1]
+            typed = _literal(text) if quoted else text
+            fix = reader.instead(typed, f"'{such}'") if such in days else f"{name} < '{such}'"
+            raise reader.wrong(f"written with dates such as '{such}' for {name}", fix)
         return day
     if isinstance(column, Time):
         second = second_number(text) if quoted else None
@@ -301,8 +330,18 @@ def _place(reader: _Reader, column: Column, value: tuple[str, bool]) -> float:
     except ValueError:
         number = math.nan
     if quoted or not math.isfinite(number):
+        pointed = text.strip().replace(",", ".")
+        if quoted and re.fullmatch(r"[-+]?\d+(\.\d+)?", pointed):
+            raise reader.wrong(f"written with a plain number for {name}", reader.instead(_literal(text), pointed))
         raise reader.wrong(f"written with a number for {name}, which has no {text!r}", f"{name} < {column.high:g}")
     return number
+
+
+def _day(text: str, form: str) -> datetime | None:
+    try:
+        return datetime.strptime(text, form)
+    except ValueError:
+        return None
 
 
 def _compare(reader: _Reader, axis: int, column: Column, sign: str, value: tuple[str, bool]) -> _Tree:

@@ -102,7 +102,7 @@ def marginal(synopsis: Synopsis, name: str, bins: Any) -> Marginal:
     pairs = stretches(synopsis, axis, bins)
     found = list(_cells(synopsis, [(axis, pairs)], ({},)))
     gone = _absent(synopsis, axis)
-    absent = query.count(synopsis, {axis: gone}) if gone else None
+    absent = query.added(synopsis, ((1.0, {axis: gone}),)) if gone else None
     noisy, uneven = (np.array([f[i] for f in found]) for i in (1, 2))
     return Marginal(
         column=name,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,9 +98,28 @@ def place_on(column: Column, value: Any) -> float:
     return float(value) if place is None else place
 
 
-def count(synopsis: Synopsis, query: Query) -> Count:
-    """Answer a query."""
-    return added(synopsis, ((1.0, query),))
+def answered(synopsis: Synopsis, queries: list[Query], note: str = "") -> Count:
+    """Answer a question of a user: beyond what was declared the answer says so, and nothing there is certain."""
+    found = added(synopsis, tuple((1.0, query) for query in queries))
+    domain = synopsis.domain
+    asked = [(axis, pairs) for query in queries for axis, pairs in _restricting(domain, query).items()]
+    beyond = {axis for axis, pairs in asked if any(_outside(domain.columns[axis], pair) for pair in pairs)}
+    notes = [note] if note else []
+    for column in (domain.columns[axis] for axis in sorted(beyond)):
+        ends = " to ".join(str(end).removesuffix(".0") for end in column.to_dict()["bounds"])
+        told = f"outside what is declared: values beyond the bounds of {column.name} ({ends}) were counted at the bound"
+        notes.append(told)
+    if not notes:
+        return found
+    # A zero without an error would be a claim about rows that nobody counted there.
+    noisy = math.inf if found.value == found.std_error == 0 else found.noise_error
+    return replace(found, noise_error=noisy, note="; ".join(filter(None, [*notes, found.note])))
+
+
+def _outside(column: Column, pair: tuple[float, float]) -> bool:
+    """Tell whether nothing of a stretch lies inside the declared bounds."""
+    beyond = pair[0] < pair[1] and (pair[1] <= column.low or pair[0] >= column.high)
+    return beyond and not isinstance(column, Categorical)
 
 
 def added(synopsis: Synopsis, terms: Terms) -> Count:

@@ -6,8 +6,12 @@ takes it, or a question in words as `Questions.ask` takes it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import numpy as np
 
 from discreet.core.domain import Box
 from discreet.synopses.artifact import ask, distributions, evenness, query
@@ -60,7 +64,7 @@ class Questions:
         >>> half, s.count(age=(0, 25))
         (Count(30 ± 9.78: noise 1, evenness 9.73), Count(30 ± 9.78: noise 1, evenness 9.73))
         """
-        return query.count(self._own, query.read_query(self._own.domain, box, columns))
+        return query.answered(self._own, [query.read_query(self._own.domain, box, columns)])
 
     def ask(self, question: str) -> Count:
         """Estimate the number of rows that a question in words is true of.
@@ -73,6 +77,13 @@ class Questions:
             Texts and dates stand in single quotation marks, names with odd characters in back quotes. Of a
             missing value nothing is true but ``is missing``.
 
+        Returns
+        -------
+        Count
+            Its ``note`` says where a question is about what the schema left out (``missing = "drop"``) or moved (values
+            beyond the bounds, counted at the bound). If it is about nothing else, ``noise_error`` is infinite: no
+            row was counted, and how many there are is not known.
+
         Examples
         --------
         >>> import discreet as dc
@@ -83,7 +94,7 @@ class Questions:
         >>> s.ask("age < 50 and sex = 'f'"), s.ask("not (age < 50 or sex = 'm')")
         (Count(60 ± 2), Count(40 ± 2))
         """
-        return query.added(self._own, tuple((1.0, q) for q in ask.parse(self._own.domain, question)))
+        return query.answered(self._own, *ask.read(self._own.domain, question))
 
     def share(self, of: Where, given: Where = None) -> Figure:
         """Estimate which share of some rows are also others: of those ``given``, how many are ``of``.
@@ -97,6 +108,8 @@ class Questions:
         >>> s.share("age < 50")
         Figure(0.6 ± 0.0144)
         """
+        if self._not_known(of):
+            return Figure(0.0, math.inf)
         base = self._where(given)
         both = tuple((1.0, evenness.both(a, b)) for a in self._where(of) for b in base)
         return query.added(self._own, both) / query.added(self._own, tuple((1.0, q) for q in base))
@@ -146,7 +159,8 @@ class Questions:
         >>> found["sex"], found["age_from"], found["age_to"], found["count"]
         (['f', 'm'], [0, 0], [99, 99], [60.0, 40.0])
         """
-        return distributions.table(self._own, columns, bins or {}, self._where(where), level)
+        found = distributions.table(self._own, columns, bins or {}, self._where(where), level)
+        return replace(found, noise_errors=np.full_like(found.counts, np.inf)) if self._not_known(where) else found
 
     def mean(self, column: str, where: Where = None) -> Figure:
         """Estimate the mean of a numeric column, as if rows lay evenly in their leaves.
@@ -167,6 +181,10 @@ class Questions:
     def mode(self, column: str, bins: Any = None, where: Where = None) -> distributions.Mode:
         """Find the category or the stretch where rows lie most densely, and its rivals within the errors."""
         return distributions.mode(self._own, column, bins, self._where(where))
+
+    def _not_known(self, where: Where) -> bool:
+        """Tell whether a question is about nothing but what the schema left out or moved to the bounds."""
+        return math.isinf((self.ask(where) if isinstance(where, str) else self.count(where)).noise_error)
 
     @property
     def _own(self) -> Synopsis:
