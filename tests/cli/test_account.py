@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli import app
-from discreet.errors import BudgetExceeded, FormatError, InvalidArgument, SchemaError
+from discreet.errors import BudgetExceeded, DataSourceError, FormatError, InvalidArgument, SchemaError
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_a_release_is_charged_and_its_repetition_is_free(folder: Path) -> None:
     assert (fresh["account"]["remaining"], fresh["account"]["repeated"]) == (1.0, False)
     assert fresh["digest"] != first["digest"]
     # Another job, another place, or another file where it lay: that is a new release.
-    for words in (("--epsilon", "0.25", "-o", "s.parquet"), ("--epsilon", "0.25", "-o", "t.parquet")):
+    for words in (("--epsilon", "0.25", "-o", "s.parquet", "--overwrite"), ("--epsilon", "0.25", "-o", "t.parquet")):
         assert not figures(*RELEASE, *words)["account"]["repeated"]
     with pytest.raises(BudgetExceeded, match=r"only 0\.5 of 3 is left"):
         discreet(*RELEASE, "--epsilon", "1", "-o", "u.parquet")
@@ -73,7 +73,8 @@ def test_a_repetition_needs_no_budget(folder: Path) -> None:
 def test_a_changed_schema_is_another_job(folder: Path) -> None:
     figures(*RELEASE, "--epsilon", "1", "-o", "s.parquet")
     Path("schema.toml").write_text("[columns.age]\nbounds = [0, 130]\n[columns.cost]\nbounds = [0, 1000]\n")
-    assert not figures(*RELEASE, "--epsilon", "1", "-o", "s.parquet")["account"]["repeated"]
+    told = figures(*RELEASE, "--epsilon", "1", "-o", "s.parquet", "--overwrite")
+    assert not told["account"]["repeated"]
 
 
 def test_a_seeded_run_is_charged_and_never_found_again(folder: Path) -> None:
@@ -103,7 +104,7 @@ def test_a_job_file_names_its_account(folder: Path) -> None:
     assert dc.Account("p.account").spent == 0
     assert "Charged to entry 1" in discreet("run", "job.toml")
     assert "Nothing was spent" in discreet("run", "job.toml")
-    Path("job.toml").write_text(job.replace("epsilon = 1", "epsilon = 5"))
+    Path("job.toml").write_text(job.replace("epsilon = 1", "epsilon = 5").replace("s.parquet", "t.parquet"))
     with pytest.raises(BudgetExceeded):
         discreet("run", "job.toml", "--check")
 
@@ -172,3 +173,43 @@ def test_the_sum_of_losses_is_shown_beside_the_limit_with_its_condition(folder: 
     assert 0.5 < together["epsilon"] < 1.5
     with pytest.raises(InvalidArgument, match="delta must be a number"):
         discreet("account", "show", "p.account", "--delta", "2")
+
+
+def test_a_release_that_was_paid_for_is_not_written_over_unless_that_is_said(folder: Path) -> None:
+    discreet(*RELEASE, "--epsilon", "1", "-o", "s.parquet")
+    held = Path("s.parquet").read_bytes()
+    with pytest.raises(DataSourceError, match=r"--output s.parquet: .* is there already.*try --output s-2.parquet, or"):
+        discreet(*RELEASE, "--epsilon", "0.5", "-o", "s.parquet")
+    # Nor by a job that charges nothing, whatever it is for; nor by a job file.
+    plain = RELEASE[:-2]
+    with pytest.raises(DataSourceError, match=r"or --overwrite$"):
+        discreet(*plain, "--epsilon", "1", "-o", "s.parquet")
+    with pytest.raises(DataSourceError, match="is there already"):
+        discreet("anonymize", "people.csv", "--schema", "schema.toml", "--k", "5", "-o", "s.parquet")
+    with pytest.raises(DataSourceError, match="is there already"):
+        discreet("cluster", "people.csv", "--schema", "schema.toml", "--epsilon", "1", "-k", "2", "-o", "s.parquet")
+    with pytest.raises(DataSourceError, match="is there already"):
+        discreet(
+            "synthesize",
+            "people.csv",
+            "--schema",
+            "schema.toml",
+            "--epsilon",
+            "1",
+            "-o",
+            "x.csv",
+            "--synopsis",
+            "s.parquet",
+        )
+    job = '[job]\nkind = "synopsis"\n[data]\npath = "people.csv"\n[schema]\npath = "schema.toml"\n[parameters]\n'
+    Path("job.toml").write_text(job + 'epsilon = 1\n[outputs]\nrelease = "s.parquet"\n')
+    for more in ([], ["--check"]):
+        with pytest.raises(DataSourceError, match=r'try release = "s-2.parquet", or overwrite = true'):
+            discreet("run", "job.toml", *more)
+    assert Path("s.parquet").read_bytes() == held
+    assert figures("account", "show", "p.account")["spent"] == "1"
+    # The same job is its own; and what is said plainly is done. A release without an account is nobody's money.
+    discreet(*RELEASE, "--epsilon", "1", "-o", "s.parquet", "--fresh")
+    discreet(*plain, "--epsilon", "1", "-o", "s.parquet", "--overwrite")
+    discreet(*plain, "--epsilon", "2", "-o", "s.parquet")
+    assert Path("s.parquet").read_bytes() != held

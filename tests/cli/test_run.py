@@ -11,9 +11,9 @@ import pyarrow.csv as pa_csv
 import pytest
 
 import discreet as dc
-from discreet.cli import app
-from discreet.errors import DiscreetError, FormatError
-from discreet.jobs.job import JobResult
+from discreet.cli import app, main
+from discreet.errors import DiscreetError, FormatError, InvalidArgument
+from discreet.jobs.job import Job, JobResult
 from discreet.jobs.kinds import KINDS as DECLARED
 from discreet.jobs.written import example as example_of
 
@@ -251,3 +251,31 @@ def test_a_check_raises_no_false_alarm_over_what_only_rows_can_tell(folder: Path
     ]
     for parameters in ways:
         dc.Job("anonymize", "nothere.csv", schema, parameters, {"release": "a.csv"}, folder).check()
+
+
+@pytest.mark.parametrize("kind", ["synopsis", "synthesize", "cluster", "anonymize", "perturb", "sketch"])
+def test_every_kind_with_a_page_takes_what_the_page_says_first(kind: str) -> None:
+    names = {option.name for option in DECLARED[kind].parameters}
+    assert {"title", "owner", "purpose", "date"} <= names
+
+
+def test_the_page_of_a_job_has_its_title_and_the_terminal_what_the_verb_shows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "t.csv").write_text("age,cost,x\n" + "35,1,2\n61,2,3\n" * 20)
+    said = {"title": "Beds of ward 3", "owner": "Data office", "purpose": "Planning", "date": "2026-11-16"}
+    schema = {"age": (0, 120), "cost": (0, 9), "x": (0, 9)}
+    outputs = {"release": "s.parquet", "report": "r.html"}
+    tree = {"epsilon": 0.1, "method": "tree", "max_depth": 1}  # one cut, three columns
+    job = Job("synopsis", "t.csv", schema, {**tree, **said}, outputs, tmp_path)
+    job.to_toml(tmp_path / "job.toml")
+    with pytest.raises(SystemExit):
+        main(["run", str(tmp_path / "job.toml")])
+    page = (tmp_path / "r.html").read_text()
+    assert all(text in page for text in said.values())
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "boxes over age, cost, x" in shown
+    assert "Never cut, so nothing is known of their distribution: " in shown
+    assert "try --columns, or discreet synthesize for many" in shown
+    with pytest.raises(InvalidArgument, match=r'used with a page.*try report = "report.html"'):
+        Job("synopsis", "t.csv", schema, {"epsilon": 1, "title": "Beds"}, {"release": "s.parquet"}, tmp_path)

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from discreet.cli import look
-from discreet.cli.common import console, epilog, show_account, show_promise, warn, warn_if_seeded, working
+from discreet.cli.common import console, epilog, warn, working
 from discreet.cli.verbs import completion
 from discreet.core.schema.address import is_address
 from discreet.errors import InvalidArgument
@@ -18,8 +18,6 @@ from discreet.jobs.written import example as written
 from discreet.jobs.written import json_schema
 
 _KINDS = {"metavar": "KIND", "autocompletion": completion(tuple(KINDS))}
-#: Kinds whose result is shown by files and promise; of the others there is more to say.
-_RELEASES = ("synopsis", "synthesize", "cluster", "anonymize", "perturb", "sketch")
 
 
 def register(app: typer.Typer, shown: Mapping[str, Any]) -> None:
@@ -60,15 +58,8 @@ def register(app: typer.Typer, shown: Mapping[str, Any]) -> None:
             _tell_valid(chosen, as_json)
         elif as_json:
             typer.echo(json.dumps(result.to_dict(), default=str))
-        elif chosen.kind not in _RELEASES:
-            shown[chosen.kind](result)
         else:
-            show_promise(result.guarantee)
-            console.print("[bold]The files.[/]")
-            for name, path in result.files.items():
-                console.print(f"  {name:<10} [cyan]{escape(str(path))}[/]", soft_wrap=True)
-            show_account(result.figures)
-            warn_if_seeded(result.guarantee is not None and result.guarantee.seeded)
+            shown[chosen.kind](result)
         if not check:
             warn(result.figures.get("warnings", ()))
             if result.failed:

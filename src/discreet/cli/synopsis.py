@@ -22,6 +22,10 @@ def show(result: Any) -> None:
         console.print("Rows that could not be read as declared are not counted: compare with your own number of rows.")
     if made.uncut:
         console.print(f"Never cut, so nothing is known of their distribution: {escape(', '.join(made.uncut))}.")
+    if made.uncut or made.hidden is not None:
+        console.print(
+            "Fewer columns are known better: try [cyan]--columns[/], or [cyan]discreet synthesize[/] for many."
+        )
     console.print(
         f"[bold]The file.[/] [cyan]{escape(str(result.files['release']))}[/], sealed {made.digest}", soft_wrap=True
     )

@@ -17,7 +17,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, SchemaError
-from discreet.jobs.options import FILE, FILES, LARGEST, NEEDED_SCHEMA, PAIRS, SCHEMA, SURE, WORDS, Door, Option
+from discreet.jobs.options import FILE, FILES, LARGEST, NEEDED_SCHEMA, PAGE, PAIRS, SCHEMA, SURE, WORDS, Door, Option
 
 #: Words for an error: a text, or what makes it from a way to spell options.
 Words = str | Callable[["Speech"], str]
@@ -123,6 +123,10 @@ class Kind:
     together: Callable[[Any], None] | None = None
     shortcuts: Mapping[str, tuple[str, Any, str]] = field(default_factory=dict)
     classes: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if any(o.name == "report" for o in self.outputs) and self.name != "report":
+            object.__setattr__(self, "parameters", (*self.parameters, *PAGE))
 
     @property
     def words(self) -> str:

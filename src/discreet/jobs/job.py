@@ -20,7 +20,7 @@ from discreet.core.schema.file import write_toml
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.jobs.declare import Kind, Speech, check, known
 from discreet.jobs.kinds import KINDS
-from discreet.jobs.options import FILE, SCHEMA
+from discreet.jobs.options import FILE, PAGE, SCHEMA
 
 if TYPE_CHECKING:
     from discreet.core.guarantee import Guarantee
@@ -97,6 +97,9 @@ class Job:
             object.__setattr__(self, name, cleaned)
         if kind.together is not None:
             kind.together(self)
+        said = [each.name for each in PAGE if each.name in self.parameters]
+        if said and "report" not in self.outputs and self.kind != "report":
+            raise kind.wrong(said[0], self.parameters[said[0]], "used with a page", ("report", "report.html"))
         self._check_places()
 
     @property
@@ -319,6 +322,10 @@ class Job:
             check_place(self.place(path), promise=name == "guarantee")
             if name == "guarantee":
                 self._check_promise(path)
+        if any(self.place(path).is_file() for path in self.outputs.values()):
+            from discreet.jobs.work.charging import check_paid
+
+            check_paid(self)
         work = import_module(f"discreet.jobs.work.{_WORK.get(self.kind, self.kind)}")
         try:
             return act(work)

@@ -232,6 +232,9 @@ ACCOUNT = option(
 FRESH = option(
     "fresh", "flag", "spend again, though the same job's release is there and costs nothing", True, arguments=()
 )
+OVERWRITE = option(
+    "overwrite", "flag", "replace a release that was charged to an account, made by another job", True, arguments=()
+)
 PERSON = option(
     "person", "text", "column that says whose row it is: a person, with all their rows, is what is hidden", "user",
     arguments=(),
@@ -257,6 +260,13 @@ REFINE = option(
     choices=("auto", "consistent", "project", "threshold", "mixture", "none"),
 )  # fmt: skip
 REPORT = output("report", "one page about it: promise, ledger, assumptions", "report.html", shown=True)
+#: What the page says above all; every kind that can write one takes them.
+PAGE = (
+    option("title", "text", "what the page is called", "Patients 2026", arguments=()),
+    option("owner", "text", "who answers for the release", "Data office", arguments=()),
+    option("purpose", "text", "what it was released for", "Planning of beds", arguments=()),
+    option("date", "text", "when", "2026-11-16", arguments=()),
+)
 PROMISE = output("guarantee", "the promise alone, as JSON", "guarantee.json")
 
 

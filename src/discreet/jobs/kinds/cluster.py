@@ -9,6 +9,7 @@ from discreet.jobs.options import (
     DELTA,
     EPSILON,
     FRESH,
+    OVERWRITE,
     PERSON,
     PERSON_ROWS,
     PROMISE,
@@ -50,6 +51,7 @@ def _together(job: Any) -> None:
         "person_rows",
         "account",
         "fresh",
+        "overwrite",
     )
     for name in (*only, "seed"):
         if name in job.parameters:
@@ -88,6 +90,7 @@ KIND = Kind(
         UNIT,
         ACCOUNT,
         FRESH,
+        OVERWRITE,
         PERSON,
         PERSON_ROWS,
         YES_REALLY,

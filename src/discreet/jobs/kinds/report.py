@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.jobs.declare import Kind
-from discreet.jobs.options import option, release
+from discreet.jobs.options import PAGE, option, release
 
 
 def _together(job: Any) -> None:
@@ -29,10 +29,7 @@ KIND = Kind(
             arguments=("attacks",)),
         option("audit", "files", "a result of 'discreet audit --json' to show", ["audit.json"], arguments=("audits",)),
         option("candidates", ("names", "file"), "of counts: values whose frequencies to show", ["red"]),
-        option("title", "text", "what the page is called", "Patients 2026"),
-        option("owner", "text", "who answers for the release", "Data office"),
-        option("purpose", "text", "what it was released for", "Planning of beds"),
-        option("date", "text", "when", "2026-11-16"),
+        *(replace(each, arguments=(each.name,)) for each in PAGE),
     ),
     outputs=(
         replace(release("the page; report.html, or what the job says", "report.html", "report"), required=False,

@@ -2,19 +2,25 @@
 
 import hashlib
 import json
+from pathlib import Path
 from typing import Any
 
 from discreet.accounts import Account
-from discreet.errors import DiscreetError
+from discreet.accounts.facts import heads_of
+from discreet.errors import DataSourceError, DiscreetError
+from discreet.jobs.declare import Speech
 from discreet.jobs.job import Job
+from discreet.jobs.options import PAGE
 from discreet.synopses import Synopsis
+from discreet.synopses.artifact.file import promise_of
 
 
 def task_of(job: Job) -> str | None:
     """Return the digest of what a job asks for: never of rows, and none where a seed would be in it."""
     if "seed" in job.parameters:
         return None
-    asked = {k: v for k, v in job.parameters.items() if k not in ("account", "fresh")}
+    aside = {"account", "fresh", "overwrite", *(each.name for each in PAGE)}  # no part of what is released
+    asked = {k: v for k, v in job.parameters.items() if k not in aside}
     facts = [job.kind, str(job.table(job.data)), job.read_domain().to_toml(), asked]
     return "sha256:" + hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
 
@@ -54,6 +60,31 @@ def repeated(job: Job) -> Synopsis | None:
     except DiscreetError:
         return None  # something else lies there
     return found if found.digest in booked else None
+
+
+def check_paid(job: Job) -> None:
+    """Refuse to write over a release that an account was charged for, unless this job's own is drawn afresh.
+
+    What was paid for cannot be had again: its noise is drawn once.
+    """
+    for name, place in job.places().items():
+        promise = promise_of(place) if place.is_file() and not job.parameters.get("overwrite") else None
+        if promise is None or promise.seeded or not heads_of(promise.parameters):
+            continue
+        account, task = (account_of(job), task_of(job)) if name == "release" else (None, None)
+        if account and task and promise.digest in {entry.digest for entry in account.earlier(task)}:
+            continue
+        named = Path(job.outputs[name])
+        others = (named.with_name(f"{named.stem}-{i}{named.suffix}") for i in range(2, 10**6))
+        other = next(str(path) for path in others if not job.place(str(path)).exists())
+        by_force = any(each.name == "overwrite" for each in job.declared.parameters)
+
+        def words(say: Speech, name: str = name, other: str = other, by_force: bool = by_force) -> str:
+            more = f", or {say('overwrite', True)}" if by_force else ""
+            what = "a release that was charged to an account is there already, and cannot be had again"
+            return f"{say(name, job.outputs[name])}: {what}; try {say(name, other)}{more}"
+
+        raise job.declared.refused(words, DataSourceError)
 
 
 def standing(job: Job, made: Synopsis, again: bool) -> dict[str, Any]:

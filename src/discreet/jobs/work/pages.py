@@ -6,6 +6,7 @@ from typing import Any
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import write_whole
 from discreet.jobs.job import Job, JobResult
+from discreet.jobs.options import PAGE
 
 
 def run(job: Job) -> JobResult:
@@ -36,7 +37,8 @@ def finish(
         from discreet.reporting import write_report
 
         # Of reports, only counts can be reported on; everything else is reported on as it was released.
-        write_report(job.artifact, places["report"], candidates=candidates, clusters=clusters)
+        said = {each.name: job.parameters[each.name] for each in PAGE if each.name in job.parameters}
+        write_report(job.artifact, places["report"], candidates=candidates, clusters=clusters, **said)
         files["report"] = places["report"]
     if "guarantee" in places:
         write_whole(places["guarantee"], guarantee.to_json(indent=2) + "\n")

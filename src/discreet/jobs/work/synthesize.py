@@ -7,7 +7,7 @@ from typing import Any
 from discreet.engines.writer import check_target, write_table
 from discreet.errors import InvalidArgument
 from discreet.jobs.job import Job, JobResult
-from discreet.jobs.work.charging import charged, checkable, repeated, standing
+from discreet.jobs.work.charging import charged, check_paid, checkable, repeated, standing
 from discreet.jobs.work.pages import finish
 from discreet.jobs.work.synopsis import chosen_columns, figures
 from discreet.synopses import MarginalSynopsis, Synopsis
@@ -35,6 +35,7 @@ def run(job: Job) -> JobResult:
 def check(job: Job) -> None:
     """Refuse what no table can be released with."""
     named = _named(job)
+    check_paid(named)
     try:
         check_ending(named.places()["release"])
     except InvalidArgument as error:

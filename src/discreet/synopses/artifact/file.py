@@ -148,6 +148,15 @@ def load(path: str | Path) -> Synopsis:
     return found
 
 
+def promise_of(path: Path) -> Guarantee | None:
+    """Return the promise that a file holds, read from its metadata alone; None if it is not a synopsis."""
+    try:
+        held = (pq.read_metadata(path).metadata or {}).get(_PROMISE)
+        return None if held is None else Guarantee.from_json(held)
+    except (pa.ArrowException, OSError, DiscreetError):
+        return None
+
+
 def _check_bytes(where: str, data: bytes) -> None:
     if len(data) < 12 or not data.startswith(_MAGIC):
         raise FormatError(f"{where} is not a Discreet synopsis: it is not a Parquet file")
