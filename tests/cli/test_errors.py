@@ -259,7 +259,7 @@ WORDS = {
     "sketch estimate c.bin --consistency nope": "--consistency must be one of",
     "plan -n 10 -d 0": "--columns must be",
     "plan -n 10 -d 2 --k 11": "--k must be at most the number of rows (10), got 11; try --k 10",
-    "run --example nope": "synopsis, cluster, anonymize, perturb, sketch",
+    "run --example nope": "synopsis, synthesize, cluster, anonymize, perturb, sketch",
     "run schema.toml": "schema.toml has no key 'columns'",
 }
 
