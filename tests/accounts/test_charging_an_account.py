@@ -426,3 +426,17 @@ def test_threads_that_ask_do_not_trip_over_threads_that_charge(account: dc.Accou
 def test_what_is_not_a_file_is_not_an_account(tmp_path: Path) -> None:
     with pytest.raises(DataSourceError, match="is not a file"):
         dc.Account(tmp_path)
+
+
+def test_a_pickled_account_is_that_one_and_no_other_at_its_place(account: dc.Account) -> None:
+    old = account.path.read_bytes()
+    account.spend("look", 1)
+    sent = pickle.dumps(dc.GridSynopsis(ledger=account))
+    assert pickle.loads(sent).ledger.spent == 1
+    account.path.write_bytes(old)
+    with pytest.raises(FormatError, match="no longer holds a line"):
+        pickle.loads(sent)
+    account.path.unlink()
+    dc.Account.create(account.path, dataset="patients 2026", epsilon=100)
+    with pytest.raises(FormatError, match="no longer holds a line"):
+        pickle.loads(sent)

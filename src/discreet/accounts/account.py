@@ -339,7 +339,7 @@ class Account(Standing):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (str(self.path), self._task)
+        return _reopen, (str(self.path), self._task, self._chain.head)
 
 
 @dataclass(frozen=True)
@@ -394,5 +394,8 @@ def _signed() -> dict[str, str]:
     return {"when": _now(), "who": f"{user}@{socket.gethostname()}"}
 
 
-def _reopen(path: str, task: str | None) -> Account:
-    return Account(path) if task is None else Account(path).for_task(task)
+def _reopen(path: str, task: str | None, head: str) -> Account:
+    """Open the account of another process, or of an earlier day: the same one, with every line that was seen there."""
+    found = Account(path)
+    found._chain.check_holds(head)
+    return found if task is None else found.for_task(task)

@@ -241,8 +241,12 @@ class Chain:
         self.torn = len(lines[-1])
         if not self._hashes:
             raise FormatError(f"account: {str(self.path)!r} has no line that is whole; it is not an account")
-        if seen != START and seen not in self._hashes:
-            raise self._gone(seen)
+        self.check_holds(seen)
+
+    def check_holds(self, head: str) -> None:
+        """Refuse a file without a line that was seen in it."""
+        if head != START and head not in self._hashes:
+            raise self._gone(head)
 
     def _gone(self, head: str) -> FormatError:
         return FormatError(
