@@ -36,6 +36,7 @@ _HOMES = {
     "frontier": "discreet_studies.frontier.study",
     "accuracy": "discreet_studies.accuracy.study",
     "persons": "discreet_studies.persons.study",
+    "synthetic-tables": "discreet_studies.synthetic_tables.study",
 }
 
 

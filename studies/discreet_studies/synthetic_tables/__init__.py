@@ -1,0 +1,1 @@
+"""Synthetic tables: what a marginal synopsis keeps of tables of many columns."""
