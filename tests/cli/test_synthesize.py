@@ -79,3 +79,13 @@ def test_what_cannot_be_done_is_refused_before_rows_are_read(folder):
         assert result.exit_code != 0
         assert word in f"{result.output} {result.exception}"
     assert not (folder / "safe.csv").exists()
+
+
+def test_the_page_says_what_was_measured(folder):
+    made = dc.MarginalSynopsis(1.0, dc.Domain.from_toml(SCHEMA), delta=1e-9, random_state=1).fit("people.csv").synopsis_
+    made.save("s.parquet")
+    run("report", "s.parquet", "-o", "page.html")
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert "A model of 3 columns" in page
+    assert "age by ill" in page
+    assert "what the model assumes" in page

@@ -178,6 +178,8 @@ def _synopsis(synopsis: Synopsis) -> dict[str, Any]:
     }
     if isinstance(said := synopsis.guarantee.parameters.get("clustering"), str):
         facts["clustering"] = said
+    if synopsis.measured is not None:
+        facts["measured"] = views.measured(synopsis)
     if synopsis.hidden is not None and elsewhere is not None:
         facts["unlisted"] = {
             "rows": elsewhere.value,

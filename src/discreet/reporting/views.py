@@ -67,6 +67,31 @@ def doubt(facts: dict[str, Any]) -> float:
     return assumed / counts if counts else 0.0
 
 
+def measured(synopsis: Synopsis) -> list[dict[str, Any]]:
+    """Return which columns a marginal synopsis measured together, with what noise, the most dependent ones first.
+
+    How far from independent they are is half the L1 distance between their noisy counts and what their own sums would
+    make; noise alone makes some of it, which is taken off.
+    """
+    assert synopsis.measured is not None
+    found: dict[str, dict[str, Any]] = {}
+    rows = max(synopsis.total, 1.0)
+    for m in synopsis.measured.measured:
+        if len(m.columns) < 2:
+            continue
+        counts = np.array(m.counts, dtype=np.float64).reshape([len(set(g)) for g in m.groups])
+        even = np.array(rows)
+        for axis in range(counts.ndim):
+            sums = np.maximum(counts.sum(axis=tuple(a for a in range(counts.ndim) if a != axis)), 0.0)
+            even = np.multiply.outer(even, sums / max(float(sums.sum()), 1.0))
+        noise = counts.size * float(np.sqrt(m.variance * 2 / np.pi))
+        apart = max(float(np.abs(counts - even).sum()) - noise, 0.0) / (2 * rows)
+        name = " by ".join(synopsis.domain.names[c] for c in m.columns)
+        if name not in found or found[name]["std_error"] ** 2 > m.variance:
+            found[name] = {"columns": name, "cells": counts.size, "std_error": m.variance**0.5, "dependence": apart}
+    return sorted(found.values(), key=lambda one: -one["dependence"])
+
+
 def plane(synopsis: Synopsis) -> dict[str, Any] | None:
     """Return two columns that were cut, numbers before categories, as boxes with densities; None where there are none.
 

@@ -86,9 +86,9 @@ def make_bins(column: Column, noisy: IntArray, variance: float) -> Bins:
     --------
     >>> from discreet.core.domain import Numeric
     >>> counts = np.array([900] + [2] * 99)
-    >>> made = make_bins(Numeric("gain", 0, 100), counts, 1.0)
+    >>> made = make_bins(Numeric("gain", 0, 100), counts, variance=100.0)
     >>> made.size, made.counts.tolist()
-    (7, [900.0, 36.0, 36.0, 36.0, 36.0, 36.0, 18.0])
+    (6, [900.0, 40.0, 40.0, 40.0, 40.0, 38.0])
     """
     y = noisy.astype(np.float64)
     own = column.missing == "own"
@@ -119,9 +119,11 @@ def _frequent(y: FloatArray) -> IntArray:
 
 def _stretches(y: FloatArray, variance: float) -> IntArray:
     """Cut an axis where enough rows have gone by; a cell that holds as many alone stays alone."""
-    total = max(float(y.sum()), 1.0)
-    sigma = variance**0.5
-    enough = max(total / MOST_BINS, 4 * sigma)
+    least = 4 * variance**0.5
+    alone = y >= max(float(y.sum()) / MOST_BINS, least, 1.0)
+    # What stands alone leaves the others to be divided among the bins that are left.
+    others = max(float(y[~alone].sum()), 1.0)
+    enough = max(others / max(MOST_BINS - int(alone.sum()), 1), least, 1.0)
     of = np.zeros(len(y), np.int64)
     current, heap, begun = 0, 0.0, False
     for i, count in enumerate(y.tolist()):
