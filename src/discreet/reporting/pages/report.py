@@ -254,9 +254,7 @@ def _charts(release: dict[str, Any]) -> Pictures:
     if near := [one for one in release.get("measured", []) if one["dependence"] > 0][:_MOST_LISTED]:
         shares = [100 * one["dependence"] for one in near]
         picture = svg.ranked([one["columns"] for one in near], shares, title="dependence", axis="% of the rows")
-        found.append(
-            (picture, "What depends on what: rows that would have to move for these columns to be independent")
-        )
+        found.append((picture, "What depends on what: rows that would have to move for independence"))
     found += [_marginal(facts) for facts in release.get("marginals", [])[:_MOST_CHARTS]]
     if facts := release.get("classes"):
         picture = svg.ranked([f"{t} rows" for t in facts["labels"]], facts["counts"], title="groups", axis="groups")
