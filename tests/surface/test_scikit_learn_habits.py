@@ -26,7 +26,8 @@ from discreet.errors import DiscreetError, InvalidArgument, SchemaError
 
 DOMAIN = dc.Domain({"age": (0, 120), "income": (0, 1e6)})
 KM = dc.PrivateKMeans(2, epsilon=1.0, domain=(0, 1))
-PRIVATE = [KM, dc.DPLloyd(2, domain=(0, 1)), dc.GridSynopsis(domain=(0, 1)), dc.TreeSynopsis(domain=(0, 1))]
+SYNOPSES = [kind(domain=(0, 1)) for kind in (dc.GridSynopsis, dc.TreeSynopsis, dc.MarginalSynopsis)]
+PRIVATE = [KM, dc.DPLloyd(2, domain=(0, 1)), *SYNOPSES]
 #: Checks that ask for errors about rows.
 AGAINST_PRIVACY = {
     "check_estimators_nan_inf": "rows never cause an error: failing would tell about them",

@@ -27,7 +27,7 @@ from discreet.core.people import released_columns
 from discreet.core.unit import Person
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.metric.perturber import Perturber
-from discreet.synopses import GridSynopsis, TreeSynopsis
+from discreet.synopses import GridSynopsis, MarginalSynopsis, TreeSynopsis
 from discreet.synopses.opening import bind, note_columns, table
 
 
@@ -175,7 +175,7 @@ def private_pipeline(*steps: Any) -> Pipeline:
     *steps : estimator or (name, estimator)
         In front: `DomainScaler`; `Normalizer` and `Binarizer` of scikit-learn, which map row by row; a
         `FunctionTransformer` of a NumPy ufunc of one argument, such as ``np.log1p``. At the end: `PrivateKMeans`,
-        `DPLloyd`, `GridSynopsis`, `TreeSynopsis`. Behind a mechanism of `discreet.metric`, which perturbs every row
+        `DPLloyd`, `GridSynopsis`, `MarginalSynopsis`, `TreeSynopsis`. Behind a mechanism of `discreet.metric`, which perturbs every row
         before the rest sees it, anything may follow.
 
     Returns
@@ -288,14 +288,16 @@ def _tries_inverse(step: FunctionTransformer) -> bool:
 
 
 def _releases(step: Any) -> bool:
-    return type(step) in (PrivateKMeans, DPLloyd, GridSynopsis, TreeSynopsis)
+    return type(step) in (PrivateKMeans, DPLloyd, GridSynopsis, MarginalSynopsis, TreeSynopsis)
 
 
 def _refuse(name: str, step: Any, last: bool) -> None:
     kind = type(step).__name__
     instead = next((fix for words, fix in _INSTEAD.items() if any(word in kind for word in words)), "")
     if _maps_rows(step) or (last and not instead):
-        expected = "a private release at the end: PrivateKMeans, DPLloyd, GridSynopsis or TreeSynopsis"
+        expected = (
+            "a private release at the end: PrivateKMeans, DPLloyd, GridSynopsis, MarginalSynopsis or TreeSynopsis"
+        )
         raise InvalidArgument(f"step {name!r}", step, expected, "dc.PrivateKMeans(8, epsilon=1.0, domain=(0, 1))")
     if _releases(step):
         expected = "the last one: what comes after it would see exact facts about the rows"

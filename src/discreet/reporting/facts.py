@@ -171,7 +171,8 @@ def _synopsis(synopsis: Synopsis) -> dict[str, Any]:
         "rows": max(synopsis.total, 0.0),
         "rows_std_error": float(np.sqrt(synopsis.total_variance)),
         "box_rows": float(synopsis.weights.sum()),
-        "box_rows_std_error": float(np.sqrt(synopsis.variances.sum())),
+        # Rows of a model have no noise of their own.
+        "box_rows_std_error": 0.0 if synopsis.measured is not None else float(np.sqrt(synopsis.variances.sum())),
         "uncut": list(synopsis.uncut),
         "marginals": views.marginals(synopsis),
         "plane": views.plane(synopsis),

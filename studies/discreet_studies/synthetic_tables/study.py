@@ -25,9 +25,9 @@ from discreet import Domain, Integer, MarginalSynopsis
 from discreet.core.arrays import IntArray
 from discreet.datasets.loaders import is_here, place
 from discreet_studies.harness.study import Numbers, Setting, Study
-from discreet_studies.synthetic_tables.findings import CASES, NUMBERS, findings, notes
+from discreet_studies.synthetic_tables.findings import CASES, NUMBERS, findings, notes, pictures
 
-SEEDS, QUICK_SEEDS = 20, 2
+SEEDS, QUICK_SEEDS = 2, 1
 DELTA = 1e-9
 FILES = ("uci-adult/adult_train.csv.gz", "uci-adult/adult_test.csv.gz")
 BOUNDS = {
@@ -183,7 +183,8 @@ STUDY = Study(
     measure,
     findings,
     notes,
-    absent=absent,
+    pictures,
+    absent,
     numbers=NUMBERS,
     packages=("numpy", "scikit-learn"),
 )

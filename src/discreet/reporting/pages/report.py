@@ -9,14 +9,12 @@ import numpy as np
 from discreet.core.figures import at_most
 from discreet.core.guarantee import kept_text
 from discreet.reporting import views
-from discreet.reporting.pages import plane, svg
+from discreet.reporting.pages import counted, plane, svg
 from discreet.reporting.pages.frame import PROMISED, RELEASED, WORRYING, Answer, render
 from discreet.reporting.words import flat, number, plain, prose, share
 
 #: Charts of columns on one page; the others are named.
 _MOST_CHARTS = 12
-#: Marginals that are named and drawn.
-_MOST_LISTED = 12
 #: Half a 95 % interval, in standard errors.
 _WIDE = 1.96
 #: A chance of being found above it is called high, as `anonymity.risk` does.
@@ -76,9 +74,7 @@ def _released(facts: dict[str, Any]) -> Answer:
     named = [c["name"] for c in facts["columns"] if c.get("role") not in ("identifier", "person")]
     lines = []
     if "leaves" in release:
-        headline = f"A synopsis: {release['leaves']:,} boxes with a noisy count each"
-        if "measured" in release:
-            headline = f"A model of {len(named):,} columns, made from noisy counts"
+        headline = counted.headline(release, len(named))
         rows, error = release["rows"], _WIDE * release["rows_std_error"]
         span = f"{max(rows - error, 0.0):,.0f} to {rows + error:,.0f}"
         lines.append(("", f"about {rows:,.0f} rows (95 % interval {span})"))
@@ -141,11 +137,7 @@ def _worrying(facts: dict[str, Any]) -> Answer:
         lines.append(("warn", kept_text(kept)))
     lines += [("warn", f"{text[:1].upper()}{text[1:]}.") for text in facts.get("warnings", ())]
     release = facts["release"]
-    if (
-        release.get("leaves")
-        and "measured" not in release
-        and release["box_rows_std_error"] * math.sqrt(release["leaves"]) > release["rows"]
-    ):
+    if release.get("leaves") and release["box_rows_std_error"] * math.sqrt(release["leaves"]) > release["rows"]:
         said = f"Most of the {release['leaves']:,} boxes hold fewer rows than their noise: fewer columns tell more."
         lines.append(("warn", said))
     risk = release.get("risk", {}).get("prosecutor", {})
@@ -207,16 +199,8 @@ def _declared(column: dict[str, Any]) -> str:
 def _not_known(release: dict[str, Any]) -> list[str]:
     """Say what the boxes do not tell, before any of them is shown."""
     parts = [release["clustering"][:1].upper() + release["clustering"][1:] + "."] if "clustering" in release else []
-    if found := release.get("measured"):
-        listed = [f"{one['columns']} ({one['cells']:,} counts, ± {one['std_error']:,.0f} each)" for one in found]
-        more = f" and {len(listed) - _MOST_LISTED:,} more" if len(listed) > _MOST_LISTED else ""
-        parts.append(
-            f"Every column was counted by itself, and these together: {'; '.join(listed[:_MOST_LISTED])}{more}. What "
-            "was not counted together is what the model assumes: as even as the rest allows. Rows that it invents are "
-            "nobody's."
-        )
-    elsewhere = release.get("unlisted")
-    if elsewhere:
+    parts += counted.told(release.get("measured", ()))
+    if elsewhere := release.get("unlisted"):
         listed, other, error = (f"{elsewhere[key]:,.0f}" for key in ("listed_rows", "rows", "std_error"))
         text = (
             f"The boxes hold about {listed} of these rows. The other {other} (standard error {error}) are in cells "
@@ -251,11 +235,7 @@ def _charts(release: dict[str, Any]) -> Pictures:
         more = "; hatched: no box is listed there" if facts["gaps"] else ""
         more += "; crosses: the centres that were found" if marks else ""
         found.append((picture, f"{x} and {y}: where the rows lie, by the noisy counts; grey is below zero{more}"))
-    if near := [one for one in release.get("measured", []) if one["dependence"] > 0][:_MOST_LISTED]:
-        shares = [100 * one["dependence"] for one in near]
-        picture = svg.ranked([one["columns"] for one in near], shares, title="dependence", axis="% of the rows")
-        found.append((picture, "What depends on what: rows that would have to move for independence"))
-    found += [_marginal(facts) for facts in release.get("marginals", [])[:_MOST_CHARTS]]
+    found += [*counted.drawn(release.get("measured", ())), *map(_marginal, release.get("marginals", [])[:_MOST_CHARTS])]
     if facts := release.get("classes"):
         picture = svg.ranked([f"{t} rows" for t in facts["labels"]], facts["counts"], title="groups", axis="groups")
         found.append((picture, "how many groups hold how many rows: the smaller the group, the easier to be found"))

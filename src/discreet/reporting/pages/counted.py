@@ -1,0 +1,46 @@
+"""What the page of a marginal synopsis says: which columns were counted together, with what noise, and what follows."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from discreet.reporting.pages import svg
+
+#: Marginals that are named and drawn.
+_MOST = 12
+
+
+def headline(release: dict[str, Any], columns: int) -> str:
+    """Say in a line what a synopsis is."""
+    if "measured" in release:
+        return f"A model of {columns:,} columns, made from noisy counts"
+    return f"A synopsis: {release['leaves']:,} boxes with a noisy count each"
+
+
+def told(found: Sequence[dict[str, Any]]) -> list[str]:
+    """Say what was counted together and what was not; nothing of a synopsis whose boxes were counted.
+
+    Examples
+    --------
+    >>> told([{"columns": "age by ill", "cells": 20, "std_error": 9.2, "dependence": 0.1}])[0][:84]
+    'Every column was counted by itself, and these together: age by ill (20 counts, ± 9 e'
+    """
+    if not found:
+        return []
+    listed = [f"{one['columns']} ({one['cells']:,} counts, ± {one['std_error']:,.0f} each)" for one in found]
+    more = f" and {len(listed) - _MOST:,} more" if len(listed) > _MOST else ""
+    return [
+        f"Every column was counted by itself, and these together: {'; '.join(listed[:_MOST])}{more}. What was not "
+        "counted together is what the model assumes: as even as the rest allows. Rows that it invents are nobody's."
+    ]
+
+
+def drawn(found: Sequence[dict[str, Any]]) -> list[tuple[Markup, str]]:
+    """Draw what depends on what; nothing where nothing does."""
+    near = [one for one in found if one["dependence"] > 0][:_MOST]
+    if not near:
+        return []
+    shares = [100 * one["dependence"] for one in near]
+    picture = svg.ranked([one["columns"] for one in near], shares, title="dependence", axis="% of the rows")
+    return [(picture, "What depends on what: rows that would have to move for independence")]
