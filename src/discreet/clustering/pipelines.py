@@ -175,8 +175,8 @@ def private_pipeline(*steps: Any) -> Pipeline:
     *steps : estimator or (name, estimator)
         In front: `DomainScaler`; `Normalizer` and `Binarizer` of scikit-learn, which map row by row; a
         `FunctionTransformer` of a NumPy ufunc of one argument, such as ``np.log1p``. At the end: `PrivateKMeans`,
-        `DPLloyd`, `GridSynopsis`, `MarginalSynopsis`, `TreeSynopsis`. Behind a mechanism of `discreet.metric`, which perturbs every row
-        before the rest sees it, anything may follow.
+        `DPLloyd`, `GridSynopsis`, `MarginalSynopsis`, `TreeSynopsis`. Behind a mechanism of `discreet.metric`, which
+        perturbs every row before the rest sees it, anything may follow.
 
     Returns
     -------
@@ -295,9 +295,7 @@ def _refuse(name: str, step: Any, last: bool) -> None:
     kind = type(step).__name__
     instead = next((fix for words, fix in _INSTEAD.items() if any(word in kind for word in words)), "")
     if _maps_rows(step) or (last and not instead):
-        expected = (
-            "a private release at the end: PrivateKMeans, DPLloyd, GridSynopsis, MarginalSynopsis or TreeSynopsis"
-        )
+        expected = "a private release at the end: PrivateKMeans, DPLloyd or a Grid-, Tree- or MarginalSynopsis"
         raise InvalidArgument(f"step {name!r}", step, expected, "dc.PrivateKMeans(8, epsilon=1.0, domain=(0, 1))")
     if _releases(step):
         expected = "the last one: what comes after it would see exact facts about the rows"
