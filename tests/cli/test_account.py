@@ -128,6 +128,7 @@ def test_a_copy_from_before_is_found_out_by_the_head_in_an_artifact(folder: Path
     discreet(*RELEASE, "--epsilon", "1", "-o", "s.parquet")
     head = dc.Synopsis.load("s.parquet").guarantee.parameters["account"]["head"]
     assert figures("account", "verify", "p.account", "--head", head)["holds"]
+    assert "chain, 1 release, nothing" in discreet("account", "verify", "p.account")
     Path("p.account").write_bytes(old)
     assert figures("account", "verify", "p.account")["holds"]
     assert "older copy" in figures("account", "verify", "p.account", "--head", head, code=1)["why"]

@@ -100,7 +100,9 @@ def test_a_check_needs_no_data(folder: Path, capsys: pytest.CaptureFixture[str])
         "valid": True,
         "data_there": False,
     }
-    assert "is not there" in shell(capsys, "run", job, "--check")
+    said = shell(capsys, "run", job, "--check")
+    assert "is not there" in said
+    assert "(s)" not in said
 
 
 def test_a_job_gives_what_the_verb_gives(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -48,6 +48,12 @@ def test_a_safe_table_with_its_promise_beside_it(folder: Path) -> None:
     assert "Met" in checked.output
 
 
+def test_one_row_is_one_row(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("age\nold\n" + "30\n40\n" * 5)
+    (tmp_path / "schema.toml").write_text('[columns]\nage = {bounds = [0, 120], role = "quasi-identifier"}\n')
+    assert "; 1 row was left out" in " ".join(anonymize(tmp_path, "--k", 5).stdout.split())
+
+
 def test_the_rows_do_not_keep_their_order(folder: Path) -> None:
     anonymize(folder, "--k", 5)
     before = csv.read_csv(folder / "people.csv")["illness"].to_pylist()

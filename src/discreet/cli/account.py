@@ -9,6 +9,7 @@ import typer
 from rich.markup import escape
 
 from discreet.cli.common import Json, console, epilog
+from discreet.core.figures import counted
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 
 account = typer.Typer(
@@ -168,7 +169,8 @@ def verify(
         typer.echo(json.dumps({"holds": True, **{k: v for k, v in facts.items() if k != "entries"}}))
         return
     console.print(
-        f"[green]It holds:[/] {facts['lines']} lines in one chain, {len(facts['entries'])} releases, nothing overspent."
+        f"[green]It holds:[/] {counted(facts['lines'], 'line')} in one chain, "
+        f"{counted(len(facts['entries']), 'release')}, nothing overspent."
     )
     if not head:
         console.print("A file that was cut, or an old copy, is found out by --head: every artifact names one.")

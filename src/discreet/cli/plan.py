@@ -7,6 +7,7 @@ from typing import Any
 from rich.markup import escape
 
 from discreet.cli.common import console, show_files
+from discreet.core.figures import counted
 
 _STEPS = "▁▂▃▄▅▆▇█"
 
@@ -22,7 +23,7 @@ def show(result: Any) -> None:
     target_error = given.get("target_error")
     ends = f"{found.budgets[0]:g} to {found.budgets[-1]:g}"
     console.print(
-        f"{given['rows']:,} rows, {given['columns']} columns, epsilon "
+        f"{counted(given['rows'], 'row')}, {counted(given['columns'], 'column')}, epsilon "
         f"{given.get('epsilon', 1.0):g}. No data were looked at.\n"
     )
     for question, unit in UNITS.items():

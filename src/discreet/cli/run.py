@@ -11,6 +11,7 @@ from rich.markup import escape
 from discreet.cli import look
 from discreet.cli.common import console, epilog, warn, working
 from discreet.cli.verbs import completion
+from discreet.core.figures import counted
 from discreet.core.schema.address import is_address
 from discreet.errors import InvalidArgument
 from discreet.jobs.kinds import KINDS
@@ -88,6 +89,6 @@ def _tell_valid(job: Any, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps({"kind": job.kind, "valid": True, "data_there": found}))
         return
-    console.print(f"[green]Valid:[/] a {job.kind} job with {len(job.outputs)} output(s).")
+    console.print(f"[green]Valid:[/] a {job.kind} job with {counted(len(job.outputs), 'output')}.")
     if not found:
         console.print(f"[yellow]Note:[/] {escape(job.data)} is not there, or is a pattern of files.")

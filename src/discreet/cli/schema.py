@@ -13,6 +13,7 @@ from discreet.cli import look
 from discreet.cli.bought import Purchase
 from discreet.cli.bought import buy as buy_categories
 from discreet.cli.common import console, epilog
+from discreet.core.figures import counted
 from discreet.errors import DataSourceError
 from discreet.jobs.options import TABLE
 
@@ -156,8 +157,7 @@ def _draft(
     elif output is None:
         typer.echo(text, nl=False)
     else:
-        many = "columns" if len(names) != 1 else "column"
-        said = f"[bold]{len(names)} {many}[/] drafted in [cyan]{escape(str(output))}[/]."
+        said = f"[bold]{counted(len(names), 'column')}[/] drafted in [cyan]{escape(str(output))}[/]."
         for name in purchase.columns:
             n = len(declared[name].get("categories", ()))
             said += f" {n:,} categor{'y' if n == 1 else 'ies'} of {escape(name)} bought."
@@ -206,8 +206,8 @@ def _check(schema_file: str, data: str | None, rows: int, as_json: bool) -> None
         typer.echo(json.dumps(facts))
         return
     found = "" if data is None else f", and {escape(data)} has them all"
-    columns = "1 column[/] is" if len(domain) == 1 else f"{len(domain)} columns[/] are"
-    console.print(f"[bold]{columns} declared, none is missing{found}.")
+    are = "is" if len(domain) == 1 else "are"
+    console.print(f"[bold]{counted(len(domain), 'column')}[/] {are} declared, none is missing{found}.")
     how = (
         "look at the decimal and thousands marks, at units beside numbers (marks), at the format of dates (with %H:%M "
         "where a time of day follows), the encoding, and the spelling of categories, capitals too."

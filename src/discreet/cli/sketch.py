@@ -7,6 +7,7 @@ import typer
 from rich.markup import escape
 
 from discreet.cli.common import console, show_files, show_promise, show_table
+from discreet.core.figures import counted
 
 sketch = typer.Typer(
     name="sketch",
@@ -37,7 +38,7 @@ def show_counts(result: Any) -> None:
     """Show what was counted or added up."""
     counts = result.artifact
     console.print(
-        f"[bold]The counts.[/] {counts.n:,} reports of [cyan]{escape(counts.mechanism.NAME)}[/]"
+        f"[bold]The counts.[/] {counted(counts.n, 'report')} of [cyan]{escape(counts.mechanism.NAME)}[/]"
         f"{f', {counts.rejected:,} impossible ones left out' if counts.rejected else ''}, "
         f"in [cyan]{escape(str(result.files['release']))}[/]"
     )
@@ -61,7 +62,7 @@ def show_estimates(result: Any) -> None:
         count, error = f"{shown.count[i]:,.0f}", f"{shown.std_error[i]:,.0f}"
         rows.append([str(value), count, error, share, interval, "may be noise" if marks[i] else ""])
     names = ("value", "count", "std. error", "share", "95 % interval", "")
-    title = f"{len(shown)} of {len(found)} values, {found.n:,} reports"
+    title = f"{len(shown)} of {counted(len(found), 'value')}, {counted(found.n, 'report')}"
     show_table(title, names, rows, right=names[1:-1], prose=names[:1])
     for line in result.figures["caveats"]:
         console.print(escape(line), highlight=False)
@@ -90,8 +91,12 @@ def _tell_numbers(found: Any, output: Path | None, plot: Path | None) -> None:
     """Print a mean, or the quartiles of a distribution."""
     if hasattr(found, "quantile"):
         quarters = ", ".join(f"{x:.4g}" for x in found.quantile([0.25, 0.5, 0.75]))
-        console.print(f"[bold]The distribution.[/] mean {found.mean:.4g}, quartiles {quarters}; {found.n:,} reports")
+        console.print(
+            f"[bold]The distribution.[/] mean {found.mean:.4g}, quartiles {quarters}; {counted(found.n, 'report')}"
+        )
     else:
-        console.print(f"[bold]The mean.[/] {found.mean:.4g}, standard error {found.std_error:.2g}; {found.n:,} reports")
+        console.print(
+            f"[bold]The mean.[/] {found.mean:.4g}, standard error {found.std_error:.2g}; {counted(found.n, 'report')}"
+        )
     show_files(output, plot if hasattr(found, "plot") else None)
     show_promise(found.guarantee)

@@ -5,6 +5,7 @@ from typing import Any
 from rich.markup import escape
 
 from discreet.cli.common import console, show_account, show_files, show_promise, show_table, warn_if_seeded
+from discreet.core.figures import counted
 
 
 def show(result: Any) -> None:
@@ -16,7 +17,9 @@ def show(result: Any) -> None:
     show_ledger(made.guarantee, ledger_rows(made.guarantee))
     console.print(f"[bold]The synopsis.[/] {escape(summary(made))}")
     if isinstance(unit := made.domain.unit, Person):
-        console.print(f"At most {unit.l1:,} rows of one person are counted, and none that cannot be read as declared.")
+        are = "is" if unit.l1 == 1 else "are"
+        most = f"At most {counted(unit.l1, 'row')} of one person {are} counted"
+        console.print(f"{most}, and none that cannot be read as declared.")
     elif any(column.missing == "drop" for column in made.domain):
         # Always the same words: how many there were is a raw count, which only the holder of the rows can know.
         console.print("Rows that could not be read as declared are not counted: compare with your own number of rows.")

@@ -5,6 +5,7 @@ from typing import Any
 from rich.markup import escape
 
 from discreet.cli.common import console, measures, preview, show_files, show_promise, warn_if_seeded
+from discreet.core.figures import counted
 
 
 def show_anonymous(result: Any) -> None:
@@ -13,8 +14,10 @@ def show_anonymous(result: Any) -> None:
     show_promise(release.guarantee)
     left_out, facts = result.figures["left_out"], release.guarantee.parameters
     console.print(
-        f"[bold]The table.[/] {len(release):,} rows in {facts.get('cells', facts.get('groups')):,} groups"
-        + (f"; {left_out:,} rows were left out" if left_out else "; no row was left out")
+        f"[bold]The table.[/] {counted(len(release), 'row')} in "
+        f"{counted(facts.get('cells', facts.get('groups')), 'group')}; "
+        + (f"{counted(left_out, 'row')} {'was' if left_out == 1 else 'were'}" if left_out else "no row was")
+        + " left out"
     )
     _files(result)
     if "house" in result.files:
@@ -32,7 +35,7 @@ def show_perturbed(result: Any) -> None:
     show_promise(result.guarantee)
     if meaning := distances(result.guarantee):
         console.print(f"[bold]In other words.[/] {escape(meaning)}")
-    console.print(f"[bold]The table.[/] {noisy.n_rows:,} rows, {len(noisy.names)} columns")
+    console.print(f"[bold]The table.[/] {counted(noisy.n_rows, 'row')}, {counted(len(noisy.names), 'column')}")
     # Always the same words: how many there were is a raw count, which only the holder of the rows can know.
     console.print(f"[bold]Missing values.[/] {escape(MISSING_VALUES[:1].upper() + MISSING_VALUES[1:])}.")
     _files(result)

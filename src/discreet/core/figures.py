@@ -30,3 +30,14 @@ def as_it_is(number: float) -> str:
     """
     text = f"{number:g}"
     return text if float(text) == number else repr(float(number))
+
+
+def counted(number: int, thing: str) -> str:
+    """Write how many there are of something; nothing but an s is added to the word for many.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from discreet.core import dates
 from discreet.core.domain import Categorical, Domain, category_text
+from discreet.core.figures import counted
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import PROMISE_ENDING, promise_place, write_whole
 from discreet.errors import DataSourceError, DiscreetError, FormatError
@@ -283,12 +284,12 @@ def _local(data: bytes, found: Findings) -> None:
         total += thing.n if state else len(thing)
         seeded |= thing.seeded
         promises.append(thing.mechanism)
-    found.add("checksum", True, f"{len(promises)} message(s) whole, {total:,} reports")
+    found.add("checksum", True, f"{counted(len(promises), 'message')} whole, {counted(total, 'report')}")
     if any(p != promises[0] for p in promises):
         found.add("mechanism", False, "the messages were made with different parameters")
     found.guarantee = replace(promises[0].guarantee, seeded=seeded)
-    counted = "counters that that many reports can have left" if "counts" in found.kind else "reports of its layout"
-    found.add("mechanism", True, f"{type(promises[0]).__name__}: {counted}")
+    layout = "counters that that many reports can have left" if "counts" in found.kind else "reports of its layout"
+    found.add("mechanism", True, f"{type(promises[0]).__name__}: {layout}")
     _ledger(found.guarantee, found)
 
 
