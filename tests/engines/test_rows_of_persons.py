@@ -150,6 +150,7 @@ def test_numbers_of_persons_are_read_as_the_file_writes_numbers(tmp_path: Any) -
 
 def test_words_of_persons_follow_the_rule_of_all_rooms() -> None:
     texts = ["7", " 7", "7.0", "07", "+7", "7e0", "\ufeff7", "ann", "Ann Lee", "Ann  Lee", "ann ", "-7", "-0", "0"]
+    texts += ["-9223372036854775808", "-9223372036854775809", "00009223372036854775807"]
     texts += ["1e400", "9223372036854775807", "9223372036854775808", "123456789012345678", "1234567890123456789"]
     texts += ["3fa9-e1", "1e5", "100000", "é", "e\u0301", "a", "A", "x" * 40, "12.50", "12.5", ".5", "inf", "-inf"]
     texts += ["Infinity", "+", "--", "- 7", "e", "E5", "1 2", "nano", "info", "-nano"]

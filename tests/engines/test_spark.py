@@ -101,7 +101,8 @@ def test_a_grid_is_the_same_however_rows_are_divided(folder: Path, frame: Any, s
 )
 def test_rows_of_persons_are_bounded_where_they_are(unit: dc.Person, spark: Any, tmp_path: Path) -> None:
     who = np.random.default_rng(1).zipf(1.4, len(ROWS)) % 90
-    rows = ROWS.append_column("user", pa.array([None if w == 7 else f"{w}" for w in who]))
+    names = [None if w == 7 else f"{w}" if unit.group else int(w) for w in who]  # texts, or whole numbers
+    rows = ROWS.append_column("user", pa.array(names))
     frame = spark.read.parquet(str(write_pieces(rows, tmp_path / "people"))).repartition(3)
     method = dc.GridSynopsis(2.0, DOMAIN.with_unit(unit), rule=3, random_state=7)
     found = method.fit(frame).synopsis_

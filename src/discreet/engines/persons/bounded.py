@@ -34,7 +34,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.arrays import FloatArray, IntArray, WordArray
-from discreet.core.domain import Domain
+from discreet.core.columns import ANYBODY
+from discreet.core.domain import Categorical, Domain
 from discreet.core.unit import Person
 from discreet.engines.persons.kernels import (
     HEAD,
@@ -83,6 +84,12 @@ class Choice:
     def key(self) -> WordArray:
         """The key of all hashes."""
         return self.persons.key
+
+    @property
+    def listed(self) -> bool:
+        """Whether persons are declared one by one."""
+        declared = self.persons.declared
+        return isinstance(declared, Categorical) and declared.categories != ANYBODY
 
     def entries(self, batch: tuple[list[FloatArray], pa.Array]) -> tuple[WordArray, IntArray]:
         """Turn coordinates and persons of some rows into entries, parted by person."""

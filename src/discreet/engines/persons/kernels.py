@@ -15,6 +15,7 @@ _u64 = np.uint64
 _ZERO, _ONE, _R33, _R56 = _u64(0), _u64(1), _u64(33), _u64(56)
 _M1, _M2 = _u64(0xFF51AFD7ED558CCD), _u64(0xC4CEB9FE1A85EC53)
 _SMALL = 24
+_LARGEST = _u64(2**63 - 1)
 #: Words of an entry before its coordinates: the person (two), the row, and how many equal rows it stands for.
 HEAD = 4
 
@@ -44,10 +45,10 @@ def plain_texts(data: Any, offsets: Any, numbers: Any, kinds: Any) -> None:
         size, kinds[i] = end - start, 0
         if size == 0:
             continue
-        value, digits, first = 0, size > 0, start
+        value, first = _ZERO, start
         if data[start] == 45 and size > 1:  # a minus
             first = start + 1
-        digits = end - first <= 18 and (data[first] != 48 or size == 1)
+        digits = end - first <= 19 and (data[first] != 48 or size == 1)
         plain, odd = True, False
         for at in range(start, end):
             c = data[at]
@@ -55,7 +56,7 @@ def plain_texts(data: Any, offsets: Any, numbers: Any, kinds: Any) -> None:
             if at >= first:
                 digits = digits and number
                 if digits:
-                    value = value * 10 + int(c) - 48
+                    value = value * _u64(10) + _u64(c - 48)
             if c == 32:
                 plain = plain and at > start and at + 1 < end and data[at - 1] != 32
             else:
@@ -63,8 +64,8 @@ def plain_texts(data: Any, offsets: Any, numbers: Any, kinds: Any) -> None:
             odd = odd or not (number or c == 43 or c == 45 or c == 46 or c == 69 or c == 101)
         c = data[start]
         word = size <= 9 and (c == 43 or c == 45 or c == 73 or c == 105 or c == 78 or c == 110)
-        if digits:
-            numbers[i], kinds[i] = -value if first > start else value, 1
+        if digits and (value <= _LARGEST or (first > start and value == _LARGEST + _ONE)):
+            numbers[i], kinds[i] = np.int64(_ZERO - value if first > start else value), 1
         elif plain and odd and not word:
             kinds[i] = 2
 

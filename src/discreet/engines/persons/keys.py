@@ -1,9 +1,9 @@
 """Who a row belongs to: two words for every person, the same however a file spells them.
 
 Which spellings are one person is decided where it is for all rooms (`discreet.engines.tables.same`). A person whose key
-is a whole number gets a word by a keyed permutation and 0 beside it, so two numbers are never one person. Any other key
-gets two SipHashes under independent keys, the second odd. The release's own random stream draws the keys, after the
-rows were written: of a thousand million persons any two share both words with probability below 10⁻²⁰.
+is a whole number of 64 bits gets a word by a keyed permutation and 0 beside it, so two numbers are never one person.
+Any other key gets two SipHashes under independent keys, the second odd. The release's own random stream draws the keys,
+after the rows were written: of a thousand million persons any two share both words with probability below 10⁻²⁰.
 """
 
 from dataclasses import dataclass
@@ -21,9 +21,6 @@ from discreet.engines.tables.columns import plainly
 from discreet.engines.tables.encode import Encoder, arrow_kind
 from discreet.engines.tables.same import person_key, same_key
 from discreet.noise.hashing.hash_kernels import TAG_BYTES, siphash_bytes
-
-#: Numbers of more digits are taken by their text.
-_LARGE = 10**18
 
 
 @dataclass(frozen=True)
@@ -91,8 +88,9 @@ class PersonKeys:
         found = values.cast(pa.float64()) if pa.types.is_floating(values.type) else values
         plain = found.fill_null(0).to_numpy(zero_copy_only=False)
         with np.errstate(invalid="ignore"):
-            whole = (plain < _LARGE) & (plain > -_LARGE) if plain.dtype.kind != "u" else plain < _LARGE
-            whole &= np.floor(plain) == plain if plain.dtype.kind == "f" else True
+            whole = np.ones(len(plain), np.bool_) if plain.dtype.kind == "i" else plain < 2**63
+            if plain.dtype.kind == "f":
+                whole &= (plain >= -(2.0**63)) & (np.floor(plain) == plain)
         numbers = np.where(whole, plain, 0).astype(np.int64)
         number_words(numbers, self.key[0], self.key[1], p0)
         if not whole.all():

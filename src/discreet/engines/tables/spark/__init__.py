@@ -126,7 +126,9 @@ class SparkTable:
         """Return the rows by person; they stay where they are."""
         from discreet.engines.tables.spark.persons import SparkPersons
 
-        return SparkPersons(self._columns(positions), choice, dialect)
+        # A list of categories may tell whole numbers apart by their text.
+        plain = self._kinds[positions[-1]].typeName() in ("byte", "short", "integer", "long") and not choice.listed
+        return SparkPersons(self._columns(positions), choice, dialect, wide=not plain)
 
     def states(self, work: Callable[[Iterator[pa.RecordBatch]], bytes], positions: Sequence[int]) -> Iterator[bytes]:
         """Run ``work`` once on every partition that has rows, and yield what it returned."""

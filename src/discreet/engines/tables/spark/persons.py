@@ -8,6 +8,7 @@ collected. The bounded frame is kept by Spark until the release is done, or ever
 import contextlib
 import weakref
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,22 +23,57 @@ from discreet.engines.tables.columns import _present
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.spark import SparkTable
 
-#: Where the words of an entry lie before its coordinates: person (two), row, group.
-_WORDS = ("p0", "p1", "r", "g")
+
+@dataclass(frozen=True)
+class _Layout:
+    """How entries travel: the second word of persons, and that of groups, only where there is one."""
+
+    wide: bool
+    grouped: bool
+    d: int
+
+    def names(self, d: int | None = None) -> list[str]:
+        """Return the columns; with ``d``, of that many coordinates alone."""
+        words = ["p0", *(["p1"] * self.wide), "r", *(["g"] * self.grouped)] if d is None else []
+        return [*words, *(f"x{i}" for i in range(self.d if d is None else d))]
+
+    def schema(self, d: int | None = None) -> str:
+        """Return them for Spark."""
+        return ", ".join(f"{n} {'double' if n.startswith('x') else 'bigint'}" for n in self.names(d))
+
+    def entries(self, batch: pa.RecordBatch) -> WordArray:
+        """Read entries, each for one row."""
+        found = dict(zip(batch.schema.names, batch.columns, strict=True))
+        none = np.zeros(batch.num_rows, np.uint64)
+        words = [np.asarray(found[n], np.int64).view(np.uint64) if n in found else none for n in ("p0", "p1", "r")]
+        rows = [np.asarray(found[f"x{i}"], np.float64).view(np.uint64) for i in range(self.d)]
+        return np.column_stack([*words, none + np.uint64(1), *rows])
+
+    def batch(self, entries: WordArray, groups: WordArray | None = None, d: int | None = None) -> pa.RecordBatch:
+        """Write entries."""
+        groups = entries[:, 0] if groups is None else groups
+        words = {"p0": entries[:, 0], "p1": entries[:, 1], "r": entries[:, 2], "g": groups}
+        arrays = []
+        for name in self.names(d):
+            column = words[name] if name in words else entries[:, HEAD + int(name[1:])]
+            arrays.append(pa.array(np.ascontiguousarray(column).view(np.int64 if name in words else np.float64)))
+        return pa.RecordBatch.from_arrays(arrays, self.names(d))
 
 
 class SparkPersons:
-    """Entries of all rows of a frame; see `discreet.engines.persons.bounded.RowsOfPersons`."""
+    """Entries of all rows of a frame; see `discreet.engines.persons.bounded.RowsOfPersons`.
 
-    def __init__(self, columns: Any, choice: Choice, dialect: Dialect) -> None:
-        self._choice = choice
-        names = [*_WORDS, *(f"x{i}" for i in range(len(choice.domain)))]
-        self._schema = ", ".join(f"{name} {'bigint' if name in _WORDS else 'double'}" for name in names)
-        self._entries = columns.mapInArrow(lambda batches: _entries(batches, choice, dialect), self._schema)
+    Whole numbers (``wide`` is false) are told apart by their first word alone.
+    """
+
+    def __init__(self, columns: Any, choice: Choice, dialect: Dialect, wide: bool) -> None:
+        self._choice, self._layout = choice, (layout := _Layout(wide, bool(choice.groups), len(choice.domain)))
+        self._entries = columns.mapInArrow(lambda batches: _entries(batches, choice, dialect, layout), layout.schema())
 
     def histogram(self, most: int) -> IntArray:
         """Return how many persons have 1, 2, ... rows, the last for ``most`` or more."""
-        rows = self._entries.groupBy("p0", "p1").count().selectExpr(f"least(count, {most}) AS n").groupBy("n").count()
+        whose = ["p0", "p1"] if self._layout.wide else ["p0"]
+        rows = self._entries.groupBy(*whose).count().selectExpr(f"least(count, {most}) AS n").groupBy("n").count()
         found = np.zeros(most, np.int64)
         for n, count in rows.collect():
             found[n - 1] = count
@@ -47,15 +83,20 @@ class SparkPersons:
         """Return the frame of the rows that are kept, as coordinates."""
         kept = self._entries
         if per_group is not None:
-            kept = self._keep(kept, per_group, by_group=True)
-        kept = self._keep(kept, limit, by_group=False).select(*(f"x{i}" for i in range(len(axes))))
-        return CoordinateFrame(kept.persist(), axes)
+            kept = self._keep(kept, per_group, None)
+        return CoordinateFrame(self._keep(kept, limit, len(axes)).persist(), axes)
 
-    def _keep(self, frame: Any, limit: int, *, by_group: bool) -> Any:
-        """Keep that many rows of every person, or of every group of a person."""
-        choice, second = self._choice, "g" if by_group else "p1"
-        together = frame.repartition("p0").sortWithinPartitions("p0", second, "r")
-        return together.mapInArrow(lambda batches: _smallest(batches, choice, limit, by_group), self._schema)
+    def _keep(self, frame: Any, limit: int, d: int | None) -> Any:
+        """Keep that many rows of every group of a person; with ``d``, of every person, and only their coordinates."""
+        choice, layout, by_group = self._choice, self._layout, d is None
+        order = ["p0", *(["g"] if by_group else ["p1"] if layout.wide else []), "r"]
+        together = frame.repartition("p0").sortWithinPartitions(*order)
+
+        def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for entries in _smallest(map(layout.entries, batches), choice, limit, by_group):
+                yield layout.batch(entries, None, d)
+
+        return together.mapInArrow(work, layout.schema(d))
 
 
 class CoordinateFrame(SparkTable):
@@ -83,42 +124,31 @@ def _let_go(frame: Any) -> None:
         frame.unpersist()
 
 
-def _entries(batches: Iterator[pa.RecordBatch], choice: Choice, dialect: Dialect) -> Iterator[pa.RecordBatch]:
+def _entries(
+    batches: Iterator[pa.RecordBatch], choice: Choice, dialect: Dialect, layout: _Layout
+) -> Iterator[pa.RecordBatch]:
     """Turn rows into entries, on an executor; the person is the last column."""
     encoders = [Encoder(column, dialect) for column in choice.domain]
     for batch in batches:
         columns = [encoder.arrow(piece) for encoder, piece in zip(encoders, batch.columns[:-1], strict=True)]
         entries, _ = choice.entries((columns, _present(batch.columns[-1], dialect)))
-        yield _batch(entries, choice.group(entries) if choice.groups else entries[:, 0])
+        yield layout.batch(entries, choice.group(entries) if choice.groups else None)
 
 
-def _smallest(
-    batches: Iterator[pa.RecordBatch], choice: Choice, limit: int, by_group: bool
-) -> Iterator[pa.RecordBatch]:
+def _smallest(batches: Iterator[WordArray], choice: Choice, limit: int, by_group: bool) -> Iterator[WordArray]:
     """Keep the smallest of each person, whose entries follow each other by row; the last one's wait for the next batch.
 
     Of those that wait no more are held than can be kept, and the last row, of which equal ones may follow.
     """
     held = np.empty((0, HEAD + len(choice.domain)), np.uint64)
-    for batch in batches:
-        words = [np.asarray(column, np.int64).view(np.uint64) for column in batch.columns[:3]]
-        rows = [np.asarray(column, np.float64).view(np.uint64) for column in batch.columns[len(_WORDS) :]]
-        new = np.column_stack([*words, np.ones(batch.num_rows, np.uint64), *rows])
+    for new in batches:
         held = np.concatenate([held, new])
         if not len(held):
             continue
         second = choice.group(held) if by_group else held[:, 1]
         last = (held[:, 0] == held[-1, 0]) & (second == second[-1])
-        done, held = choice.keep(held[~last], limit, by_group=by_group), held[last]
-        yield _batch(done, done[:, 0])
+        yield choice.keep(held[~last], limit, by_group=by_group)
+        held = held[last]
         ends = held[:, 2] == held[-1, 2]
         held = np.concatenate([choice.keep(held[~ends], limit, by_group=by_group), merged(held[ends])])
-    done = choice.keep(held, limit, by_group=by_group)
-    yield _batch(done, done[:, 0])
-
-
-def _batch(entries: WordArray, groups: WordArray) -> pa.RecordBatch:
-    d = entries.shape[1] - HEAD
-    words = [np.ascontiguousarray(c).view(np.int64) for c in (entries[:, 0], entries[:, 1], entries[:, 2], groups)]
-    rows = [np.ascontiguousarray(entries[:, HEAD + i]).view(np.float64) for i in range(d)]
-    return pa.RecordBatch.from_arrays([pa.array(c) for c in (*words, *rows)], [*_WORDS, *(f"x{i}" for i in range(d))])
+    yield choice.keep(held, limit, by_group=by_group)
