@@ -179,6 +179,30 @@ def test_files_keep_everything(tmp_path):
     assert read.replace(note="as it was").measured == made().measured
 
 
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"variance": -1.0}, {"variance": math.nan}, {"columns": [0, 99]}, {"counts": [1]}, {"columns": [0]},
+        {"columns": [], "groups": [], "counts": [1]}, {"groups": [[0], [0]], "counts": [1]},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_cannot_have_been_measured_is_refused(lie):
+    facts = made().measured.to_dict()
+    facts["measured"][-1] |= lie
+    with pytest.raises(dc.errors.FormatError):
+        dc.synopses.Marginals.from_dict(facts)
+
+
+def test_merged_models_would_forget_what_was_measured():
+    with pytest.raises(dc.errors.SchemaError, match="add answers"):
+        made().merge(made(seed=10), disjoint_people=True)
+    three = {"town": ["north"], "ill": ["yes"], "age": (20, 40)}
+    both = made().count(three) + made(seed=10).count(three)  # what the refusal suggests
+    assert both.value == made().count(three).value + made(seed=10).count(three).value
+    assert "modelled" in both.note
+
+
 # Edges
 
 

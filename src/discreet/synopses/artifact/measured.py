@@ -81,6 +81,24 @@ class Marginals:
     measured: tuple[MeasuredMarginal, ...]
     scores: tuple[tuple[tuple[int, ...], float, float, int], ...] = ()
 
+    def __post_init__(self) -> None:
+        """Refuse what cannot have been measured: a file may say anything."""
+        width, sizes = len(self.bins), [len(set(b)) for b in self.bins]
+        if [m.columns for m in self.measured[:width]] != [(j,) for j in range(width)]:
+            raise FormatError("single columns must come first, one for each")
+        if any(sorted(set(b)) != list(range(n)) for b, n in zip(self.bins, sizes, strict=True)):
+            raise FormatError("bins must be numbered from 0")
+        for m in self.measured:
+            known = all(0 <= c < width for c in m.columns) and list(m.columns) == sorted(set(m.columns))
+            if not m.columns or not known or [len(g) for g in m.groups] != [sizes[c] for c in m.columns]:
+                raise FormatError("a marginal has columns or groups that do not fit the bins")
+            if len(m.counts) != math.prod(max(g) + 1 for g in m.groups) or not 0 <= m.variance < math.inf:
+                raise FormatError("the counts of a marginal do not fit its groups, or their variance is none")
+        for columns, far, variance, cells in self.scores:
+            numbers = math.isfinite(far) and 0 <= variance < math.inf and cells >= 1
+            if not numbers or not set(columns) <= set(range(width)):
+                raise FormatError("a score is damaged")
+
     def says(self, columns: Iterable[int]) -> str:
         """Tell how some columns are known together: measured, modelled (from pairs or a chain of them), independent."""
         asked = set(columns)
@@ -164,7 +182,7 @@ class Marginals:
         try:
             measured = tuple(
                 MeasuredMarginal(
-                    _whole(m["columns"]), tuple(map(_whole, m["groups"])), _whole(m["counts"]), m["variance"]
+                    _whole(m["columns"]), tuple(map(_whole, m["groups"])), _whole(m["counts"]), float(m["variance"])
                 )
                 for m in facts["measured"]
             )
@@ -203,4 +221,6 @@ def spread_of_mean(
 
 
 def _whole(values: Sequence[Any]) -> tuple[int, ...]:
+    if any(int(v) != v for v in values):
+        raise ValueError("a whole number is not whole")
     return tuple(int(v) for v in values)

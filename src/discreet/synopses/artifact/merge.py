@@ -30,6 +30,12 @@ def merge(a: Synopsis, b: Synopsis, disjoint_people: bool) -> Synopsis:
             f"synopses can be merged over one domain only, got {a.domain} and {b.domain}; "
             "release both with the same declaration"
         )
+    if a.measured is not None or b.measured is not None:
+        # Rows of two models side by side know no longer what was measured: answers would look surer than they are.
+        raise SchemaError(
+            "a marginal synopsis cannot be merged: what was measured of one table says nothing of the other; "
+            "add answers instead, as in first.count(...) + second.count(...), or put samples together"
+        )
     return Synopsis(
         a.domain,
         lower=np.concatenate([a.lower, b.lower]),

@@ -148,6 +148,8 @@ class Synopsis(Questions, Frames):
             raise InvalidType("hidden", type(hidden), "HiddenCells", "hidden=None")
         if measured is not None and not isinstance(measured, Marginals):
             raise InvalidType("measured", type(measured), "Marginals", "measured=None")
+        if measured is not None and len(measured.bins) != shape[1]:
+            raise InvalidArgument("measured", len(measured.bins), f"about {shape[1]} columns", "measured=None")
         self._tree, self._hidden, self._measured = tree, hidden, measured
         named = set(uncut)
         for name in named:
@@ -314,7 +316,7 @@ class Synopsis(Questions, Frames):
         Parameters
         ----------
         other : Synopsis
-            Its leaves are added to these; they may overlap in space.
+            Its leaves are added to these; they may overlap in space. Marginal synopses are refused: add their answers.
         disjoint_people : bool
             Declare that no person has rows in both tables. Then the promise is the weaker of the two. By default both
             are about the same people, and ε adds up.
