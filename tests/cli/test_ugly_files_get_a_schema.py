@@ -184,6 +184,20 @@ def test_plain_decimals_do_not_outvote_groups_of_digits(tmp_path: Path, capsys: 
     source = _schema(capsys, table, "--look", 5)["source"]
     assert source["thousands"] == ","
     assert "decimal" not in source
+    # Three digits behind a mark may be either: another column tells, or else the delimiter.
+    for lines, marks in {
+        "x,y\n1.5,1.137\n2.5,2.138\n": (".", ""),
+        "y,z\n1.137,0.250\n2.138,0.125\n": (".", ""),
+        'x,y\n1.5,"1,137"\n2.5,345\n': (".", ","),
+        "x;y\n1,5;1.137\n2,5;345\n": (",", "."),
+        "x;y\na;1.137\nb;2.138\n": (",", "."),
+        "x;y\na;1,137\nb;2,138\n": (",", ""),
+        'x,y\na,"1,137"\nb,"2,138"\n': (".", ","),
+        "x;y\na;1.137.000\nb;2.138\n": (",", "."),
+    }.items():
+        table.write_text(lines)
+        source = _schema(capsys, table, "--look", 5)["source"]
+        assert (source.get("decimal", "."), source.get("thousands", "")) == marks, lines
 
 
 def test_a_title_above_the_table_gets_a_hint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -208,17 +208,18 @@ def _check(schema_file: str, data: str | None, rows: int, as_json: bool) -> None
     found = "" if data is None else f", and {escape(data)} has them all"
     are = "is" if len(domain) == 1 else "are"
     console.print(f"[bold]{counted(len(domain), 'column')}[/] {are} declared, none is missing{found}.")
-    how = (
-        "look at the decimal and thousands marks, at units beside numbers (marks), at the format of dates (with %H:%M "
-        "where a time of day follows), the encoding, and the spelling of categories, capitals too."
-    )
-    for column in doubts.unread:
-        what = f"none of the first {rows} rows has a value that can be read as declared"
-        console.print(f"  [yellow]{escape(column)}[/]: {what}; {how}")
-    few = f"few of the values in the first {rows} rows can be read as declared, the others count as missing"
-    many = f"many of the values in the first {rows} rows cannot be read as declared and count as missing"
-    for column, share in doubts.partly.items():
-        console.print(f"  [yellow]{escape(column)}[/]: {few if share == 'most' else many}; {how}")
+    told = {
+        "none": f"none of the first {rows} rows has a value that can be read as declared",
+        "most": f"few of the values in the first {rows} rows can be read as declared, the others count as missing",
+        "many": f"many of the values in the first {rows} rows cannot be read as declared and count as missing",
+    }
+    for column, share in {**dict.fromkeys(doubts.unread, "none"), **doubts.partly}.items():
+        console.print(f"  [yellow]{escape(column)}[/]: {told[share]}.")
+    if doubts.unread or doubts.partly:
+        console.print(
+            "  Look at the marks of decimals and thousands, units beside numbers (marks), the format of dates (with "
+            "%H:%M if a time of day follows), the encoding, and how categories are spelled, capitals too."
+        )
     for column in doubts.careless:
         console.print(
             f"  [yellow]{escape(column)}[/]: a bound equals a value among the first {rows} rows. If it was read off "

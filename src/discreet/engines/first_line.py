@@ -85,7 +85,7 @@ def look(proposed: Proposal, table: Part, rows: int) -> Proposal:
     columns = [[v for v in column if v and v not in missing] for column in seen]
     marks = tuple(m for m in _MARKS if any(_marked(column, re.escape(m)) for column in columns))
     bare = [[_unmarked(v, marks) for v in column] for column in columns]
-    decimal, thousands = _number_marks(bare)
+    decimal, thousands = _number_marks(bare, proposed.dialect.delimiter)
     formats = _date_formats(columns)
     true, false = _words(columns)
     dialect = replace(
@@ -123,29 +123,42 @@ def _unmarked(value: str, marks: Sequence[str]) -> str:
     return value
 
 
-def _number_marks(columns: Sequence[Sequence[str]]) -> tuple[str, str]:
-    """Return the decimal mark and that between groups of digits that most columns of numbers agree with."""
-    votes: Counter[tuple[str, str]] = Counter()
+def _number_marks(columns: Sequence[Sequence[str]], delimiter: str) -> tuple[str, str]:
+    """Return the decimal mark that most columns of numbers agree with, and the mark between groups of digits.
+
+    1.234 may be either, so it says nothing of the decimal mark. Where no other column does, a file with semicolons has
+    decimal commas.
+    """
+    points: Counter[str] = Counter()
+    groups: Counter[str] = Counter()
     for column in columns:
         if not _mostly(column, r"[+-]?[\d.,'\u2019 \u00a0\u202f]*\d[\d.,]*"):
             continue
-        if _mostly(column, r"[+-]?\d+(\.\d+)?") and not _mostly(column, r"[+-]?\d{1,3}(\.\d{3})+"):
-            votes[".", ""] += any("." in v for v in column)
-        elif _mostly(column, r"[+-]?\d+(,\d+)?") and any(re.search(r",(\d{1,2}|\d{4,})$", v) for v in column):
-            votes[",", ""] += 1
+        if unsure := next((mark for mark in ".," if _either(column, re.escape(mark))), ""):
+            groups[unsure] += 1
+        elif _mostly(column, r"[+-]?\d+(\.\d+)?"):
+            points["."] += any("." in v for v in column)
+        elif _mostly(column, r"[+-]?\d+(,\d+)?"):
+            points[","] += 1
         else:
             for decimal, thousands in ((",", "."), (".", ","), (".", "'"), (",", " "), (".", " ")):
                 blank = "[ \u00a0\u202f]" if thousands == " " else re.escape(thousands)
                 if _mostly(column, rf"[+-]?\d{{1,3}}({blank}?\d{{3}})*({re.escape(decimal)}\d+)?"):
-                    votes[decimal, thousands] += 2
+                    points[decimal] += 2
+                    groups[thousands] += 2
                     break
-    # Columns without groups of digits are read as well where groups may be: they speak of the decimal mark alone.
-    points: Counter[str] = Counter()
-    for (decimal, _), n in votes.items():
-        points[decimal] += n
-    mark = points.most_common(1)[0][0] if points else "."
-    groups = Counter({thousands: n for (decimal, thousands), n in votes.items() if decimal == mark and thousands})
-    return mark, groups.most_common(1)[0][0] if groups else ""
+    point = next((mark for mark, n in points.most_common(1) if n), "," if delimiter == ";" else ".")
+    return point, next((mark for mark, _ in groups.most_common() if mark != point), "")
+
+
+def _either(column: Sequence[str], mark: str) -> bool:
+    """Tell whether a mark may stand before thousands as well as before decimals: three digits follow it always."""
+    other = rf"{mark}(\d{{1,2}}|\d{{4,}})$"
+    return (
+        any(re.search(mark, v) for v in column)
+        and _mostly(column, rf"[+-]?(0|[1-9]\d{{0,2}}({mark}\d{{3}})?)")
+        and not any(re.search(other, v) for v in column if len(v) <= _LONGEST)
+    )
 
 
 def _date_formats(columns: Sequence[Sequence[str]]) -> tuple[str, ...]:
