@@ -214,3 +214,23 @@ def test_a_release_that_was_paid_for_is_not_written_over_unless_that_is_said(fol
     discreet(*plain, "--epsilon", "1", "-o", "s.parquet", "--overwrite")
     discreet(*plain, "--epsilon", "2", "-o", "s.parquet")
     assert Path("s.parquet").read_bytes() != held
+
+
+def test_the_listing_says_what_was_released_and_a_refusal_what_was_asked_for(folder: Path) -> None:
+    discreet(*RELEASE, "--epsilon", "1", "-o", "s.parquet")
+    words = ("cluster", *RELEASE[1:4], "--account", "p.account", "--epsilon", "1", "-k", "2")
+    discreet(*words, "-o", "c.csv", "--release", "under.parquet")
+    domain = dc.Domain({"age": (0, 120), "cost": (0, 1000)})
+    dc.GridSynopsis(0.25, domain, ledger=dc.Account("p.account")).fit("people.csv")
+    told = [entry.what for entry in dc.Account("p.account").entries]
+    assert told == ["synopsis s.parquet: age, cost", "cluster under.parquet: age, cost", "GridSynopsis: age, cost"]
+    shown = discreet("account", "show", "p.account")
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "synopsis" in shown
+    assert "s.parquet" in shown
+    assert shown.count("GridSynopsis") == 1
+    assert "added up: 2.25)" in " ".join(shown.split())  # by zCDP it would be more, and alarm
+    with pytest.raises(BudgetExceeded, match=r"^'synopsis u\.parquet' needs epsilon 1 but only 0\.75"):
+        discreet(*RELEASE, "--epsilon", "1", "-o", "u.parquet")
+    with pytest.raises(BudgetExceeded, match=r"^'GridSynopsis' needs epsilon 1"):
+        dc.GridSynopsis(1, domain, ledger=dc.Account("p.account")).fit("people.csv")

@@ -72,6 +72,7 @@ class Account(Standing):
         if not isinstance(path, (str, os.PathLike)):
             raise InvalidType("path", type(path).__name__, "the path of an account", 'path="patients.account"')
         self._totals, self._task = Totals(), None
+        self._said: Mapping[str, str] = {}
         self._disk = disk
         self._chain = Chain(Path(os.path.abspath(Path(path).expanduser())), self._totals, disk)
 
@@ -269,11 +270,14 @@ class Account(Standing):
                 )
         return found.to_dict()
 
-    def for_task(self, task: str) -> Account:
-        """Return the same account for one job: what it reserves is found again by the digest of the job."""
+    def for_task(self, task: str | None, said: Mapping[str, str] | None = None) -> Account:
+        """Return the same account for one job: what it reserves is found again by the digest of the job.
+
+        What is ``said`` of the job, such as its verb and file, is written beside what it asks for.
+        """
         same = Account.__new__(Account)
         same.__dict__.update(self.__dict__)
-        same._task = task  # type: ignore[assignment]
+        same._task, same._said = task, said or {}  # type: ignore[assignment]
         return same
 
     def earlier(self, task: str) -> tuple[Entry, ...]:
@@ -284,7 +288,7 @@ class Account(Standing):
     def _asked(
         self, kind: str, job: str, price: Fraction, delta: Fraction, asked: Mapping[str, Any], number: int
     ) -> dict[str, Any]:
-        facts = {"kind": kind, "job": job, "asked": dict(asked), "price": str(price), "delta": str(delta)}
+        facts = {"kind": kind, "job": job, "asked": {**asked, **self._said}, "price": str(price), "delta": str(delta)}
         return {**facts, "task": self._task, "entry": number, **_signed()}
 
     def _price(self, epsilon: Any, rho: Any, delta: Any) -> tuple[Fraction, Fraction]:
@@ -339,7 +343,7 @@ class Account(Standing):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (str(self.path), self._task, self._chain.head)
+        return _reopen, (str(self.path), self._task, dict(self._said), self._chain.head)
 
 
 @dataclass(frozen=True)
@@ -394,8 +398,8 @@ def _signed() -> dict[str, str]:
     return {"when": _now(), "who": f"{user}@{socket.gethostname()}"}
 
 
-def _reopen(path: str, task: str | None, head: str) -> Account:
+def _reopen(path: str, task: str | None, said: Mapping[str, str], head: str) -> Account:
     """Open the account of another process, or of an earlier day: the same one, with every line that was seen there."""
     found = Account(path)
     found._chain.check_holds(head)
-    return found if task is None else found.for_task(task)
+    return found.for_task(task, said)

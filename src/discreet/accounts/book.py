@@ -74,6 +74,22 @@ class Entry:
     task: str | None = None
     notes: tuple[str, ...] = ()
 
+    @property
+    def what(self) -> str:
+        """What was released, for a reader: the verb and the file, or the job; and the columns, if they are few.
+
+        Examples
+        --------
+        >>> asked = {"verb": "synopsis", "file": "s.parquet", "columns": ["age", "cost"]}
+        >>> Entry(1, "GridSynopsis", asked, Fraction(1), Fraction(0), "2026-11-16T07:00:00+00:00", "ana", "booked").what
+        'synopsis s.parquet: age, cost'
+        """
+        columns = self.asked.get("columns")
+        if not isinstance(columns, list) or not columns:
+            return _named(self.job, self.asked)
+        shown = ", ".join(map(str, columns))
+        return f"{_named(self.job, self.asked)}: {shown if len(shown) <= 60 else f'{len(columns)} columns'}"
+
     def to_dict(self) -> dict[str, Any]:
         """Return all facts as plain data."""
         return {
@@ -81,6 +97,12 @@ class Entry:
             "delta": str(self.delta), "when": self.when, "who": self.who, "state": self.state, "digest": self.digest,
             "seeded": self.seeded, "notes": list(self.notes),
         }  # fmt: skip
+
+
+def _named(job: str, asked: Mapping[str, Any]) -> str:
+    """Return the verb and the file of a job that was started by one, else what the program called it."""
+    said = [asked.get(name) for name in ("verb", "file")]
+    return " ".join(map(str, said)) if all(said) else job
 
 
 def _whole(value: Any) -> bool:
@@ -198,18 +220,19 @@ class Totals:
         if facts["entry"] != len(self.entries) + 1:
             raise FormatError("entries are not numbered in order")
         price, delta = _read(facts["price"]), _read(facts["delta"])
+        what = _named(facts["job"], facts["asked"])
         if not price:
             raise FormatError("a release costs something")
         if self.spent + price > self.limit:
             raise BudgetExceeded(
-                f"{facts['job']!r} needs {self.currency} {_up(price)} but only {_down(self.limit - self.spent)} of "
+                f"{what!r} needs {self.currency} {_up(price)} but only {_down(self.limit - self.spent)} of "
                 f"{_down(self.limit)} is left in the account {self.opened['dataset']!r}; spend less, or read an "
                 "earlier release again, which costs nothing"
             )
         if self.delta_spent + delta > self._most_delta:
             have = f"only {_down(self._most_delta - self.delta_spent)} is left" if self._most_delta else "has none"
             raise BudgetExceeded(
-                f"{facts['job']!r} needs delta {_up(delta)} but of delta the account {self.opened['dataset']!r} "
+                f"{what!r} needs delta {_up(delta)} but of delta the account {self.opened['dataset']!r} "
                 f"{have}; make a release without delta"
             )
 

@@ -45,7 +45,7 @@ def reserve(
     return None
 
 
-def check_ledger(ledger: Any, own: Ledger | None = None, unit: Any = "row") -> None:
+def check_ledger(ledger: Any, own: Ledger | None = None, unit: Any = "row", job: str = "release") -> None:
     """Refuse what is neither ledger nor account, or what does not hold the budget of a release.
 
     Examples
@@ -62,9 +62,9 @@ def check_ledger(ledger: Any, own: Ledger | None = None, unit: Any = "row") -> N
         return
     price = _price(ledger, own)
     if isinstance(ledger, Account):
-        ledger.check("release", **price, unit=unit)
+        ledger.check(job, **price, unit=unit)
     else:
-        ledger.check("release", **price)
+        ledger.check(job, **price)
 
 
 def _price(ledger: Ledger | Account, own: Ledger) -> dict[str, Any]:

@@ -136,7 +136,8 @@ def in_words(prices: Sequence[Price], delta: Any) -> str:
     """
     share = float(checks.probability("delta", delta))
     found = f"epsilon {_up(compose(prices, delta=delta))} at delta {share:g}, {CONDITION}"
-    other = [("added up", float(add_up(prices))), ("by zCDP", _by_zcdp(prices, share))]
+    plain, zcdp = float(add_up(prices)), _by_zcdp(prices, share)
+    other = [("added up", plain), ("by zCDP", zcdp if zcdp < plain else math.inf)]
     beside = "; ".join(f"{name}: {_up(value)}" for name, value in other if math.isfinite(value))
     return f"{found} ({beside})" if beside else found
 

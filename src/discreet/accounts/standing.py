@@ -143,7 +143,7 @@ class Standing:
     def rows(self) -> list[tuple[str, str, str, str, str]]:
         """Return the readable table: number, day, job, price, what became of it."""
         return [
-            (str(e.number), e.when[:10], e.job, f"{float(e.price):.6g}", e.state + (", seeded" if e.seeded else ""))
+            (str(e.number), e.when[:10], e.what, f"{float(e.price):.6g}", e.state + (", seeded" if e.seeded else ""))
             for e in self.entries
         ]
 

@@ -86,7 +86,7 @@ def show(
         state = f"[yellow]{_OPEN}[/]" if e.state == "reserved" else e.state
         state += " [red]seeded[/]" if e.seeded else ""
         when = e.when[:16].replace("T", " ")
-        shown.add_row(str(e.number), when, escape(e.who), escape(e.job), f"{float(e.price):.6g}", state)
+        shown.add_row(str(e.number), when, escape(e.who), escape(e.what), f"{float(e.price):.6g}", state)
     console.print(shown)
     for e in entries:
         for note in e.notes:

@@ -12,13 +12,24 @@ def show_anonymous(result: Any) -> None:
     """Show the promise, the groups, and the first rows of an anonymous table."""
     release = result.artifact
     show_promise(release.guarantee)
-    left_out, facts = result.figures["left_out"], release.guarantee.parameters
+    left_out, gone = result.figures["left_out"], result.figures["without_value"]
+    facts = release.guarantee.parameters
+    why = "" if not gone else " for missing values" if gone == left_out else f", {gone:,} of them for missing values"
     console.print(
         f"[bold]The table.[/] {counted(len(release), 'row')} in "
         f"{counted(facts.get('cells', facts.get('groups')), 'group')}; "
         + (f"{counted(left_out, 'row')} {'was' if left_out == 1 else 'were'}" if left_out else "no row was")
-        + " left out"
+        + f" left out{why}"
     )
+    if gone:
+        console.print('A schema with [cyan]missing = "own"[/] keeps rows without a value.')
+    way = "--method density-tree " if facts["method"] == "Microaggregation" else ""
+    for name, share in result.figures["given_away"].items():
+        console.print(
+            f"[yellow]{share:.1%} of the rows lie in groups that give their {escape(name)} away:[/] "
+            f"everyone in the group has the same. Try [cyan]{way}--l 2[/].",
+            highlight=False,
+        )
     _files(result)
     if "house" in result.files:
         place = escape(str(result.files["house"]))

@@ -315,7 +315,7 @@ def check_release(
     Of a domain ``(low, high)`` with two scalars the columns are not known; then all but what depends on them.
     """
     own, share, public, _ = _shared(wanted_of(model), model.random_state, model.n_rows, model.size_share)
-    check_ledger(getattr(model, "ledger", None), own, getattr(model.domain, "unit", None))
+    check_ledger(getattr(model, "ledger", None), own, getattr(model.domain, "unit", None), type(model).__name__)
     width = _declared_width(model.domain)
     if width is not None or not isinstance(model.domain, tuple):
         declared = as_domain(model.domain, [f"x{i}" for i in range(width or 1)])

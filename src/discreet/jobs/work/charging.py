@@ -29,8 +29,9 @@ def account_of(job: Job) -> Account | None:
     """Open the account that a job names."""
     if "account" not in job.parameters:
         return None
-    account, task = Account(job.place(job.parameters["account"])), task_of(job)
-    return account if task is None else account.for_task(task)
+    made = job.outputs.get("release") or job.outputs.get("centers") or ""
+    said = {"verb": job.kind, "file": Path(made).name}
+    return Account(job.place(job.parameters["account"])).for_task(task_of(job), said)
 
 
 def charged(job: Job) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from discreet import anonymity, engines
 from discreet.anonymity.risk.report import with_promise
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import promise_place
-from discreet.errors import DataSourceError
+from discreet.errors import DataSourceError, DiscreetError
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.pages import finish
 
@@ -91,8 +91,29 @@ def _anonymize(job: Job) -> JobResult:
     release.save(target, form="bounds" if given.get("bounds") else "text")
     sealed = Guarantee.from_json(promise_place(target).read_text(encoding="utf-8"))
     figures = {"file": str(target), "rows": len(release), "left_out": release.suppressed + release.dropped}
+    figures |= {"without_value": release.dropped, "given_away": _given_away(release)}
     files = {"release": target, "promise": promise_place(target), **({} if house is None else {"house": house})}
     return replace(finish(job, sealed, files, figures, release), printed=release.guarantee.to_dict())
+
+
+def _given_away(release: Any) -> dict[str, float]:
+    """Return the share of rows whose group has but one value of a sensitive column; columns without any left out."""
+    facts = release.guarantee.parameters
+    secret = list(facts["reached"].get("l", ()))
+    if not secret or not len(release) or facts["output"] == "sample":  # a drawn row is nobody's
+        return {}
+    found = anonymity.risk(release.table, facts["quasi_identifiers"], secret).sensitive
+    return {name: each.homogeneous for name, each in found.items() if each.homogeneous > 0}
+
+
+def _promised(job: Job) -> dict[str, list[str]]:
+    """Return the columns that the promise beside a released table names; nothing without one."""
+    try:
+        facts = Guarantee.from_json(promise_place(job.table(job.data)).read_text(encoding="utf-8")).parameters
+        quasi, secret = list(facts["quasi_identifiers"]), list(facts["reached"].get("l", ()))
+    except (DiscreetError, OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}  # `with_promise` says what is wrong with it
+    return {"quasi_identifiers": quasi, **({"sensitive": secret} if secret else {})}
 
 
 def _asked(job: Job) -> dict[str, Any]:
@@ -115,9 +136,17 @@ def _asked(job: Job) -> dict[str, Any]:
         if people:
             given["person"] = people[0]
     if "quasi_identifiers" not in given:
+        given = {**_promised(job), **given}
+    if "quasi_identifiers" not in given:
         expected = "given: quasi-identifiers, or a schema with columns of that role"
         raise job.declared.wrong("qi", None, expected)
     return given
+
+
+def _written(name: str, names: Any) -> list[str]:
+    """Return the columns that hold a quasi-identifier: itself, or the bounds of its groups."""
+    bounds = [each for each in (f"{name}_lower", f"{name}_upper", f"{name}_set") if each in names]
+    return bounds if bounds and name not in names else [name]
 
 
 def _risk(job: Job) -> JobResult:
@@ -129,7 +158,10 @@ def _risk(job: Job) -> JobResult:
     table = engines.open(job.table(job.data), dialect=dialect)
     if "person" not in job.parameters and given.get("person") not in table.names:
         given.pop("person", None)  # of a release: whose rows they are is not in it
-    report = anonymity.risk(table, **given)
+    named = [each for name in given["quasi_identifiers"] for each in _written(name, table.names)]
+    report = anonymity.risk(table, **{**given, "quasi_identifiers": named})
+    if "qi" not in job.parameters:
+        report = replace(report, notes=(*report.notes, f"measured by the quasi-identifiers {', '.join(named)}"))
     if "person" not in given:
         report = with_promise(report, job.table(job.data))
     failed = report.check(**required)
