@@ -26,6 +26,7 @@ from discreet.metric.points.law import IsotropicLaw
 from discreet.noise import DiscreteLaplace
 from discreet.noise.integer.max_norm import max_norm_variance
 from discreet.synopses.grid import rules
+from discreet.synopses.marginals.release import PURE_SCORES, PURE_SINGLE
 from discreet.synopses.opening import AUTO_ROWS
 from discreet.synopses.publishing import FIXED_POINT
 from discreet.synopses.tree.budgets import LevelBudgets as Division
@@ -141,7 +142,7 @@ class Outlook:
     --------
     >>> found = outlook(10_000, 2, epsilon=1.0, target_error=0.001)
     >>> [row.method for row in found.rows if row.question == "counts"]
-    ['central histogram', 'grid synopsis', 'tree synopsis', 'local reports']
+    ['central histogram', 'grid synopsis', 'tree synopsis', 'marginal synopsis', 'local reports']
     >>> 0.1 < found["central histogram"].needed_epsilon < 0.2
     True
     """
@@ -267,6 +268,14 @@ def outlook(
         ),
         expect(
             "counts",
+            "marginal synopsis",
+            "central",
+            f"about {_pairs(d):,} of {d * (d - 1) // 2:,} pairs of columns, and a model" if d > 1 else "one column",
+            "of one cell of a pair that was measured, without a delta; what the model assumes comes on top",
+            lambda e: _pair_error(d, e) / n,
+        ),
+        expect(
+            "counts",
             "local reports",
             "local",
             f"{best.mechanism}, {best.report_bits} bits per report",
@@ -308,6 +317,16 @@ def outlook(
 
 
 _Law = Callable[[float], float]
+
+
+def _pairs(d: int) -> int:
+    """Return how many pairs of columns a marginal synopsis measures, about."""
+    return max(1, min(d * (d - 1) // 2, math.ceil(1.5 * d)))
+
+
+def _pair_error(d: int, epsilon: float) -> float:
+    """Return the standard error of a cell of a pair, at a pure ε that columns and choices take their shares of."""
+    return _count_error(epsilon * float((1 - PURE_SINGLE) * (1 - PURE_SCORES)) / _pairs(d))
 
 
 def _left(epsilon: float) -> float:

@@ -113,7 +113,7 @@ def test_anonymous_tables_have_no_more_groups_than_foretold() -> None:
 @pytest.mark.parametrize("d", [1, 3, 4, 60])
 def test_errors_fall_with_epsilon_and_with_rows(n: int, d: int) -> None:
     found = outlook(n, d, k=2)
-    assert [row.question for row in found.rows] == ["counts"] * 4 + ["places"] * 2 + ["clusters"]
+    assert [row.question for row in found.rows] == ["counts"] * 5 + ["places"] * 2 + ["clusters"]
     for row in found.rows:
         assert len(row.curve) == len(CURVE)
         assert np.isfinite(row.curve).all()
@@ -159,7 +159,7 @@ def test_the_verb_tells_prints_json_and_writes_a_page(tmp_path: Path, capsys: py
     assert text == page(same)
     assert "<script" not in text
     assert "src=" not in text
-    assert text.count("<svg") == 6
+    assert text.count("<svg") == 7
 
 
 def test_a_sparkline_spans_its_range() -> None:
