@@ -27,7 +27,7 @@ from discreet.datasets.loaders import is_here, place
 from discreet_studies.harness.study import Numbers, Setting, Study
 from discreet_studies.synthetic_tables.findings import CASES, NUMBERS, findings, notes, pictures
 
-SEEDS, QUICK_SEEDS = 2, 1
+SEEDS, QUICK_SEEDS = 4, 1
 DELTA = 1e-9
 FILES = ("uci-adult/adult_train.csv.gz", "uci-adult/adult_test.csv.gz")
 BOUNDS = {
