@@ -144,7 +144,7 @@ def main() -> None:
         found += on_spark(given.spark, given.spark // 10)
     columns = ["engine", "rows", "people", "seconds", "yardstick", "ratio", "megabytes"]
     show("Bounding rows of persons", columns, [[row.get(name, "") for name in columns] for row in found])
-    save("persons", {"kept": KEPT, "results": found}, "discreet", "polars", "pyspark", "numba")
+    save("rows_of_persons", {"kept": KEPT, "results": found}, "discreet", "polars", "pyspark", "numba")
 
 
 if __name__ == "__main__":

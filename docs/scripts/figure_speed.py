@@ -9,7 +9,7 @@ from figure_results import digits, faster, one, table
 def speed() -> str:
     """Return what the benchmarks of all rooms took, beside their peers."""
     rows = [*_speed_of_noise(), *_speed_of_quantiles(), *_speed_of_tables(), *_speed_of_counts()]
-    rows += [*_speed_of_readers(), *_speed_of_reports()]
+    rows += [*_speed_of_persons(), *_speed_of_readers(), *_speed_of_reports()]
     return table(["job", "Discreet", "peers", "ratio"], rows)
 
 
@@ -85,6 +85,18 @@ def _speed_of_noise() -> list[list[str]]:
                 faster(r["times_faster_than_opendp"]),
             ]
         )
+    return rows
+
+
+def _speed_of_persons() -> list[list[str]]:
+    held, rows = results.read("rows_of_persons"), []
+    for r in held["results"]:
+        if "ratio" in r:
+            spark = r["engine"] == "Spark frame"
+            beside = "a bare `row_number` window" if spark else "Polars, counting rows by person"
+            job = f"keep {held['kept']} rows of each of {r['people']:,} persons, {r['rows']:,} rows, {r['engine']}"
+            ratio = f"{r['ratio']:.1f} times that"
+            rows.append([job, f"{digits(r['seconds'])} s", f"{beside}: {digits(r['yardstick'])} s", ratio])
     return rows
 
 
