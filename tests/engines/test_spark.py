@@ -81,6 +81,11 @@ def test_a_tree_is_the_same_from_memory_from_files_and_from_spark(
     assert trees(shuffled, (partitioner,)) == expected
 
 
+def test_marginals_are_the_same_from_memory_from_files_and_from_spark(folder: Path, shuffled: Any) -> None:
+    fit = dc.MarginalSynopsis(2.0, DOMAIN, delta=1e-6, random_state=7).fit
+    assert len({fit(table).synopsis_.digest for table in (ROWS, str(folder), shuffled)}) == 1
+
+
 def test_a_grid_is_the_same_however_rows_are_divided(folder: Path, frame: Any, shuffled: Any) -> None:
     expected = grids(ROWS)
     assert grids(str(folder)) == expected
