@@ -344,18 +344,18 @@ def test_a_price_in_rho_is_composed_by_its_rho(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("model", "laws"),
     [
-        (dc.GridSynopsis(domain=(0, 1), rule=2, leaf_means=False), {"gaussian"}),
-        (dc.GridSynopsis(domain=(0, 1), rule=2, leaf_means=True), {"gaussian", "zcdp"}),
-        (dc.TreeSynopsis(domain=(0, 1), max_depth=2, leaf_means=True), {"gaussian", "zcdp"}),
-        (dc.DPLloyd(2, domain=(0, 1)), {"gaussian", "zcdp"}),
+        (dc.GridSynopsis(domain=(0, 1), rule=2, leaf_means=False), ["gaussian"]),
+        (dc.GridSynopsis(domain=(0, 1), rule=2, leaf_means=True), ["gaussian", "zcdp"]),
+        (dc.TreeSynopsis(domain=(0, 1), max_depth=2, leaf_means=True), ["gaussian", "zcdp"]),
+        (dc.DPLloyd(2, domain=(0, 1)), ["gaussian", "zcdp"]),
     ],
     ids=str,
 )
-def test_gaussian_sums_are_not_taken_for_counts(model: Any, laws: set[str], tmp_path: Path) -> None:
+def test_gaussian_sums_are_not_taken_for_counts(model: Any, laws: list[str], tmp_path: Path) -> None:
     """Whoever is replaced leaves one count and enters another, but moves a sum of values from -1 to 1 by 2."""
     account = dc.Account.create(tmp_path / "a", dataset="d", rho=1, delta=1e-6)
     clone(model).set_params(epsilon=None, rho=Fraction(1, 2), delta=1e-6, ledger=account).fit(ROWS)
-    assert {price.law for price in account.prices} == laws
+    assert {price.law for price in account.prices} == set(laws)
     sums = sum(price.rho for price in account.prices if price.law == "zcdp")
     assert account.together(neighbours="replace") >= compose([Price("zcdp", rho=4 * sums)] if sums else [], delta=1e-6)
 
