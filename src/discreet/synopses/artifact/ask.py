@@ -9,20 +9,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
-from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
-from discreet.core.arrays import AnyArray
 from discreet.core.dates import day_number, second_number
 from discreet.core.domain import Categorical, Column, Date, Domain, Integer, Time, category_text
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.synopses.artifact.evenness import Intervals, Query
+from discreet.synopses.artifact.evenness import Query
+from discreet.synopses.artifact.truth import MOST_BOXES, Said, Tree, add_boxes, collect, stretches_of, truth_of
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)|(?P<text>'(?:[^']|'')*')"
@@ -30,8 +25,8 @@ _TOKEN = re.compile(
 )
 _WORDS = {"and", "or", "not", "between", "in", "is", "missing", "null"}
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
-#: Limits of what a question may be: characters, brackets in brackets, stretches of all columns, boxes.
-_LONGEST, _DEEPEST, _CELLS, _BOXES = 10_000, 50, 100_000, 500
+#: Limits of what a question may be: characters, brackets in brackets, stretches of all columns.
+_LONGEST, _DEEPEST, _CELLS = 10_000, 50, 100_000
 _INF = math.inf
 #: Where a missing value lies.
 _GONE = [(math.nan, math.nan)]
@@ -42,19 +37,6 @@ _SPELLINGS = (
 )
 #: How people write days; a day is suggested where all ways that fit agree.
 _DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%Y.%m.%d", "%d-%m-%Y", "%Y%m%d", "%Y")
-
-
-@dataclass(frozen=True)
-class _Said:
-    """A comparison: the stretches of one axis where it is true."""
-
-    axis: int
-    intervals: Intervals
-    missing: bool = False
-
-
-#: A comparison, or ("and" | "or" | "not", parts).
-_Tree = Any
 
 
 def parse(domain: Domain, question: object) -> list[Query]:
@@ -88,19 +70,19 @@ def read(domain: Domain, question: object) -> tuple[list[Query], str]:
             if again != question and _reads(domain, again):
                 expected, meant = spelling, again
         raise InvalidArgument("question", _short(question), expected, _fix(domain, meant)) from None
-    found: list[_Said] = []
-    _collect(tree, found)
+    found: list[Said] = []
+    collect(tree, found)
     axes = sorted({said.axis for said in found})
-    edges = {axis: _stretches(domain.columns[axis], [s for s in found if s.axis == axis]) for axis in axes}
+    edges = {axis: stretches_of(domain.columns[axis], [s for s in found if s.axis == axis]) for axis in axes}
     if math.prod(len(e) for e in edges.values()) > _CELLS:
         raise InvalidArgument(
             "question", _short(question), "about fewer different values", "parts, and their counts added"
         )
     boxes: list[Query] = []
-    _boxes(_truth(tree, axes, edges) == 1, axes, edges, {}, boxes)
-    if len(boxes) > _BOXES:
+    add_boxes(truth_of(tree, axes, edges) == 1, axes, edges, {}, boxes)
+    if len(boxes) > MOST_BOXES:
         raise InvalidArgument("question", _short(question), "about fewer combinations", "parts, and their counts added")
-    gone = [c.name for i, c in enumerate(domain.columns) if c.missing == "drop" and _Said(i, _GONE, True) in found]
+    gone = [c.name for i, c in enumerate(domain.columns) if c.missing == "drop" and Said(i, _GONE, True) in found]
     names = ", ".join(gone)
     return boxes, f'rows without a value in {names} were left out by the schema (missing = "drop")' if gone else ""
 
@@ -191,7 +173,7 @@ class _Reader:
             meant = f"{self.question})" if word == ")" else None
             raise self.wrong(f"written with {word!r} after {after}, where {got} is", meant)
 
-    def read(self) -> _Tree:
+    def read(self) -> Tree:
         if not self.tokens:
             raise self.wrong("a comparison of a column with a value")
         tree = self.either()
@@ -200,24 +182,24 @@ class _Reader:
             raise self.wrong(f"comparisons with 'and' or 'or' between them; {text!r} stands where one of these should")
         return tree
 
-    def either(self) -> _Tree:
+    def either(self) -> Tree:
         parts = [self.all_of()]
         while self.take("or"):
             parts.append(self.all_of())
         return parts[0] if len(parts) == 1 else ("or", parts)
 
-    def all_of(self) -> _Tree:
+    def all_of(self) -> Tree:
         parts = [self.one()]
         while self.take("and"):
             parts.append(self.one())
         return parts[0] if len(parts) == 1 else ("and", parts)
 
-    def one(self) -> _Tree:
+    def one(self) -> Tree:
         self.depth += 1
         if self.depth > _DEEPEST:
             raise self.wrong(f"at most {_DEEPEST} brackets or nots deep")
         if self.take("not"):
-            tree: _Tree = ("not", [self.one()])
+            tree: Tree = ("not", [self.one()])
         elif self.take("("):
             tree = self.either()
             self.need(")", "'('")
@@ -226,7 +208,7 @@ class _Reader:
         self.depth -= 1
         return tree
 
-    def comparison(self) -> _Tree:
+    def comparison(self) -> Tree:
         first = self.operand()
         if isinstance(first, int):
             turned = self.take("not")
@@ -249,7 +231,7 @@ class _Reader:
                 if not self.take("missing", "null"):
                     raise self.wrong("written with 'missing' after 'is'", f"{_quoted(column.name)} is missing")
                 there = [(-_INF, _INF)]
-                return _Said(first, there) if turned else _Said(first, _GONE, missing=True)
+                return Said(first, there) if turned else Said(first, _GONE, missing=True)
         parts = []
         while self.peek("<", ">", "<=", ">=", "=", "==", "!=", "<>"):
             sign = {"==": "=", "<>": "!="}.get(self.tokens[self.at][1], self.tokens[self.at][1])
@@ -267,7 +249,7 @@ class _Reader:
         return parts[0] if len(parts) == 1 else ("and", parts)
 
     @staticmethod
-    def signed(turned: bool, tree: _Tree) -> _Tree:
+    def signed(turned: bool, tree: Tree) -> Tree:
         return ("not", [tree]) if turned else tree
 
     def operand(self, axis: int | None = None) -> Any:
@@ -344,7 +326,7 @@ def _day(text: str, form: str) -> datetime | None:
         return None
 
 
-def _compare(reader: _Reader, axis: int, column: Column, sign: str, value: tuple[str, bool]) -> _Tree:
+def _compare(reader: _Reader, axis: int, column: Column, sign: str, value: tuple[str, bool]) -> Tree:
     name = _quoted(column.name)
     if isinstance(column, Categorical) and not column.ordered and sign not in ("=", "!="):
         raise _unordered(reader, column)
@@ -359,11 +341,11 @@ def _compare(reader: _Reader, axis: int, column: Column, sign: str, value: tuple
     else:
         below = above = at
     if sign == "!=":
-        return ("not", [_Said(axis, [(below, above)] if below < above else [])])
+        return ("not", [Said(axis, [(below, above)] if below < above else [])])
     ends = {"<": (-_INF, below), "<=": (-_INF, above), ">": (above, _INF), ">=": (below, _INF), "=": (below, above)}[
         sign
     ]
-    return _Said(axis, [ends] if ends[0] < ends[1] else [])
+    return Said(axis, [ends] if ends[0] < ends[1] else [])
 
 
 def _category(reader: _Reader, column: Categorical, value: tuple[str, bool]) -> int:
@@ -389,7 +371,7 @@ def _number_text(text: str) -> str:
     return category_text(int(number)) if number.is_integer() else text
 
 
-def _between(reader: _Reader, axis: int, column: Column, low: tuple[str, bool], high: tuple[str, bool]) -> _Tree:
+def _between(reader: _Reader, axis: int, column: Column, low: tuple[str, bool], high: tuple[str, bool]) -> Tree:
     if isinstance(column, Categorical) and not column.ordered:
         raise _unordered(reader, column)
     if _place(reader, column, low) > _place(reader, column, high):
@@ -398,73 +380,3 @@ def _between(reader: _Reader, axis: int, column: Column, low: tuple[str, bool], 
             "written with the smaller end of 'between' first", f"{_quoted(column.name)} between {turned}"
         )
     return ("and", [_compare(reader, axis, column, ">=", low), _compare(reader, axis, column, "<=", high)])
-
-
-def _collect(tree: _Tree, found: list[_Said]) -> None:
-    if isinstance(tree, _Said):
-        found.append(tree)
-    else:
-        for part in tree[1]:
-            _collect(part, found)
-
-
-def _stretches(column: Column, said: list[_Said]) -> Intervals:
-    """Return the stretches between all constants of a column, and missing values where they are kept."""
-    cuts = {end for s in said for pair in s.intervals for end in pair if math.isfinite(end)}
-    if isinstance(column, Categorical):
-        edges = [0.0, *sorted(c for c in cuts if 0 < c < column.high), column.high]
-    else:
-        edges = [-_INF, *sorted(cuts), _INF]
-    pairs = list(pairwise(edges))
-    return [*pairs, (math.nan, math.nan)] if column.missing == "own" else pairs
-
-
-def _truth(tree: _Tree, axes: list[int], edges: dict[int, Intervals]) -> AnyArray:
-    """Return 1 for true, -1 for false, 0 for neither, over all stretches of all axes."""
-    if isinstance(tree, _Said):
-        values = np.array([_true(tree, pair) for pair in edges[tree.axis]], dtype=np.int8)
-        return values.reshape([-1 if axis == tree.axis else 1 for axis in axes])
-    word, parts = tree
-    join: Callable[..., AnyArray] = np.maximum if word == "or" else np.minimum
-    made = _truth(parts[0], axes, edges)
-    for part in parts[1:]:
-        made = join(made, _truth(part, axes, edges))
-    return -made if word == "not" else made
-
-
-def _true(said: _Said, pair: tuple[float, float]) -> int:
-    if said.missing or math.isnan(pair[0]):
-        if said.missing:
-            return 1 if math.isnan(pair[0]) else -1
-        return -1 if said.intervals == [(-_INF, _INF)] else 0  # "is not missing" is plainly false
-    return 1 if any(a <= pair[0] and pair[1] <= b for a, b in said.intervals) else -1
-
-
-def _boxes(truth: AnyArray, axes: list[int], edges: dict[int, Intervals], so_far: Query, boxes: list[Query]) -> None:
-    """Add boxes that cover what is true and do not overlap: stretches of the first axis that agree go together."""
-    if not axes:
-        if bool(truth):
-            boxes.append(so_far)
-        return
-    axis, stretches = axes[0], edges[axes[0]]
-    truth = np.broadcast_to(truth, (len(stretches), *truth.shape[1:]))
-    alike: dict[bytes, list[int]] = {}
-    for i in range(len(stretches)):
-        alike.setdefault(truth[i].tobytes(), []).append(i)
-    for members in alike.values():
-        part = truth[members[0]]
-        if not part.any() or len(boxes) > _BOXES:
-            continue
-        whole = len(members) == len(stretches)
-        more = {} if whole else {axis: _joined([stretches[i] for i in members])}
-        _boxes(part, axes[1:], edges, {**so_far, **more}, boxes)
-
-
-def _joined(pairs: Intervals) -> Intervals:
-    made: Intervals = []
-    for low, high in pairs:
-        if made and made[-1][1] == low:
-            made[-1] = (made[-1][0], high)
-        else:
-            made.append((low, high))
-    return made
