@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from discreet.synopses.artifact.evenness import Terms
     from discreet.synopses.artifact.synopsis import Synopsis
 
-#: What noise and distances leave behind in an answer, in standard deviations: chosen for coverage on generated tables
-#: (``benchmarks/tuning/marginals.py``).
+#: What noise and distances leave behind in the variance of an answer. First guesses, not tuned; a test looks at the
+#: coverage on one generated table.
 NOISE, DISTANCE, BEYOND = 1.0, 1.0, 1.5
 
 
