@@ -20,8 +20,8 @@ from discreet.core.ledger import Scope
 from discreet.engines.passes.marginals import GroupedMarginal
 from discreet.synopses.marginals.purse import Purse
 
-#: A group has at least this many rows per noise of the cells it is crossed with. Tried on
-#: generated tables (``benchmarks/tuning/marginals.py``), where 1 to 4 did alike; so were the others of this file.
+#: A group has at least this many rows per noise of the cells it is crossed with. Of 1, 2
+#: and 4 the best on generated tables (``benchmarks/tuning/marginals.py``); the others of this file were tried likewise.
 COARSENESS = 2.0
 #: How much of the noise is left after the model has drawn on it: of a measured pair, by experience.
 LEFT_OF_NOISE = 0.4
