@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 
+import pyarrow as pa
 import pytest
 
 import discreet as dc
@@ -89,3 +90,41 @@ def test_the_report_in_a_browser(browser, pages, theme, width, tmp_path):
         assert tab.locator("h2").first.is_visible()
         tab.screenshot(path=tmp_path / "page.png", full_page=True)
         context.close()
+
+
+#: Words that stand on two lines though nothing in them is a place to break: no hyphen, no slash, and short enough.
+BROKEN = r"""() => {
+  const found = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const node = walk.currentNode;
+    if (node.parentElement.closest("svg, pre, code, details:not([open])")) continue;
+    for (const word of node.data.matchAll(/[^\s\/-]+/g)) {
+      if (word[0].length > 40) continue;
+      const range = document.createRange();
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      const lines = [...range.getClientRects()].filter(r => r.width > 0).map(r => Math.round(r.top));
+      if (new Set(lines).size > 1) found.push(word[0]);
+    }
+  }
+  return found;
+}"""
+
+
+@pytest.mark.parametrize("width", [1200, 1100])
+def test_no_word_is_broken_inside(browser, width, tmp_path):
+    people = {"sex": ["Female", "Male"], "work": ["Self-emp-not-inc", "Federal-gov"], "job": ["Machinist", "Professor"],
+              "state": ["Married", "Divorced"], "race": ["Unknown", "Whatever"], "relation": ["Husband", "Unmarried"],
+              "education": ["Doctorate", "Bachelors"], "country": ["Switzerland", "Liechtenstein"]}  # fmt: skip
+    people = {f"{name} {i}": names for i in (1, 2) for name, names in people.items()}  # wider than the page
+    table = {name: names * 50 for name, names in people.items()} | {"age": [30, 60] * 50}
+    columns = {name: {"categories": names, "role": "quasi-identifier"} for name, names in people.items()}
+    domain = dc.Domain({**columns, "age": {"bounds": (0, 120), "role": "quasi-identifier"}})
+    dc.anonymity.DensityTree(k=5, domain=domain).fit_transform(pa.table(table)).save(tmp_path / "safe.csv")
+    owner = "data.protection@statistics.example.org"
+    write_report(tmp_path / "safe.csv", tmp_path / "page.html", title="People", owner=owner, purpose="Planning")
+    tab = browser.new_page(viewport={"width": width, "height": 900})
+    tab.goto((tmp_path / "page.html").as_uri())
+    broken = tab.evaluate(BROKEN)
+    tab.close()
+    assert broken == []

@@ -90,3 +90,36 @@ def test_one_bar_over_everything_is_not_known(tmp_path: Path) -> None:
     made.save(tmp_path / "s.parquet")
     write_report(tmp_path / "s.parquet", tmp_path / "page.html")
     assert "2 of 3 columns are not known or mostly assumed" in (tmp_path / "page.html").read_text("utf-8")
+
+
+def test_a_longitude_and_a_latitude_are_drawn_as_a_map() -> None:
+    names = ("age", "hours", "Breite", "Länge")
+    lower, upper = np.array([[0] * 4, [0.5] * 4]), np.array([[0.5] * 4, [1] * 4])
+    made = {
+        some: Synopsis(
+            dc.Domain(dict.fromkeys(some, (0, 1))), lower=lower[:, : len(some)], upper=upper[:, : len(some)],
+            weights=[5, 5], variances=[1.0, 1.0], guarantee=dc.Guarantee("central"),
+        )
+        for some in (names, names[:3])
+    }  # fmt: skip
+    assert [(views.plane(each) or {})["columns"] for each in made.values()] == [["Länge", "Breite"], ["age", "hours"]]
+
+
+def test_the_key_of_a_map_has_a_figure_for_people_that_ends_inside_the_picture() -> None:
+    how = {"title": "t", "x": "a", "y": "b", "low": [0, 0], "high": [1, 1]}
+    for density, text in ((163.0, "160 or more"), (123456789.0, "123,456,789 or more")):
+        shown = str(plane.boxes([[0, 0]], [[1, 1]], [density], **how))
+        key = re.search(rf'<text class="tick end" x="([\d.]+)" y="13">{text}</text>', shown)
+        width = re.search(r'viewBox="0 0 ([\d.]+)', shown)
+        assert key is not None
+        assert width is not None
+        assert float(key[1]) <= float(width[1])
+
+
+def test_intervals_of_the_first_rows_are_not_broken_at_their_comma(tmp_path: Path) -> None:
+    domain = dc.Domain({"age": {"bounds": (0, 120), "role": "quasi-identifier"}})
+    dc.anonymity.DensityTree(k=4, domain=domain).fit_transform(pa.table({"age": [30] * 9 + [80] * 9})).save(
+        tmp_path / "safe.csv"
+    )
+    write_report(tmp_path / "safe.csv", tmp_path / "page.html")
+    assert re.search("<td[^>]*>\\[\\d+,\u00a0\\d+[\\])]</td>", (tmp_path / "page.html").read_text("utf-8"))

@@ -13,6 +13,7 @@ import numpy as np
 from discreet.core.arrays import FloatArray
 from discreet.core.dates import date_text, round_marks, time_text
 from discreet.core.domain import Categorical, Column, Date, Integer, Time, even_edges
+from discreet.core.schema.catalogue import known_kind
 from discreet.reporting.words import number
 from discreet.synopses import Synopsis
 
@@ -95,7 +96,8 @@ def measured(synopsis: Synopsis) -> list[dict[str, Any]]:
 def plane(synopsis: Synopsis) -> dict[str, Any] | None:
     """Return two columns that were cut, numbers before categories, as boxes with densities; None where there are none.
 
-    Of several the two are taken that most rows were told apart by. Leaves that cover the same part of the plane add up.
+    Of several the two are taken that most rows were told apart by; a longitude and a latitude before all others, as a
+    map. Leaves that cover the same part of the plane add up.
     """
     columns = synopsis.domain.columns
     cut = [j for j, c in enumerate(columns) if c.name not in synopsis.uncut]
@@ -104,7 +106,11 @@ def plane(synopsis: Synopsis) -> dict[str, Any] | None:
         part = synopsis.upper[:, j] - synopsis.lower[:, j] < columns[j].high - columns[j].low
         return -round(float(np.abs(synopsis.weights[part]).sum() / max(float(np.abs(synopsis.weights).sum()), 1.0)), 2)
 
+    known = {j: known_kind(columns[j].name) for j in cut if not isinstance(columns[j], Categorical)}
+    degrees = ("degrees of longitude", "degrees of latitude")
+    places = [[j for j, kind in known.items() if kind is not None and kind.source == said] for said in degrees]
     pair = sorted(sorted(cut, key=lambda j: (isinstance(columns[j], Categorical), told(j)))[:2])
+    pair = [places[0][0], places[1][0]] if all(places) else pair
     if len(pair) < 2:
         return None
     corners = np.hstack([synopsis.lower[:, pair], synopsis.upper[:, pair]])

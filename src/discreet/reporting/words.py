@@ -18,8 +18,8 @@ def number(value: float | None, digits: int = 4) -> str:
 
     Examples
     --------
-    >>> number(16670.4), number(-0.0), number(1e-6), number(0.12345), number(1.5e18)
-    ('16,670', '0', '10⁻⁶', '0.1235', '1.5 × 10¹⁸')
+    >>> number(16670.4), number(-0.0), number(1e-6), number(0.12345), number(1.5e18), number(163.7, 2)
+    ('16,670', '0', '10⁻⁶', '0.1235', '1.5 × 10¹⁸', '160')
     """
     if value is None or math.isnan(value):
         return "not known"
@@ -33,7 +33,8 @@ def number(value: float | None, digits: int = 4) -> str:
         power = f"10{str(int(power)).translate(SUPERSCRIPT)}"
         short = f"{float(mantissa):g}"
         return sign + (power if short == "1" else f"{short} × {power}")
-    return sign + (f"{size:,.0f}" if size >= 1000 else f"{size:.{digits}g}".replace("e+03", "000"))
+    text = f"{size:.{digits}g}"
+    return sign + (f"{size:,.0f}" if size >= 1000 else f"{float(text):,.0f}" if "e" in text else text)
 
 
 def prose(text: str) -> str:

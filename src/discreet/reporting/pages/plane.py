@@ -82,9 +82,12 @@ def boxes(
         path = "".join(drawn[i] for i in np.flatnonzero(shade == level))
         kind = "people" if level > 0 else "below"
         parts.append(f'<path class="{kind}" fill-opacity="{abs(level) / _SHADES:.2f}" d="{path}"/>')
-    key = [rect("people", plane.left + _SIDE - 132 + 11 * i, 5, 11, 8, "", (i + 1) / 5) for i in range(5)]
-    key.append(f'<text class="tick end" x="{plane.left + _SIDE - 138}" y="13">rows per unit area</text>')
-    key.append(f'<text class="tick" x="{plane.left + _SIDE - 72}" y="13">{number(most, 2)} or more</text>')
+    # From the right end, so that a long figure is not cut there.
+    said = f"{number(most, 2)} or more"
+    start_of_key = plane.left + _SIDE - LETTER * len(said) - 60
+    key = [rect("people", start_of_key + 11 * i, 5, 11, 8, "", (i + 1) / 5) for i in range(5)]
+    key.append(f'<text class="tick end" x="{start_of_key - 6:.1f}" y="13">rows per unit area</text>')
+    key.append(f'<text class="tick end" x="{plane.left + _SIDE}" y="13">{said}</text>')
     return plane.draw(title, [*parts, *key], x, y, marks)
 
 

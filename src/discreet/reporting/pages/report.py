@@ -1,6 +1,7 @@
 """The page of a release: what was released, what is promised to whom, what should worry, and the evidence."""
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -61,12 +62,18 @@ def report_page(facts: dict[str, Any]) -> str:
         charts=_charts(release),
         reasons=_reasons(left_out),
         risks=[(heading, found.get("notes", ()), _risk(found)) for heading, found in risks if found],
-        first_rows=[list(first[0]), [list(row.values()) for row in first]] if first else None,
+        first_rows=[list(first[0]), [[_unbroken(v) for v in row.values()] for row in first]] if first else None,
         clusters=_clusters(release.get("clusters")),
         comparison=_comparison(facts.get("comparison")),
         attached=[(heading, note, [_result(r) for r in found]) for heading, note, found in attached if found],
         auditor=_auditor(facts),
     )
+
+
+def _unbroken(value: Any) -> Any:
+    """Return an interval with a space at which no line ends."""
+    interval = isinstance(value, str) and re.fullmatch(r"[\[(][^,]*, [^,]*[\])]", value)
+    return value.replace(", ", ",\u00a0") if interval else value
 
 
 def _released(facts: dict[str, Any]) -> Answer:
@@ -164,11 +171,8 @@ def _worrying(facts: dict[str, Any]) -> Answer:
         lines.append(("warn", "This page compares with the raw table: keep it inside."))
         together = facts["comparison"].get("together") or {"notes": []}
         lines += [("warn", text) for text in together["notes"][1:]]
-    headline = "A promise that does not hold" if any(tone == "bad" for tone, _ in lines) else ""
-    headline = headline or (
-        f"{len(lines)} thing{'s' if len(lines) > 1 else ''} to weigh" if lines else "Nothing was found"
-    )
-    if not lines:
+    weighed = bool(lines)
+    if not weighed:
         good = (
             f"The {_guard(facts)} is intact"
             if checks["seal"] == "intact"
@@ -180,6 +184,9 @@ def _worrying(facts: dict[str, Any]) -> Answer:
         lines.append(("soft", f"Not known: how {blank:,} of the columns are distributed."))
     if not facts["attacks"] and not facts["audits"]:
         lines.append(("soft", "Not known from this page: how far an attack gets. No attack and no audit was attached."))
+    headline = f"{len(lines)} thing{'s' if len(lines) > 1 else ''} to weigh" if weighed else "Nothing was found"
+    if any(tone == "bad" for tone, _ in lines):
+        headline = "A promise that does not hold"
     return Answer(WORRYING, headline, lines)
 
 
