@@ -37,6 +37,18 @@ def number(value: float | None, digits: int = 4) -> str:
     return sign + (f"{size:,.0f}" if size >= 1000 else f"{float(text):,.0f}" if "e" in text else text)
 
 
+def unbroken(value: Any) -> Any:
+    """Return an interval with a space at which no line ends; anything else as it is.
+
+    Examples
+    --------
+    >>> unbroken("[35, 100]"), unbroken("{a, b}")
+    ('[35,\\xa0100]', '{a, b}')
+    """
+    interval = isinstance(value, str) and re.fullmatch(r"[\[(][^,]*, [^,]*[\])]", value)
+    return value.replace(", ", ",\u00a0") if interval else value
+
+
 def prose(text: str) -> str:
     """Write the numbers of a sentence for people.
 

@@ -1,7 +1,6 @@
 """The page of a release: what was released, what is promised to whom, what should worry, and the evidence."""
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from discreet.core.guarantee import kept_text
 from discreet.reporting import views
 from discreet.reporting.pages import counted, plane, svg
 from discreet.reporting.pages.frame import PROMISED, RELEASED, WORRYING, Answer, render
-from discreet.reporting.words import flat, number, plain, prose, share
+from discreet.reporting.words import flat, number, plain, prose, share, unbroken
 
 #: Charts of columns on one page; the others are named.
 _MOST_CHARTS = 12
@@ -62,18 +61,12 @@ def report_page(facts: dict[str, Any]) -> str:
         charts=_charts(release),
         reasons=_reasons(left_out),
         risks=[(heading, found.get("notes", ()), _risk(found)) for heading, found in risks if found],
-        first_rows=[list(first[0]), [[_unbroken(v) for v in row.values()] for row in first]] if first else None,
+        first_rows=[list(first[0]), [[unbroken(v) for v in row.values()] for row in first]] if first else None,
         clusters=_clusters(release.get("clusters")),
         comparison=_comparison(facts.get("comparison")),
         attached=[(heading, note, [_result(r) for r in found]) for heading, note, found in attached if found],
         auditor=_auditor(facts),
     )
-
-
-def _unbroken(value: Any) -> Any:
-    """Return an interval with a space at which no line ends."""
-    interval = isinstance(value, str) and re.fullmatch(r"[\[(][^,]*, [^,]*[\])]", value)
-    return value.replace(", ", ",\u00a0") if interval else value
 
 
 def _released(facts: dict[str, Any]) -> Answer:
