@@ -28,7 +28,7 @@ def page(found: Outlook) -> str:
     >>> from discreet.planning import outlook
     >>> text = page(outlook(1000, 2))
     >>> text.count("<svg"), "<script" in text
-    (6, False)
+    (7, False)
     """
     best = [min((r for r in found.rows if r.question == q), key=lambda r: r.error) for q in UNITS]
     answers = [
