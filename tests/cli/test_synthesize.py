@@ -81,6 +81,39 @@ def test_what_cannot_be_done_is_refused_before_rows_are_read(folder):
     assert not (folder / "safe.csv").exists()
 
 
+@pytest.mark.parametrize("name", ["safe.xlsx", "safe.json", "safe.csv.gz"])
+def test_a_table_is_not_written_under_a_name_of_another_program(folder, name):
+    dc.Account.create("p.account", dataset="p", epsilon=2, delta=1e-6)
+    given = ["--schema", "schema.toml", "--epsilon", "1", "--delta", "1e-9", "--account", "p.account", "-o", name]
+    result = CliRunner().invoke(app, ["synthesize", "people.csv", *given])
+    assert result.exit_code != 0
+    assert ".csv" in str(result.exception)
+    assert ".parquet" in str(result.exception)
+    assert dc.Account("p.account").spent == 0
+    assert not (folder / name).exists()
+    assert not (folder / "safe.synopsis.parquet").exists()
+
+
+@pytest.mark.parametrize("name", ["safe.csv", "safe.parquet"])
+def test_the_rows_have_their_promise_beside_them(folder, name):
+    run("synthesize", "people.csv", "--schema", "schema.toml", "--epsilon", "1", "--delta", "1e-9", "-o", name)
+    assert "invented rows" in run("audit", name)
+    run("report", name, "-o", "page.html")
+    assert "town" in (folder / "page.html").read_text(encoding="utf-8")
+    promise = dc.Guarantee.from_json((folder / f"{name}.guarantee.json").read_text(encoding="utf-8"))
+    assert promise.verify((folder / name).read_bytes())
+    assert promise.epsilon <= 1
+    with (folder / name).open("ab") as file:
+        file.write(b"9,n,no\n")
+    assert CliRunner().invoke(app, ["audit", name]).exit_code != 0
+
+
+def test_a_draft_of_many_columns_leads_here(folder):
+    (folder / "wide.csv").write_text("a,b,c,d,e\n1,2,3,4,5\n")
+    assert "discreet synthesize wide.csv" in run("schema", "wide.csv", "-o", "wide.toml")
+    assert "discreet synopsis people.csv" in run("schema", "people.csv", "-o", "few.toml")
+
+
 def test_the_page_says_what_was_measured(folder):
     made = dc.MarginalSynopsis(1.0, dc.Domain.from_toml(SCHEMA), delta=1e-9, random_state=1).fit("people.csv").synopsis_
     made.save("s.parquet")

@@ -224,7 +224,7 @@ def test_a_title_above_the_table_gets_a_hint(tmp_path: Path, capsys: pytest.Capt
 def test_the_next_command_names_no_unit_that_the_schema_has(people: Path, capsys: pytest.CaptureFixture[str]) -> None:
     schema = people.with_name("s.toml")
     said = _run(capsys, "schema", people, "--declare", "Patient=person:2", "-o", schema)
-    assert "discreet synopsis" in said
+    assert "discreet synthesize" in said
     assert "--person" not in said
     schema.unlink()
     said = _run(capsys, "schema", people, "--declare", "Patient=person", "-o", schema)

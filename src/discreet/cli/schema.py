@@ -17,6 +17,8 @@ from discreet.core.figures import counted
 from discreet.errors import DataSourceError
 from discreet.jobs.options import TABLE
 
+#: From so many columns on boxes are too coarse, and a model of marginals says more.
+_MANY = 5
 _HELP = "A table, whose header is read; or the word check and a schema file."
 
 
@@ -175,9 +177,10 @@ def _draft(
         said_rows = any("rows" in declared[name] for name in people)  # the schema has the unit
         unit = f" --person {shlex.quote(people[0])} --person-rows 8" if len(people) == 1 and not said_rows else ""
         paid = f" --account {shlex.quote(str(purchase.account))}" if purchase.account else ""
+        many = len(names) - len(people) >= _MANY
+        verb, made = ("synthesize", "safe.csv") if many else ("synopsis", "s.parquet")
         next_step = (
-            f"discreet synopsis {shlex.quote(data)} --schema {shlex.quote(str(output))} --epsilon 1{unit}{paid} "
-            "-o s.parquet"
+            f"discreet {verb} {shlex.quote(data)} --schema {shlex.quote(str(output))} --epsilon 1{unit}{paid} -o {made}"
         )
         console.print(f"  {escape(next_step)}", highlight=False, soft_wrap=True)
 

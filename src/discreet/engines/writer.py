@@ -26,6 +26,8 @@ from discreet.engines.tables.part import StoredFile
 from discreet.errors import DataSourceError
 
 PARQUET = (".parquet", ".pq")
+#: What a table can be called that is written; a name without an ending is CSV.
+WRITTEN = (".csv", ".txt", *PARQUET)
 #: Rows that a `WrittenTable` shows.
 _HEAD = 6
 _BLOCK = 1 << 20
@@ -192,9 +194,9 @@ class RowWriter:
         return DataSourceError(f"output: cannot write {str(self._path)!r}{reason}; check the folder and its room")
 
 
-def write_table(path: str | Path, table: pa.Table) -> None:
-    """Write a table that is in memory, with no promise beside it."""
-    with RowWriter(path) as out:
+def write_table(path: str | Path, table: pa.Table, guarantee: Guarantee | None = None) -> None:
+    """Write a table that is in memory, with its promise beside it if it has one."""
+    with RowWriter(path, guarantee) as out:
         out.write(table)
         out.finish()
 
@@ -214,11 +216,22 @@ def check_target(path: str | Path, *, promised: bool, source: Source | None = No
             f"output: {promise.name!r} beside {str(path)!r} promises something about another table; name another "
             "file, or remove both first"
         )
-    if target.name.lower().endswith(".gz"):
-        raise DataSourceError(f"output: {str(path)!r} would not be compressed; name a .csv or .parquet file")
+    check_table_ending(target)
     files = [part.identity()[0] for part in source._parts if isinstance(part, StoredFile)] if source is not None else []
     if str(target.resolve()) in files:
         raise DataSourceError(f"output: {str(path)!r} is a file that is read, and would be lost; name another")
+
+
+def check_table_ending(path: str | Path) -> None:
+    """Refuse a name that says the table is written in a way that it is not, before budget goes into it."""
+    target = Path(path)
+    if target.suffix.lower() == ".gz":
+        raise DataSourceError(f"output: {str(path)!r} would not be compressed; name a .csv or .parquet file")
+    if target.suffix and target.suffix.lower() not in WRITTEN:
+        raise DataSourceError(
+            f"output: a table is written as {', '.join(WRITTEN[:-1])} or {WRITTEN[-1]}, got {str(path)!r}; "
+            f"try {str(target.with_suffix('.csv'))!r}"
+        )
 
 
 def _blocks(path: str) -> Iterator[bytes]:

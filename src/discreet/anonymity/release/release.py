@@ -23,7 +23,8 @@ from discreet.core.arrays import IntArray
 from discreet.core.dates import date_array, time_array
 from discreet.core.domain import Date, Integer, Time
 from discreet.core.guarantee import Guarantee
-from discreet.core.output import check_place, promise_place, write_with_promise
+from discreet.core.output import write_with_promise
+from discreet.engines.writer import check_target
 from discreet.errors import InvalidArgument
 
 _IN_ORDER = (
@@ -164,8 +165,7 @@ class Release:
             Quasi-identifiers as texts for people, or as bounds for programs. CSV writes lists of categories as texts.
         """
         target = Path(path).expanduser()
-        check_place(target)
-        check_place(promise_place(target), promise=True)  # both or none
+        check_target(target, promised=True)  # both or none
         table = self.table
         if checks.choice("form", form, ("text", "bounds")) == "bounds":
             table = self._with_bounds()

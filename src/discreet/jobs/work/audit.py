@@ -170,7 +170,8 @@ def _promise(data: bytes, found: Findings) -> Guarantee:
 def _table(path: Path, data: bytes, promise_data: bytes, found: Findings) -> None:
     found.kind = "table"
     promise = _promise(promise_data, found)
-    found.kind = "anonymous table" if promise.model == "syntactic" else "perturbed table"
+    kinds = {"syntactic": "anonymous table", "central": "invented rows"}
+    found.kind = kinds.get(promise.model, "perturbed table")
     if promise.digest is None:
         found.add("seal", False, "the promise is not sealed, so nothing ties it to this table")
     else:

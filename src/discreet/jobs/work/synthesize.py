@@ -19,14 +19,13 @@ def run(job: Job) -> JobResult:
     check(job)
     job = _named(job)
     places = job.places()
-    check_target(places["table"], promised=False)
     earlier = repeated(job)
     made: Synopsis = _estimator(job).fit(job.read_table()).synopsis_ if earlier is None else earlier
     number = job.parameters.get("n", max(round(made.total), 0))
     rows = made.sample(number, rng=job.parameters.get("seed"))
     if earlier is None:
         made.save(places["release"])
-    write_table(places["table"], rows)
+    write_table(places["table"], rows, made.guarantee)
     files = {"table": places["table"], "release": places["release"]}
     told = {**figures(made, places["release"]), "table": str(places["table"]), "invented": number, **known(made)}
     return finish(job, made.guarantee, files, {**told, **standing(job, made, earlier is not None)}, made)
@@ -35,6 +34,7 @@ def run(job: Job) -> JobResult:
 def check(job: Job) -> None:
     """Refuse what no table can be released with."""
     named = _named(job)
+    check_target(named.places()["table"], promised=True)
     check_paid(named)
     try:
         check_ending(named.places()["release"])
