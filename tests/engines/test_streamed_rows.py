@@ -332,6 +332,7 @@ print(json.dumps({"n": work(source, "large"), "grown": most() - before}))
 GROUPS, GROUP = 8, 1 << 17
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_some_batches(tmp_path: Path) -> None:
     path, rng = tmp_path / "rows.parquet", np.random.default_rng(0)
     words = {
