@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from types import MappingProxyType
@@ -46,6 +46,8 @@ NEIGHBOURS: Mapping[str, str] = MappingProxyType(
 Payload: TypeAlias = bytes | bytearray | memoryview | Iterable[Any]
 
 _FORMAT, _FORMAT_VERSION = "discreet.guarantee", 1
+#: More steps of one sort than this are told by their number and their sum; the ledger keeps all.
+_MOST_ALIKE = 4
 
 
 @dataclass(frozen=True)
@@ -275,7 +277,7 @@ class Guarantee:
     def __str__(self) -> str:
         sentences = [self._promise(), f"The unit of privacy is {self.unit}."]
         if self.ledger:
-            sentences.append(f"It was spent on {'; '.join(_line_text(x) for x in self.ledger)}.")
+            sentences.append(f"It was spent on {'; '.join(self._spending(self.ledger))}.")
         if isinstance(charged := self.parameters.get("account"), Mapping):
             sentences.append(f"It was charged to the account {charged['dataset']!r}, at {charged['head']}.")
         if self.assumptions:
@@ -286,6 +288,39 @@ class Guarantee:
             sentences.append("The noise was drawn from the operating system's entropy.")
         sentences.append(f"Made by Discreet {self.version}" + (f", sealed {self.digest}." if self.digest else "."))
         return " ".join(sentences)
+
+    def _spending(self, lines: Sequence[Line], kind: Kind = "sequential") -> list[str]:
+        """Write lines that stand together; of more alike steps than a sentence holds, their number and their sum."""
+        sign = "ρ " if self.accounting == "rho" else ""
+        alike = [self._sort(x) if kind == "sequential" else "" for x in lines]
+        many = {sort for sort in alike if sort and alike.count(sort) > _MOST_ALIKE}
+        told: list[str] = []
+        for line, sort in zip(lines, alike, strict=True):
+            text = f"{line.label} {sign}{float(line.amount):.6g}"
+            if sort in many:
+                same = [x for x, other in zip(lines, alike, strict=True) if other == sort]
+                if line is not same[0]:
+                    continue
+                text = f"{len(same)} {sort}, {sign}{float(add_up(same)):.6g} in all"
+                text += " (each one price over disjoint cells)" if line.kind == "parallel" else ""
+            elif line.parts:
+                joint = "the dearest of" if line.kind == "parallel" else "the sum of"
+                text += f" ({joint} {', '.join(self._spending(line.parts, line.kind))})"
+            elif line.kind == "parallel":
+                text += " (one price over disjoint cells)"
+            told.append(text)
+        return told
+
+    def _sort(self, line: Line) -> str:
+        """Name what steps of a marginal synopsis have in common; empty for others."""
+        if line.parts or self.domain is None:
+            return ""
+        if line.kind == "sequential":
+            return "choices" if re.fullmatch(r"choice \d+", line.label) else ""
+        names = line.label.split(" by ")
+        if line.label in self.domain.names or not set(names) <= set(self.domain.names):
+            return "marginals of one column" if line.label in self.domain.names else ""
+        return f"marginals of {'two' if len(names) == 2 else 'three' if len(names) == 3 else len(names)} columns"
 
     def _promise(self) -> str:
         epsilon = self.epsilon
@@ -394,14 +429,6 @@ def _rule_text(value: Any) -> str:
     amounts = [str(v) for k, v in value.items() if k in ("least", "most")]
     notes = [str(v) if k == "kind" else f"{k} = {v}" for k, v in value.items() if k not in ("least", "most")]
     return " ".join(amounts) + (f" ({', '.join(notes)})" if notes else "")
-
-
-def _line_text(line: Line) -> str:
-    text = f"{line.label} {float(line.amount):.6g}"
-    if not line.parts:
-        return text + (" (one price over disjoint cells)" if line.kind == "parallel" else "")
-    joint = "the dearest of" if line.kind == "parallel" else "the sum of"
-    return f"{text} ({joint} {', '.join(_line_text(x) for x in line.parts)})"
 
 
 def _line_to_dict(line: Line) -> dict[str, Any]:

@@ -33,12 +33,19 @@ def facts(title: str, told: Mapping[str, Any], note: str = "") -> str:
     return _framed(title, f"{_TABLE}{rows}</table>" * bool(rows), note)
 
 
+def level(guarantee: Any) -> str:
+    """Return ε and, where there is one, its δ; nothing of a syntactic promise."""
+    if guarantee.epsilon is None:
+        return ""
+    return f"{guarantee.epsilon:.6g}" + (f" at delta {guarantee.delta:g}" if guarantee.delta else "")
+
+
 def promise(guarantee: Any) -> str:
     """Return a `Guarantee` in a few lines: what it says first, then its parts."""
     told: dict[str, Any] = {"model": guarantee.model, "unit": guarantee.unit, "neighbours": guarantee.neighbours}
-    if guarantee.epsilon is not None:
-        told["epsilon"] = f"{guarantee.epsilon:.6g}" + (f" at delta {guarantee.delta:g}" if guarantee.delta else "")
-    told["spent on"] = "; ".join(f"{line.label} {float(line.amount):.6g}" for line in guarantee.ledger)
+    told["epsilon"] = level(guarantee)
+    sign = "ρ " if guarantee.accounting == "rho" else ""
+    told["spent on"] = "; ".join(f"{line.label} {sign}{float(line.amount):.6g}" for line in guarantee.ledger)
     told["assumes"] = "; ".join(guarantee.assumptions)
     told["sealed"] = guarantee.digest or "not sealed"
     first = str(guarantee).partition(" The unit of privacy is ")[0]

@@ -95,13 +95,20 @@ def report_facts(
             "whole_row_epsilon": words.whole_level(guarantee),
             "model": guarantee.model,
             "epsilon": None if guarantee.epsilon is None else float(guarantee.epsilon),
+            "rho": None if guarantee.rho is None else float(guarantee.rho),
             "delta": guarantee.delta,
             "unit": guarantee.unit,
             "plain": words.for_lawyers(guarantee),
             "symbols": words.for_experts(guarantee),
         },
         "ledger": [
-            {"step": line.label, "depth": depth, "composition": str(line.kind), "epsilon": float(line.amount)}
+            {
+                "step": line.label,
+                "depth": depth,
+                "composition": str(line.kind),
+                "parts": len(line.parts),
+                guarantee.accounting: float(line.amount),
+            }
             for top in guarantee.ledger
             for depth, line in top.walk()
         ],

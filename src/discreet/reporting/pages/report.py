@@ -56,6 +56,8 @@ def report_page(facts: dict[str, Any]) -> str:
         about=[*((name, about.get(name)) for name in ("title", "owner", "purpose", "date")), ("file", facts["file"])],
         facts={**facts, "release": {"note": "", **release}},
         ledger=_ledger(facts),
+        ledger_unit="ε" if facts["promise"].get("rho") is None else "ρ",
+        level="" if facts["promise"]["epsilon"] is None else at_most(facts["promise"]["epsilon"]),
         columns=[(c["name"], _declared(c), c.get("role", ""), c.get("missing", "")) for c in facts["columns"]],
         not_known=_not_known(release),
         charts=_charts(release),
@@ -184,9 +186,14 @@ def _worrying(facts: dict[str, Any]) -> Answer:
 
 
 def _ledger(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
-    rows = [("\u2003" * line["depth"] + line["step"], line["composition"], number(line["epsilon"], 6))
-            for line in facts["ledger"]]  # fmt: skip
-    return [*rows, ("spent in all", "", number(facts["promise"]["epsilon"], 6))] if rows else []
+    """Return the lines with what each of them is: of parts or one step, and in the unit that they were paid in."""
+    promise = facts["promise"]
+    unit = "epsilon" if promise.get("rho") is None else "rho"
+    joint = {("sequential", True): "the sum of its parts", ("parallel", True): "the dearest of its parts",
+             ("sequential", False): "one step", ("parallel", False): "one step over disjoint cells"}  # fmt: skip
+    rows = [("\u2003" * line["depth"] + line["step"], joint[line["composition"], line["parts"] > 0],
+             number(line[unit], 6)) for line in facts["ledger"]]  # fmt: skip
+    return [*rows, ("spent in all", "the sum", number(promise[unit], 6))] if rows else []
 
 
 def _declared(column: dict[str, Any]) -> str:

@@ -54,6 +54,10 @@ class Figure:
     evenness_error : float or None
         Estimated standard deviation of what the assumption does that rows lie evenly inside a leaf. 0 where the
         question cuts no leaf; None where it was left out, and the error is that of the noise alone.
+    limits : tuple of float
+        What the truth cannot be beyond, as a share beyond 0 and 1; `interval` ends there.
+    remark : str
+        What the counts behind it say of themselves (`Count.note`).
 
     Examples
     --------
@@ -67,6 +71,8 @@ class Figure:
     value: float
     noise_error: float
     evenness_error: float | None = 0.0
+    limits: tuple[float, float] = field(default=(-math.inf, math.inf), kw_only=True, compare=False)
+    remark: str = field(default="", kw_only=True, compare=False)
 
     @property
     def std_error(self) -> float:
@@ -79,8 +85,9 @@ class Figure:
         The noise is covered exactly; the rest as well as neighbouring leaves tell (``docs/synopses.md`` has measured
         coverage). Of `noise_alone` it covers the noise and nothing else.
         """
-        reach = wide(level) * self.std_error
-        return self.value - reach, self.value + reach
+        reach, (least, most) = wide(level) * self.std_error, self.limits
+        low, high = self.value - reach, self.value + reach
+        return min(max(low, least), most), max(min(high, most), least)
 
     @property
     def note(self) -> str:
@@ -93,6 +100,8 @@ class Figure:
         >>> Figure(41.5, 3.0, 4.0).note
         'most of the error is a guess at how rows lie inside leaves; where many share one value it may be too small'
         """
+        if self.remark:
+            return self.remark
         if self.evenness_error is None:
             return "the error is that of the noise alone"
         if self.evenness_error <= self.noise_error:
@@ -110,7 +119,8 @@ class Figure:
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data; None for an error that was left out or is not known."""
         names = ("value", "std_error", "noise_error", "evenness_error")
-        return {name: known(getattr(self, name)) for name in names}
+        facts: dict[str, Any] = {name: known(getattr(self, name)) for name in names}
+        return {**facts, "note": self.remark} if self.remark else facts
 
     def _error(self) -> str:
         if math.isinf(self.std_error):
@@ -123,7 +133,7 @@ class Figure:
         return f"{text}: noise {self.noise_error:.3g}, evenness {self.evenness_error:.3g}"
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._error()})"
+        return f"{type(self).__name__}({self._error()}{self.remark and '; ' + self.remark})"
 
     def _repr_html_(self) -> str:
         from discreet.core.html import facts
@@ -221,7 +231,7 @@ class Count(Figure):
         ratio = self.value / other.value
         rest = self._with(other, 1.0, -ratio)
         uneven = None if rest.evenness_error is None else rest.evenness_error / abs(other.value)
-        return Figure(ratio, rest.noise_error / abs(other.value), uneven)
+        return Figure(ratio, rest.noise_error / abs(other.value), uneven, remark=rest.note)
 
     def _with(self, other: object, own: float, its: float) -> Count:
         if not isinstance(other, Count):

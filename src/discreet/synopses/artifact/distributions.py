@@ -127,6 +127,9 @@ def table(
     wide(level)  # refuses what is no probability
     if not 1 <= len(names) <= 3 or len(set(names)) < len(names):
         raise InvalidArgument("columns", list(names), "one, two or three different columns", 'table("age", "sex")')
+    if not isinstance(bins, Mapping):
+        fix = f"bins={{{names[0]!r}: {bins!r}}}" if isinstance(bins, int) else f"bins={{{names[0]!r}: 10}}"
+        raise InvalidType("bins", bins, "a mapping from columns to bins", fix)
     for name in bins:
         if name not in names:
             raise InvalidArgument("bins", name, "about columns of the table", f"bins={{{names[0]!r}: 10}}")
@@ -307,7 +310,7 @@ def _below(synopsis: Synopsis, axis: int, place: float, where: Sequence[Query], 
     share = below(place) / base
     # Rows that stand exactly there belong to it, though leaves that begin there hold them.
     heap = evenness.at_edge(synopsis, axis, place, where) / max(base.value, 1.0)
-    return replace(share, evenness_error=math.hypot(share.evenness_error or 0.0, heap))
+    return replace(share, evenness_error=math.hypot(share.evenness_error or 0.0, heap), limits=(0.0, 1.0))
 
 
 def quantile(synopsis: Synopsis, name: str, share: float, where: Sequence[Query]) -> Quantile:

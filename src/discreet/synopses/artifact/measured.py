@@ -11,14 +11,15 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.core.arrays import FloatArray
-from discreet.errors import FormatError
+from discreet.errors import FormatError, InvalidArgument
 
 if TYPE_CHECKING:
     from discreet.synopses.artifact.evenness import Terms
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 #: What noise and distances leave behind in the variance of an answer. First guesses, not tuned; a test looks at the
 #: coverage on one generated table.
 NOISE, DISTANCE, BEYOND = 1.0, 1.0, 1.5
+_SETS = ("column", "pair", "triple")
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class MeasuredMarginal:
     variance: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Marginals:
     """What was measured, and what the model was seen to miss.
 
@@ -68,6 +70,8 @@ class Marginals:
         Single columns first, one for each, on their bins; then pairs and triples.
     scores : tuple of (columns, distance, variance, cells)
         Noisy L1 distances, in rows, between the table and the model of the last round.
+    names : tuple of str
+        The columns; known where a synopsis holds this.
 
     Examples
     --------
@@ -75,11 +79,14 @@ class Marginals:
     >>> found = Marginals(((0, 1),) * 3, (*single, MeasuredMarginal((0, 1), ((0, 1), (0, 1)), (40, 10, 10, 40), 4.0)))
     >>> found.says([0]), found.says([1, 0]), found.says([0, 2])
     ('measured', 'measured', 'held independent')
+    >>> found
+    <Marginals: 3 columns, 1 pair>
     """
 
     bins: tuple[tuple[int, ...], ...]
     measured: tuple[MeasuredMarginal, ...]
     scores: tuple[tuple[tuple[int, ...], float, float, int], ...] = ()
+    names: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         """Refuse what cannot have been measured: a file may say anything."""
@@ -99,9 +106,19 @@ class Marginals:
             if not numbers or not set(columns) <= set(range(width)):
                 raise FormatError("a score is damaged")
 
-    def says(self, columns: Iterable[int]) -> str:
-        """Tell how some columns are known together: measured, modelled (from pairs or a chain of them), independent."""
-        asked = set(columns)
+    def __repr__(self) -> str:
+        sizes = [len(m.columns) for m in self.measured]
+        told = [
+            f"{sizes.count(n)} {name}{'s' * (sizes.count(n) != 1)}" for n, name in enumerate(_SETS, 1) if n in sizes
+        ]
+        return f"<Marginals: {', '.join(told)}>"
+
+    def says(self, columns: str | Iterable[int | str]) -> str:
+        """Tell how some columns are known together: measured, modelled (from pairs or a chain of them), independent.
+
+        Columns are given by name, or by their places in the domain.
+        """
+        asked = {self._place(c) for c in ([columns] if isinstance(columns, str) else columns)}
         if any(asked <= set(m.columns) for m in self.measured):
             return "measured"
         together = {c: {c} for c in asked}
@@ -110,6 +127,19 @@ class Marginals:
                 self._join(together, a, b)
         groups = {id(together[c]) for c in asked}
         return "modelled" if len(groups) == 1 else "held independent"
+
+    def _place(self, column: int | str) -> int:
+        if isinstance(column, str) and column in self.names:
+            return self.names.index(column)
+        if isinstance(column, (int, np.integer)) and not isinstance(column, bool) and 0 <= column < len(self.bins):
+            return int(column)
+        if not self.names:
+            raise InvalidArgument("columns", column, f"places from 0 to {len(self.bins) - 1}", "columns=[0]")
+        near = get_close_matches(str(column), self.names, 1, 0.5)
+        hint = f" (did you mean {near[0]!r}?)" if near else f" ({', '.join(map(repr, self.names[:20]))})"
+        raise InvalidArgument(
+            "columns", column, f"columns of the synopsis{hint}", f"says([{(near or self.names)[0]!r}])"
+        )
 
     @staticmethod
     def _join(together: dict[int, set[int]], a: int, b: int) -> None:

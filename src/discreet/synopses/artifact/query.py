@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import noise
-from discreet.core import checks
+from discreet.core import checks, html
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.dates import date_array, day_number, second_number, time_array
 from discreet.core.domain import Box, Categorical, Column, Date, Domain, Integer, Time, category_text
@@ -175,9 +175,9 @@ def _covers(domain: Domain, axis: int, intervals: Intervals) -> bool:
     return inside >= column.high - column.low
 
 
-def sample(synopsis: Synopsis, n: int, rng: object) -> pa.Table:
+def sample(synopsis: Synopsis, n: int | None, rng: object) -> pa.Table:
     """Draw invented records."""
-    n = checks.whole("n", n)
+    n = max(round(synopsis.total), 0) if n is None else checks.whole("n", n)
     stream = noise.generator(rng)
     low, high = synopsis.domain.low, synopsis.domain.high
     lower, upper = synopsis.lower, synopsis.upper
@@ -250,7 +250,8 @@ def unlisted(synopsis: Synopsis) -> Count | None:
 def described(synopsis: Synopsis) -> str:
     """Return a synopsis in a line."""
     d, epsilon = len(synopsis.domain), synopsis.guarantee.epsilon
-    facts = [f"{synopsis.n_leaves:,} {'leaf' if synopsis.n_leaves == 1 else 'leaves'} of {d} column{'s' * (d > 1)}"]
+    one, many = ("leaf", "leaves") if synopsis.measured is None else ("model row", "model rows")
+    facts = [f"{synopsis.n_leaves:,} {one if synopsis.n_leaves == 1 else many} of {d} column{'s' * (d > 1)}"]
     if synopsis.hidden is not None:
         what = "survivors" if synopsis.hidden.only_above else "survivors and others"
         facts[0] += f" ({what} of {synopsis.hidden.n_cells:,} cells)"
@@ -258,7 +259,7 @@ def described(synopsis: Synopsis) -> str:
     if (elsewhere := synopsis.unlisted) is not None:
         facts[-1] += f" of which {elsewhere.value:,.0f} ± {elsewhere.std_error:,.0f} in cells that are not listed"
     if epsilon is not None:
-        facts.append("NO privacy" if math.isinf(epsilon) else f"epsilon {epsilon:.6g}")
+        facts.append("NO privacy" if math.isinf(epsilon) else f"epsilon {html.level(synopsis.guarantee)}")
     if synopsis.looks_empty:
         facts.append("LOOKS EMPTY: the number of rows is within its noise of zero")
     if synopsis.guarantee.seeded:

@@ -109,10 +109,11 @@ class Questions:
         Figure(0.6 ± 0.0144)
         """
         if self._not_known(of):
-            return Figure(0.0, math.inf)
+            return Figure(0.0, math.inf, limits=(0.0, 1.0))
         base = self._where(given)
         both = tuple((1.0, evenness.both(a, b)) for a in self._where(of) for b in base)
-        return query.added(self._own, both) / query.added(self._own, tuple((1.0, q) for q in base))
+        found = query.added(self._own, both) / query.added(self._own, tuple((1.0, q) for q in base))
+        return replace(found, limits=(0.0, 1.0))
 
     def marginal(self, column: str, bins: Any = None) -> Marginal:
         """Estimate the distribution of one column.
@@ -159,7 +160,7 @@ class Questions:
         >>> found["sex"], found["age_from"], found["age_to"], found["count"]
         (['f', 'm'], [0, 0], [99, 99], [60.0, 40.0])
         """
-        found = distributions.table(self._own, columns, bins or {}, self._where(where), level)
+        found = distributions.table(self._own, columns, {} if bins is None else bins, self._where(where), level)
         return replace(found, noise_errors=np.full_like(found.counts, np.inf)) if self._not_known(where) else found
 
     def mean(self, column: str, where: Where = None) -> Figure:

@@ -150,6 +150,8 @@ class Synopsis(Questions, Frames):
             raise InvalidType("measured", type(measured), "Marginals", "measured=None")
         if measured is not None and len(measured.bins) != shape[1]:
             raise InvalidArgument("measured", len(measured.bins), f"about {shape[1]} columns", "measured=None")
+        if measured is not None and measured.names != domain.names:
+            measured = dataclasses.replace(measured, names=domain.names)
         self._tree, self._hidden, self._measured = tree, hidden, measured
         named = set(uncut)
         for name in named:
@@ -289,7 +291,7 @@ class Synopsis(Questions, Frames):
         parts = {name: getattr(self, name) for name in FIELDS}
         return Synopsis(self._domain, guarantee=promise, **{**parts, **changes})
 
-    def sample(self, n: int, rng: object = None) -> pa.Table:
+    def sample(self, n: int | None = None, rng: object = None) -> pa.Table:
         """Draw invented records that follow the synopsis.
 
         Weights are first moved to the nearest non-negative ones with the same total. A leaf is drawn in proportion to
@@ -298,8 +300,8 @@ class Synopsis(Questions, Frames):
 
         Parameters
         ----------
-        n : int
-            How many. The user's choice, not a fact about the data.
+        n : int, optional
+            How many; by default about as many as the release says that the table has.
         rng : None, int or Generator
             See `discreet.noise.generator`. Repeating this draw reveals nothing: it uses the published values alone.
 
@@ -406,12 +408,11 @@ class Synopsis(Questions, Frames):
     def _repr_html_(self) -> str:
         facts = [f"{c.name}: {'not divided' if c.name in self._uncut else c.kind}" for c in self._domain.columns[:12]]
         more = f" and {len(self._domain) - 12} more" if len(self._domain) > 12 else ""
-        epsilon = self._guarantee.epsilon
         told = {
             "rows": f"{self._total:,.0f} ± {np.sqrt(self._total_variance):,.3g}",
             "columns": ", ".join(facts) + more,
-            "leaves": f"{self.n_leaves:,}",
-            "epsilon": "" if epsilon is None else f"{epsilon:.6g}",
+            "leaves" if self._measured is None else "model rows": f"{self.n_leaves:,}",
+            "epsilon": html.level(self._guarantee),
             "not listed": "" if self.unlisted is None else f"{self.unlisted.value:,.0f} rows, in cells left out",
             "sealed": self.digest,
         }

@@ -1,0 +1,121 @@
+"""What a marginal synopsis shows of itself: names, units, short texts, and shares that stay shares."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import discreet as dc
+from discreet.errors import InvalidArgument, InvalidType
+from discreet.reporting import report_facts
+from discreet.reporting.pages.report import report_page
+
+NAMES = ("time", "venue", "lat", "kind", "sort", "class")
+
+
+@lru_cache
+def made(delta: float = 1e-6, epsilon: float = 1.0) -> dc.Synopsis:
+    rng = np.random.default_rng(0)
+    base = rng.integers(0, 4, 2000)
+    table = pd.DataFrame({name: (base + rng.integers(0, 2, 2000)) % 4 for name in NAMES})
+    domain = dc.Domain({name: dc.Integer(0, 3) for name in NAMES})
+    return dc.MarginalSynopsis(epsilon, domain, delta=delta, random_state=0).fit(table).synopsis_
+
+
+def test_columns_are_named_as_well_as_numbered():
+    measured = made().measured
+    assert measured is not None
+    pair = next(m.columns for m in measured.measured if len(m.columns) == 2)
+    assert measured.says([NAMES[c] for c in pair]) == measured.says(pair) == "measured"
+    assert measured.says("time") == "measured"
+    with pytest.raises(InvalidArgument, match=r"did you mean 'venue'\?"):
+        measured.says(["venu"])
+    for wrong in ("nonsense", 6, -1, True, None):
+        with pytest.raises(InvalidArgument, match="columns of the synopsis"):
+            measured.says([wrong])
+
+
+def test_names_are_no_part_of_the_seal(tmp_path: Path):
+    made().save(tmp_path / "s.parquet")
+    again = dc.Synopsis.load(tmp_path / "s.parquet")
+    assert again == made()
+    assert again.measured is not None
+    assert again.measured.says(["time"]) == "measured"
+
+
+def test_texts_are_short_and_say_delta_and_model_rows():
+    s = made()
+    assert len(repr(s.measured)) < 100
+    for text in (repr(s), re.sub("<[^>]*>", " ", s._repr_html_())):
+        assert re.search(r"epsilon\s+[\d.]+ at delta 1e-06", text)
+        assert "model row" in text
+        assert "leaves" not in text
+    pure = made(delta=0)
+    assert "delta" not in repr(pure)
+
+
+@pytest.mark.parametrize("delta", [1e-6, 0])
+def test_the_promise_groups_marginals_and_the_ledger_keeps_them(delta: float):
+    promise = made(delta, 20.0).guarantee
+    text = str(promise)
+    sign = "ρ " if delta else ""
+    columns = promise.ledger[0]
+    assert f"6 marginals of one column, {sign}{float(columns.amount):.6g} in all" in text
+    assert f"{columns.label} {sign}{float(columns.amount):.6g} (the sum of" in text
+    for line in promise.ledger[1:]:
+        pairs = [part for part in line.parts if part.label.count(" by ") == 1]
+        if len(pairs) > 4:
+            told = f"{len(pairs)} marginals of two columns, {sign}{float(sum(p.amount for p in pairs)):.6g} in all"
+            assert told in text
+            assert pairs[0].label not in text
+    assert "marginals of two columns" in text
+    assert len(columns.parts) == len(NAMES)
+
+
+def test_the_ledger_of_a_page_is_in_the_unit_it_was_paid_in(tmp_path: Path):
+    made().save(tmp_path / "s.parquet")
+    facts = report_facts(tmp_path / "s.parquet")
+    promise = made().guarantee
+    assert all("epsilon" not in line for line in facts["ledger"])
+    top = [line["rho"] for line in facts["ledger"] if line["depth"] == 0]
+    assert sum(top) == pytest.approx(float(promise.spent)) == facts["promise"]["rho"]
+    # Marginals of the same rows add up, whatever their own composition is.
+    below = [line["rho"] for line in facts["ledger"] if line["depth"] == 1]
+    assert sum(below) == pytest.approx(float(promise.spent))
+    page = report_page(facts)
+    section = page[page.index("The ledger</h2>") :].partition("</section>")[0]
+    assert re.search(r"<th[^>]*>ρ</th>", section)
+    assert not re.search(r"<th[^>]*>ε</th>", section)
+    assert "dearest" not in section
+    assert "one step over disjoint cells" in section
+    assert "parallel" not in section
+
+
+def test_rows_are_as_many_as_the_release_says():
+    assert made().sample(rng=0).num_rows == round(made().total)
+
+
+def test_bins_that_are_no_mapping_are_refused_with_what_works():
+    with pytest.raises(InvalidType, match=r"bins=\{'lat': 4\}"):
+        made().table("lat", bins=4)  # type: ignore[arg-type]
+    assert len(made().table("lat", bins={"lat": 4}).to_dict()["count"]) == 4
+
+
+def test_shares_stay_between_zero_and_one_and_say_that_they_are_modelled():
+    s = made(0, 0.05)
+    few = dict.fromkeys(NAMES, (0, 1))
+    found = s.share(few)
+    reach = 2.5 * found.std_error
+    assert found.value - reach < 0
+    low, high = found.interval(0.99)
+    assert 0 <= low <= high <= 1
+    count = s.count(few)
+    assert "modelled" in count.note
+    assert found.note == found.to_dict()["note"] == count.note
+    assert count.note in repr(found)
+    assert (count / s.count()).note == count.note
