@@ -245,7 +245,8 @@ def _round(
     else:
         noisy, variance = purse.scores(scope, "scores", far, looking)
         looked = zip([c.marginal for c in candidates], noisy, strict=True)
-        found.scores = [Score(m.columns, float(y), variance, m.n_cells) for m, y in looked]
+        # With a column whose bins are all in one group nothing was seen of how it goes with the others.
+        found.scores = [Score(m.columns, float(y), variance, m.n_cells) for m, y in looked if min(m.shape) > 1]
         chosen, prices = pick(purse, candidates, noisy - by_chance, paying, most)
     measured = []
     for i, price in zip(chosen, prices, strict=True):
