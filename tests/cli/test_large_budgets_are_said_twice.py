@@ -72,3 +72,31 @@ def test_a_synopsis_is_no_csv_file(table: Path) -> None:
     assert code
     assert "ends in .parquet or .pq" in told
     assert told.endswith(f"try --output {table / 's.parquet'}")
+
+
+@pytest.mark.parametrize(("verb", "more"), [
+    ("synopsis", ("--epsilon", 1, "--rule", 4, "-o", "{}/s.parquet")),
+    ("synopsis", ("--rho", 0.1, "--rule", 4, "-o", "{}/s.parquet")),
+    ("cluster", ("--epsilon", 1, "-k", 1, "-o", "{}/c.csv")),
+    ("synthesize", ("--epsilon", 1, "-o", "{}/r.csv")),
+])  # fmt: skip
+def test_a_delta_that_gives_rows_away_is_asked_about(table: Path, verb: str, more: tuple[object, ...]) -> None:
+    words = [str(w).format(table) for w in more]
+    code, told = said(table, verb, "--delta", "0.1", *words)
+    assert code
+    assert "below one in the number of rows" in told
+    assert told.endswith("try --delta 1e-06, or --yes-really")
+    assert said(table, verb, "--delta", "0.1", "--yes-really", *words) == (0, "")
+    assert said(table, verb, "--delta", "1e-06", *words) == (0, "")
+
+
+def test_no_half_is_suggested_for_a_delta() -> None:
+    with pytest.raises(InvalidArgument, match="try delta=1e-6"):
+        dc.GridSynopsis(1.0, (0, 1), delta=1).fit([[0.5]])
+
+
+def test_the_promise_says_what_a_large_delta_means() -> None:
+    made = {d: str(dc.GridSynopsis(None, (0, 1), 4, rho=0.1, delta=d).fit([[0.5]]).guarantee_) for d in (0.1, 1e-6)}
+    assert "anything may come out about anybody" in made[0.1]
+    assert "10 rows" in made[0.1]
+    assert "anything" not in made[1e-6]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import shlex
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -97,8 +98,8 @@ class Account(Standing):
         dataset : str
             What the budget is for. Every artifact will name it.
         unit : "row" or Person
-            The unit of privacy that releases must have. Of a `Person` the column counts; how many rows of a person
-            are used is a matter of each release.
+            The unit of privacy that releases must have: ``domain.unit``. Of a `Person` the column counts; how many rows
+            of a person are used is a matter of each release.
         epsilon : float
             The limit in ε.
         delta : float, default 0
@@ -323,12 +324,13 @@ class Account(Standing):
         return self._price(spent, None, Fraction(repr(promise.delta)))
 
     def _check_unit(self, unit: Any) -> None:
-        wanted = self._totals.opened["unit"]
-        if unit_facts(unit) != wanted:
+        wanted, asked = self._totals.opened["unit"], unit_facts(unit)
+        if asked != wanted:
+            shell = "" if asked == "row" else f" ... --person {shlex.quote(asked['person'])}"
             raise SchemaError(
                 f"the account {self.dataset!r} is about {unit_text(wanted)}, the release about "
-                f"{unit_text(unit_facts(unit))}; charge it to an account with its own unit, or declare the "
-                "unit of the account in the schema"
+                f"{unit_text(asked)}; declare the unit of the account in the schema, or charge an account of the "
+                f"release's own unit: Account.create(..., unit=domain.unit) or 'discreet account create{shell}'"
             )
 
     # A copy is the same account: it is charged through its file.

@@ -22,7 +22,9 @@ def unit_facts(unit: Any) -> Any:
         return "row"
     named = unit.get("person") if isinstance(unit, Mapping) else getattr(unit, "column", None)
     if not isinstance(named, str) or not named:
-        raise InvalidType("unit", unit, "'row' or a Person", "unit='row'")
+        meant = unit.strip() if isinstance(unit, str) else ""
+        said = f'unit=dc.Person("{meant if meant.isidentifier() else "user"}", rows=8)'
+        raise InvalidType("unit", unit, "'row' or a Person, as the domain has it", f"{said} or unit=domain.unit")
     return {"person": named}
 
 

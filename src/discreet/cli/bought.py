@@ -6,6 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from discreet.core.figures import SURE_DELTA
 from discreet.errors import InvalidArgument, SchemaError
 from discreet.jobs.options import SURE
 
@@ -29,8 +30,9 @@ class Purchase:
         if self.epsilon is None or not 0 < self.epsilon <= SURE:
             expected = f"given with --buy-categories, above 0 and at most {SURE}"
             raise InvalidArgument("--epsilon", self.epsilon, expected, "--epsilon 1")
-        if self.delta is None or not 0 < self.delta < 1:
-            raise InvalidArgument("--delta", self.delta, "given with --buy-categories, between 0 and 1", "--delta 1e-6")
+        if self.delta is None or not 0 < self.delta <= SURE_DELTA:
+            expected = f"given with --buy-categories, above 0 and at most {SURE_DELTA:g}"
+            raise InvalidArgument("--delta", self.delta, expected, "--delta 1e-6")
 
 
 def buy(

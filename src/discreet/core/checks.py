@@ -103,9 +103,10 @@ def written_amount(text: object) -> Fraction:
 def probability(name: str, value: object, *, closed: bool = False) -> Fraction:
     """Check a probability, exact; open interval unless ``closed``."""
     expected = "a number from 0 to 1" if closed else "a number strictly between 0 and 1"
-    number = exact(name, value, expected, f"{name}=0.5")
+    fix = f"{name}={'1e-6' if name == 'delta' else '0.5'}"  # half a chance would be no privacy
+    number = exact(name, value, expected, fix)
     if not (0 <= number <= 1 if closed else 0 < number < 1):
-        raise InvalidArgument(name, value, expected, f"{name}=0.5")
+        raise InvalidArgument(name, value, expected, fix)
     return number
 
 

@@ -5,6 +5,9 @@ A promise that holds up to a distance of 0.608480537 does not hold up to 0.60848
 
 import math
 
+#: A delta above this hides nobody: somebody's row may come out as it is with that chance.
+SURE_DELTA = 1e-3
+
 
 def at_most(number: float, digits: int = 6) -> str:
     """Write a positive bound with that many digits, never less than it is.

@@ -21,6 +21,7 @@ from discreet._version import __version__
 from discreet.core import checks, html
 from discreet.core.checks import Budget, Exact
 from discreet.core.domain import Domain
+from discreet.core.figures import SURE_DELTA
 from discreet.core.ledger import KINDS, Kind, Ledger, Line, Scope, add_up
 from discreet.core.unit import unit_to_plain
 from discreet.core.zcdp import epsilon_to_zcdp, zcdp_to_epsilon
@@ -349,6 +350,9 @@ class Guarantee:
         name = f"{pair}-differential privacy"
         factor = f"{math.exp(epsilon):.4g}" if epsilon < 700 else "a number beyond all bounds"
         slack = f", up to a probability of {self.delta:.3g}" if self.delta else ""
+        if self.delta > SURE_DELTA:
+            slack += ", with which anything may come out about anybody: that is too much for a table of more than "
+            slack += f"{math.floor(1 / self.delta):,} rows"
         return (
             f"This release satisfies {name} in the {self.model} model (neighbours: {self.neighbours}): no outcome is "
             f"more than e^{_up(epsilon)} = {factor} times as likely for one neighbour as for the other{slack}."

@@ -67,7 +67,7 @@ class Person:
         if not column or column != column.strip():
             raise InvalidArgument("person", column, "the name of a column", _EXAMPLE)
         if rows is None:
-            raise InvalidArgument("rows", rows, 'a whole number, at least 1, or "auto"', "rows=8")
+            raise InvalidArgument("rows", rows, 'a whole number, at least 1, or "auto"', f'Person("{column}", rows=8)')
         if not (isinstance(rows, str) and rows == "auto"):
             rows = checks.whole("rows", rows, low=1, high=MOST_ROWS)
         names = (group,) if isinstance(group, str) else group

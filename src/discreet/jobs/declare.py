@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
+from discreet.core.figures import SURE_DELTA
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, SchemaError
 from discreet.jobs.options import FILE, FILES, LARGEST, NEEDED_SCHEMA, PAGE, PAIRS, SCHEMA, SURE, WORDS, Door, Option
 
@@ -271,8 +272,14 @@ def said_twice(kind: Kind, given: Mapping[str, Any], name: str = "epsilon") -> N
 
     For budgets that compare any two rows or values; one that holds at a distance is large or small by that distance.
     """
-    budget = given.get(name, 0.0)
-    if budget <= SURE or given.get("yes_really"):
+    budget, delta = given.get(name, 0.0), given.get("delta", 0.0)
+    if given.get("yes_really"):
+        return
+    if delta > SURE_DELTA:
+        means = f"with chance {delta:g} anything may come out about anybody; a delta is below one in the number of rows"
+        expected = f"at most {SURE_DELTA:g} unless it is said twice ({means})"
+        raise kind.wrong("delta", delta, expected, lambda say: f"{say('delta', 1e-6)}, or {say('yes_really', True)}")
+    if budget <= SURE:
         return
     means = (
         "there is no noise at all, and what is counted of a person can be read"

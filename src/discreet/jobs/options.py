@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from discreet.core.figures import SURE_DELTA
 from discreet.core.schema.file import toml_value
 
 #: A path to read, to a file or (table) also to a folder or a pattern of files.
@@ -206,8 +207,9 @@ EPSILON = option("epsilon", "budget", "privacy budget: smaller is more private, 
 #: A budget above this has to be said twice.
 SURE = 20
 YES_REALLY = option(
-    "yes_really", "flag", f"a budget above {SURE} is meant: it promises next to nothing", True, arguments=()
-)
+    "yes_really", "flag", f"a budget above {SURE}, or a delta above {SURE_DELTA:g}, is meant: it promises next to nothing", True,
+    arguments=(),
+)  # fmt: skip
 SEED = option(
     "seed", "whole", "repeat a run; its result must not be published", 1, low=0,
     arguments=("random_state", "rng", "seed"),
