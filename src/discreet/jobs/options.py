@@ -207,8 +207,8 @@ EPSILON = option("epsilon", "budget", "privacy budget: smaller is more private, 
 #: A budget above this has to be said twice.
 SURE = 20
 YES_REALLY = option(
-    "yes_really", "flag", f"a budget above {SURE}, or a delta above {SURE_DELTA:g}, is meant: it promises next to nothing", True,
-    arguments=(),
+    "yes_really", "flag",
+    f"a budget above {SURE} or a delta above {SURE_DELTA:g} is meant: it promises next to nothing", True, arguments=(),
 )  # fmt: skip
 SEED = option(
     "seed", "whole", "repeat a run; its result must not be published", 1, low=0,

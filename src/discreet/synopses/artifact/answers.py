@@ -252,6 +252,6 @@ class Count(Figure):
             math.hypot(*(p.evenness_error or 0.0 for p in parts)),
             sum(p.unlisted for p in parts),
             tuple(sums.items()),
-            "; ".join(dict.fromkeys(filter(None, (self.note, other.note)))),
+            "; ".join(dict.fromkeys(text for note in (self.note, other.note) if note for text in note.split("; "))),
         )
         return replace(made, evenness_error=None) if None in (self.evenness_error, other.evenness_error) else made

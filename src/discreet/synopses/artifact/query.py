@@ -19,6 +19,7 @@ from discreet.core import checks, html
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.dates import date_array, day_number, second_number, time_array
 from discreet.core.domain import Box, Categorical, Column, Date, Domain, Integer, Time, category_text
+from discreet.core.unit import Person
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses.artifact import evenness, measured
 from discreet.synopses.artifact.answers import Count
@@ -109,11 +110,18 @@ def answered(synopsis: Synopsis, queries: list[Query], note: str = "") -> Count:
         ends = " to ".join(str(end).removesuffix(".0") for end in column.to_dict()["bounds"])
         told = f"outside what is declared: values beyond the bounds of {column.name} ({ends}) were counted at the bound"
         notes.append(told)
+    used = _used(synopsis)
     if not notes:
-        return found
+        return replace(found, note="; ".join(filter(None, [found.note, used]))) if used else found
     # A zero without an error would be a claim about rows that nobody counted there.
     noisy = math.inf if found.value == found.std_error == 0 else found.noise_error
-    return replace(found, noise_error=noisy, note="; ".join(filter(None, [*notes, found.note])))
+    return replace(found, noise_error=noisy, note="; ".join(filter(None, [*notes, found.note, used])))
+
+
+def _used(synopsis: Synopsis) -> str:
+    """Say which rows are counted, where not all of a person's are."""
+    unit = synopsis.domain.unit
+    return f"of the rows used: at most {unit.rows:,} per person" if isinstance(unit, Person) else ""
 
 
 def _outside(column: Column, pair: tuple[float, float]) -> bool:
