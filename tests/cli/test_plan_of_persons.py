@@ -49,6 +49,9 @@ def test_the_command_line_shows_it(tmp_path: Path, capsys: pytest.CaptureFixture
         assert not done.value.code
         return capsys.readouterr().out
 
-    assert "(best)" in run("--html", str(tmp_path / "plan.html"))
+    shown = run("--html", str(tmp_path / "plan.html"))
+    assert "(best)" in shown
+    for said in (shown, (tmp_path / "plan.html").read_text(encoding="utf-8")):
+        assert "were geometric; heavy tails lose more." in " ".join(said.split())
     assert "Bounding the rows of 5,000 persons" in (tmp_path / "plan.html").read_text(encoding="utf-8")
     assert len(json.loads(run("--json"))["bounds"]) == 20

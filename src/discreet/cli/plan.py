@@ -55,8 +55,8 @@ def show(result: Any) -> None:
             shares = [percent(v) for v in (bound.lost, bound.bias, bound.noise, bound.error)]
             table.add_row(f"{bound.rows:,}{' (best)' if bound is best else ''}", *shares)
         console.print(table)
-        said = f"as if {found.persons:,} persons had a geometric number of rows; one person is hidden at this epsilon"
-        console.print(f"[dim]{said}.[/]\n", highlight=False)
+        said = f"As if the numbers of rows of {found.persons:,} persons were geometric; heavy tails lose more"
+        console.print(f"[yellow]{said}.[/] One person is hidden at this epsilon.\n", highlight=False)
     show_files(*result.files.values())
 
 

@@ -113,6 +113,22 @@ def private_categories(
     ['Ash', 'Birch']
     >>> private_categories(towns, ["the same person"] * 102, epsilon=1.0, delta=1e-6, rng=1)
     []
+
+    In a domain, all other words share the cell of missing ones, and the purchase is told, so that every promise made
+    with the domain repeats it (``discreet schema --buy-categories`` writes the same into the schema file):
+
+    >>> import discreet as dc
+    >>> words = private_categories(towns, list(range(102)), epsilon=1.0, delta=1e-6, rng=1)
+    >>> domain = dc.Domain(
+    ...     {"town": dc.Categorical("town", words, missing="own")},
+    ...     unit=dc.Person("user", rows=8),
+    ...     source=dc.Dialect(bought=["town at epsilon 1, delta 1e-06, for one person (column 'user')"]),
+    ... )
+    >>> users = [str(i) for i in range(102)]
+    >>> made = dc.GridSynopsis(1.0, domain).fit(pa.table({"town": towns, "user": users})).guarantee_
+    >>> told = [text for text in made.assumptions if "bought from the rows" in text]
+    >>> [text.partition(": ")[2] for text in told]
+    ["town at epsilon 1, delta 1e-06, for one person (column 'user')"]
     """
     budget = checks.budget("epsilon", epsilon)
     if budget < _SMALLEST_EPSILON:
