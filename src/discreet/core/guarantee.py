@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from types import MappingProxyType
@@ -22,7 +22,7 @@ from discreet.core import checks, html
 from discreet.core.checks import Budget, Exact
 from discreet.core.domain import Domain
 from discreet.core.figures import SURE_DELTA
-from discreet.core.ledger import KINDS, Kind, Ledger, Line, Scope, add_up
+from discreet.core.ledger import KINDS, Kind, Ledger, Line, Scope, add_up, spending
 from discreet.core.unit import unit_to_plain
 from discreet.core.zcdp import epsilon_to_zcdp, zcdp_to_epsilon
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
@@ -47,8 +47,6 @@ NEIGHBOURS: Mapping[str, str] = MappingProxyType(
 Payload: TypeAlias = bytes | bytearray | memoryview | Iterable[Any]
 
 _FORMAT, _FORMAT_VERSION = "discreet.guarantee", 1
-#: More steps of one sort than this are told by their number and their sum; the ledger keeps all.
-_MOST_ALIKE = 4
 
 
 @dataclass(frozen=True)
@@ -278,7 +276,8 @@ class Guarantee:
     def __str__(self) -> str:
         sentences = [self._promise(), f"The unit of privacy is {self.unit}."]
         if self.ledger:
-            sentences.append(f"It was spent on {'; '.join(self._spending(self.ledger))}.")
+            names = () if self.domain is None else self.domain.names
+            sentences.append(f"It was spent on {'; '.join(spending(self.ledger, self.accounting, names))}.")
         if isinstance(charged := self.parameters.get("account"), Mapping):
             sentences.append(f"It was charged to the account {charged['dataset']!r}, at {charged['head']}.")
         if self.assumptions:
@@ -289,39 +288,6 @@ class Guarantee:
             sentences.append("The noise was drawn from the operating system's entropy.")
         sentences.append(f"Made by Discreet {self.version}" + (f", sealed {self.digest}." if self.digest else "."))
         return " ".join(sentences)
-
-    def _spending(self, lines: Sequence[Line], kind: Kind = "sequential") -> list[str]:
-        """Write lines that stand together; of more alike steps than a sentence holds, their number and their sum."""
-        sign = "ρ " if self.accounting == "rho" else ""
-        alike = [self._sort(x) if kind == "sequential" else "" for x in lines]
-        many = {sort for sort in alike if sort and alike.count(sort) > _MOST_ALIKE}
-        told: list[str] = []
-        for line, sort in zip(lines, alike, strict=True):
-            text = f"{line.label} {sign}{float(line.amount):.6g}"
-            if sort in many:
-                same = [x for x, other in zip(lines, alike, strict=True) if other == sort]
-                if line is not same[0]:
-                    continue
-                text = f"{len(same)} {sort}, {sign}{float(add_up(same)):.6g} in all"
-                text += " (each one price over disjoint cells)" if line.kind == "parallel" else ""
-            elif line.parts:
-                joint = "the dearest of" if line.kind == "parallel" else "the sum of"
-                text += f" ({joint} {', '.join(self._spending(line.parts, line.kind))})"
-            elif line.kind == "parallel":
-                text += " (one price over disjoint cells)"
-            told.append(text)
-        return told
-
-    def _sort(self, line: Line) -> str:
-        """Name what steps of a marginal synopsis have in common; empty for others."""
-        if line.parts or self.domain is None:
-            return ""
-        if line.kind == "sequential":
-            return "choices" if re.fullmatch(r"choice \d+", line.label) else ""
-        names = line.label.split(" by ")
-        if line.label in self.domain.names or not set(names) <= set(self.domain.names):
-            return "marginals of one column" if line.label in self.domain.names else ""
-        return f"marginals of {'two' if len(names) == 2 else 'three' if len(names) == 3 else len(names)} columns"
 
     def _promise(self) -> str:
         epsilon = self.epsilon

@@ -10,6 +10,7 @@ nested. The budget of a later step may depend on earlier *outputs*, as long as n
 from __future__ import annotations
 
 import math
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,8 @@ from discreet.errors import BudgetExceeded, InvalidArgument, InvalidType
 
 Kind = Literal["sequential", "parallel"]
 KINDS: tuple[Kind, ...] = ("sequential", "parallel")
+#: More marginals of one sort than this are told by their number and their sum; the ledger itself keeps all.
+_MOST_ALIKE = 4
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,40 @@ def add_up(lines: Sequence[Line], kind: Kind = "sequential") -> Exact:
     for amount in amounts:
         total = total + amount if kind == "sequential" else max(total, amount)
     return total
+
+
+def spending(lines: Sequence[Line], unit: str, names: Sequence[str], kind: Kind = "sequential") -> list[str]:
+    """Write lines that stand together; of more marginals than a sentence holds, their number and their sum.
+
+    Examples
+    --------
+    >>> spending([Line("a", Fraction(1, 4)), Line("cells", Fraction(1, 2), "parallel")], "rho", [])
+    ['a ρ 0.25', 'cells ρ 0.5 (one price over disjoint cells)']
+    """
+    sign = "ρ " if unit == "rho" else ""
+    alike = [_sort(line, names) if kind == "sequential" else "" for line in lines]
+    told: dict[str, str] = {}
+    for i, (line, sort) in enumerate(zip(lines, alike, strict=True)):
+        text, joint = f"{line.label} {sign}{float(line.amount):.6g}", line.kind == "parallel"
+        if sort and alike.count(sort) > _MOST_ALIKE:
+            same = [x for x, other in zip(lines, alike, strict=True) if other == sort]
+            text = f"{len(same)} {sort}, {sign}{float(add_up(same)):.6g} in all"
+            told[sort] = text + " (each one price over disjoint cells)" * joint
+        elif line.parts:
+            parts = ", ".join(spending(line.parts, unit, names, line.kind))
+            told[str(i)] = f"{text} ({'the dearest of' if joint else 'the sum of'} {parts})"
+        else:
+            told[str(i)] = text + " (one price over disjoint cells)" * joint
+    return list(told.values())
+
+
+def _sort(line: Line, names: Sequence[str]) -> str:
+    """Name what steps of a marginal synopsis have in common; empty for others."""
+    if line.parts or line.kind == "sequential":
+        return "choices" if not line.parts and re.fullmatch(r"choice \d+", line.label) else ""
+    of = [line.label] if line.label in names else line.label.split(" by ")
+    counted = {1: "one column", 2: "two columns", 3: "three columns"}.get(len(of), "")
+    return f"marginals of {counted}" if counted and set(of) <= set(names) else ""
 
 
 class Scope:

@@ -345,3 +345,14 @@ def _loss(guarantee: Guarantee) -> str:
         return "ε · max((d(x, x′) + rounding)/(radius + rounding), d(x, x′)/radius)"
     more = " + Σ category_epsilon" if "category_epsilon" in facts else ""
     return f"rate · radius · (d(x, x′) + rounding)/(radius + rounding){more}"
+
+
+def spent_on(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Return the lines of a ledger with what each of them is, in the unit that they were paid in."""
+    promise = facts["promise"]
+    unit = "epsilon" if promise.get("rho") is None else "rho"
+    joint = {("sequential", True): "the sum of its parts", ("parallel", True): "the dearest of its parts",
+             ("sequential", False): "one step", ("parallel", False): "one step over disjoint cells"}  # fmt: skip
+    rows = [("\u2003" * line["depth"] + line["step"], joint[line["composition"], line["parts"] > 0],
+             number(line[unit], 6)) for line in facts["ledger"]]  # fmt: skip
+    return [*rows, ("spent in all", "the sum", number(promise[unit], 6))] if rows else []

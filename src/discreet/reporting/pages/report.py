@@ -11,7 +11,7 @@ from discreet.core.guarantee import kept_text
 from discreet.reporting import views
 from discreet.reporting.pages import counted, plane, svg
 from discreet.reporting.pages.frame import PROMISED, RELEASED, WORRYING, Answer, render
-from discreet.reporting.words import flat, number, plain, prose, share, unbroken
+from discreet.reporting.words import flat, number, plain, prose, share, spent_on, unbroken
 
 #: Charts of columns on one page; the others are named.
 _MOST_CHARTS = 12
@@ -55,7 +55,7 @@ def report_page(facts: dict[str, Any]) -> str:
         [_released(facts), _promised(facts), _worrying(facts)],
         about=[*((name, about.get(name)) for name in ("title", "owner", "purpose", "date")), ("file", facts["file"])],
         facts={**facts, "release": {"note": "", **release}},
-        ledger=_ledger(facts),
+        ledger=spent_on(facts),
         ledger_unit="ε" if facts["promise"].get("rho") is None else "ρ",
         level="" if facts["promise"]["epsilon"] is None else at_most(facts["promise"]["epsilon"]),
         columns=[(c["name"], _declared(c), c.get("role", ""), c.get("missing", "")) for c in facts["columns"]],
@@ -183,17 +183,6 @@ def _worrying(facts: dict[str, Any]) -> Answer:
     if any(tone == "bad" for tone, _ in lines):
         headline = "A promise that does not hold"
     return Answer(WORRYING, headline, lines)
-
-
-def _ledger(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Return the lines with what each of them is: of parts or one step, and in the unit that they were paid in."""
-    promise = facts["promise"]
-    unit = "epsilon" if promise.get("rho") is None else "rho"
-    joint = {("sequential", True): "the sum of its parts", ("parallel", True): "the dearest of its parts",
-             ("sequential", False): "one step", ("parallel", False): "one step over disjoint cells"}  # fmt: skip
-    rows = [("\u2003" * line["depth"] + line["step"], joint[line["composition"], line["parts"] > 0],
-             number(line[unit], 6)) for line in facts["ledger"]]  # fmt: skip
-    return [*rows, ("spent in all", "the sum", number(promise[unit], 6))] if rows else []
 
 
 def _declared(column: dict[str, Any]) -> str:
