@@ -245,8 +245,7 @@ def _round(
     else:
         noisy, variance = purse.scores(scope, "scores", far, looking)
         looked = zip([c.marginal for c in candidates], noisy, strict=True)
-        # With a column whose bins are all in one group nothing was seen of how it goes with the others.
-        found.scores = [Score(m.columns, float(y), variance, m.n_cells) for m, y in looked if min(m.shape) > 1]
+        found.scores = [Score(_told(m), float(y), variance, m.n_cells) for m, y in looked]
         chosen, prices = pick(purse, candidates, noisy - by_chance, paying, most)
     measured = []
     for i, price in zip(chosen, prices, strict=True):
@@ -256,6 +255,12 @@ def _round(
         measured.append(Measured(marginal, counts, variance))
     found.measured += measured
     return measured
+
+
+def _told(marginal: GroupedMarginal) -> tuple[int, ...]:
+    """Return the columns that a marginal tells of: of one whose bins are all in one group nothing was seen."""
+    every = zip(marginal.columns, marginal.shape, marginal.groups, strict=True)
+    return tuple(c for c, size, of in every if size > 1 or len(of) == 1)
 
 
 def affordable(purse: Purse, budget: Exact, rows: float) -> float:
