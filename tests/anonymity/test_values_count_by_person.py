@@ -179,3 +179,11 @@ def test_a_later_release_keeps_it_beside_an_earlier_one() -> None:
     rows = table(400)
     first = DensityTree(3, 2, domain=DOMAIN).fit_transform(rows.iloc[:300].assign(who=np.arange(300)))
     assert first.house.rules.per_person
+
+
+def test_a_class_one_value_short_of_l_is_not_fine() -> None:
+    from discreet.anonymity.risk.people_kernels import people_ok
+
+    limits, fine = Rules(2, l_diversity=3).limits([]), np.ones(2, bool)
+    people_ok(np.array([[[3.0], [2.0]], [[0.0], [0.0]]]), np.array([4, 4]), limits._replace(l_on=True), fine)
+    assert fine.tolist() == [True, False]

@@ -223,3 +223,10 @@ def test_memory_follows_persons_and_not_rows(monkeypatch: pytest.MonkeyPatch) ->
         most = max(most, held._bytes)
     assert most <= 1_000_000
     assert len(next(iter([held.bounded(2, None, domain)]))._rows) == 200
+
+
+def test_persons_with_more_rows_than_are_asked_for_are_counted_at_the_end() -> None:
+    from discreet.engines.persons.kernels import rows_of_persons
+
+    person, counts = np.array([1, 2, 2], np.uint64), np.array([1, 2, 3], np.uint64)
+    assert rows_of_persons(np.arange(3), person, person, counts, 4).tolist() == [1, 0, 0, 1]

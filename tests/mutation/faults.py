@@ -55,6 +55,8 @@ AFTERWARDS = {
 #: Functions left out wherever they are, likewise.
 SHOWN = {
     "__repr__": "shows what is held",
+    "spending": "writes down what was spent",
+    "_sort": "words for what was spent",
     "_bayes": "moves perturbed places to where the prior says they came from: post-processing",
 }
 

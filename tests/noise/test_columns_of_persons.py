@@ -82,3 +82,8 @@ def test_quantiles_follow_persons_and_not_rows() -> None:
     people = ["heavy"] * 1000 + [f"p{i}" for i in range(1000)]
     found = noise.quantiles(values, [0.5], epsilon=5.0, low=0, high=10, persons=people, rows=1, rng=3)
     assert found[0] == pytest.approx(1.5, abs=0.05)
+
+
+def test_which_values_of_a_person_are_kept_is_drawn_anew() -> None:
+    found = {tuple(sorted(kept(range(8), ["ann"] * 8, 2, seed))) for seed in range(40)}
+    assert len(found) > 15  # of 28 pairs; a known key would always keep the same one
