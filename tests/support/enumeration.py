@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from discreet import noise
+from scripted_noise import log_top
 
 DRAWS = noise.discrete_laplace, noise.max_norm_laplace
 
@@ -55,14 +56,6 @@ class Script:
         z = np.array([self._next(self._vectors) for _ in range(size)], dtype=np.int64).reshape(size, dimension)
         self.log_chance += float(np.sum(log_top(scale, dimension) - np.abs(z).max(axis=1) / float(scale)))
         return z
-
-
-@functools.lru_cache
-def log_top(scale: Any, dimension: int) -> float:
-    """Log-probability of zero under max-norm noise."""
-    radius = np.arange(int(60 * dimension * scale) + 60)
-    weights = np.exp(dimension * np.log(2 * radius + 1.0) - radius / float(scale))
-    return -math.log(float(weights.sum()) * -math.expm1(-1 / float(scale)))
 
 
 def law_of(fit: Callable[[Any], str], X: Any, script: Script, patch: pytest.MonkeyPatch) -> dict[str, float]:

@@ -252,6 +252,8 @@ ROWS = option(
 SIZE_SHARE = option(
     "size_share", "number", "share of the budget that buys the number of rows", 0.03, default=0.03, above=0, below=1
 )
+#: What every kind that releases something central has at its end: whose privacy, who is charged, how it is drawn.
+CENTRAL = (UNIT, ACCOUNT, FRESH, OVERWRITE, PERSON, PERSON_ROWS, YES_REALLY, SEED)
 ORDER = option(
     "order", "text", "of the rows; input is for a table that stays in the house", "shuffled", default="shuffled",
     choices=("shuffled", "input"),
