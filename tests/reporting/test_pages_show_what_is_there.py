@@ -123,3 +123,17 @@ def test_intervals_of_the_first_rows_are_not_broken_at_their_comma(tmp_path: Pat
     )
     write_report(tmp_path / "safe.csv", tmp_path / "page.html")
     assert re.search("<td[^>]*>\\[\\d+,\u00a0\\d+[\\])]</td>", (tmp_path / "page.html").read_text("utf-8"))
+
+
+def test_an_axis_says_what_its_numbers_are_multiples_of_and_few_whole_numbers_have_a_bar_each() -> None:
+    from discreet.reporting.facts import _perturbed
+    from discreet.reporting.pages import svg
+
+    assert "1.0 millions" in svg.bars(["a"], [3.0], title="t", axis="rows", edges=[0.0, 2e6])
+    rows = pa.table({"grade": [1.0, 1.0, 16.0, 3.0], "job": ["x", None, None, None]})
+    promise = dc.Guarantee.from_ledger(dc.Ledger(epsilon=1), model="central")
+    grade, job = _perturbed(rows, promise)["marginals"]
+    assert len(grade["counts"]) == 16
+    assert grade["counts"][:3] == [2, 0, 1]
+    assert grade["labels"][0] == "1"
+    assert job["labels"] == ["no value", "x"]

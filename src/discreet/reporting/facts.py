@@ -276,14 +276,17 @@ def _perturbed(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
             if not len(values):
                 left_out.append({"column": name, "reason": "has no value that is a number"})
                 continue
-            counts, edges = np.histogram(values, _BINS)
-            labels = [words.number(a) for a in edges[:-1].tolist()]
+            low, high = values.min(), values.max()
+            # Whole numbers that are few get a bar each: bars that hold one or two of them in turn look like teeth.
+            few = high - low < _BINS and np.array_equal(values, np.round(values))
+            counts, edges = np.histogram(values, np.arange(low - 0.5, high + 1) if few else _BINS)
+            labels = [words.number(a + 0.5 if few else a) for a in edges[:-1].tolist()]
         else:
             found = column.value_counts().to_pylist()
             found.sort(key=lambda pair: -pair["counts"])
-            labels, counts, edges = [str(f["values"]) for f in found[:_MOST_CANDIDATES]], np.array(
-                [f["counts"] for f in found[:_MOST_CANDIDATES]]
-            ), None  # fmt: skip
+            shown, edges = found[:_MOST_CANDIDATES], None
+            labels = ["no value" if f["values"] is None else str(f["values"]) for f in shown]
+            counts = np.array([f["counts"] for f in shown])
         marginals.append(
             {
                 "column": name,

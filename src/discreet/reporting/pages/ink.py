@@ -24,6 +24,18 @@ class Axis(NamedTuple):
     marks: list[tuple[float, str]]
     times: str
 
+    @property
+    def written(self) -> list[tuple[float, str]]:
+        """Marks that say themselves what they are multiples of, where no place beside the axis does.
+
+        Examples
+        --------
+        >>> linear(0, 4e9, 3).written
+        [(0.0, '0'), (2000000000.0, '2 billions'), (4000000000.0, '4')]
+        """
+        middle = len(self.marks) // 2
+        return [(v, f"{t} {self.times}" if self.times and i == middle else t) for i, (v, t) in enumerate(self.marks)]
+
 
 def linear(low: float, high: float, most: int = MOST_TICKS) -> Axis:
     """Return round marks of an axis, at most as many as wanted, written without exponents.

@@ -84,9 +84,10 @@ def _released(facts: dict[str, Any]) -> Answer:
         headline = f"Counts of {release['reports']:,} randomised reports"
     else:
         groups = f" in {release['risk']['classes']:,} groups" if "risk" in release else ""
-        headline = (
-            f"{'A' if facts['kind'][0] not in 'aeiou' else 'An'} {facts['kind']}: {release['rows']:,} rows{groups}"
-        )
+        article = "An" if facts["kind"][0] in "aeiou" else "A"
+        headline = f"{article} {facts['kind']}: {release['rows']:,} rows{groups}"
+        if facts["kind"] == "invented rows":
+            headline = f"{release['rows']:,} invented rows"
     if named:
         more = f" and {len(named) - 8:,} more" if len(named) > 8 else ""
         lines.append(("", f"columns: {', '.join(named[:8])}{more}"))

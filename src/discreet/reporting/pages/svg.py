@@ -99,7 +99,7 @@ def bars(
     if edges is None:
         under = [(float(a + b) / 2, text) for a, b, text in zip(cuts, cuts[1:], labels, strict=False)]
     else:
-        under = list(marks) if marks else linear(cuts[0], cuts[-1], 6).marks
+        under = list(marks) if marks else linear(cuts[0], cuts[-1], 6).written
     return frame(
         title, [*levels(ticks, y, left), *parts, base_line(left, y(0.0)), *under_axis(under, x)], axis, ticks.times
     )
