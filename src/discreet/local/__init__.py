@@ -33,6 +33,8 @@ from discreet.local.sketches.hadamard import HadamardSketch
 from discreet.local.strings.heavy import HeavyHitters
 from discreet.local.strings.prefix import PrefixExtension
 from discreet.local.strings.puzzle import FragmentPuzzle
+from discreet.local.tasks.frames import Frame, frame_size, read_frame, write_frame
+from discreet.local.tasks.task import PublicFile, Task
 from discreet.local.wire.counts import Counts
 from discreet.local.wire.reports import Reports
 
@@ -44,6 +46,7 @@ __all__ = [
     "Distribution",
     "Estimate",
     "FragmentPuzzle",
+    "Frame",
     "HadamardResponse",
     "HadamardSketch",
     "HeavyHitters",
@@ -55,22 +58,27 @@ __all__ = [
     "Plan",
     "PrefixExtension",
     "ProjectiveGeometry",
+    "PublicFile",
     "Rappor",
     "ReportLedger",
     "Reports",
     "ShuffledBound",
     "SquareWave",
     "SubsetSelection",
+    "Task",
     "UnaryEncoding",
     "change_visible",
     "consistent",
     "detection_limit",
+    "frame_size",
     "needed_epsilon",
     "over_time",
     "plan",
     "rappor_epsilon",
+    "read_frame",
     "shuffled",
     "shuffled_delta",
+    "write_frame",
 ]
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from discreet import noise
 from discreet.core import checks
-from discreet.core.arrays import IntArray
+from discreet.core.arrays import BoolArray, IntArray
 from discreet.core.checks import Budget
 from discreet.core.guarantee import Guarantee, Ledger
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
@@ -84,6 +84,15 @@ class Mechanism:
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
         """Count reports in place and return how many could be; the others are impossible and leave no trace."""
         raise NotImplementedError
+
+    @property
+    def _limits(self) -> dict[str, int]:
+        """The fields whose numbers must be below some limit."""
+        raise InvalidArgument("mechanism", self.NAME, "one whose reports can be checked one by one")
+
+    def possible(self, rows: Rows) -> BoolArray:
+        """Tell which packed reports a device can have made: those that `aggregate` counts. Nothing is counted here."""
+        return self.layout.below(rows, self._limits)
 
     def _estimate(self, counts: Counts, candidates: Any) -> Estimate:
         """Estimate raw, unbiased counts."""
@@ -324,6 +333,10 @@ class OneNumber(Mechanism):
     def layout(self) -> Layout:
         """One number."""
         return Layout(((self.FIELD, bits_for(self._counters)),))
+
+    @property
+    def _limits(self) -> dict[str, int]:
+        return {self.FIELD: self._counters}
 
     def _zeros(self) -> dict[str, IntArray]:
         return {self.COUNTER: np.zeros(self._counters, np.int64)}

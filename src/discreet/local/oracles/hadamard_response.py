@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet import noise
 from discreet.core import checks
-from discreet.core.arrays import IntArray
+from discreet.core.arrays import BoolArray, IntArray
 from discreet.core.jit import inlined, jit
 from discreet.local.mechanism import within
 from discreet.local.oracles.base import Oracle
@@ -113,6 +113,12 @@ class HadamardResponse(Oracle):
     def _counters(self) -> int:
         return 1 << self.length
 
+    def possible(self, rows: Rows) -> BoolArray:
+        """Tell which packed reports a device can have made."""
+        good = self.layout.padded(rows)
+        _check_independent(rows, self.length, self._t, good)
+        return good
+
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
         return _add_products(rows, self.length, self._t, counters["spectrum"])
 
@@ -207,3 +213,12 @@ def _add_products(rows: Any, bits: int, count: int, spectrum: Any) -> int:  # pr
             odd ^= (signs >> turned) & 1
             spectrum[place] += 1 - 2 * odd
     return accepted
+
+
+@jit
+def _check_independent(rows: Any, bits: int, count: int, good: Any) -> None:  # pragma: no cover
+    reduced = np.empty(count, np.int64)
+    for row in range(rows.shape[0]):
+        for i in range(count):
+            reduced[i] = reduce_vector(read_bits(rows, row, i * bits, bits), reduced, i)
+            good[row] &= reduced[i] != 0

@@ -164,6 +164,10 @@ class LocalHashing(Mechanism):
             return {"support": np.zeros(self.choices.size, np.int64)}
         return {"seed": np.zeros(0, np.int64), "bucket": np.zeros(0, np.int64)}
 
+    @property
+    def _limits(self) -> dict[str, int]:
+        return {"bucket": self._g} if self.pool is None else {"seed": self.pool, "bucket": self._g}
+
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
         seed, bucket = self.layout.unpack(rows, "seed"), self.layout.unpack(rows, "bucket")
         possible = bucket < self._g

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import IntArray
+from discreet.core.arrays import BoolArray, IntArray
 from discreet.core.jit import jit
 from discreet.local.estimates import Estimate
 from discreet.local.mechanism import adds_up, within
@@ -22,7 +22,7 @@ from discreet.local.oracles._unary_kernels import count_ones
 from discreet.local.oracles.base import Oracle
 from discreet.local.oracles.laws import SupportLaw
 from discreet.local.oracles.likelihood import likelihood_estimate
-from discreet.local.wire.bits import Layout, Rows, bits_for
+from discreet.local.wire.bits import Layout, Rows, bits_for, check_ascending
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
 from discreet.noise.reports.subsets import subsets
@@ -118,6 +118,14 @@ class SubsetSelection(Oracle):
             _write_lists(chosen, bits_for(self.choices.size), rows)
         else:
             _write_marks(chosen, rows)
+
+    def possible(self, rows: Rows) -> BoolArray:
+        """Tell which packed reports a device can have made."""
+        good = self.layout.padded(rows)
+        if self._listed:
+            check_ascending(rows, bits_for(self.choices.size), self._w, self.choices.size, good)
+            return good
+        return np.asarray(good & (np.bitwise_count(rows).sum(axis=1, dtype=np.int64) == self._w))
 
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
         support = counters["support"]

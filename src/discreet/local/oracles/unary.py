@@ -92,6 +92,10 @@ class UnaryEncoding(Oracle):
         kernels.write_own(rows, codes, toss(held, (len(codes),), stream))
         return rows
 
+    @property
+    def _limits(self) -> dict[str, int]:
+        return {}  # every vector of bits is possible
+
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
         kernels.count_ones(rows, counters["ones"])  # every vector of bits is possible
         return len(rows)

@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet import noise
 from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.figures import at_most
 from discreet.core.guarantee import Guarantee
 from discreet.errors import InvalidArgument, InvalidType
@@ -26,7 +26,7 @@ from discreet.local.oracles.laws import SupportLaw
 from discreet.local.repeated import _memo_kernels
 from discreet.local.repeated import memo as _memo
 from discreet.local.repeated.memo import Memo
-from discreet.local.wire.bits import Layout, Rows, bits_for
+from discreet.local.wire.bits import Layout, Rows, bits_for, check_ascending
 from discreet.local.wire.counts import Counts
 from discreet.local.wire.reports import Reports
 from discreet.noise.hashing.families import Words
@@ -273,6 +273,13 @@ class BitFlip(Mechanism):
 
     def _zeros(self) -> dict[str, IntArray]:
         return {name: np.zeros(self.choices.size, np.int64) for name in ("asked", "ones")}
+
+    def possible(self, rows: Rows) -> BoolArray:
+        """Tell which packed reports a device can have made."""
+        good = self.layout.padded(rows)
+        if self._index_bits:
+            check_ascending(rows, self._index_bits, self.bits, self.choices.size, good)
+        return good
 
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
         return _memo_kernels.count_pairs(rows, self.bits, self._index_bits, counters["asked"], counters["ones"])

@@ -322,6 +322,10 @@ class Rappor(Mechanism):
     def _zeros(self) -> dict[str, IntArray]:
         return {"reports": np.zeros(self.cohorts, np.int64), "ones": np.zeros((self.cohorts, self.bits), np.int64)}
 
+    @property
+    def _limits(self) -> dict[str, int]:
+        return {"cohort": self.cohorts}
+
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
         _, cohort_bits = self.layout.place("cohort")
         return _memo_kernels.count_cohorts(rows, self.bits, cohort_bits, counters["reports"], counters["ones"])

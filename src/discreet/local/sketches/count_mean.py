@@ -103,6 +103,10 @@ class CountMeanSketch(Sketch):
             kernels.vector_reports(flips, buckets[part], drawn[part], self.width, self._last_byte, reports[part])
         return reports
 
+    @property
+    def _limits(self) -> dict[str, int]:
+        return {"row": self.n_hashes}
+
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
         drawn = self.layout.unpack(rows, "row")
         return kernels.add_vectors(rows, drawn, self._last_byte, _SPREAD, counters["ones"], counters["reports"])

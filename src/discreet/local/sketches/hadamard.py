@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet import noise
 from discreet.core import checks
-from discreet.core.arrays import IntArray
+from discreet.core.arrays import BoolArray, IntArray
 from discreet.errors import InvalidArgument
 from discreet.local.mechanism import adds_up, rows_within
 from discreet.local.oracles.laws import SupportLaw
@@ -118,6 +118,15 @@ class HadamardSketch(Sketch):
         width, first, row_bits = np.uint64(self.width), np.uint64(self._first), np.uint64(self._row_bits)
         kernels.sign_reports(points, places, flips, self._terms, width, first, row_bits, reports)
         return reports
+
+    @property
+    def _limits(self) -> dict[str, int]:
+        return {"row": self.n_hashes}
+
+    def possible(self, rows: Rows) -> BoolArray:
+        """Tell which packed reports a device can have made."""
+        good = super().possible(rows)
+        return good & (self.layout.unpack(rows, "index") > 0) if self.skip_zero else good
 
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
         first, row_bits = np.uint64(self._first), np.uint64(self._row_bits)

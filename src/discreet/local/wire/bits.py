@@ -81,6 +81,15 @@ class Layout:
             return np.ones(len(rows), np.bool_)
         return np.asarray(rows[:, -1] >> rest == 0)
 
+    def below(self, rows: Rows, limits: dict[str, int]) -> BoolArray:
+        """Tell which reports have zeros after their last field, and in each field listed a number below its limit."""
+        good = self.padded(rows)
+        for name, limit in limits.items():
+            first, bits = self.place(name)
+            if limit < 1 << bits:
+                check_field(rows, first, bits, limit, good)
+        return good
+
 
 def bits_for(n_values: int) -> int:
     """Return how many bits tell ``n_values`` values apart: at least one."""
@@ -115,3 +124,20 @@ def write_field(rows: Any, first: int, bits: int, values: Any) -> None:  # pragm
             value >>= 8 - shift
             left -= 8 - shift
             place, shift = place + 1, 0
+
+
+@jit
+def check_field(rows: Any, first: int, bits: int, limit: int, good: Any) -> None:  # pragma: no cover
+    for row in range(rows.shape[0]):
+        good[row] &= read_bits(rows, row, first, bits) < limit
+
+
+@jit
+def check_ascending(rows: Any, bits: int, count: int, limit: int, good: Any) -> None:  # pragma: no cover
+    """Check that the first ``count`` numbers of a report rise and stay below a limit."""
+    for row in range(rows.shape[0]):
+        last = -1
+        for k in range(count):
+            number = read_bits(rows, row, k * bits, bits)
+            good[row] &= last < number < limit
+            last = number

@@ -1,0 +1,1 @@
+"""Tasks that a collector serves: what is asked, the frames that answer it, and the client that decides whether to."""

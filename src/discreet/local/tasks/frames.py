@@ -1,0 +1,148 @@
+"""Frames: what a device sends inside a task. One report in a few bytes, or a batch of them under one key.
+
+A frame is one byte of version (upper half) and flags (lower half), an idempotency key of 16 fresh random bytes, and the
+body. Flag 1: the noise was seeded, and no collector takes it. Flag 2: a batch, whose body is the number of reports in 4
+bytes, little-endian, and the reports. The task is named by the address to which a frame is sent, so nothing of the
+mechanism is repeated. See docs/wire-format.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from discreet import noise
+from discreet.errors import FormatError, InvalidArgument, InvalidType
+from discreet.local.wire.bits import Rows
+
+if TYPE_CHECKING:
+    from discreet.local.mechanism import Mechanism
+
+VERSION = 1
+SEEDED, BATCH = 1, 2
+KEY, HEAD, COUNT = 16, 17, 4
+#: Reports of one batch.
+MOST_REPORTS = 1 << 20
+
+
+class Frame(NamedTuple):
+    """A frame that was read: its key, and one packed report per row. All of them can have been made by a device.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> m = dc.local.DirectResponse(1, ["cat", "dog", "emu"])
+    >>> frame = dc.local.read_frame(m, dc.local.write_frame(m, m.encode(["dog", "emu"])))
+    >>> len(frame.key), frame.rows.shape, m.aggregate(frame.rows).n
+    (16, (2, 1), 2)
+    """
+
+    key: bytes
+    rows: Rows
+
+
+def fresh_key() -> bytes:
+    """Draw an idempotency key: 16 random bytes, no time and no counter in them."""
+    return noise.generator().bytes(KEY).tobytes()
+
+
+def frame_size(mechanism: Mechanism, reports: int | None = None) -> int:
+    """Return the bytes of a frame of one report, or of a batch of a number of them.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> frame_size(dc.local.HadamardSketch(2, 1024, 1024, key=7))
+    20
+    """
+    return HEAD + mechanism.layout.size if reports is None else HEAD + COUNT + reports * mechanism.layout.size
+
+
+def write_frame(mechanism: Mechanism, reports: Any, *, key: bytes | None = None, batch: bool | None = None) -> bytes:
+    """Write a frame.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The task's.
+    reports : bytes, ndarray of uint8 or Reports
+        One packed report, or several one after the other. Seeded ones are marked, and refused by every reader.
+    key : bytes, optional
+        The idempotency key; None draws one. To send the same reports again, send the same frame.
+    batch : bool, optional
+        Whether to write a batch; None does so unless there is one report.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> m = dc.local.DirectResponse(1, 5)
+    >>> write_frame(m, b"\\x04", key=bytes(16)).hex()
+    '100000000000000000000000000000000004'
+    >>> write_frame(m, b"\\x04\\x00\\x02", key=bytes(16)).hex()
+    '120000000000000000000000000000000003000000040002'
+    """
+    seeded = bool(getattr(reports, "seeded", False))
+    body = bytes(reports) if isinstance(reports, (bytes, bytearray, memoryview)) else _packed(reports)
+    key = fresh_key() if key is None else key
+    if not isinstance(key, bytes) or len(key) != KEY:
+        raise InvalidArgument("key", key, f"{KEY} bytes", "key=None")
+    size = mechanism.layout.size
+    n = len(body) // size
+    if len(body) != n * size or not 1 <= n <= MOST_REPORTS:
+        raise InvalidArgument("reports", f"{len(body)} bytes", f"1 to {MOST_REPORTS} reports of {size} bytes")
+    many = n != 1 if batch is None else batch
+    if n != 1 and not many:
+        raise InvalidArgument("batch", False, "True for several reports", "batch=True")
+    head = bytes([VERSION << 4 | SEEDED * seeded | BATCH * many]) + key
+    return head + n.to_bytes(COUNT, "little") + body if many else head + body
+
+
+def read_frame(mechanism: Mechanism, data: bytes) -> Frame:
+    """Read and check a frame: nothing of it is taken unless all of it is as it must be.
+
+    Raises
+    ------
+    FormatError
+        That names the fault: a wrong version, seeded noise, unknown flags, a wrong length, or a report that no device
+        can have made.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> m = dc.local.DirectResponse(1, 5)
+    >>> read_frame(m, bytes.fromhex("100000000000000000000000000000000004")).rows.tolist()
+    [[4]]
+    >>> read_frame(m, bytes.fromhex("100000000000000000000000000000000005"))
+    Traceback (most recent call last):
+    ...
+    discreet.errors.FormatError: a frame with a report that no device makes: report 0 of 1
+    """
+    if len(data) < HEAD:
+        raise FormatError(f"a frame cut short: {len(data)} bytes where the head alone has {HEAD}")
+    version, flags = data[0] >> 4, data[0] & 15
+    if version != VERSION:
+        raise FormatError(f"a frame of version {version}: this collector reads version {VERSION}")
+    if flags & SEEDED:
+        raise FormatError("a frame of seeded reports: such reports are never collected")
+    if flags & ~(SEEDED | BATCH):
+        raise FormatError(f"a frame with unknown flags: {flags}")
+    size, start, n = mechanism.layout.size, HEAD, 1
+    if flags & BATCH:
+        start, n = HEAD + COUNT, int.from_bytes(data[HEAD : HEAD + COUNT], "little")
+        if len(data) < start or not 1 <= n <= MOST_REPORTS:
+            raise FormatError(f"a batch must hold 1 to {MOST_REPORTS} reports")
+    if len(data) != start + n * size:
+        raise FormatError(f"a frame of {len(data)} bytes where {n} reports of this task make {start + n * size}")
+    rows = np.frombuffer(data, np.uint8, offset=start).reshape(n, size)
+    possible = mechanism.possible(rows)
+    if not possible.all():
+        raise FormatError(f"a frame with a report that no device makes: report {int(np.argmin(possible))} of {n}")
+    return Frame(bytes(data[1:HEAD]), rows)
+
+
+def _packed(reports: Any) -> bytes:
+    rows = getattr(reports, "rows", reports)
+    if not isinstance(rows, np.ndarray) or rows.dtype != np.uint8:
+        raise InvalidType("reports", type(reports).__name__, "Reports or packed bytes", "reports=m.encode(values)")
+    return rows.tobytes()

@@ -1,0 +1,314 @@
+"""A task: the public description of what a collector asks of devices, known by its digest.
+
+Nothing in it is secret, and nothing about it may change: whoever pins the digest has pinned the mechanism, every coin,
+the budgets and the times. A collector serves it, a client checks it against ceilings of its own before it answers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import unicodedata
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from discreet.core import checks
+from discreet.core.checks import Budget, written_amount
+from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
+from discreet.local.mechanism import Mechanism, local_budget, mechanism_from_dict
+from discreet.local.tasks.thresholds import thresholds
+from discreet.local.wire import binary
+
+_FORMAT, _VERSION = "discreet.task", 1
+#: The rules by which a client turns a value and coins into a frame. A client refuses tasks of rules it does not know.
+CLIENT = 1
+_DAY = 86_400
+_LONGEST_NAME, _LARGEST_TASK = 100, 1 << 24
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
+
+
+@dataclass(frozen=True)
+class PublicFile:
+    """A public list of labels, one per line, that is too long to repeat: its name and the SHA-256 of its bytes.
+
+    Examples
+    --------
+    >>> words = PublicFile.of("words.txt", b"cat\\ndog\\nemu\\n")
+    >>> words.labels(b"cat\\ndog\\nemu\\n")
+    ('cat', 'dog', 'emu')
+    """
+
+    name: str
+    sha256: str
+
+    def __post_init__(self) -> None:
+        _name("file", self.name)
+        if not _is_digest(self.sha256):
+            raise InvalidArgument("sha256", self.sha256, "64 hexadecimal digits", "PublicFile.of(name, content)")
+
+    @classmethod
+    def of(cls, name: str, content: bytes) -> PublicFile:
+        """Describe a file by its content."""
+        return cls(name, hashlib.sha256(content).hexdigest())
+
+    def labels(self, content: bytes) -> tuple[str, ...]:
+        """Read the labels of the file, if it is the one that was meant."""
+        if hashlib.sha256(content).hexdigest() != self.sha256:
+            raise FormatError(f"{self.name!r} is not the file of the task: its SHA-256 differs")
+        try:
+            lines = content.decode("utf-8").split("\n")
+        except UnicodeDecodeError:
+            raise FormatError(f"{self.name!r} is not text in UTF-8") from None
+        return _labels(self.name, [line.removesuffix("\r") for line in lines if line.removesuffix("\r")])
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a collector asks of devices: the whole of it, public and immutable.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Makes the reports. Its ``epsilon`` is what one report costs.
+    name : str
+        What is asked, in a few words. A client answers one task of a name only.
+    per_day : float
+        The most that one device may spend on this task in one of its local days; at least one report's cost.
+    wanted : int
+        How many reports the task needs.
+    opens, closes : str or datetime
+        When reports are taken, in UTC, by whole seconds: "2026-11-16T00:00:00Z".
+    minimum : int
+        Reports that must have come before anything may be read.
+    period : int, default 86400
+        Seconds of a batch: counts are kept by batch, and no finer time is kept of a report.
+    key_window : int, default 604800
+        Seconds after which the collector forgets an idempotency key. A client must not retry later.
+    candidates : list or PublicFile, optional
+        Names of the values 0..d-1 where the mechanism knows their number only; of one that hashes, the values that
+        will be asked for.
+
+    Notes
+    -----
+    ``coins`` follow from the mechanism (see `discreet.local.tasks.thresholds`) and are written out, so that a device
+    needs no exponentials. Labels are texts in NFC form, or whole numbers.
+
+    Privacy
+    -------
+    A task spends nothing. It states what a report costs (neighbours: any two values of one user) and what a device may
+    spend on it in a day.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> colours = dc.local.DirectResponse(epsilon=1, domain=["red", "green", "blue"])
+    >>> task = Task(colours, name="favourite colour", per_day=1, wanted=10_000, minimum=1_000,
+    ...             opens="2026-11-16T00:00:00Z", closes="2026-12-16T00:00:00Z")
+    >>> Task.from_json(task.to_json()) == task, len(task.digest)
+    (True, 64)
+    >>> task.coins["keep"]
+    '937c656abe1d6f67ccdfd33d7730d2ac'
+    """
+
+    mechanism: Mechanism
+    name: str
+    per_day: float
+    wanted: int
+    opens: Any
+    closes: Any
+    minimum: int
+    period: int = _DAY
+    key_window: int = 7 * _DAY
+    candidates: Any = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.mechanism, Mechanism):
+            given = type(self.mechanism).__name__
+            raise InvalidType("mechanism", given, "a local mechanism", "mechanism=plan(...).best.make(domain)")
+        _name("name", self.name)
+        wanted = checks.whole("wanted", self.wanted, low=1, high=10**15)
+        values = {
+            "per_day": local_budget("per_day", self.per_day),
+            "wanted": wanted,
+            "opens": _time("opens", self.opens),
+            "closes": _time("closes", self.closes),
+            "minimum": checks.whole("minimum", self.minimum, low=1, high=wanted),
+            "period": checks.whole("period", self.period, low=60, high=366 * _DAY),
+            "key_window": checks.whole("key_window", self.key_window, low=60, high=366 * _DAY),
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        if self.per_day < self.mechanism.epsilon:
+            least = f"{float(self.mechanism.epsilon):g}"
+            raise InvalidArgument(
+                "per_day", self.per_day, f"at least the cost of one report, {least}", "per_day=" + least
+            )
+        if self.opens >= self.closes:
+            raise InvalidArgument("closes", self.closes, f"after opens, {self.opens}")
+        self._check_labels()
+        assert self.coins
+
+    def _check_labels(self) -> None:
+        domain = getattr(self.mechanism, "domain", getattr(self.mechanism, "candidates", None))
+        if isinstance(domain, tuple):
+            _labels("mechanism", domain)
+        if self.candidates is None or isinstance(self.candidates, PublicFile):
+            return
+        if isinstance(domain, tuple):
+            raise InvalidArgument("candidates", "given", "None: the mechanism lists its values", "candidates=None")
+        if isinstance(self.candidates, (str, bytes)) or not hasattr(self.candidates, "__iter__"):
+            raise InvalidType(
+                "candidates", self.candidates, "a list of labels or a PublicFile", "candidates=['a', 'b']"
+            )
+        listed = _labels("candidates", self.candidates)
+        if isinstance(domain, int) and len(listed) != domain:
+            raise InvalidArgument("candidates", f"{len(listed)} labels", f"one for each of the {domain} values")
+        object.__setattr__(self, "candidates", listed)
+
+    @property
+    def epsilon(self) -> float:
+        """What one report costs."""
+        return self.mechanism.epsilon
+
+    @cached_property
+    def coins(self) -> dict[str, str]:
+        """The thresholds of the device's coins: sixteen base-256 digits each, rounded towards privacy."""
+        return thresholds(self.mechanism)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the canonical JSON, in hexadecimal: what the task is known by."""
+        return hashlib.sha256(self.to_json().encode("utf-8")).hexdigest()
+
+    def open_at(self, when: datetime) -> bool:
+        """Tell whether the task takes reports at a time."""
+        return bool(self.opens <= when.astimezone(UTC).strftime(_TIME) < self.closes)
+
+    def batch_at(self, when: datetime) -> int:
+        """Return the number of the batch that a time belongs to, counted from the opening."""
+        return int((when - datetime.strptime(self.opens, _TIME).replace(tzinfo=UTC)).total_seconds() // self.period)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the task as plain data."""
+        listed = self.candidates
+        if isinstance(listed, PublicFile):
+            listed = {"file": listed.name, "sha256": listed.sha256}
+        return {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "name": self.name,
+            "mechanism": self.mechanism.to_dict(),
+            "coins": self.coins,
+            "epsilon": _amount(self.mechanism.epsilon),
+            "per_day": _amount(self.per_day),
+            "wanted": self.wanted,
+            "opens": self.opens,
+            "closes": self.closes,
+            "minimum": self.minimum,
+            "period": self.period,
+            "key_window": self.key_window,
+            "candidates": list(listed) if isinstance(listed, tuple) else listed,
+            "client": CLIENT,
+        }
+
+    def to_json(self) -> str:
+        """Return the one text of the task: canonical JSON, whose SHA-256 is the digest."""
+        return binary.canonical(self.to_dict()).decode("utf-8")
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Task:
+        """Read a task; refuse what is not written the one way, or whose coins are not those of its mechanism."""
+        if not isinstance(text, (str, bytes)):
+            raise InvalidType("text", type(text).__name__, "text", "text=task.to_json()")
+        if len(text) > _LARGEST_TASK:
+            raise FormatError(f"not a task of Discreet: longer than {_LARGEST_TASK} bytes")
+        try:
+            facts = json.loads(text)
+        except (ValueError, RecursionError):
+            raise FormatError("not a task of Discreet: it is not JSON") from None
+        if not isinstance(facts, dict) or facts.get("format") != _FORMAT:
+            raise FormatError(f"not a task of Discreet: the field 'format' must be {_FORMAT!r}")
+        for field, known in (("version", _VERSION), ("client", CLIENT)):
+            if facts.get(field) != known:
+                raise FormatError(f"a task of {field} {facts.get(field)!r}: this library knows {field} {known}")
+        try:
+            task = cls(
+                mechanism_from_dict(facts["mechanism"]),
+                per_day=written_amount(facts["per_day"]),  # type: ignore[arg-type]
+                candidates=_read_candidates(facts["candidates"]),
+                **{k: facts[k] for k in ("name", "wanted", "opens", "closes", "minimum", "period", "key_window")},
+            )
+            same = task.to_json() == (text if isinstance(text, str) else text.decode("utf-8"))
+        except KeyError as error:
+            raise FormatError(f"a task damaged: the field {error} is missing") from None
+        except (DiscreetError, TypeError, ValueError, ArithmeticError) as error:
+            raise FormatError(f"a task damaged: {error}") from None
+        if not same:
+            raise FormatError(f"a task damaged: {_odd_field(facts, task.to_dict())}")
+        return task
+
+    def __repr__(self) -> str:
+        kind, epsilon = type(self.mechanism).__name__, float(self.epsilon)
+        return f"<task {self.digest[:12]}: {self.name!r}, {kind}, epsilon {epsilon:g}>"
+
+
+def _odd_field(facts: dict[str, Any], own: dict[str, Any]) -> str:
+    for field in sorted(facts.keys() | own.keys()):
+        if field not in own:
+            return f"the field {field!r} is not known"
+        if facts.get(field) != own[field]:
+            return f"{field} must be {json.dumps(own[field], ensure_ascii=False)[:200]}"
+    return "it is not in canonical form: sorted keys, no blanks"
+
+
+def _amount(budget: float) -> str:
+    exact: Fraction = budget.exact if isinstance(budget, Budget) else Fraction(budget)  # type: ignore[assignment]
+    return str(exact)
+
+
+def _read_candidates(listed: Any) -> Any:
+    if isinstance(listed, dict):
+        if set(listed) != {"file", "sha256"}:
+            raise FormatError("candidates must be a list, null, or a file with its sha256")
+        return PublicFile(listed["file"], listed["sha256"])
+    return None if listed is None else tuple(listed)
+
+
+def _labels(name: str, labels: Any) -> tuple[Any, ...]:
+    """Check labels: different ones, texts in NFC form or whole numbers that every language can hold."""
+    listed = tuple(labels)
+    for label in listed:
+        if isinstance(label, str):
+            if unicodedata.normalize("NFC", label) != label:
+                fix = "[unicodedata.normalize('NFC', x) for x in labels]"
+                raise InvalidArgument(name, label, "made of labels in NFC form", fix)
+        elif isinstance(label, bool) or not isinstance(label, int) or abs(label) >= 2**53:
+            raise InvalidType(name, label, "made of texts, or whole numbers below 2**53", "labels as text")
+    if len(set(listed)) < max(len(listed), 2):
+        raise InvalidArgument(name, f"{len(listed)} labels", "a list of at least two labels, all different")
+    return listed
+
+
+def _name(what: str, value: object) -> None:
+    if not isinstance(value, str) or not value.strip() or not value.isprintable() or len(value) > _LONGEST_NAME:
+        expected = f"a line of text, at most {_LONGEST_NAME} characters"
+        raise InvalidArgument(what, value, expected, f"{what}='favourite colour'")
+
+
+def _time(name: str, value: object) -> str:
+    """Read a time in UTC and return it as text; such texts are in the order of the times."""
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        value = value.astimezone(UTC).strftime(_TIME)
+    try:
+        if isinstance(value, str) and datetime.strptime(value, _TIME).strftime(_TIME) == value:
+            return value
+    except ValueError:
+        pass
+    raise InvalidArgument(name, value, "a time in UTC by whole seconds", f"{name}='2026-11-16T00:00:00Z'")
+
+
+def _is_digest(text: object) -> bool:
+    return isinstance(text, str) and len(text) == 64 and set(text) <= set("0123456789abcdef")
