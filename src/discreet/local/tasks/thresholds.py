@@ -78,7 +78,7 @@ def thresholds(mechanism: Mechanism) -> dict[str, str]:
 
 def rounded(chance: Chance, up: bool) -> bytes:
     """Return the digits of a chance, rounded to the side given; a chance on the grid is left as it is."""
-    unit = 256**DIGITS
+    unit = 1 << 8 * DIGITS
     if chance.b == chance.d == 0 or chance.x == 0:
         value = (chance.a + chance.b) / (chance.c + chance.d) * unit
         whole = math.ceil(value) if up else math.floor(value)
