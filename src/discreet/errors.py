@@ -134,6 +134,41 @@ class FormatError(DiscreetError, ValueError):
     discreet.errors.FormatError: not a Discreet guarantee: the field 'format' is missing
     """
 
+    def __init__(self, text: str, *, reason: str = "") -> None:
+        super().__init__(text)
+        #: The fault in a word, where somebody counts faults.
+        self.reason = reason
+
+
+class StoreUnavailable(DiscreetError, OSError):
+    """The store of a collector does not take reports at the moment: nothing was acknowledged; try again.
+
+    Examples
+    --------
+    >>> print(StoreUnavailable("database or disk is full"))
+    the store takes no reports at the moment: database or disk is full; what was sent can be sent again
+    """
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        super().__init__(f"the store takes no reports at the moment: {why}; what was sent can be sent again")
+
+
+class TooFewReports(DiscreetError, ValueError):
+    """A collected task has fewer reports than it says must have come before anything is read.
+
+    Examples
+    --------
+    >>> print(TooFewReports(12, 1000))
+    12 reports have come, and the task lets nobody read fewer than 1,000; wait for more
+    """
+
+    def __init__(self, reports: int, minimum: int) -> None:
+        self.reports, self.minimum = reports, minimum
+        super().__init__(
+            f"{reports:,} reports have come, and the task lets nobody read fewer than {minimum:,}; wait for more"
+        )
+
 
 class MissingExtra(DiscreetError, ImportError):
     """A job needs a library that comes with an optional extra of this package.

@@ -128,6 +128,44 @@ def test_stored_reports_are_counted_on_spark_and_from_files(name: str, spark: An
     assert mechanism.aggregate(spark.read.parquet(str(path))) == expected
 
 
+def test_collected_reports_give_the_same_counts_from_sqlite_postgres_and_spark(spark: Any, tmp_path: Path) -> None:
+    """Two collectors share a folder of segments, and a device that tried both is counted once."""
+    from collecting import some_task
+    from discreet.collector.stores import segments
+    from discreet.collector.stores.base import Post
+    from discreet.collector.stores.postgres import PostgresStore
+    from discreet.collector.stores.sqlite import SqliteStore
+    from postgres import binaries, server
+
+    task = some_task(dc.local.HadamardSketch(2, 32, 32, key=7))
+    rows = task.mechanism.encode(["cat", "dog"] * 300).rows
+    keys = np.random.default_rng(1).bytes(16 * 100)
+    sent = [
+        Post(task.digest, i % 2, keys[16 * i : 16 * i + 16], 6, rows[6 * i : 6 * i + 6].tobytes()) for i in range(100)
+    ]
+
+    def filled(store: Any, posts: list[Post]) -> Any:
+        store.create(task)
+        for start in range(0, len(posts), 30):
+            store.commit(posts[start : start + 30])
+            if start == 30:
+                store.tidy(lambda work: store.commit([], work) and None, all_of_it=True)
+        if store.segments is not None:
+            store.tidy(lambda work: store.commit([], work) and None, all_of_it=True)
+        found = store.counts(task.digest)
+        store.shut()
+        return found
+
+    expected = filled(SqliteStore(tmp_path / "alone"), sent)
+    assert sum(counts.n for counts in expected.values()) == 600
+    if binaries() is not None:
+        with server(fsync=True) as address:
+            assert filled(PostgresStore(address), sent) == expected
+    for name, some in (("one", sent[:60]), ("two", sent[40:])):
+        filled(SqliteStore(tmp_path / name, segments=tmp_path / "segments"), some)
+    assert segments.count(task, tmp_path / "segments", spark) == expected
+
+
 def test_private_k_means_finds_the_same_centres(frame: Any) -> None:
     one = dc.PrivateKMeans(3, epsilon=2.0, domain=NUMBERS, random_state=7).fit(ROWS)
     two = dc.PrivateKMeans(3, epsilon=2.0, domain=NUMBERS, random_state=7).fit(frame)

@@ -21,13 +21,18 @@ from discreet.jobs.kinds import KINDS
 
 PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
 TOP: Any = typer.main.get_command(app.app)
-VERBS = {
-    " ".join(path): command
-    for name, verb in TOP.commands.items()
-    for path, command in (
-        [((name,), verb)] if not hasattr(verb, "commands") else [((name, n), c) for n, c in verb.commands.items()]
-    )
-}
+
+
+def _verbs(group: Any, *path: str) -> dict[str, Any]:
+    """Return the commands of a group and of the groups in it, by the words that are typed."""
+    found: dict[str, Any] = {}
+    for name, command in group.commands.items():
+        inner = hasattr(command, "commands")
+        found |= _verbs(command, *path, name) if inner else {" ".join([*path, name]): command}
+    return found
+
+
+VERBS = _verbs(TOP)
 #: Every option with a fixed set of values, and that set, by kind and name.
 COMPLETED = {f"{kind.words} {o.flag}": (kind.words, o) for kind in KINDS.values() for o in kind.options() if o.choices}
 

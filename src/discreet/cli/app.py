@@ -17,6 +17,7 @@ from rich.markup import escape
 from discreet._version import __version__
 from discreet.cli import ask, audit, plan, sketch, synopsis, tables
 from discreet.cli.account import account
+from discreet.cli.collect import collect
 from discreet.cli.common import Json, console, epilog, show_files, warn_if_seeded, working
 from discreet.cli.run import register as register_run
 from discreet.cli.schema import register as register_schema
@@ -35,6 +36,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(account)
+app.add_typer(collect)
 app.add_typer(sketch.sketch)
 app.add_typer(study)
 #: What shows the result of a job, by its kind.
@@ -155,7 +157,7 @@ def data(
 #: The verbs in the order in which a newcomer needs them.
 _PANELS = {
     "Start here": ("demo", "data", "plan", "schema", "account", "run"),
-    "Release": ("synopsis", "synthesize", "cluster", "anonymize", "perturb", "sketch"),
+    "Release": ("synopsis", "synthesize", "cluster", "anonymize", "perturb", "sketch", "collect"),
     "Check and show": ("ask", "risk", "attack", "audit", "report", "study"),
 }
 

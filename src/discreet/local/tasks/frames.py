@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from discreet import noise
+from discreet.core.arrays import BoolArray
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.local.wire.bits import Rows
 
@@ -118,27 +119,49 @@ def read_frame(mechanism: Mechanism, data: bytes) -> Frame:
     ...
     discreet.errors.FormatError: a frame with a report that no device makes: report 0 of 1
     """
+    key, n, body = split_frame(mechanism.layout.size, data)
+    rows = np.frombuffer(body, np.uint8).reshape(n, mechanism.layout.size)
+    possible = mechanism.possible(rows)
+    if not possible.all():
+        raise impossible(possible)
+    return Frame(key, rows)
+
+
+def split_frame(size: int, data: bytes) -> tuple[bytes, int, bytes]:
+    """Take a frame apart without looking into its reports: key, number of reports, and their bytes.
+
+    What a collector does while a request waits; whether devices can have made the reports it asks of many at once.
+
+    Examples
+    --------
+    >>> split_frame(1, bytes.fromhex("100000000000000000000000000000000004"))[1:]
+    (1, b'\\x04')
+    """
     if len(data) < HEAD:
-        raise FormatError(f"a frame cut short: {len(data)} bytes where the head alone has {HEAD}")
+        raise FormatError(f"a frame cut short: {len(data)} bytes where the head alone has {HEAD}", reason="length")
     version, flags = data[0] >> 4, data[0] & 15
     if version != VERSION:
-        raise FormatError(f"a frame of version {version}: this collector reads version {VERSION}")
+        raise FormatError(f"a frame of version {version}: this collector reads version {VERSION}", reason="version")
     if flags & SEEDED:
-        raise FormatError("a frame of seeded reports: such reports are never collected")
+        raise FormatError("a frame of seeded reports: such reports are never collected", reason="seeded")
     if flags & ~(SEEDED | BATCH):
-        raise FormatError(f"a frame with unknown flags: {flags}")
-    size, start, n = mechanism.layout.size, HEAD, 1
+        raise FormatError(f"a frame with unknown flags: {flags}", reason="flags")
+    start, n = HEAD, 1
     if flags & BATCH:
         start, n = HEAD + COUNT, int.from_bytes(data[HEAD : HEAD + COUNT], "little")
         if len(data) < start or not 1 <= n <= MOST_REPORTS:
-            raise FormatError(f"a batch must hold 1 to {MOST_REPORTS} reports")
+            raise FormatError(f"a batch must hold 1 to {MOST_REPORTS} reports", reason="length")
     if len(data) != start + n * size:
-        raise FormatError(f"a frame of {len(data)} bytes where {n} reports of this task make {start + n * size}")
-    rows = np.frombuffer(data, np.uint8, offset=start).reshape(n, size)
-    possible = mechanism.possible(rows)
-    if not possible.all():
-        raise FormatError(f"a frame with a report that no device makes: report {int(np.argmin(possible))} of {n}")
-    return Frame(bytes(data[1:HEAD]), rows)
+        raise FormatError(
+            f"a frame of {len(data)} bytes where {n} reports of this task make {start + n * size}", reason="length"
+        )
+    return bytes(data[1:HEAD]), n, bytes(data[start:])
+
+
+def impossible(possible: BoolArray) -> FormatError:
+    """Say which report of a frame no device can have made."""
+    first, n = int(np.argmin(possible)), len(possible)
+    return FormatError(f"a frame with a report that no device makes: report {first} of {n}", reason="report")
 
 
 def _packed(reports: Any) -> bytes:

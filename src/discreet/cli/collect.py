@@ -1,0 +1,305 @@
+"""The verbs of `collect`: a service for the reports of many devices, its tasks, and what they add up to."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from discreet.cli.common import Json, console, epilog, show_table
+from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
+
+collect = typer.Typer(
+    name="collect",
+    help="Local privacy as a service: ask devices, take their noisy reports in, read what they add up to.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+task = typer.Typer(
+    name="task", help="What devices are asked: immutable, public, known by a digest.", no_args_is_help=True,
+    rich_markup_mode="rich",
+)  # fmt: skip
+collect.add_typer(task)
+
+Data = Annotated[Path, typer.Option(help="The folder of the collector.")]
+Kept = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Keep reports in PostgreSQL: postgresql://user:password@host/base."),
+]
+Digest = Annotated[str, typer.Argument(metavar="TASK", help="A digest, or its first characters (at least eight).")]
+_FOLDER = Path("collected")
+
+
+def _store(data: Path, store: str | None) -> Any:
+    from discreet.collector import open_store
+
+    if store is None and not data.is_dir():
+        raise DataSourceError(f"data: there is no folder {str(data)!r}; discreet collect task create makes one")
+    return open_store(store or data)
+
+
+@collect.command(epilog=epilog("collect serve --data ./collected", "collect serve --data ./collected --port 9000"))
+def serve(
+    data: Data = _FOLDER,
+    store: Kept = None,
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; by default this machine alone can reach it.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port.", min=1, max=65535)] = 8765,
+    segments: Annotated[
+        Path | None,
+        typer.Option(help="Write reports as Parquet to this folder, for Spark to count, instead of counting."),
+    ] = None,
+    rate: Annotated[float | None, typer.Option(help="The most reports of one task per second.", min=1)] = None,
+    most_body: Annotated[int, typer.Option(help="The most bytes of one request.", min=64)] = 1 << 22,
+    most_waiting: Annotated[int, typer.Option(help="The most bytes that wait to be written.", min=1024)] = 1 << 26,
+    as_json: Json = False,
+) -> None:
+    """Take reports in until a signal ends it. An answer in the 200s means that a report is on the disk.
+
+    Nothing is kept but noisy reports, their keys for the window that the task states, and counters.
+    """
+    from discreet.collector import Settings, serve
+
+    settings = Settings(
+        data=str(data), store=store, segments=None if segments is None else str(segments), host=host, port=port,
+        rate=rate, most_body=most_body, most_waiting=most_waiting,
+    )  # fmt: skip
+    address = f"http://{host}:{port}"
+    if as_json:
+        typer.echo(json.dumps({"address": address, "data": str(data), "token": str(data / "operator.token")}))
+    else:
+        console.print(f"[bold]Collecting[/] at [cyan]{address}[/], into [cyan]{escape(store_name(data, store))}[/].")
+        console.print(
+            "Open it in a browser for the dashboard; the password is in "
+            f"[cyan]{escape(str(data / 'operator.token'))}[/]. Ctrl-C ends it.",
+            soft_wrap=True,
+        )
+    serve(settings)
+
+
+def store_name(data: Path, store: str | None) -> str:
+    """Name a store without its password."""
+    return str(data) if store is None else f"postgresql://…@{store.rpartition('@')[2]}"
+
+
+@task.command(
+    epilog=epilog(
+        'collect task create --name "favourite colour" --epsilon 1 --domain colours.txt --wanted 100000',
+        'collect task create --name "words" --epsilon 4 -m hadamard-sketch --candidates words.txt --wanted 1000000',
+    )
+)
+def create(
+    name: Annotated[str, typer.Option(help="What is asked, in a few words (required).")] = "",
+    epsilon: Annotated[float | None, typer.Option(help="Budget of one report (required).")] = None,
+    mechanism: Annotated[
+        str, typer.Option("--mechanism", "-m", help="A name, or auto for the planner's choice.")
+    ] = "auto",
+    domain: Annotated[Path | None, typer.Option(help="The declared values: a file with one per line.")] = None,
+    domain_size: Annotated[int | None, typer.Option(help="Number of values, if they are 0, 1, 2, ...", min=2)] = None,
+    candidates: Annotated[
+        Path | None, typer.Option(help="For sketches: the values that will be asked for, a file with one per line.")
+    ] = None,
+    public_file: Annotated[
+        bool, typer.Option("--public-file", help="Name the file of candidates by its digest instead of listing them.")
+    ] = False,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Further parameters of the mechanism.")
+    ] = None,
+    per_day: Annotated[
+        float | None, typer.Option(help="What a device may spend on this in a day; by default one report.")
+    ] = None,
+    wanted: Annotated[int, typer.Option(help="How many reports are needed.", min=1)] = 100_000,
+    minimum: Annotated[
+        int | None, typer.Option(help="Reports before anything is read; by default a hundredth of those wanted.", min=1)
+    ] = None,
+    opens: Annotated[str | None, typer.Option(help="When reports are taken from, in UTC; by default today.")] = None,
+    closes: Annotated[str | None, typer.Option(help="When they end; by default 30 days after.")] = None,
+    period: Annotated[int, typer.Option(help="Seconds of a batch: no finer time is kept.", min=60)] = 86_400,
+    key_window: Annotated[
+        int, typer.Option(help="Seconds for which repeated reports are recognised.", min=60)
+    ] = 604_800,
+    file: Annotated[Path | None, typer.Option(help="Take a task from a file instead.")] = None,
+    data: Data = _FOLDER,
+    store: Kept = None,
+    as_json: Json = False,
+) -> None:
+    """Make a task. It can never be changed: another question, budget or time is another task."""
+    from discreet.collector import open_store
+    from discreet.local import Task
+
+    if file is not None:
+        try:
+            made = Task.from_json(file.read_bytes().strip())
+        except OSError as error:
+            raise DataSourceError(f"file: cannot read {str(file)!r} ({error.strerror}); check the path") from None
+    else:
+        made = _task(
+            name=name, epsilon=epsilon, mechanism=mechanism, domain=domain, domain_size=domain_size,
+            candidates=candidates, public_file=public_file, settings=settings or [], per_day=per_day, wanted=wanted,
+            minimum=minimum, opens=opens, closes=closes, period=period, key_window=key_window,
+        )  # fmt: skip
+    kept = open_store(store or data)
+    new = kept.create(made)
+    kept.shut()
+    if as_json:
+        typer.echo(json.dumps({"task": made.digest, "new": new, "description": made.to_dict()}, ensure_ascii=False))
+        return
+    console.print(f"[bold]The task.[/] {escape(made.name)}{'' if new else ' (it was there already)'}", soft_wrap=True)
+    console.print(f"[cyan]{made.digest}[/]", soft_wrap=True)
+    console.print(
+        f"{made.mechanism.NAME}, epsilon {float(made.epsilon):g} per report and {float(made.per_day):g} per device and "
+        f"day; open from {made.opens} to {made.closes}."
+    )
+    console.print("Pin this digest in your application: its clients then answer this task and no other.")
+
+
+def _task(*, name: str, epsilon: Any, **given: Any) -> Any:
+    """Make a task from options; times by default from today on."""
+    from datetime import UTC, datetime, timedelta
+
+    from discreet.jobs.declare import spoken
+    from discreet.jobs.job import Job
+    from discreet.jobs.options import SHELL
+    from discreet.jobs.work.sketch import build, read_lines
+    from discreet.local import PublicFile, Task
+
+    for option, value, fix in (("name", name, '"favourite colour"'), ("epsilon", epsilon, "1")):
+        if not value:
+            raise InvalidArgument(f"--{option}", value, "given", f"--{option} {fix}")
+    parameters: dict[str, Any] = {"epsilon": epsilon, "mechanism": given["mechanism"], "reports": given["wanted"]}
+    if given["domain"] is not None:
+        parameters["domain"] = str(given["domain"])
+    if given["domain_size"] is not None:
+        parameters["domain_size"] = given["domain_size"]
+    if given["settings"]:
+        pairs = [pair.partition("=") for pair in given["settings"]]
+        if any(not equals for _, equals, _ in pairs):
+            raise InvalidArgument("--set", given["settings"][0], "NAME=VALUE", "--set width=1024")
+        parameters["set"] = {key: value for key, _, value in pairs}
+    if given["mechanism"] == "auto" and not {"domain", "domain_size"} & set(parameters):
+        raise InvalidArgument("--domain", None, "given for an automatic choice", "--domain colours.txt")
+    listed: Any = None
+    if given["candidates"] is not None:
+        listed = read_lines(given["candidates"])
+        if given["public_file"]:
+            listed = PublicFile.of(given["candidates"].name, given["candidates"].read_bytes())
+    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    try:
+        start = today if given["opens"] is None else given["opens"]
+        later = today if given["opens"] is None else datetime.fromisoformat(given["opens"])
+        # The mechanism is chosen as a job of `sketch` would; its table is not read.
+        return Task(
+            build(Job("sketch", data="values.txt", parameters=parameters, outputs={"release": "reports.bin"})),
+            name=name,
+            per_day=epsilon if given["per_day"] is None else given["per_day"],
+            wanted=given["wanted"],
+            minimum=max(1, given["wanted"] // 100) if given["minimum"] is None else given["minimum"],
+            opens=start,
+            closes=later + timedelta(days=30) if given["closes"] is None else given["closes"],
+            period=given["period"],
+            key_window=given["key_window"],
+            candidates=listed,
+        )
+    except DiscreetError as error:
+        raise spoken(error, SHELL) from None
+    except ValueError:
+        raise InvalidArgument("--opens", given["opens"], "a time in UTC", "--opens 2026-11-16T00:00:00Z") from None
+
+
+@task.command("list", epilog=epilog("collect task list", "collect task list --json"))
+def listed(data: Data = _FOLDER, store: Kept = None, as_json: Json = False) -> None:
+    """List the tasks, and how many reports of each have come."""
+    from discreet.collector import standing
+
+    kept = _store(data, store)
+    found = [standing(kept, digest) for digest in kept.tasks()]
+    kept.shut()
+    if as_json:
+        typer.echo(json.dumps(found, ensure_ascii=False))
+        return
+    heads = ("task", "name", "mechanism", "epsilon", "reports", "closes")
+    rows = [
+        [t["task"][:12], t["name"], t["mechanism"], f"{t['epsilon_per_report']:g}", f"{t['reports']:,}",
+         "closed" if t["closed"] else t["closes"][:10]]
+        for t in found
+    ]  # fmt: skip
+    show_table("Tasks", heads, rows, right=("epsilon", "reports"))
+
+
+@task.command(epilog=epilog("collect task show 3f2a91c0", "collect task show 3f2a91c0 --json > task.json"))
+def show(digest: Digest, data: Data = _FOLDER, store: Kept = None, as_json: Json = False) -> None:
+    """Show what devices are asked, word for word. With --json, the text whose SHA-256 is the digest."""
+    from discreet.collector import find_task
+
+    kept = _store(data, store)
+    found = find_task(kept, digest)
+    kept.shut()
+    if as_json:
+        typer.echo(found.task.to_json())
+        return
+    facts = found.task.to_dict()
+    rows = [[key, json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else str(value)]
+            for key, value in facts.items()]  # fmt: skip
+    rows = [[key, text if len(text) <= 300 else f"{text[:300]}..."] for key, text in rows]
+    show_table(f"Task {found.task.digest}", ("field", "value"), rows, prose=("value",))
+
+
+@task.command(epilog=epilog("collect task close 3f2a91c0"))
+def close(digest: Digest, data: Data = _FOLDER, store: Kept = None, as_json: Json = False) -> None:
+    """Take no more reports of a task. What came can still be read; a task cannot be opened again."""
+    from discreet.collector import find_task
+
+    kept = _store(data, store)
+    found = find_task(kept, digest)
+    kept.close_task(found.task.digest)
+    kept.shut()
+    if as_json:
+        typer.echo(json.dumps({"task": found.task.digest, "closed": True}))
+        return
+    console.print(f"[bold]Closed:[/] {escape(found.task.name)}. A collector that runs knows it within a second.")
+
+
+@collect.command(epilog=epilog("collect estimate 3f2a91c0", "collect estimate 3f2a91c0 --top 5 --json"))
+def estimate(
+    digest: Digest,
+    candidates: Annotated[Path | None, typer.Option(help="Values to ask for, a file with one per line.")] = None,
+    segments: Annotated[Path | None, typer.Option(help="Count the segments in this folder instead.")] = None,
+    top: Annotated[int, typer.Option(help="How many to show.", min=1)] = 20,
+    data: Data = _FOLDER,
+    store: Kept = None,
+    as_json: Json = False,
+) -> None:
+    """Estimate how many devices hold each value, with intervals. This costs no privacy; the collector may run on."""
+    from discreet.collector import find_task, read
+    from discreet.collector.stores.segments import count
+    from discreet.jobs.work.sketch import read_lines
+
+    kept = _store(data, store)
+    found = find_task(kept, digest)
+    counts = None if segments is None else count(found.task, segments)
+    asked = None if candidates is None else read_lines(candidates)
+    facts = read(kept, found.task.digest, candidates=asked, counts=counts)
+    kept.shut()
+    if as_json:
+        typer.echo(json.dumps(facts, ensure_ascii=False))
+        return
+    rows = sorted(facts["estimates"], key=lambda one: -one["count"])[:top]
+    shown = [
+        [str(r["candidate"]), f"{r['count']:,.0f}", f"{r['lower']:,.0f} to {r['upper']:,.0f}",
+         "may be noise" if r["may_be_noise"] else ""]
+        for r in rows
+    ]  # fmt: skip
+    show_table(f"{facts['name']}, {facts['reports']:,} reports", ("value", "devices", "95 % interval", ""), shown,
+               right=("devices", "95 % interval"))  # fmt: skip
+    days = [
+        [one["from"], f"{one['reports']:,}", "" if one["enough"] else "too few to be read alone"]
+        for one in facts["periods"]
+    ]
+    show_table("Reports over time", ("from", "reports", ""), days, right=("reports",))
+    if facts["refused"]:
+        told = ", ".join(f"{n:,} ({reason})" for reason, n in facts["refused"].items())
+        console.print(f"[bold]Refused:[/] {told}.", soft_wrap=True)
+    for line in facts["caveats"]:
+        console.print(f"[dim]{escape(line)}[/]")

@@ -1,0 +1,30 @@
+"""The telemetry service: takes noisy reports of many devices, keeps them safe, and shows what they add up to.
+
+>>> import tempfile
+>>> import discreet as dc
+>>> from discreet import collector
+>>> colours = dc.local.DirectResponse(epsilon=2, domain=["red", "green", "blue"])
+>>> task = dc.local.Task(colours, name="favourite colour", per_day=2, wanted=1000, minimum=100,
+...                      opens="2026-11-16T00:00:00Z", closes="2026-12-16T00:00:00Z")
+>>> with tempfile.TemporaryDirectory() as folder:
+...     store = collector.open_store(folder)
+...     made = store.create(task)
+...     found = collector.standing(store, task.digest)
+...     store.shut()
+>>> made, found["reports"]
+(True, 0)
+
+``discreet collect serve`` runs it; see docs/collector.md.
+"""
+
+from discreet.collector.reading import read, standing
+from discreet.collector.service.serve import serve
+from discreet.collector.service.settings import Settings
+from discreet.collector.stores.base import Store, find_task
+from discreet.collector.stores.opening import open_store
+
+__all__ = ["Settings", "Store", "find_task", "open_store", "read", "serve", "standing"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,145 @@
+"""The operator's pages: all tasks and the health of the service; one task with its estimates. Drawn by the server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import PackageLoader
+from markupsafe import Markup
+
+from discreet.collector.reading import read, standing
+from discreet.collector.stores.base import Store
+from discreet.core.figures import counted
+from discreet.errors import DataSourceError, TooFewReports
+from discreet.reporting.pages import svg
+from discreet.reporting.pages.frame import PROMISED, WORRYING, Answer, render
+
+if TYPE_CHECKING:
+    from discreet.collector.service.committer import Committer
+
+#: Heading, notes, heads, rows, and which columns are figures.
+_Table = tuple[str, list[str], list[str], list[list[str]], tuple[int, ...]]
+_PAGES = PackageLoader("discreet.collector")
+_COLLECTED = "What is collected?"
+_PROMISE = "No report is more than e^ε times as likely under one value of a device as under another"
+#: Days and values of the comparison, and values that are listed.
+_DAYS, _VALUES, _LISTED = 7, 10, 50
+
+
+def front(store: Store, committer: Committer) -> str:
+    """Return the page of all tasks, and of the health of this process."""
+    facts = [standing(store, digest) for digest in store.tasks()]
+    total, live = sum(one["reports"] for one in facts), [one for one in facts if not one["closed"]]
+    most = max((one["epsilon_per_day"] for one in live), default=0.0)
+    worries = []
+    if not committer.ready:
+        worries.append(("bad", "The store takes no reports at the moment: look at disk and log."))
+    if committer.full:
+        worries.append(("warn", "More reports wait than can be written; devices are asked to come again."))
+    if len(live) > 1:
+        spent = sum(one["epsilon_per_day"] for one in live)
+        worries.append(("warn", f"A device that answers all {len(live)} open tasks spends ε = {spent:g} in a day."))
+    kept = [("", "noisy reports, no addresses, no times")]
+    answers = [
+        Answer(_COLLECTED, f"{counted(total, 'report')} of {counted(len(facts), 'task')}", kept),
+        Answer(PROMISED, f"ε ≤ {most:g} per device, task and day", [("", f"{_PROMISE}.")]),
+        _worrying(worries, "The store takes reports."),
+    ]
+    rows = []
+    for one in facts:
+        name = Markup('<a href="/tasks/{}">{}</a>').format(one["task"], one["name"])
+        costs = [f"{one[key]:g}" for key in ("epsilon_per_report", "epsilon_per_day")]
+        until = "closed" if one["closed"] else f"until {one['closes'][:10]}"
+        rows.append([name, one["mechanism"], *costs, f"{one['reports']:,}", f"{one['wanted']:,}", until])
+    speed = 1000 * committer.commit_seconds / max(committer.commits, 1)
+    health = [
+        ["store", "takes reports" if committer.ready else "takes no reports"],
+        ["frames written since start", f"{committer.committed:,}"],
+        ["transactions", f"{committer.commits:,}, {speed:.1f} ms each"],
+        ["waiting", f"{committer.waiting_bytes:,} bytes"],
+    ]
+    heads = ["task", "mechanism", "ε per report", "ε per day", "reports", "wanted", "open"]
+    tables = [("Tasks", [], heads, rows, (2, 3, 4, 5)), ("Health", [], ["", "now"], health, ())]
+    return _page("Collector", "Dashboard of a collector", answers, tables, [])
+
+
+def of_task(store: Store, digest: str) -> str:
+    """Return the page of one task: reports over time, estimates, what was refused, what liars could do."""
+    facts = standing(store, digest)
+    worries: list[tuple[str, str]] = []
+    try:
+        facts = read(store, digest)
+    except TooFewReports as error:
+        worries.append(("warn", f"{str(error)[:1].upper()}{str(error)[1:]}."))
+    except DataSourceError as error:
+        worries.append(("warn", str(error)))
+    refused = sum(facts["refused"].values())
+    if refused > facts["reports"] / 100:
+        worries.append(("warn", f"{counted(refused, 'frame')} refused: see the reasons below."))
+    lines = [
+        ("", f"ε = {facts['epsilon_per_report']:g} per report"),
+        ("", f"{_PROMISE}; for every device, against the collector too."),
+    ]
+    when = [("", f"{facts['opens']} to {facts['closes']}")]
+    answers = [
+        Answer(_COLLECTED, f"{facts['reports']:,} of {facts['wanted']:,} reports", when),
+        Answer(PROMISED, f"ε ≤ {facts['epsilon_per_day']:g} per device and day", lines),
+        _worrying(worries, "Enough reports to be read."),
+    ]
+    return _page(facts["name"], f"Task {facts['task'][:12]}", answers, _tables(facts), _charts(facts))
+
+
+def _charts(facts: dict[str, Any]) -> list[tuple[Markup, str]]:
+    charts = []
+    periods = facts["periods"]
+    if periods:
+        days, n = [one["from"][:10] for one in periods], [float(one["reports"]) for one in periods]
+        charts.append((svg.bars(days, n, title="reports over time", axis="reports"), "Reports over time, in UTC"))
+    found = facts.get("estimates")
+    if found:
+        names = [str(one["candidate"]) for one in found]
+        columns = ([one[key] for one in found] for key in ("count", "lower", "upper"))
+        picture = svg.ranked(names, *columns, title="estimates", axis="devices")
+        charts.append((picture, "Estimated devices that hold each value, with 95 % intervals"))
+    return charts
+
+
+def _tables(facts: dict[str, Any]) -> list[_Table]:
+    tables: list[_Table] = []
+    found = sorted(facts.get("estimates", ()), key=lambda one: -one["count"])
+    if found:
+        rows = [
+            [str(one["candidate"]), f"{one['count']:,.0f}", f"{one['lower']:,.0f} to {one['upper']:,.0f}",
+             "may be noise" if one["may_be_noise"] else ""]
+            for one in found[:_LISTED]
+        ]  # fmt: skip
+        more = [f"The largest {_LISTED} of {len(found):,}."] if len(found) > _LISTED else []
+        tables.append(("Estimates", more, ["value", "devices", "95 % interval", ""], rows, (1, 2)))
+    days = [one for one in facts["periods"] if "estimates" in one][-_DAYS:]
+    if len(days) > 1:
+        names = [str(one["candidate"]) for one in found[:_VALUES]]
+        shares = [{str(e["candidate"]): _share(e, day["reports"]) for e in day["estimates"]} for day in days]
+        rows = [[name, *(share.get(name, "") for share in shares)] for name in names]
+        heads = ["value", *(day["from"][:10] for day in days)]
+        note = ["Share of the devices that reported on a day ± half a 95 % interval; days with too few are left out."]
+        tables.append(("Day by day", note, heads, rows, tuple(range(1, len(heads)))))
+    if facts["refused"]:
+        rows = [[reason, f"{n:,}"] for reason, n in facts["refused"].items()]
+        tables.append(("Refused frames", [], ["reason", "frames"], rows, (1,)))
+    notes = list(facts.get("caveats", ()))
+    if notes:
+        tables.append(("How to read this", notes, [], [], ()))
+    tables.append(("For the application", ["The digest that its clients pin:"], ["digest"], [[facts["task"]]], ()))
+    return tables
+
+
+def _worrying(worries: list[tuple[str, str]], else_told: str) -> Answer:
+    return Answer(WORRYING, "See below" if worries else "Nothing at the moment", worries or [("good", else_told)])
+
+
+def _share(one: dict[str, Any], n: int) -> str:
+    return f"{100 * one['count'] / max(n, 1):.1f} % ± {50 * (one['upper'] - one['lower']) / max(n, 1):.1f}"
+
+
+def _page(title: str, kind: str, answers: list[Answer], tables: list[Any], charts: list[Any]) -> str:
+    return render("collector.html", title, kind, answers, others=_PAGES, tables=tables, charts=charts)

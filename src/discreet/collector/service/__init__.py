@@ -1,0 +1,1 @@
+"""The service: requests in, group commits, limits, metrics, pages out."""

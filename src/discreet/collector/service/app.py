@@ -1,0 +1,248 @@
+"""The application that granian calls for every request (RSGI). It reads, checks, and waits for the commit.
+
+An answer in the 200s to a post means that its reports are on the disk. Nothing of a request is kept but its reports:
+no address, no header, no time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from hmac import compare_digest
+from time import monotonic, time
+from typing import Any
+
+from discreet.collector.service import metrics
+from discreet.collector.service.committer import Committer
+from discreet.collector.service.operator import Operator, asks
+from discreet.collector.service.settings import Bucket, Settings
+from discreet.collector.stores.base import Held, Outcome, Post, Store
+from discreet.errors import DiscreetError, FormatError
+from discreet.local.tasks.frames import split_frame
+
+log = logging.getLogger("discreet.collector")
+# Reports need no cookie and no login, so a page of any origin may send them.
+_OPEN = ("access-control-allow-origin", "*")
+_JSON = [("content-type", "application/json"), ("cache-control", "no-store"), _OPEN]
+_PREFLIGHT = [
+    _OPEN,
+    ("access-control-allow-methods", "GET, POST"),
+    ("access-control-allow-headers", "content-type"),
+    ("access-control-max-age", "86400"),
+]
+_TASKS = "/v1/tasks/"
+#: Seconds between two looks for tasks that somebody may have made meanwhile.
+_LOOK = 0.5
+_AGAIN = b'{"counted":0,"known":true}'
+
+
+class Entry:
+    """A task with what a request needs of it at once."""
+
+    def __init__(self, held: Held, rate: float | None) -> None:
+        task = held.task
+        self.held, self.digest, self.size = held, task.digest, task.mechanism.layout.size
+        self.opens, self.closes = (_seconds(text) for text in (task.opens, task.closes))
+        self.period = task.period
+        self.bucket = None if rate is None else Bucket(rate)
+        self.public = task.to_json().encode("utf-8")
+
+
+class App:
+    """What granian calls. One object per process; its store is opened when the process begins."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.numbers = metrics.Numbers()
+        self._paths: dict[str, Entry] = {}
+        self._looked = 0.0
+        # An estimate may take a while; looking for tasks must not wait for it.
+        self._pool, self._looking = ThreadPoolExecutor(1, "reader"), ThreadPoolExecutor(1, "looker")
+        self._token = settings.token().encode("ascii")
+
+    # ---- the life of a process
+
+    def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Open the store and start to write."""
+        self.store: Store = self.opened()
+        self.committer = Committer(self.store, loop, most_waiting=self.settings.most_waiting)
+        self.operator = Operator(self.store, self.committer)
+        self._learn()
+        self.committer.start()
+
+    def opened(self) -> Store:
+        """Open the store."""
+        return self.settings.open(serving=True)
+
+    def __rsgi_del__(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Write what waits, and let the store go."""
+        self.committer.stop()
+        self.store.shut()
+
+    def _learn(self) -> None:
+        """Look which tasks there are."""
+        held = self.store.tasks()
+        old = self._paths
+        self._paths = {}
+        for digest, one in held.items():
+            entry = old.get(f"{_TASKS}{digest}/reports")
+            if entry is None or entry.held != one:
+                entry = Entry(one, self.settings.rate)
+            self._paths[f"{_TASKS}{digest}/reports"] = self._paths[f"{_TASKS}{digest}"] = entry
+        self._looked = monotonic()
+
+    async def _entry(self, path: str) -> Entry | None:
+        """Return the task of a path; one that was made or closed a moment ago is found."""
+        if monotonic() - self._looked > _LOOK:
+            self._looked = monotonic()
+            try:
+                await asyncio.get_running_loop().run_in_executor(self._looking, self._learn)
+            except DiscreetError as error:
+                log.warning("tasks not looked up: %s", error)
+        return self._paths.get(path)
+
+    # ---- requests
+
+    async def __rsgi__(self, scope: Any, proto: Any) -> None:
+        """Answer one request."""
+        if scope.proto != "http":
+            proto.close(404)
+            return
+        path, method = scope.path, scope.method
+        if method == "POST" and path.endswith("/reports"):
+            await self._post(path, scope, proto)
+        elif method == "OPTIONS" and path.startswith(_TASKS):
+            proto.response_empty(204, _PREFLIGHT)
+        elif method not in ("GET", "HEAD"):
+            allowed = "POST, OPTIONS" if path.endswith("/reports") else "GET"
+            _refuse(proto, 405, "method", f"{method} is not answered here; use {allowed}", ("allow", allowed))
+        else:
+            await self._get(path, scope, proto)
+
+    async def _post(self, path: str, scope: Any, proto: Any) -> None:
+        entry = self._paths.get(path)
+        if entry is None or monotonic() - self._looked > _LOOK:  # one may have been closed by hand
+            entry = await self._entry(path)
+        if entry is None:
+            self.numbers.refused["", "task"] += 1
+            _refuse(proto, 404, "task", "there is no task with this digest")
+            return
+        now = time()
+        if entry.held.closed or now >= entry.closes:
+            self._refuse_post(entry, proto, 410, "closed", "this task is closed; no more reports are taken")
+        elif now < entry.opens:
+            self._refuse_post(entry, proto, 403, "early", f"this task opens at {entry.held.task.opens}")
+        elif self.committer.full:
+            text = "more reports wait than can be written; send the same frame again later"
+            self._refuse_post(entry, proto, 503, "busy", text, ("retry-after", "1"))
+        else:
+            await self._take(entry, now, scope, proto)
+
+    async def _take(self, entry: Entry, now: float, scope: Any, proto: Any) -> None:
+        """Read a frame, and answer when it is written."""
+        data = await self._body(scope, proto)
+        if isinstance(data, tuple):
+            self._refuse_post(entry, proto, *data)
+            return
+        try:
+            key, n, reports = split_frame(entry.size, data)
+        except FormatError as error:
+            self._refuse_post(entry, proto, 400, error.reason, str(error))
+            return
+        if entry.bucket is not None and not entry.bucket.take(n):
+            text = "more reports per second than this task takes; send the same frame again later"
+            self._refuse_post(entry, proto, 429, "rate", text, ("retry-after", "1"))
+            return
+        period = int((now - entry.opens) // entry.period)
+        outcome = await self.committer.put(Post(entry.digest, period, key, n, reports), entry.held)
+        if outcome is Outcome.NEW:
+            self.numbers.took(entry.digest, n)
+            proto.response_bytes(200, _JSON, b'{"counted":%d}' % n)
+        elif outcome is Outcome.AGAIN:
+            self.numbers.again[entry.digest] += 1
+            proto.response_bytes(200, _JSON, _AGAIN)
+        elif outcome is Outcome.OTHER:
+            self._refuse_post(entry, proto, 409, "key", "this key was used for other reports; a key is for one frame")
+        elif isinstance(outcome, FormatError):
+            self._refuse_post(entry, proto, 400, outcome.reason, str(outcome))
+        else:
+            self._refuse_post(entry, proto, 503, "store", str(outcome), ("retry-after", "5"))
+
+    async def _body(self, scope: Any, proto: Any) -> bytes | tuple[int, str, str]:
+        """Read the body of a request, or say why not; never more of it than is allowed."""
+        most = self.settings.most_body
+        told = scope.headers.get("content-length")
+        large = (413, "large", f"a frame must have at most {most:,} bytes; send several")
+        if told is not None and (not told.isdecimal() or int(told) > most):
+            return large
+        try:
+            async with asyncio.timeout(self.settings.patience):
+                if told is not None:
+                    return bytes(await proto())
+                parts, total = [], 0
+                async for part in proto:
+                    total += len(part)
+                    if total > most:
+                        return large
+                    parts.append(bytes(part))
+                return b"".join(parts)
+        except TimeoutError:
+            return (408, "slow", f"the frame did not arrive within {self.settings.patience:g} seconds")
+        except RuntimeError:  # granian: the connection went away, or its framing is broken
+            return (400, "cut", "the request ended before its body did")
+
+    def _refuse_post(
+        self, entry: Entry, proto: Any, status: int, reason: str, text: str, *headers: tuple[str, str]
+    ) -> None:
+        self.numbers.refused[entry.digest, reason] += 1
+        self.committer.refused[entry.digest, reason] += 1
+        _refuse(proto, status, reason, text, *headers)
+
+    async def _get(self, path: str, scope: Any, proto: Any) -> None:
+        if path == "/health":
+            _send(proto, 200, b'{"alive":true}')
+        elif path == "/ready":
+            ready = self.committer.ready and not self.committer.full
+            _send(proto, 200 if ready else 503, b'{"ready":true}' if ready else b'{"ready":false}')
+        elif path == "/metrics":
+            text = self.numbers.text(self.committer, self.store)
+            proto.response_str(
+                200, [("content-type", "text/plain; version=0.0.4"), ("cache-control", "no-store")], text
+            )
+        elif asks(path):
+            await self._operator(path, scope, proto)
+        elif (entry := self._paths.get(path) or await self._entry(path)) is None:
+            _refuse(proto, 404, "path", "there is nothing here; tasks are at /v1/tasks/<digest>")
+        elif path.endswith("/reports"):
+            _refuse(proto, 405, "method", "GET is not answered here; use POST", ("allow", "POST, OPTIONS"))
+        else:
+            proto.response_bytes(200, [*_JSON[:1], _OPEN, ("etag", f'"{entry.digest}"')], entry.public)
+
+    async def _operator(self, path: str, scope: Any, proto: Any) -> None:
+        """Answer the operator: nobody reads estimates without the token."""
+        given = self.operator.token(scope.headers.get("authorization"))
+        if not compare_digest(given, self._token):
+            _refuse(
+                proto, 401, "token", "this needs the operator's token", ("www-authenticate", 'Basic realm="collector"')
+            )
+            return
+        loop = asyncio.get_running_loop()
+        status, kind, body = await loop.run_in_executor(self._pool, self.operator.answer, path, scope.query_string)
+        # Not for other origins: what an operator reads is not for the pages that devices show.
+        proto.response_bytes(status, [("content-type", kind), ("cache-control", "no-store")], body)
+
+
+def _send(proto: Any, status: int, body: bytes) -> None:
+    proto.response_bytes(status, _JSON, body)
+
+
+def _refuse(proto: Any, status: int, reason: str, text: str, *headers: tuple[str, str]) -> None:
+    body = json.dumps({"error": text, "reason": reason}, ensure_ascii=False).encode("utf-8")
+    proto.response_bytes(status, [*_JSON, *headers], body)
+
+
+def _seconds(text: str) -> float:
+    return datetime.fromisoformat(text).astimezone(UTC).timestamp()

@@ -1,0 +1,67 @@
+"""What the operator is shown: the tasks, what they add up to, and the page about all of it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from typing import TYPE_CHECKING, Any
+
+from discreet.collector import dashboard, reading
+from discreet.collector.stores.base import Store, find_task
+from discreet.errors import DiscreetError, StoreUnavailable, TooFewReports
+
+if TYPE_CHECKING:
+    from discreet.collector.service.committer import Committer
+
+_JSON, _HTML = "application/json", "text/html; charset=utf-8"
+
+
+def asks(path: str) -> bool:
+    """Tell whether a path is the operator's."""
+    return path in ("/", "/v1/tasks") or path.endswith("/estimate") or path.startswith("/tasks/")
+
+
+class Operator:
+    """Answers the operator's questions, on a thread of its own."""
+
+    def __init__(self, store: Store, committer: Committer) -> None:
+        self._store, self._committer = store, committer
+
+    @staticmethod
+    def token(header: str | None) -> bytes:
+        """Return the token of a request: as a bearer's, or as the password that a browser asks for."""
+        kind, _, value = (header or "").partition(" ")
+        if kind.lower() == "bearer":
+            return value.strip().encode("utf-8", "replace")
+        if kind.lower() == "basic":
+            try:
+                return base64.b64decode(value, validate=True).partition(b":")[2]
+            except binascii.Error:
+                return b""
+        return b""
+
+    def answer(self, path: str, query: str) -> tuple[int, str, bytes]:
+        """Return status, type and body."""
+        try:
+            if path == "/":
+                return 200, _HTML, dashboard.front(self._store, self._committer).encode("utf-8")
+            if path.startswith("/tasks/"):
+                return 200, _HTML, dashboard.of_task(self._store, self._digest(path)).encode("utf-8")
+            if path == "/v1/tasks":
+                return _json(200, [reading.standing(self._store, digest) for digest in self._store.tasks()])
+            return _json(200, reading.read(self._store, self._digest(path)))
+        except TooFewReports as error:
+            return _json(409, {"error": str(error), "reason": "few"})
+        except StoreUnavailable as error:
+            return _json(503, {"error": str(error), "reason": "store"})
+        except DiscreetError as error:
+            return _json(404, {"error": str(error), "reason": "task"})
+
+    def _digest(self, path: str) -> str:
+        """Return the digest that a path names; one may be cut short if it is still clear."""
+        return find_task(self._store, path.removesuffix("/estimate").rpartition("/")[2]).task.digest
+
+
+def _json(status: int, facts: Any) -> tuple[int, str, bytes]:
+    return status, _JSON, json.dumps(facts, ensure_ascii=False, default=str).encode("utf-8", "replace")

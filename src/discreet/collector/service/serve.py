@@ -1,0 +1,68 @@
+"""Start the service: granian, one worker, HTTP/1.1 and 2, no access log."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from functools import partial
+from typing import Any
+
+from discreet.collector.service.settings import Settings
+from discreet.errors import DataSourceError, MissingExtra
+
+
+def application(settings: Settings) -> Any:
+    """Make the application, in the process that will run it."""
+    from discreet.collector.service.app import App
+
+    # The writer comes back from the disk many times per second and must not wait long for its turn.
+    sys.setswitchinterval(0.0005)
+    return App(settings)
+
+
+def serve(settings: Settings, make: Any = application) -> None:
+    """Serve until a signal ends it; what was acknowledged before is on the disk, what waits is written first.
+
+    Parameters
+    ----------
+    settings : Settings
+        What to serve and how.
+    make : callable
+        Makes the application from the settings.
+
+    Examples
+    --------
+    >>> serve(Settings(data="collected", port=9000))  # doctest: +SKIP
+    """
+    try:
+        from granian import Granian
+        from granian.constants import HTTPModes, Interfaces
+        from granian.errors import FatalError
+        from granian.http import HTTP1Settings, HTTP2Settings
+        from granian.log import LogLevels
+    except ImportError:
+        raise MissingExtra("serving a collector", "collector") from None
+    settings.open(serving=True).shut()  # what is wrong with the store is said here, not by a process that dies
+    settings.token()
+    patience = int(1000 * settings.patience)
+    server = Granian(
+        "discreet.collector",
+        address=settings.host,
+        port=settings.port,
+        interface=Interfaces.RSGI,
+        workers=1,
+        http=HTTPModes.auto,
+        websockets=False,
+        http1_settings=HTTP1Settings(header_read_timeout=patience, max_buffer_size=1 << 16),
+        http2_settings=HTTP2Settings(max_headers_size=1 << 16, keep_alive_interval=patience),
+        log_level=LogLevels.warning,
+        log_access=False,
+        workers_kill_timeout=30,
+    )
+    logging.getLogger("discreet.collector").setLevel(logging.INFO)
+    try:
+        server.serve(target_loader=partial(make, settings), wrap_loader=False)
+    except (FatalError, OSError) as error:
+        raise DataSourceError(
+            f"cannot serve on {settings.host}:{settings.port} ({error}); is the port taken?"
+        ) from None

@@ -1,0 +1,323 @@
+"""Reports in PostgreSQL: the store that several collector processes share.
+
+A group of posts is one statement, hence one transaction and one trip: keys that are new go into ``seen``, and only the
+reports of those into ``log``. Two processes that get the same key at once meet at its row, and one of them counts it.
+Folding is one transaction too: it takes rows of the log away and adds them to the counters; readers and writers see
+either all of it or nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from discreet.collector.stores.base import (
+    LEAST_FOLDED,
+    MOST_FOLDED,
+    MOST_ROWS,
+    Ages,
+    Held,
+    Outcome,
+    Post,
+    Run,
+    Work,
+    joined,
+    known,
+)
+from discreet.errors import DataSourceError, MissingExtra, StoreUnavailable
+from discreet.local import Counts, Task
+
+if TYPE_CHECKING:
+    import psycopg
+
+_SCHEMA = """
+create schema if not exists discreet;
+set search_path to discreet;
+create table if not exists task (number integer generated always as identity primary key, id text not null unique,
+  description text not null, closed boolean not null default false);
+create table if not exists seen (task integer, key bytea, checked bigint, age bigint, primary key (task, key));
+create table if not exists log (id bigint generated always as identity primary key, task integer, period integer,
+  reports bytea);
+create table if not exists state (task integer, period integer, content bytea, primary key (task, period));
+create table if not exists refused (task integer, reason text, n bigint, primary key (task, reason));
+create table if not exists fact (name text primary key, value double precision);
+insert into fact values ('format', 1), ('ran', 0) on conflict do nothing;
+"""
+#: One trip: what is new is told apart, kept and returned.
+_TAKE = """
+with given as (
+  select * from unnest(%b::int[], %b::int[], %b::bytea[], %b::bigint[], %b::bigint[], %b::bytea[])
+    as g(task, period, key, checked, age, reports)),
+fresh as (
+  insert into discreet.seen select task, key, checked, age from given on conflict do nothing returning task, key),
+kept as (
+  insert into discreet.log (task, period, reports)
+  select task, period, string_agg(reports, ''::bytea) from given join fresh using (task, key) group by task, period)
+select task, key from fresh
+"""
+#: Numbers by which processes know the one lock of whoever folds.
+_LOCK = 0x44534352
+_TRIES = 4
+
+
+class PostgresStore:
+    """A schema called ``discreet`` in a PostgreSQL database.
+
+    Parameters
+    ----------
+    address : str
+        ``postgresql://user:password@host/database``; any number of collectors may use it at once.
+    """
+
+    segments = None
+
+    def __init__(self, address: str) -> None:
+        try:
+            import psycopg
+        except ImportError:
+            raise MissingExtra("keeping reports in PostgreSQL", "collector") from None
+        self._psycopg, self._address = psycopg, address
+        self._base: psycopg.Connection[Any] | None = None
+        self._keeper: psycopg.Connection[Any] | None = None
+        self._held: dict[str, Held] = {}
+        self._ticked = monotonic()
+        try:
+            with self._connect() as base:
+                # Two processes that start at once must not both make the tables.
+                base.execute("select pg_advisory_xact_lock(%s)", (_LOCK + 1,))
+                base.execute(_SCHEMA)
+                if _one(base.execute("show fsync")) != "on":
+                    raise DataSourceError(
+                        "store: this PostgreSQL runs with fsync=off and may lose what it acknowledged"
+                    )
+                self.ages = Ages(_one(base.execute("select value from discreet.fact where name = 'ran'")))
+        except psycopg.Error as error:
+            raise DataSourceError(f"store: cannot open the PostgreSQL ({_first(error)}); check the address") from None
+
+    def _connect(self, **more: Any) -> psycopg.Connection[Any]:
+        # An answer means durable, whatever the server's default is.
+        options = "-c synchronous_commit=on -c statement_timeout=60000"
+        return self._psycopg.connect(self._address, options=options, connect_timeout=10, **more)
+
+    @contextmanager
+    def _session(self) -> Iterator[psycopg.Connection[Any]]:
+        """Open a connection of one's own, with one transaction."""
+        try:
+            with self._connect() as base:
+                yield base
+        except self._psycopg.Error as error:
+            raise StoreUnavailable(_first(error)) from None
+
+    # ---- tasks
+
+    def create(self, task: Task) -> bool:
+        """Take a task in; False if it is there already."""
+        line = "insert into discreet.task (id, description) values (%s, %s) on conflict do nothing"
+        with self._session() as base:
+            return int(base.execute(line, (task.digest, task.to_json())).rowcount) > 0
+
+    def close_task(self, task: str) -> None:
+        """Take no more reports of a task."""
+        known(self.tasks(), task)
+        with self._session() as base:
+            base.execute("update discreet.task set closed = true where id = %s", (task,))
+
+    def tasks(self) -> dict[str, Held]:
+        """Return all tasks by their digest."""
+        with self._session() as base:
+            line = "select number, id, description, closed from discreet.task order by number"
+            rows = base.execute(line).fetchall()
+        old = self._held
+        self._held = {
+            digest: Held(number, old[digest].task if digest in old else Task.from_json(text), closed)
+            for number, digest, text, closed in rows
+        }
+        return self._held
+
+    def _known(self, task: str) -> Held:
+        return self._held[task] if task in self._held else known(self.tasks(), task)
+
+    # ---- reports
+
+    def commit(self, posts: Sequence[Post], work: Work = ()) -> list[Outcome]:
+        """Take posts in, all in one statement, which is durable when this returns."""
+        places = [(self._known(post.task).number, post.key) for post in posts]
+        # Sorted: two processes take the locks of the same keys in the same order.
+        first = dict(sorted(zip(places[::-1], posts[::-1], strict=True), key=lambda pair: pair[0]))
+        columns = (
+            [number for number, _ in first],
+            [post.period for post in first.values()],
+            [key for _, key in first],
+            [post.checked for post in first.values()],
+            [self.ages.age(self._held[post.task].task) for post in first.values()],
+            [post.reports for post in first.values()],
+        )
+        try:
+            fresh = set(self._taken(columns)) if posts else set()
+            return self._told(posts, places, fresh)
+        except self._psycopg.Error as error:
+            self._drop()
+            raise StoreUnavailable(_first(error)) from error
+
+    def _taken(self, columns: tuple[list[Any], ...]) -> list[tuple[int, bytes]]:
+        for left in reversed(range(_TRIES)):
+            base = self._writer()
+            try:
+                return list(base.execute(_TAKE, columns).fetchall())
+            except (self._psycopg.errors.DeadlockDetected, self._psycopg.errors.SerializationFailure):
+                if not left:
+                    raise
+        raise AssertionError
+
+    def _told(self, posts: Sequence[Post], places: list[tuple[int, bytes]], fresh: set[Any]) -> list[Outcome]:
+        """Tell what became of each post: one per new key is new; the others must have brought the same reports."""
+        new = []
+        for place in places:
+            new.append(place in fresh)
+            fresh.discard(place)
+        again = sorted({place for place, is_new in zip(places, new, strict=True) if not is_new})
+        line = (
+            "select task, key, checked from discreet.seen "
+            "where (task, key) in (select * from unnest(%b::int[], %b::bytea[]))"
+        )
+        sums: dict[tuple[int, bytes], int] = {}
+        if again:
+            rows = self._writer().execute(line, ([n for n, _ in again], [k for _, k in again]))
+            sums = {(task, key): checked for task, key, checked in rows}
+        return [
+            Outcome.NEW if is_new else Outcome.AGAIN if sums.get(place) == post.checked else Outcome.OTHER
+            for post, place, is_new in zip(posts, places, new, strict=True)
+        ]
+
+    def _writer(self) -> psycopg.Connection[Any]:
+        if self._base is None or self._base.closed:
+            self._base = self._connect(autocommit=True)
+        return self._base
+
+    def _drop(self) -> None:
+        """Let a connection go that may be broken; the next post opens another."""
+        if self._base is not None:
+            self._base.close()
+            self._base = None
+
+    def counts(self, task: str) -> dict[int, Counts]:
+        """Return the counts of every period: the counters, and the log that is not in them yet."""
+        held = self._known(task)
+        found: dict[int, Counts | None] = {}
+        logs: defaultdict[int, list[bytes]] = defaultdict(list)
+        with self._session() as base:
+            base.execute("set transaction isolation level repeatable read")
+            line = "select period, content from discreet.state where task = %b"
+            for period, content in base.execute(line, (held.number,), binary=True):
+                found[period] = Counts.from_bytes(content)
+            line = "select period, reports from discreet.log where task = %b"
+            for period, reports in base.execute(line, (held.number,), binary=True):
+                logs[period].append(reports)
+        for period, several in logs.items():
+            found[period] = joined(held.task, several, found.get(period))
+        return {period: counts for period, counts in sorted(found.items()) if counts is not None}
+
+    def refused(self, task: str) -> dict[str, int]:
+        """Return how many frames of a task were refused, by reason."""
+        line = "select reason, n from discreet.refused where task = %s order by reason"
+        with self._session() as base:
+            return dict(base.execute(line, (self._known(task).number,)).fetchall())
+
+    def note_refused(self, run: Run, found: dict[tuple[str, str], int]) -> None:
+        """Add to the numbers of refused frames."""
+        line = (
+            "insert into discreet.refused as r values (%s, %s, %s) "
+            "on conflict (task, reason) do update set n = r.n + excluded.n"
+        )
+        with self._session() as base, base.cursor() as cursor:
+            cursor.executemany(line, [(self._known(task).number, why, n) for (task, why), n in sorted(found.items())])
+
+    # ---- what is done beside the commits, by one process at a time
+
+    def tick(self, run: Run) -> None:
+        """Remember how long the store ran: the time of the one process that folds."""
+        now, line = monotonic(), "update discreet.fact set value = value + %s where name = 'ran' returning value"
+        passed = now - self._ticked if self._keeper is not None and not self._keeper.closed else 0.0
+        with self._session() as base:
+            self.ages = Ages(_one(base.execute(line, (passed,))))
+        self._ticked = now
+
+    def tidy(self, run: Run, *, all_of_it: bool = False) -> None:
+        """Fold the log into counters, and forget old keys."""
+        self.tasks()
+        try:
+            if self._keeps():
+                assert self._keeper is not None
+                while self._fold(self._keeper, all_of_it):
+                    pass
+                self._forget(self._keeper)
+        except self._psycopg.Error as error:
+            if self._keeper is not None:
+                self._keeper.close()
+            raise StoreUnavailable(_first(error)) from error
+
+    def _keeps(self) -> bool:
+        """Tell whether this process is the one that folds; the lock goes with its connection."""
+        if self._keeper is not None and not self._keeper.closed:
+            return True
+        keeper = self._connect(autocommit=True)
+        if _one(keeper.execute("select pg_try_advisory_lock(%s)", (_LOCK,))):
+            self._keeper, self._ticked = keeper, monotonic()
+            return True
+        keeper.close()
+        return False
+
+    def _fold(self, base: psycopg.Connection[Any], all_of_it: bool) -> bool:
+        """Move the oldest part of the log into the counters; False if there was nothing worth it."""
+        line = "select id, octet_length(reports) from discreet.log order by id limit %s"
+        rows = base.execute(line, (MOST_ROWS,)).fetchall()
+        size = sum(length for _, length in rows)
+        if not rows or not (all_of_it or size >= LEAST_FOLDED or len(rows) >= MOST_ROWS):
+            return False
+        ids, total = [], 0
+        for number, length in rows:
+            ids.append(number)
+            total += length
+            if total >= MOST_FOLDED:
+                break
+        by_number = {held.number: held for held in self._held.values()}
+        logs: defaultdict[tuple[int, int], list[bytes]] = defaultdict(list)
+        with base.transaction():
+            line = "delete from discreet.log where id = any(%b) returning task, period, reports"
+            for task, period, reports in base.execute(line, (ids,), binary=True):
+                logs[task, period].append(reports)
+            for place, several in sorted(logs.items()):
+                line = "select content from discreet.state where task = %b and period = %b"
+                row = base.execute(line, place, binary=True).fetchone()
+                counts = joined(by_number[place[0]].task, several, None if row is None else Counts.from_bytes(row[0]))
+                line = (
+                    "insert into discreet.state values (%b, %b, %b) "
+                    "on conflict (task, period) do update set content = excluded.content"
+                )
+                base.execute(line, (*place, counts.to_bytes()))
+        return True
+
+    def _forget(self, base: psycopg.Connection[Any]) -> None:
+        for held in self._held.values():
+            age = 2**62 if held.closed else self.ages.forgotten(held.task)
+            if age > 0:
+                base.execute("delete from discreet.seen where task = %s and age < %s", (held.number, age))
+
+    def shut(self) -> None:
+        """Let go of the connections."""
+        for base in (self._base, self._keeper):
+            if base is not None:
+                base.close()
+
+
+def _one(found: Any) -> Any:
+    """Return the one value of an answer."""
+    return found.fetchone()[0]
+
+
+def _first(error: BaseException) -> str:
+    """Return the first line of what PostgreSQL says."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,115 @@
+"""Reports as Parquet files in a folder that many collectors share: what Spark counts where one machine is too few.
+
+Every collector takes reports in with its own SQLite file, and instead of counting them moves its log to a new segment:
+``<task>/<period>/<collector>-<first>-<last>.parquet``. What a segment will hold is written down before it is made, so
+a collector that was interrupted makes the same file again. Each row has the report, the key under which it came and
+its place among those: a device that tried two collectors leaves the same rows twice, and `distinct` drops them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from discreet.collector.stores.base import Held, Post, Run
+from discreet.errors import DataSourceError, StoreUnavailable
+from discreet.local import Counts, Task
+
+if TYPE_CHECKING:
+    from discreet.collector.stores.sqlite import SqliteStore
+
+_HEAD = np.dtype([("key", "V16"), ("n", "<u4")])
+Logs = Mapping[tuple[int, int], Sequence[bytes]]
+
+
+def heads(posts: Iterable[Post]) -> bytes:
+    """Write down which key came with how many reports."""
+    return b"".join(post.key + post.n.to_bytes(4, "little") for post in posts)
+
+
+def write(store: SqliteStore, run: Run, upto: int, logs: Logs, found: Logs, held: Mapping[int, Held]) -> None:
+    """Write the log up to an id as segments, one per task and period: the same ones again after a crash."""
+    assert store.segments is not None
+    first, name = store.folded() + 1, store.name()
+    run([("update fact set value = ? where name = 'segment'", [(upto,)])])
+    for (number, period), reports in logs.items():
+        task = held[number].task
+        folder = store.segments / task.digest / str(period)
+        rows = table(task, b"".join(found[number, period]), b"".join(reports))
+        _write_whole(folder / f"{name}-{first:012d}-{upto:012d}.parquet", rows)
+
+
+def table(task: Task, head: bytes, reports: bytes) -> pa.Table:
+    """Return reports as a table: one row per report."""
+    posts = np.frombuffer(head, _HEAD)
+    n, size = posts["n"].astype(np.int64), task.mechanism.layout.size
+    places = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
+    keys = np.repeat(posts["key"], n).tobytes()
+    columns = {
+        "report": pa.FixedSizeBinaryArray.from_buffers(
+            pa.binary(size), len(places), [None, pa.py_buffer(reports)]
+        ).cast(pa.binary()),
+        "key": pa.FixedSizeBinaryArray.from_buffers(pa.binary(16), len(places), [None, pa.py_buffer(keys)]).cast(
+            pa.binary()
+        ),
+        "place": places.astype(np.int32),
+    }
+    return pa.table(columns)
+
+
+def _write_whole(path: Path, rows: pa.Table) -> None:
+    """Write a segment so that nobody meets half of it, and so that it is there after a power cut."""
+    temporary = path.with_name(f".{path.name}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as file:
+            pq.write_table(rows, file, compression="zstd")
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        for folder in (path.parent, path.parent.parent, path.parent.parent.parent):
+            handle = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+    except OSError as error:
+        raise StoreUnavailable(f"cannot write the segment {str(path)!r}: {error.strerror}") from None
+
+
+def count(task: Task, folder: str | Path, session: Any = None) -> dict[int, Counts]:
+    """Count the segments of a task, by period.
+
+    Parameters
+    ----------
+    task : Task
+        The task.
+    folder : path
+        Where the collectors write segments.
+    session : SparkSession, optional
+        Counts on Spark. None counts on this machine, which holds the keys of one period in memory.
+
+    Returns
+    -------
+    dict
+        The counts by period. A report that came twice under one key, by way of two collectors, is counted once.
+    """
+    place = Path(folder).expanduser() / task.digest
+    if not place.is_dir():
+        raise DataSourceError(f"segments: there are none of this task in {str(folder)!r}; check the folder")
+    found = {}
+    for period in sorted((p for p in place.iterdir() if p.name.lstrip("-").isdecimal()), key=lambda p: int(p.name)):
+        if session is not None:
+            rows = session.read.parquet(str(period)).dropDuplicates(["key", "place"]).select("report")
+        else:
+            rows = pq.read_table(period, filters=None)
+            rows = rows.group_by(["key", "place"]).aggregate([("report", "min")])
+            rows = pa.table({"report": rows["report_min"]})
+        found[int(period.name)] = task.mechanism.aggregate(rows)
+    return found

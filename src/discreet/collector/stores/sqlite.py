@@ -1,0 +1,354 @@
+"""Reports in one SQLite file: the store of one collector process.
+
+Posts of many requests share a transaction, and a transaction is synced before any of them is acknowledged (WAL,
+``synchronous=FULL``). A post costs a row of keys; the reports of a transaction are appended to a log, one row per task
+and period. The log is folded into counters beside the commits: counters are written anew in pieces, each of which
+travels in a transaction that would be made anyway, and one small last step makes them valid. Whatever is interrupted,
+the counters in force and the log after them are the whole.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from discreet.collector.stores import segments
+from discreet.collector.stores.base import (
+    LEAST_FOLDED,
+    MOST_FOLDED,
+    MOST_ROWS,
+    Ages,
+    Held,
+    Outcome,
+    Post,
+    Run,
+    Work,
+    joined,
+    known,
+)
+from discreet.errors import DataSourceError, StoreUnavailable
+from discreet.local import Counts, Task
+
+Logs = dict[tuple[int, int], list[bytes]]
+FILE = "collected.sqlite"
+#: Bytes of counters that one transaction carries.
+PIECE = 1 << 16
+#: Rows of the log, or pieces, that one transaction removes; parts of the space of keys that are swept one by one.
+_REMOVED, _SWEPT = 256, 512
+
+# Ids of the log must never come twice (AUTOINCREMENT): what is folded is all up to an id.
+_SCHEMA = """
+create table if not exists task (number integer primary key, id text not null unique, description blob not null,
+  closed integer not null default 0);
+create table if not exists seen (task integer, key blob, checked integer, age integer, primary key (task, key))
+  without rowid;
+create table if not exists log (id integer primary key autoincrement, task integer, period integer, heads blob,
+  reports blob);
+create table if not exists piece (task integer, period integer, generation integer, number integer, content blob);
+create index if not exists piece_place on piece (task, period, generation, number);
+create table if not exists state (task integer, period integer, generation integer, primary key (task, period))
+  without rowid;
+create table if not exists refused (task integer, reason text, n integer, primary key (task, reason)) without rowid;
+create table if not exists fact (name text primary key, value) without rowid;
+insert or ignore into fact values ('format', 1), ('upto', 0), ('ran', 0), ('segment', null),
+  ('name', hex(randomblob(6)));
+"""
+_TAKE = "insert or ignore into seen values (?, ?, ?, ?)"
+_APPEND = "insert into log (task, period, heads, reports) values (?, ?, ?, ?)"
+_FACT = "update fact set value = ? where name = ?"
+
+
+class SqliteStore:
+    """A folder with one SQLite file.
+
+    Parameters
+    ----------
+    folder : path
+        Made if it is not there.
+    serving : bool
+        Whether this process takes reports in: only one may.
+    segments : path, optional
+        Write reports as Parquet to this folder instead of counting them here.
+    """
+
+    def __init__(self, folder: str | Path, *, serving: bool = False, segments: str | Path | None = None) -> None:
+        self.folder = Path(folder).expanduser()
+        self.segments = None if segments is None else Path(segments).expanduser()
+        try:
+            new = not self.folder.exists()
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if new:
+                _sync_folder(self.folder.parent)
+            self._lock = _only_one(self.folder) if serving else None
+            self._base = self._open()
+            with closing(self._base.cursor()) as cursor:
+                cursor.executescript(_SCHEMA)
+        except (OSError, sqlite3.Error) as error:
+            raise DataSourceError(f"data: cannot keep reports in {str(folder)!r} ({error}); check the folder") from None
+        self._held: dict[str, Held] = {}
+        self.ages = Ages(self._fact(self._base, "ran"))
+        self._swept: dict[int, int] = {}
+        rows, size = self._base.execute("select count(*), coalesce(sum(length(reports)), 0) from log").fetchone()
+        # What was appended is the writer's to count, what was removed the keeper's: two threads, no lock.
+        self._appended, self._removed = [int(rows), int(size)], [0, 0]
+        self._touched = {(t, p) for t, p in self._base.execute("select distinct task, period from log")}
+        self._sizes: dict[int, int] = {}
+
+    def _open(self) -> sqlite3.Connection:
+        base = sqlite3.connect(self.folder / FILE, isolation_level=None, check_same_thread=False, timeout=10)
+        for line in ("journal_mode=wal", "synchronous=full", "cache_size=-65536", "journal_size_limit=67108864"):
+            base.execute(f"pragma {line}")
+        return base
+
+    def name(self) -> str:
+        """Return the name by which this collector's segments are told from those of others."""
+        return str(self._base.execute("select value from fact where name = 'name'").fetchone()[0]).lower()
+
+    def folded(self) -> int:
+        """Return the id up to which the log is folded."""
+        with self._reading() as base:
+            return int(self._fact(base, "upto"))
+
+    @staticmethod
+    def _fact(base: sqlite3.Connection, name: str) -> float:
+        return float(base.execute("select value from fact where name = ?", (name,)).fetchone()[0])
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        """Open a connection of one's own that sees one moment of the store."""
+        try:
+            with closing(sqlite3.connect(self.folder / FILE, isolation_level=None, timeout=10)) as base:
+                base.execute("pragma query_only=on")
+                base.execute("begin")
+                yield base
+        except sqlite3.Error as error:
+            raise StoreUnavailable(str(error)) from None
+
+    # ---- tasks
+
+    def create(self, task: Task) -> bool:
+        """Take a task in; False if it is there already."""
+        made = self._change("insert or ignore into task (id, description) values (?, ?)", (task.digest, task.to_json()))
+        return made > 0
+
+    def close_task(self, task: str) -> None:
+        """Take no more reports of a task. Its keys are forgotten with it: no replay is counted any more."""
+        known(self.tasks(), task)
+        self._change("update task set closed = 1 where id = ?", (task,))
+
+    def _change(self, line: str, values: tuple[object, ...]) -> int:
+        try:
+            with closing(self._open()) as base:
+                return base.execute(line, values).rowcount
+        except sqlite3.Error as error:
+            raise StoreUnavailable(str(error)) from None
+
+    def tasks(self) -> dict[str, Held]:
+        """Return all tasks by their digest."""
+        with self._reading() as base:
+            rows = base.execute("select number, id, description, closed from task order by number").fetchall()
+        old = self._held
+        self._held = {
+            digest: Held(number, old[digest].task if digest in old else Task.from_json(text), bool(closed))
+            for number, digest, text, closed in rows
+        }
+        return self._held
+
+    def _known(self, task: str) -> Held:
+        return self._held[task] if task in self._held else known(self.tasks(), task)
+
+    # ---- reports
+
+    def commit(self, posts: Sequence[Post], work: Work = ()) -> list[Outcome]:
+        """Take posts in, all in one transaction, which is durable when this returns."""
+        base, outcomes = self._base, []
+        fresh: defaultdict[tuple[int, int], list[Post]] = defaultdict(list)
+        places = [self._known(post.task) for post in posts]
+        try:
+            base.execute("begin immediate")
+            for post, held in zip(posts, places, strict=True):
+                row = (held.number, post.key, post.checked, self.ages.age(held.task))
+                if base.execute(_TAKE, row).rowcount:
+                    fresh[held.number, post.period].append(post)
+                    outcomes.append(Outcome.NEW)
+                    continue
+                known = base.execute("select checked from seen where task = ? and key = ?", row[:2]).fetchone()
+                outcomes.append(Outcome.AGAIN if known[0] == row[2] else Outcome.OTHER)
+            for (number, period), found in fresh.items():
+                heads = segments.heads(found) if self.segments else None
+                base.execute(_APPEND, (number, period, heads, b"".join([post.reports for post in found])))
+            for line, rows in work:
+                base.executemany(line, rows)
+            self._commit()
+        except sqlite3.Error as error:
+            if base.in_transaction:
+                base.execute("rollback")
+            raise StoreUnavailable(str(error)) from error
+        self._appended[0] += len(fresh)
+        self._appended[1] += sum(len(post.reports) for found in fresh.values() for post in found)
+        self._touched.update(fresh)
+        return outcomes
+
+    def _commit(self) -> None:
+        self._base.execute("commit")
+
+    def counts(self, task: str) -> dict[int, Counts]:
+        """Return the counts of every period: the counters in force, and the log after them."""
+        held = self._known(task)
+        with self._reading() as base:
+            upto = int(self._fact(base, "upto"))
+            found = {period: self._state(base, held, period) for period in self._periods(base, held)}
+            logs: defaultdict[int, list[bytes]] = defaultdict(list)
+            line = "select period, reports from log where id > ? and task = ? order by id"
+            for period, reports in base.execute(line, (upto, held.number)):
+                logs[period].append(reports)
+        for period, reports in logs.items():
+            found[period] = joined(held.task, reports, found.get(period))
+        return {period: counts for period, counts in sorted(found.items()) if counts is not None}
+
+    @staticmethod
+    def _periods(base: sqlite3.Connection, held: Held) -> list[int]:
+        return [row[0] for row in base.execute("select period from state where task = ?", (held.number,))]
+
+    @staticmethod
+    def _state(base: sqlite3.Connection, held: Held, period: int) -> Counts | None:
+        line = "select generation from state where task = ? and period = ?"
+        row = base.execute(line, (held.number, period)).fetchone()
+        if row is None:
+            return None
+        line = "select content from piece where task = ? and period = ? and generation = ? order by number"
+        return Counts.from_bytes(b"".join(r[0] for r in base.execute(line, (held.number, period, row[0]))))
+
+    def refused(self, task: str) -> dict[str, int]:
+        """Return how many frames of a task were refused, by reason."""
+        number = self._known(task).number
+        with self._reading() as base:
+            return dict(base.execute("select reason, n from refused where task = ? order by reason", (number,)))
+
+    def note_refused(self, run: Run, found: dict[tuple[str, str], int]) -> None:
+        """Add to the numbers of refused frames."""
+        line = "insert into refused values (?, ?, ?) on conflict (task, reason) do update set n = n + excluded.n"
+        run([(line, [(self._known(task).number, reason, n) for (task, reason), n in found.items()])])
+
+    # ---- what is done beside the commits
+
+    def tick(self, run: Run) -> None:
+        """Remember how long the store ran."""
+        run([(_FACT, [(self.ages.ran, "ran")])])
+
+    def tidy(self, run: Run, *, all_of_it: bool = False) -> None:
+        """Fold the log into counters (or segments), a part at a time, and forget old keys."""
+        self.tasks()
+        while True:
+            rows, size = (a - b for a, b in zip(self._appended, self._removed, strict=True))
+            # Counters are written anew as a whole: worth it when the log is as long as they are.
+            worth = min(max(LEAST_FOLDED, sum(map(self._size, list(self._touched)))), MOST_FOLDED)
+            if not rows or not (all_of_it or size >= worth or rows >= MOST_ROWS * max(1, worth // LEAST_FOLDED)):
+                break
+            self._fold(run)
+        self._forget(run)
+
+    def _size(self, place: tuple[int, int]) -> int:
+        """Return the bytes of the counters of a task."""
+        if place[0] not in self._sizes:
+            held = next(h for h in self._held.values() if h.number == place[0])
+            self._sizes[place[0]] = 8 * sum(a.size for a in held.task.mechanism.empty().counters.values())
+        return self._sizes[place[0]]
+
+    def _fold(self, run: Run) -> None:
+        """Fold the oldest part of the log: write what it gives beside what is in force, then put that in force."""
+        self._touched.clear()
+        by_number = {held.number: held for held in self._held.values()}
+        with self._reading() as base:
+            upto, logs, heads = self._oldest(base)
+            states = {} if self.segments else {p: self._state(base, by_number[p[0]], p[1]) for p in logs}
+        if self.segments is not None:
+            segments.write(self, run, upto, logs, heads, by_number)
+        flip = [(*place, upto) for place in states]
+        for place in flip:
+            content = joined(by_number[place[0]].task, logs.pop(place[:2]), states.pop(place[:2])).to_bytes()
+            # A fold that was interrupted may have left pieces of the same name.
+            run([("delete from piece where task = ? and period = ? and generation = ?", [place])])
+            for number in range(-(-len(content) // PIECE)):
+                row = (*place, number, content[number * PIECE : (number + 1) * PIECE])
+                run([("insert into piece values (?, ?, ?, ?, ?)", [row])])
+        line = "insert or replace into state values (?, ?, ?)"
+        run([(line, flip), (_FACT, [(upto, "upto"), (None, "segment")])])
+        self._remove(run, upto, flip)
+
+    def _oldest(self, base: sqlite3.Connection) -> tuple[int, Logs, Logs]:
+        """Return the log up to some id, by task and period: as much as may be folded in one go."""
+        upto, total = int(self._fact(base, "upto")), 0
+        planned = base.execute("select value from fact where name = 'segment'").fetchone()[0]
+        last = 2**62 if planned is None else int(planned)
+        logs: defaultdict[tuple[int, int], list[bytes]] = defaultdict(list)
+        heads: defaultdict[tuple[int, int], list[bytes]] = defaultdict(list)
+        line = "select id, task, period, heads, reports from log where id > ? and id <= ? order by id"
+        for number, task, period, head, reports in base.execute(line, (upto, last)):
+            logs[task, period].append(reports)
+            heads[task, period].append(head)
+            upto, total = number, total + len(reports)
+            if total >= MOST_FOLDED and planned is None:
+                break
+        return upto, logs, heads
+
+    def _remove(self, run: Run, upto: int, flip: Sequence[tuple[int, int, int]]) -> None:
+        """Remove what is in the counters now, and the counters that were in force before, a few rows at a time."""
+        with self._reading() as base:
+            ids = [row[0] for row in base.execute("select id from log where id <= ? order by id", (upto,))]
+            size = base.execute("select coalesce(sum(length(reports)), 0) from log where id <= ?", (upto,)).fetchone()[
+                0
+            ]
+            line = "select rowid from piece where task = ? and period = ? and generation <> ?"
+            old = [row for place in flip for row in base.execute(line, place)]
+        for start in range(0, len(ids), _REMOVED):
+            run([("delete from log where id <= ?", [(ids[min(start + _REMOVED, len(ids)) - 1],)])])
+        self._removed = [self._removed[0] + len(ids), self._removed[1] + int(size)]
+        for start in range(0, len(old), 4):
+            run([("delete from piece where rowid = ?", old[start : start + 4])])
+
+    def _forget(self, run: Run) -> None:
+        """Forget the keys whose window is over, one part of their space after the other."""
+        line = "delete from seen where task = ? and age < ? and key >= ? and key < ?"
+        for held in self._held.values():
+            age = 2**62 if held.closed else self.ages.forgotten(held.task)
+            if self._swept.get(held.number, 0) >= age:
+                continue
+            step = (1 << 16) // _SWEPT
+            for start in range(0, 1 << 16, step):
+                end = (start + step).to_bytes(3, "big")[1:] if start + step < 1 << 16 else b"\xff" * 17
+                run([(line, [(held.number, age, start.to_bytes(2, "big"), end)])])
+            self._swept[held.number] = age
+
+    def shut(self) -> None:
+        """Let go of the file; what was acknowledged is in it."""
+        self._base.close()
+        if self._lock is not None:
+            os.close(self._lock)
+
+
+def _only_one(folder: Path) -> int:
+    """Hold the folder for this process alone; the lock goes with the process, however it ends."""
+    handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        raise DataSourceError(
+            f"data: another collector already keeps its reports in {str(folder)!r}; stop it, name another folder, or "
+            "share a PostgreSQL"
+        ) from None
+    return handle
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

