@@ -5,6 +5,7 @@
 1.0
 """
 
+from discreet.evaluation.agreement import Agreement, CenterErrors, center_errors, clustering_agreement
 from discreet.evaluation.attacks.attribute import attribute_attack
 from discreet.evaluation.attacks.averaging import AveragingResult, averaging_attack
 from discreet.evaluation.attacks.distinguishing import advantage_bound, best_advantage, distinguishing_attack
@@ -24,10 +25,8 @@ from discreet.evaluation.audits.recount import Recount, recount
 from discreet.evaluation.audits.result import AuditResult
 from discreet.evaluation.comparison.compare import TableComparison, compare_tables
 from discreet.evaluation.metrics import (
-    Agreement,
     Spread,
     centroid_index,
-    clustering_agreement,
     nicv,
     nicv_ratio,
     perturbation_distance,
@@ -48,6 +47,7 @@ __all__ = [
     "AuditedMechanism",
     "AveragingResult",
     "BitPatterns",
+    "CenterErrors",
     "ExactAudit",
     "GuessResult",
     "NeighbourPair",
@@ -72,6 +72,7 @@ __all__ = [
     "averaging_attack",
     "best_advantage",
     "bit_pattern_audit",
+    "center_errors",
     "centroid_index",
     "clustering_agreement",
     "compare_tables",

@@ -12,16 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
-from sklearn.metrics import (
-    adjusted_mutual_info_score,
-    adjusted_rand_score,
-    calinski_harabasz_score,
-    silhouette_samples,
-    silhouette_score,
-)
 
-from discreet import noise
-from discreet.core import checks
 from discreet.core.arrays import FloatArray
 from discreet.core.domain import Box
 from discreet.errors import InvalidArgument, InvalidType
@@ -48,13 +39,13 @@ def nicv(X: Any, centers: Any) -> float:
     >>> nicv([[0.0, 0.0], [2.0, 0.0], [9.0, 1.0]], [[1.0, 0.0], [9.0, 0.0]])
     1.0
     """
-    places = _matrix("centers", centers)
+    places = read_matrix("centers", centers)
     if not len(places) or not np.isfinite(places).all():
         raise InvalidArgument("centers", places.shape, "at least one centre of finite numbers", "centers=[[0.0, 0.0]]")
     total, n = 0.0, 0
-    for rows in _portions(_matrix("X", X, places.shape[1]), len(places)):
+    for rows in _portions(read_matrix("X", X, places.shape[1]), len(places)):
         kept = rows[np.isfinite(rows).all(axis=1)]
-        total += float(_squared(kept, places).min(axis=1).sum())
+        total += float(squared_distances(kept, places).min(axis=1).sum())
         n += len(kept)
     return total / n if n else float("nan")
 
@@ -94,11 +85,11 @@ def centroid_index(centers: Any, reference: Any) -> int:
     >>> centroid_index([[0.0], [0.1], [9.0]], [[0.0], [5.0], [9.0]])
     1
     """
-    a = _matrix("centers", centers)
-    b = _matrix("reference", reference, a.shape[1])
+    a = read_matrix("centers", centers)
+    b = read_matrix("reference", reference, a.shape[1])
     if not len(a) or not len(b):
         raise InvalidArgument("centers", (a.shape, b.shape), "two sets of at least one centre", "centers=[[0.0]]")
-    gaps = _squared(a, b)
+    gaps = squared_distances(a, b)
     orphans_in_b = len(b) - len(np.unique(gaps.argmin(axis=1)))
     orphans_in_a = len(a) - len(np.unique(gaps.argmin(axis=0)))
     return int(max(orphans_in_a, orphans_in_b))
@@ -155,7 +146,7 @@ def range_query_error(synopsis: Synopsis, X: Any, boxes: Iterable[Box]) -> Range
     asked = list(boxes)
     if not asked or not all(isinstance(b, Box) for b in asked):
         raise InvalidType("boxes", asked[:1], "at least one Box", "boxes=[Box([0, 0], [1, 1])]")
-    rows, domain = _matrix("X", X, len(synopsis.domain)), synopsis.domain
+    rows, domain = read_matrix("X", X, len(synopsis.domain)), synopsis.domain
     lower, upper = np.array([b.lower for b in asked]), np.array([b.upper for b in asked])
     upper = np.where(upper >= domain.high, np.inf, upper)
     truths, n = np.zeros(len(asked)), 0
@@ -191,8 +182,8 @@ def perturbation_distance(X: Any, Z: Any) -> float:
     >>> perturbation_distance([[0.0, 0.0], [1.0, 1.0]], [[3.0, 4.0], [1.0, 2.0]])
     3.0
     """
-    raw = _matrix("X", X)
-    released = _matrix("Z", Z, raw.shape[1])
+    raw = read_matrix("X", X)
+    released = read_matrix("Z", Z, raw.shape[1])
     if len(raw) != len(released):
         raise InvalidArgument("Z", released.shape, f"one row for each of {len(raw)} of X", "Z=mechanism.transform(X)")
     gaps = np.sqrt(((raw - released) ** 2).sum(axis=1))
@@ -245,122 +236,8 @@ class Spread:
         return f"<Spread: {self.mean:.3g} ({self.low:.3g} to {self.high:.3g}), {self.runs} runs>"
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """How well clusterings agree with a reference, and how they look by themselves.
-
-    Attributes
-    ----------
-    ari, ami : Spread
-        Adjusted Rand index and adjusted mutual information (arithmetic mean of the entropies) against the reference:
-        1 for the same partition, 0 on average for a random one, possibly below. Outliers (-1) count as a cluster.
-    silhouette, calinski_harabasz : Spread
-        Of the clusterings on the points they were made of; NaN if no points were given, or for fewer than 2 or more
-        than n - 1 clusters. They say how clusterable those points are, noise included: they measure no utility.
-
-    Examples
-    --------
-    >>> clustering_agreement([0, 0, 1, 1], [1, 1, 0, 0])
-    <Agreement: ARI 1 (1 to 1), AMI 1 (1 to 1), 1 run>
-    """
-
-    ari: Spread
-    ami: Spread
-    silhouette: Spread
-    calinski_harabasz: Spread
-    runs: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all figures as plain data."""
-        names = ("ari", "ami", "silhouette", "calinski_harabasz")
-        return {"runs": self.runs, **{name: getattr(self, name).to_dict() for name in names}}
-
-    def __repr__(self) -> str:
-        parts = [f"{n} {s.mean:.3g} ({s.low:.3g} to {s.high:.3g})" for n, s in (("ARI", self.ari), ("AMI", self.ami))]
-        return f"<Agreement: {', '.join(parts)}, {self.runs} run{'s' * (self.runs != 1)}>"
-
-
-def clustering_agreement(
-    reference: Any, labels: Any, points: Any = None, *, confidence: float = 0.95, resamples: int = 200, seed: int = 0
-) -> Agreement:
-    """Compare clusterings after noise with the same algorithm's clustering of the raw records.
-
-    Parameters
-    ----------
-    reference : array of shape (n,)
-        Labels from the raw records (or true classes).
-    labels : array of shape (n,) or (runs, n)
-        Labels after noise, one row for every independent draw of the noise. Several rows give Student's interval over
-        the draws. A single row says nothing about the noise: its interval is a percentile bootstrap over records.
-    points : array of shape (n, d) or (runs, n, d), optional
-        What was clustered, for silhouette and Calinski-Harabasz index.
-    confidence : float, default 0.95
-        Of the intervals.
-    resamples, seed : int
-        Of the bootstrap.
-
-    Examples
-    --------
-    >>> runs = [[0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 2, 0]]
-    >>> found = clustering_agreement([0, 0, 1, 1, 2, 2], runs, [[0.0], [0.1], [1.0], [1.1], [2.0], [2.1]])
-    >>> round(found.ari.mean, 3), found.silhouette.runs
-    (0.722, 2)
-    """
-    truth, runs = np.asarray(reference).ravel(), np.atleast_2d(np.asarray(labels))
-    if runs.ndim != 2 or runs.shape[1] != len(truth) or len(truth) < 2:
-        shapes = (truth.shape, runs.shape)
-        raise InvalidArgument("labels", shapes, "one label per run for each of at least 2 records", "labels=km.labels_")
-    places: list[FloatArray | None] = [None] * len(runs)
-    if points is not None:
-        stack = np.asarray(points, dtype=np.float64)
-        stack = np.broadcast_to(stack, (len(runs), *stack.shape[-2:])) if stack.ndim in (2, 3) else stack
-        if stack.ndim != 3 or stack.shape[1] != len(truth):
-            raise InvalidArgument("points", stack.shape, "rows of points, once or for each run", "points=Z")
-        places = list(stack)
-    level = float(checks.probability("confidence", confidence))
-    if len(runs) > 1:
-        figures = np.array([_figures(truth, run, place) for run, place in zip(runs, places, strict=True)])
-        spreads = [Spread.of(column, level) for column in figures.T]
-    else:
-        resamples = checks.whole("resamples", resamples, low=2)
-        spreads = _bootstrapped(truth, runs[0], places[0], level, resamples, noise.generator(seed))
-    ari, ami, silhouette, index = spreads
-    return Agreement(ari, ami, silhouette, index, len(runs))
-
-
-def _figures(truth: Any, labels: Any, points: FloatArray | None) -> tuple[float, float, float, float]:
-    ari, ami = float(adjusted_rand_score(truth, labels)), float(adjusted_mutual_info_score(truth, labels))
-    if points is None or not 2 <= len(np.unique(labels)) <= len(labels) - 1:
-        return ari, ami, float("nan"), float("nan")
-    return ari, ami, float(silhouette_score(points, labels)), float(calinski_harabasz_score(points, labels))
-
-
-def _bootstrapped(
-    truth: Any, labels: Any, points: FloatArray | None, level: float, resamples: int, stream: noise.Generator
-) -> list[Spread]:
-    """Bootstrap over records. A record drawn twice would be its own neighbour: each keeps its silhouette."""
-    n, whole = len(truth), _figures(truth, labels, points)
-    defined = points is not None and np.isfinite(whole[2])
-    own = silhouette_samples(points, labels) if defined else np.full(n, np.nan)
-    drawn = np.empty((resamples, 4))
-    for i in range(resamples):
-        rows = noise.below(n, (n,), stream)
-        some = _figures(truth[rows], labels[rows], None)
-        few = not defined or not 2 <= len(np.unique(labels[rows])) <= n - 1
-        index = float("nan") if points is None or few else float(calinski_harabasz_score(points[rows], labels[rows]))
-        drawn[i] = some[0], some[1], float(own[rows].mean()), index
-    spreads = []
-    for value, column in zip(whole, drawn.T, strict=True):
-        kept = column[np.isfinite(column)]
-        if not np.isfinite(value) or len(kept) < 2:
-            spreads.append(Spread(value, float("nan"), float("nan"), float("nan"), int(np.isfinite(value))))
-            continue
-        low, high = np.quantile(kept, [(1 - level) / 2, (1 + level) / 2])
-        spreads.append(Spread(value, float(low), float(high), float(kept.std(ddof=1)), 1))
-    return spreads
-
-
-def _matrix(name: str, value: Any, width: int | None = None) -> FloatArray:
+def read_matrix(name: str, value: Any, width: int | None = None) -> FloatArray:
+    """Return a table of numbers; refuse what is none, or is not as wide as it should be."""
     try:
         matrix = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
@@ -377,7 +254,7 @@ def _portions(rows: FloatArray, width: int) -> Iterator[FloatArray]:
         yield rows[start : start + size]
 
 
-def _squared(a: FloatArray, b: FloatArray) -> FloatArray:
+def squared_distances(a: FloatArray, b: FloatArray) -> FloatArray:
     """Return all squared distances, from differences: the expanded square would cancel far from the origin."""
     out = np.zeros((len(a), len(b)))
     for axis in range(a.shape[1]):
