@@ -6,6 +6,7 @@
 """
 
 from discreet.clustering.central.auto import Choice, choose
+from discreet.clustering.central.how_many import KSuggestion, suggest_k
 from discreet.clustering.central.lloyd import DPLloyd
 from discreet.clustering.central.mixture import MixtureFit, mixture
 from discreet.clustering.central.of_synopsis import ClusterResult, cluster_synopsis
@@ -18,6 +19,7 @@ __all__ = [
     "Choice",
     "ClusterResult",
     "DPLloyd",
+    "KSuggestion",
     "MixtureFit",
     "NoisyClusters",
     "NoisyKMeans",
@@ -27,6 +29,7 @@ __all__ = [
     "cluster_after_noise",
     "cluster_synopsis",
     "mixture",
+    "suggest_k",
     "weighted_kmeans",
 ]
 

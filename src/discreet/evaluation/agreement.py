@@ -178,6 +178,11 @@ class CenterErrors:
         0.5 a centre is halfway to the neighbouring cluster. NaN where there is no next one.
     unmatched : int
         How many more centres one set has than the other.
+
+    Examples
+    --------
+    >>> center_errors([[0.0], [11.0]], [[0.0], [10.0]]).distances.tolist()
+    [0.0, 1.0]
     """
 
     centers: IntArray

@@ -63,7 +63,8 @@ def report_facts(
         Of counts: the values whose frequencies to show.
     clusters : mapping, optional
         Of a synopsis: the centres that were found in it, as ``discreet cluster --json`` gives them (``columns``,
-        ``centers``, ``weights``, ``weight_std_errors``, ``may_be_noise``).
+        ``centers``, ``weights``, ``weight_std_errors``, ``may_be_noise``, and ``suggestion`` where the number of
+        clusters was not given).
 
     Examples
     --------
@@ -125,7 +126,7 @@ def report_facts(
     }
     if clusters is not None:
         names = ("columns", "centers", "weights", "weight_std_errors", "may_be_noise")
-        release["clusters"] = {name: clusters[name] for name in names}
+        release["clusters"] = {**{name: clusters[name] for name in names}, "suggestion": clusters.get("suggestion")}
     if against is not None:
         facts["comparison"] = _comparison(thing, guarantee, against, target)
     return facts

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from discreet.clustering.kmeans import mass_by, nearest
+from discreet.core import checks
 from discreet.core.arrays import FloatArray
 from discreet.core.columns import NAMING
 from discreet.core.domain import Categorical, Domain
@@ -50,6 +51,13 @@ def left_out(domain: Domain, chosen: Sequence[str]) -> str:
         return ""
     text = f"clustered on {', '.join(chosen)}; {', '.join(c.name for c in rest)} took no part"
     return text + (": the mean of categories is not a place" if all(isinstance(c, Categorical) for c in rest) else "")
+
+
+def distance_units(domain: Domain, scale: str) -> FloatArray:
+    """Return what coordinates are divided by before distances are taken."""
+    if checks.choice("scale", scale, ("none", "domain")) == "none":
+        return np.ones(len(domain))
+    return domain.high - domain.low
 
 
 def select_columns(domain: Domain, columns: Sequence[str] | None) -> Domain:

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted
 
 from discreet import engines
-from discreet.clustering.central.of_synopsis import distance_units
+from discreet.clustering.central.columns import distance_units
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.engines.passes.nearest import NearestMap, nearest_distances, nearest_labels

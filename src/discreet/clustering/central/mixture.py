@@ -20,6 +20,7 @@ were set by hand, for time and for numbers that stay finite.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -130,6 +131,31 @@ def mixture(
     best = problem.solve(best.masses, best.means, best.spreads, _FINAL_STEPS)
     refined = _refined(synopsis, placed, problem, best, keep=residuals == "beyond noise")
     return MixtureFit(refined, best.masses, best.means * units, best.spreads * units)
+
+
+def misfits(synopsis: Synopsis, fits: Sequence[tuple[FloatArray, FloatArray, FloatArray]], steps: int) -> FloatArray:
+    """Return half the squared residual that a mixture leaves, in units of the noise, from each of several starts.
+
+    Parameters
+    ----------
+    synopsis : Synopsis
+        With weights as drawn or consistent ones, and all its leaves listed.
+    fits : sequence of (masses, means, spreads)
+        Components to start from, means and spreads in the units of the domain.
+    steps : int
+        Of the optimiser, for each.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> s = Synopsis(dc.Domain.box(0, 3), lower=[[0], [1], [2]], upper=[[1], [2], [3]], weights=[4, 20, 4],
+    ...              variances=np.full(3, 5.0), guarantee=dc.Guarantee("central"))
+    >>> misfits(s, [(np.array([28.0]), np.array([[1.5]]), np.array([[0.5]]))], 20).round(1).tolist()
+    [0.0]
+    """
+    units = synopsis.domain.high - synopsis.domain.low
+    problem = _Problem(synopsis, np.asarray(np.isfinite(synopsis.points).all(axis=1)))
+    return np.array([problem.solve(n, mean / units, spread / units, steps).loss for n, mean, spread in fits])
 
 
 def _refined(synopsis: Synopsis, placed: BoolArray, problem: _Problem, fit: _Components, *, keep: bool) -> Synopsis:

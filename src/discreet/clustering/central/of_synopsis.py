@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.clustering.central import auto
-from discreet.clustering.central.columns import category_shares, cluster_columns, left_out, view
+from discreet.clustering.central.columns import category_shares, cluster_columns, distance_units, left_out, view
+from discreet.clustering.central.how_many import KSuggestion, check_clusters, suggest_k
 from discreet.clustering.central.mixture import mixture
 from discreet.clustering.central.weights import noise_of_weights
 from discreet.clustering.kmeans import weighted_kmeans
 from discreet.core import checks
 from discreet.core.arrays import BoolArray, FloatArray
-from discreet.core.domain import Domain
 from discreet.core.frames import Frames
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses import Synopsis
@@ -61,6 +61,8 @@ class ClusterResult(Frames):
         Standard errors of the weights, from the noise of the counts as they were released.
     may_be_noise : array of shape (clusters,) or None
         Whether a weight is within its noise of zero: then there may be no cluster.
+    suggestion : KSuggestion or None
+        What the number of clusters rests on, where it was not given.
 
     Examples
     --------
@@ -77,6 +79,7 @@ class ClusterResult(Frames):
     categories: Mapping[str, FloatArray | None] = field(default_factory=dict)
     std_errors: FloatArray | None = None
     may_be_noise: BoolArray | None = None
+    suggestion: KSuggestion | None = None
 
     def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
         """Return the ends of intervals for the weights: noise alone, not where the centres are."""
@@ -105,13 +108,14 @@ class ClusterResult(Frames):
 
 def cluster_synopsis(
     synopsis: Synopsis,
-    n_clusters: int,
+    n_clusters: int | str,
     *,
     refine: Refine = "auto",
     n_init: int = 10,
     scale: str = "none",
     random_state: int = 0,
     columns: Sequence[str] | None = None,
+    max_clusters: int = 20,
 ) -> ClusterResult:
     """Find clusters in a synopsis: weighted k-means on its leaves after refinement.
 
@@ -122,8 +126,9 @@ def cluster_synopsis(
     ----------
     synopsis : Synopsis
         A release with weights as drawn.
-    n_clusters : int
+    n_clusters : int or "auto"
         Number of centres. If fewer leaves have positive weight, those leaves are the centres, and the note says so.
+        "auto" asks `suggest_k`; where that cannot tell, there is one centre.
     refine : str, callable, sequence of them, or None
         Steps to take before, in order: "consistent", "project", "threshold", "mixture", or functions from synopsis to
         synopsis. "auto" takes the steps that suit the synopsis, by the rule that `PrivateKMeans` follows
@@ -139,6 +144,8 @@ def cluster_synopsis(
     columns : list of str, optional
         The columns to cluster on; by default all but categories. A category named here counts by its place in the
         declared order, which makes sense for ordered ones only.
+    max_clusters : int, default 20
+        The most clusters that "auto" looks for.
 
     Returns
     -------
@@ -156,7 +163,11 @@ def cluster_synopsis(
     """
     if not isinstance(synopsis, Synopsis):
         raise InvalidType("synopsis", type(synopsis).__name__, "a Synopsis", "GridSynopsis(...).fit(data).synopsis_")
-    n_clusters = checks.whole("n_clusters", n_clusters, low=1)
+    given, suggestion = check_clusters(n_clusters), None
+    if given is None:
+        how: dict[str, Any] = {"scale": scale, "random_state": random_state, "columns": columns}
+        suggestion = suggest_k(synopsis, max_clusters=max_clusters, **how)
+    n_clusters = given or (suggestion and suggestion.n_clusters) or 1
     axes = cluster_columns(synopsis.domain, columns)
     released, seen, steps = synopsis, synopsis, refine
     if axes != synopsis.domain.names:
@@ -176,7 +187,7 @@ def cluster_synopsis(
         seed=random_state,
     )
     centers, weights = found.centers * widths, found.weights
-    notes = [left_out(synopsis.domain, axes)]
+    notes = ["" if suggestion is None else suggestion.text, left_out(synopsis.domain, axes)]
     if not len(centers):
         centers, weights = seen.domain.bounds.center[np.newaxis], np.zeros(1)
         notes.append("no leaf has positive weight: the middle of the domain is the only centre")
@@ -193,7 +204,7 @@ def cluster_synopsis(
     shares = category_shares(synopsis, axes, centers, widths)
     errors, doubtful = noise_of_weights(released, axes, centers, widths, weights)
     note = "; ".join(filter(None, notes))
-    return ClusterResult(centers, weights, found.cost, refined, note, axes, shares, errors, doubtful)
+    return ClusterResult(centers, weights, found.cost, refined, note, axes, shares, errors, doubtful, suggestion)
 
 
 def refined_synopsis(
@@ -208,13 +219,6 @@ def refined_synopsis(
         else:
             synopsis = _STEPS[step](synopsis)
     return synopsis
-
-
-def distance_units(domain: Domain, scale: str) -> FloatArray:
-    """Return what coordinates are divided by before distances are taken."""
-    if checks.choice("scale", scale, ("none", "domain")) == "none":
-        return np.ones(len(domain))
-    return domain.high - domain.low
 
 
 def check_refine(steps: Refine) -> None:

@@ -10,6 +10,7 @@ from discreet import noise
 from discreet.clustering.central import auto
 from discreet.clustering.central.columns import left_out, no_part, select_columns
 from discreet.clustering.central.estimator import Centers
+from discreet.clustering.central.how_many import check_clusters
 from discreet.clustering.central.of_synopsis import Refine, check_refine, cluster_synopsis
 from discreet.core import checks
 from discreet.core.domain import Domain
@@ -35,8 +36,9 @@ class PrivateKMeans(Centers):
 
     Parameters
     ----------
-    n_clusters : int, default 8
-        Number of clusters.
+    n_clusters : int or "auto", default 8
+        Number of clusters. "auto" lets the released synopsis say it, at no further price (`suggest_k`); where it cannot
+        be told, there is one centre, and `note_` says so.
     epsilon : float, default 1.0
         The whole budget; ``math.inf`` for a run without privacy.
     domain : Domain, mapping or (low, high)
@@ -66,6 +68,8 @@ class PrivateKMeans(Centers):
         its ε stated at δ: as the synopsis that is named. ("auto" makes pure releases, of ε or of √(2ρ).)
     ledger : Ledger or Account, optional
         Charged with all of ε before the first row is read; fitting twice charges twice.
+    max_clusters : int, default 20
+        The most clusters that "auto" looks for. The synopsis is made for half as many.
 
     Attributes
     ----------
@@ -84,6 +88,8 @@ class PrivateKMeans(Centers):
         Its promise.
     note_ : str
         What to know about the centres; mostly empty.
+    suggestion_ : KSuggestion or None
+        What "auto" rests on; None for a number that was given.
 
     Notes
     -----
@@ -106,7 +112,7 @@ class PrivateKMeans(Centers):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         epsilon: float = 1.0,
         domain: Any = None,
         synopsis: Any = "auto",
@@ -120,6 +126,7 @@ class PrivateKMeans(Centers):
         rho: Any = None,
         delta: Any = None,
         ledger: Any = None,
+        max_clusters: int = 20,
     ) -> None:
         self.n_clusters = n_clusters
         self.epsilon = epsilon
@@ -135,23 +142,27 @@ class PrivateKMeans(Centers):
         self.rho = rho
         self.delta = delta
         self.ledger = ledger
+        self.max_clusters = max_clusters
 
     def fit(self, X: Any, y: Any = None) -> PrivateKMeans:
         """Release a synopsis, cluster it. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
         named, fits, select = self._settings()
         shape = {"grid": lambda domain: _known_grid(domain, named), "gaussian": _gaussian(named)}
         opening = open_for(self, X, check=fits, select=select, **shape)
-        k = int(self.n_clusters)
+        k, refine = self._planned_clusters(), self.refine
         choice = named or choice_for(opening, k)
         released = _named(_build(choice, opening), opening)
+        if isinstance(refine, str) and refine == "auto" and not isinstance(self.n_clusters, str):
+            refine = choice.refine
         found = cluster_synopsis(
             released,
-            k,
-            refine=choice.refine if isinstance(self.refine, str) and self.refine == "auto" else self.refine,
+            self.n_clusters,
+            refine=refine,
             n_init=self.n_init,
             scale=self.scale,
             random_state=int(noise.below(2**31, rng=opening.stream)),
             columns=opening.domain.names,
+            max_clusters=self.max_clusters,
         )
         self.domain_, self._declared = opening.domain, opening.declared
         self.synopsis_ = released
@@ -159,6 +170,7 @@ class PrivateKMeans(Centers):
         self.cluster_centers_, self.cluster_weights_ = found.centers, found.weights
         self.cluster_std_errors_, self.cluster_may_be_noise_ = found.std_errors, found.may_be_noise
         said = left_out(opening.declared, opening.domain.names)
+        self.suggestion_ = found.suggestion
         self.note_ = "; ".join(filter(None, [said, found.note, *released.warnings]))
         note_columns(self, X)
         return self
@@ -170,7 +182,7 @@ class PrivateKMeans(Centers):
 
     def _settings(self) -> tuple[auto.Choice | None, Callable[[Domain, Any], None], Callable[[Domain], Domain]]:
         """Check the settings; return the synopsis that they name, what checks its size, and what selects columns."""
-        k = checks.whole("n_clusters", self.n_clusters, low=1)
+        k = self._planned_clusters()
         checks.whole("n_init", self.n_init, low=1)
         check_refine(self.refine)
         checks.choice("scale", self.scale, ("none", "domain"))
@@ -180,6 +192,11 @@ class PrivateKMeans(Centers):
             lambda domain, epsilon: _check_size(domain, named, epsilon, self.n_rows, self.size_share),
             lambda domain: select_columns(domain, self.columns),
         )
+
+    def _planned_clusters(self) -> int:
+        """Return the number of clusters that the synopsis is made for: for "auto" half of the most there may be."""
+        most = checks.whole("max_clusters", self.max_clusters, low=1)
+        return check_clusters(self.n_clusters) or max(1, most // 2)
 
 
 def _named(released: Synopsis, opening: OpenRelease) -> Synopsis:

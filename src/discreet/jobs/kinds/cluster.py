@@ -65,7 +65,9 @@ KIND = Kind(
     data=replace(TABLE, help="a synopsis, as 'discreet synopsis' writes it; or a table, with a schema"),
     schema="optional",
     parameters=(
-        option("n_clusters", "whole", "number of centres", 8, required=True, low=1, short="-k"),
+        option("n_clusters", ("text", "whole"), "number of centres; auto reads it off the synopsis", "auto", required=True,
+            choices=("auto",), low=1, short="-k"),
+        option("max_clusters", "whole", "the most clusters that auto looks for", 20, default=20, low=1),
         replace(EPSILON, required=False, shown=True, help="privacy budget, of a table; a synopsis spent its own"),
         DELTA,
         RHO,
@@ -91,6 +93,7 @@ KIND = Kind(
     together=_together,
     examples=(
         "cluster s.parquet -k 15 -o centers.csv",
+        "cluster s.parquet -k auto",
         "cluster people.csv --schema schema.toml --epsilon 1 -k 15 -o centers.csv --release s.parquet",
     ),
 )  # fmt: skip

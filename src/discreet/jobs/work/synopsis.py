@@ -88,7 +88,7 @@ def _cluster(job: Job) -> JobResult:
         found = cluster_synopsis(made, given.pop("n_clusters"), **given)
     elif earlier is not None:
         made = earlier
-        passed = {k: v for k, v in given.items() if k in ("refine", "n_init", "scale")}
+        passed = {k: v for k, v in given.items() if k in ("refine", "n_init", "scale", "max_clusters")}
         found = cluster_synopsis(made, given["n_clusters"], columns=made.domain.names, **passed)
     else:
         model = _estimator(job).fit(job.read_table())
@@ -97,6 +97,7 @@ def _cluster(job: Job) -> JobResult:
         found = ClusterResult(
             model.cluster_centers_, model.cluster_weights_, math.nan, made, model.note_, names,
             std_errors=model.cluster_std_errors_, may_be_noise=model.cluster_may_be_noise_,
+            suggestion=model.suggestion_,
         )  # fmt: skip
         if release is not None:
             made.save(release)
@@ -219,6 +220,7 @@ def cluster_figures(made: Synopsis, found: ClusterResult, output: Path | None) -
         "rows_in_clusters": float(found.weights.sum()),
         "rows_unlisted": None if made.unlisted is None else made.unlisted.to_dict(),
         "note": found.note,
+        "suggestion": None if found.suggestion is None else found.suggestion.to_dict(),
         "warnings": list(made.warnings),
         "epsilon": made.guarantee.to_dict()["epsilon"],
         "seeded": made.guarantee.seeded,

@@ -9,7 +9,7 @@ import numpy as np
 from discreet.core.figures import at_most
 from discreet.core.guarantee import kept_text
 from discreet.reporting import views
-from discreet.reporting.pages import counted, plane, svg
+from discreet.reporting.pages import clusters, counted, plane, svg
 from discreet.reporting.pages.frame import PROMISED, RELEASED, WORRYING, Answer, render
 from discreet.reporting.words import flat, number, plain, prose, share, spent_on, unbroken
 
@@ -64,7 +64,7 @@ def report_page(facts: dict[str, Any]) -> str:
         reasons=_reasons(left_out),
         risks=[(heading, found.get("notes", ()), _risk(found)) for heading, found in risks if found],
         first_rows=[list(first[0]), [[unbroken(v) for v in row.values()] for row in first]] if first else None,
-        clusters=_clusters(release.get("clusters")),
+        clusters=clusters.told(release.get("clusters")),
         comparison=_comparison(facts.get("comparison")),
         attached=[(heading, note, [_result(r) for r in found]) for heading, note, found in attached if found],
         auditor=_auditor(facts),
@@ -224,7 +224,7 @@ def _charts(release: dict[str, Any]) -> Pictures:
     found: Pictures = []
     if facts := release.get("plane"):
         x, y = facts["columns"]
-        marks = _centers(release.get("clusters"), [x, y])
+        marks = clusters.marks(release.get("clusters"), [x, y])
         picture = plane.boxes(
             facts["lower"], facts["upper"], facts["density"], title=f"{x} and {y}", x=x, y=y, low=facts["low"],
             high=facts["high"], ends=facts["ends"], gaps=facts["gaps"], marks=marks,
@@ -294,30 +294,6 @@ def _reasons(columns: Sequence[dict[str, str]]) -> dict[str, list[str]]:
     for left in columns:
         found.setdefault(left["reason"], []).append(left["column"])
     return found
-
-
-def _centers(found: dict[str, Any] | None, columns: list[str]) -> list[tuple[Any, str]]:
-    """Return where in the plane of two columns the centres lie; nothing where one of the two has no numbers."""
-    if found is None or not set(columns) <= set(found["columns"]):
-        return []
-    places = [[center[found["columns"].index(name)] for name in columns] for center in found["centers"]]
-    return [(places, "cross")] if places and not any(isinstance(v, str) for p in places for v in p) else []
-
-
-def _clusters(found: dict[str, Any] | None) -> tuple[list[str], list[list[str]], list[int]] | None:
-    """Return the centres as a table: where, how many rows lie around each, and how sure that is."""
-    if found is None:
-        return None
-    told = zip(found["centers"], found["weights"], found["weight_std_errors"], found["may_be_noise"], strict=True)
-    rows = []
-    for i, (center, weight, error, doubtful) in enumerate(told, 1):
-        places = [place if isinstance(place, str) else number(place) for place in center]
-        noise = "may be noise alone" if doubtful else ""
-        rows.append([f"centre {i}", *places, f"{weight:,.0f}", f"{error:,.1f}", noise])
-    heads = ["", *found["columns"], "rows, about", "standard error", ""]
-    words = [i for i, place in enumerate(found["centers"][0], 1) if isinstance(place, str)] if found["centers"] else []
-    figures = [i for i in range(1, len(heads) - 1) if i not in words]
-    return heads, rows, figures
 
 
 #: What the measures of a sensitive column say: how they are written, and in words.

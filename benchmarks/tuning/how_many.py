@@ -1,0 +1,197 @@
+"""The constants of `suggest_k`, tried on generated tables; then how often it is right on others.
+
+    python -m benchmarks.tuning.how_many [--tables 1.0] [--jobs 2]   # constants, on tables of their own
+    python -m benchmarks.tuning.how_many --report                    # those in use, on 200 others of each kind
+
+Four kinds of table: *separable* clusters with at least 200 rows times ε on average; the same, *faint*, with 2 to 200;
+rows that are *even* or one cluster; *nothing* but noise. Wanted: the right number within one on separable tables, 1 on
+even ones, and no wrong number where noise covers the clusters: "cannot tell" is right there, and a miss elsewhere. All
+numbers of clusters come from `PrivateKMeans(n_clusters="auto")`, which pays for everything it looks at.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from benchmarks._bench import save, show
+from discreet import Domain, PrivateKMeans
+from discreet.clustering import suggest_k
+from discreet.clustering.central import how_many, leaves
+
+KINDS = ("separable", "faint", "even", "nothing")
+#: Seeds of the tables that constants are chosen on, and of those that are reported.
+TUNING, REPORTED = 11, 22
+SHAPES = ("round", "unequal", "tubes", "balls", "tails", "background")
+#: Values that are tried, one constant at a time; the first is in use.
+TRIED: dict[str, tuple[Any, ...]] = {
+    "LEAST_ROWS": (20.0, 10.0, 40.0),
+    "LEAST_ROWS_OF_ONE": (40.0, 20.0, 80.0),
+    "WIDE": (0.4, 0.25, 0.6),
+    "LEAVES_PER_CLUSTER": (1.6, 1.3, 2.0),
+    "MEANS_SPREAD": (0.1, 0.02, 0.3),
+    "LEAST_FALL": (0.15, 0.08, 0.3),
+    "LEAST_GAP": (0.15, 0.08, 0.3),
+    "LEAST_SILHOUETTE": (0.05, 0.02, 0.1),
+    "WEIGHTS": (
+        {"elbow": 1.0, "silhouette": 0.75, "gap": 1.0, "BIC": 0.5},
+        {"elbow": 1.0, "silhouette": 1.0, "gap": 1.0, "BIC": 1.0},
+        {"elbow": 1.0, "silhouette": 0.75, "gap": 1.0, "BIC": 0.25},
+        {"elbow": 0.5, "silhouette": 1.0, "gap": 1.0, "BIC": 0.5},
+    ),
+    "AGREEMENT": (0.5, 0.4, 0.6, 0.75),
+}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A generated table: what it is, and its rows in the unit box."""
+
+    facts: dict[str, Any]
+    rows: np.ndarray
+
+    @property
+    def domain(self) -> Domain:
+        return Domain.box([0] * self.facts["d"], 1)
+
+
+def draw(kind: str, base: int, number: int) -> Drawn:
+    """Draw a table of a kind; the same numbers give the same rows."""
+    rng = np.random.default_rng([base, KINDS.index(kind), number])
+    d = int(rng.choice([1, 2, 2, 2, 3, 3, 4, 5, 6, 8]))
+    k = int(rng.integers(1, 1 + {1: 6, 2: 16, 3: 16}.get(d, 10))) if kind in ("separable", "faint") else 1
+    epsilon = float(rng.choice([0.1, 0.2, 0.5, 1.0]))
+    low, high = (2, 200) if kind == "faint" else (200, 3000)
+    x = float(np.exp(rng.uniform(math.log(low), math.log(high))))
+    n = int(np.ceil(x * k / epsilon)) if kind != "nothing" else int(rng.integers(0, 3))
+    shape, apart = str(rng.choice(SHAPES)), float(rng.choice([6, 8, 12]))
+    if kind in ("even", "nothing"):
+        shape = str(rng.choice(["uniform", *SHAPES])) if kind == "even" else "uniform"
+    facts = {"kind": kind, "d": d, "k": k, "epsilon": epsilon, "x": x, "n": n, "shape": shape, "apart": apart}
+    if shape == "uniform":
+        return Drawn(facts, rng.random((n, d)))
+    centres = _places(k, d, rng)
+    gaps = np.linalg.norm(centres[:, None] - centres, axis=2) + 9 * np.eye(k)
+    spread = min(float(gaps.min()) / apart, 0.12) if k > 1 else float(rng.uniform(0.03, 0.15))
+    sizes = np.ones(k) if shape == "round" else np.exp(rng.uniform(0, 1.1, k))
+    labels = rng.choice(k, n, p=sizes / sizes.sum())
+    rows = centres[labels] + spread * _scatter(shape, labels, k, d, rng)
+    if shape == "background":
+        stray = rng.random(n) < 0.05
+        rows[stray] = rng.random((int(stray.sum()), d))
+    return Drawn(facts, np.clip(rows, 0, 1))
+
+
+def _places(k: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw centres that keep apart: each the best of a few candidates, in some tables of many, in others of two."""
+    out, candidates = np.empty((k, d)), int(rng.choice([4, 12]))
+    for i in range(k):
+        tried = rng.uniform(0.1, 0.9, (candidates, d))
+        far = np.linalg.norm(tried[:, None] - out[:i], axis=2).min(axis=1) if i else np.zeros(candidates)
+        out[i] = tried[int(np.argmax(far))]
+    return out
+
+
+def _scatter(shape: str, labels: np.ndarray, k: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw offsets of rows from their centres, in units of the spread."""
+    n = len(labels)
+    z = rng.normal(size=(n, d))
+    if shape == "unequal":
+        return z * np.exp(rng.uniform(-0.7, 0.2, (k, d)))[labels]
+    if shape == "tubes":
+        way = rng.normal(size=(k, d))
+        way /= np.linalg.norm(way, axis=1)[:, None]
+        return 0.5 * z + 1.2 * rng.normal(size=n)[:, None] * way[labels]
+    if shape == "balls":
+        return z / np.linalg.norm(z, axis=1)[:, None] * 2.2 * rng.random(n)[:, None] ** (1 / d)
+    if shape == "tails":
+        return 0.6 * z * np.sqrt(4 / rng.chisquare(4, n))[:, None]
+    return z
+
+
+def measure(task: tuple[str, int, int, bool]) -> dict[str, Any]:
+    """Return a table's facts and what is suggested: with the constants in use, and with each of the others."""
+    kind, base, number, tune = task
+    table = draw(kind, base, number)
+    fit = PrivateKMeans("auto", table.facts["epsilon"], table.domain, random_state=number).fit(table.rows)
+    asked = fit.suggestion_
+    found = {**table.facts, "number": number, "suggested": asked.n_clusters, "votes": dict(asked.votes)}
+    if tune:
+        found["tried"] = {}
+        for name, values in TRIED.items():
+            for value in values[1:]:
+                with _set(name, value):
+                    found["tried"][f"{name} = {_short(value)}"] = suggest_k(fit.synopsis_).n_clusters
+    return found
+
+
+def _short(value: Any) -> str:
+    return "/".join(f"{v:g}" for v in value.values()) if isinstance(value, dict) else f"{value:g}"
+
+
+@contextmanager
+def _set(name: str, value: Any) -> Iterator[None]:
+    module: Any = leaves if name == "MEANS_SPREAD" else how_many
+    before = getattr(module, name)
+    setattr(module, name, value)
+    try:
+        yield
+    finally:
+        setattr(module, name, before)
+
+
+def judged(rows: list[dict[str, Any]], answers: list[int | None]) -> dict[str, float]:
+    """Return the shares of answers that are within one, exact, wrong, and not given."""
+    gaps = [None if a is None else abs(a - r["k"]) for a, r in zip(answers, rows, strict=True)]
+    told = [g for g in gaps if g is not None]
+    n = max(len(gaps), 1)
+    return {
+        "within_one": sum(g <= 1 for g in told) / n,
+        "exact": sum(g == 0 for g in told) / n,
+        "wrong": sum(g > 1 for g in told) / n,
+        "cannot_tell": (len(gaps) - len(told)) / n,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--report", action="store_true", help="report the constants in use")
+    parser.add_argument("--tables", type=float, default=1.0, help="times the default number of tables")
+    parser.add_argument("--jobs", type=int, default=2)
+    arguments = parser.parse_args()
+    start, base = time.time(), REPORTED if arguments.report else TUNING
+    each = 200 if arguments.report else 60
+    tasks = [(kind, base, i, not arguments.report) for kind in KINDS for i in range(round(arguments.tables * each))]
+    with ProcessPoolExecutor(arguments.jobs) as pool:
+        rows = list(pool.map(measure, tasks, chunksize=4))
+    by_kind = {kind: [r for r in rows if r["kind"] == kind] for kind in KINDS}
+    heads, lines, summary = ["constants", *KINDS], [], {}
+    for name in ["in use", *(rows[0].get("tried", {}))]:
+        parts = {
+            kind: judged(some, [r["suggested"] if name == "in use" else r["tried"][name] for r in some])
+            for kind, some in by_kind.items()
+        }
+        summary[name] = parts
+        lines.append([name, *(f"{p['within_one']:.3f}, wrong {p['wrong']:.3f}" for p in parts.values())])
+    show("Within one of the truth, and wrong", heads, lines)
+    facts = {"tables_of_each_kind": len(by_kind[KINDS[0]]), "seconds": round(time.time() - start), "summary": summary}
+    if arguments.report:
+        criteria = {
+            name: judged(by_kind["separable"], [r["votes"].get(name) for r in by_kind["separable"]])
+            for name in how_many.WEIGHTS
+        }
+        facts |= {"criteria_on_separable": criteria, "misses": [r for r in by_kind["separable"]
+                  if r["suggested"] is None or abs(r["suggested"] - r["k"]) > 1]}  # fmt: skip
+    save("how_many" if arguments.report else "tune_how_many", facts, "discreet", "numpy", "scikit-learn")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""What the page of a release says of clusters: where the centres are, and what their number rests on."""
+
+from typing import Any
+
+from discreet.reporting.pages import svg
+from discreet.reporting.words import number
+
+#: The curves that speak for a number of clusters: name of the vote, name of the curve, what it is.
+_CURVES = (
+    ("elbow", "elbow", "bend of the log cost"),
+    ("silhouette", "silhouette", "beyond no clusters"),
+    ("gap", "gap", "to a table without clusters"),
+    ("BIC", "bic", "above the best"),
+)
+
+
+def told(found: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the centres as a table (heads, rows, columns of figures), and the curves that speak for their number.
+
+    Examples
+    --------
+    >>> found = {"columns": ["x"], "centers": [[1.0]], "weights": [9.0], "weight_std_errors": [2.0],
+    ...          "may_be_noise": [False]}
+    >>> told(found)["rows"]
+    [['centre 1', '1', '9', '2.0', '']]
+    """
+    if found is None:
+        return None
+    heads, rows, figures = _table(found)
+    said = found.get("suggestion")
+    return {"heads": heads, "rows": rows, "figures": figures, "number": said and said["text"],
+            "curves": _curves(said) if said else []}  # fmt: skip
+
+
+def _curves(said: dict[str, Any]) -> list[tuple[Any, str]]:
+    pictures = []
+    for vote, name, words in _CURVES:
+        values = said["curves"][name]
+        points = [(k, v) for k, v in enumerate(values, 1) if v is not None]
+        if vote not in said["votes"] or len(points) < 2:
+            continue
+        least = min(v for _, v in points) if name == "bic" else 0.0
+        ks, heights = [k for k, _ in points], [v - least for _, v in points]
+        chosen = said["votes"][vote]
+        dot = (chosen, heights[ks.index(chosen)], str(chosen)) if chosen in ks else None
+        picture = svg.curve(ks, heights, title=vote, x="number of clusters", y=f"{vote}: {words}", dot=dot)
+        pictures.append((picture, f"{vote}, which speaks for {chosen}"))
+    return pictures
+
+
+def marks(found: dict[str, Any] | None, columns: list[str]) -> list[tuple[Any, str]]:
+    """Return where in the plane of two columns the centres lie; nothing where one of the two has no numbers."""
+    if found is None or not set(columns) <= set(found["columns"]):
+        return []
+    places = [[center[found["columns"].index(name)] for name in columns] for center in found["centers"]]
+    return [(places, "cross")] if places and not any(isinstance(v, str) for p in places for v in p) else []
+
+
+def _table(found: dict[str, Any]) -> tuple[list[str], list[list[str]], list[int]]:
+    """Return the centres as a table: where, how many rows lie around each, and how sure that is."""
+    each = zip(found["centers"], found["weights"], found["weight_std_errors"], found["may_be_noise"], strict=True)
+    rows = []
+    for i, (center, weight, error, doubtful) in enumerate(each, 1):
+        places = [place if isinstance(place, str) else number(place) for place in center]
+        noise = "may be noise alone" if doubtful else ""
+        rows.append([f"centre {i}", *places, f"{weight:,.0f}", f"{error:,.1f}", noise])
+    heads = ["", *found["columns"], "rows, about", "standard error", ""]
+    words = [i for i, place in enumerate(found["centers"][0], 1) if isinstance(place, str)] if found["centers"] else []
+    figures = [i for i in range(1, len(heads) - 1) if i not in words]
+    return heads, rows, figures

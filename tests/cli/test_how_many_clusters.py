@@ -1,0 +1,52 @@
+"""`discreet cluster -k auto`: the number is read off the release, said in the terminal, and drawn on the page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.csv as pa_csv
+import pytest
+from typer.testing import CliRunner
+
+import discreet as dc
+from discreet.cli import app
+
+runner = CliRunner()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    data = dc.datasets.mixture(4000, 2, 4, random_state=1)
+    pa_csv.write_csv(data.to_arrow(), tmp_path / "rows.csv")
+    (tmp_path / "schema.toml").write_text("[columns.x1]\nbounds = [0, 1]\n\n[columns.x2]\nbounds = [0, 1]\n")
+    dc.GridSynopsis(1.0, data.domain, 16, random_state=1).fit(data.X).synopsis_.save(tmp_path / "s.parquet")
+    return tmp_path
+
+
+def test_the_number_of_a_saved_synopsis(folder: Path) -> None:
+    page = folder / "page.html"
+    done = runner.invoke(app.app, ["cluster", str(folder / "s.parquet"), "-k", "auto", "--report", str(page)])
+    assert done.exit_code == 0, done.output
+    assert "4 centres" in done.output
+    assert "elbow 4" in done.output
+    text = page.read_text("utf-8")
+    assert "How many there are was read off the boxes" in text
+    for name in ("elbow", "silhouette", "gap", "BIC"):
+        assert f"{name}, which speaks for 4" in text
+
+
+def test_the_number_of_a_table_and_its_curves_as_data(folder: Path) -> None:
+    place = ["--schema", folder / "schema.toml", "-o", folder / "c.csv"]
+    done = runner.invoke(app.app, [str(a) for a in ("cluster", folder / "rows.csv", "-k", "auto", "--epsilon", 1,
+                                                    "--max-clusters", 9, "--json", *place)])  # fmt: skip
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.output)
+    assert told["suggestion"]["n_clusters"] == len(told["centers"]) == 4
+    assert len(told["suggestion"]["curves"]["gap"]) <= 9
+
+
+def test_another_word_is_refused(folder: Path) -> None:
+    done = runner.invoke(app.app, ["cluster", str(folder / "s.parquet"), "-k", "five"])
+    assert done.exit_code != 0
+    assert "a whole number" in str(done.exception) + done.output

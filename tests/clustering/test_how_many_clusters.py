@@ -1,0 +1,134 @@
+"""How many clusters: the right number where it stands out, one where there is none, no guess where noise covers it."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.clustering import cluster_synopsis, suggest_k
+from discreet.errors import InvalidArgument
+
+ROOT = Path(__file__).parents[2]
+
+
+def released(data, epsilon=1.0, seed=0, **how):
+    return dc.GridSynopsis(epsilon, data.domain, random_state=seed, **how).fit(data.X).synopsis_
+
+
+@pytest.mark.parametrize(("columns", "k"), [(1, 3), (2, 1), (2, 9), (3, 5)])
+def test_clusters_that_stand_apart_are_counted(columns, k):
+    data = dc.datasets.mixture(1500 * k, columns, k, separation=8 if k > 1 else 4, random_state=k)
+    found = suggest_k(released(data, n_clusters=10))
+    assert found.n_clusters == k, found
+    assert set(found.votes) == {"elbow", "silhouette", "gap", "BIC"}
+
+
+@pytest.mark.parametrize(("columns", "k"), [(2, 6), (5, 4)])
+def test_private_k_means_counts_its_own_clusters(columns, k):
+    data = dc.datasets.mixture(3000 * k, columns, k, random_state=k)
+    km = dc.PrivateKMeans("auto", 0.5, data.domain, random_state=1).fit(data.X)
+    assert km.suggestion_.n_clusters == len(km.cluster_centers_) == k
+    assert f"{k} clusters" in km.note_
+    assert km.guarantee_.epsilon == 0.5  # nothing was paid for the number
+
+
+def test_rows_without_clusters_are_one():
+    even = np.random.default_rng(3).random((6000, 2))
+    for how in ({"rule": 6}, {"rule": 25}):
+        assert suggest_k(dc.GridSynopsis(1.0, (0, 1), random_state=2, **how).fit(even).synopsis_).n_clusters == 1
+
+
+def test_noise_asks_for_no_more_clusters():
+    # Sixty-four cells of noise for every one that holds rows: without its share taken out they would be clusters.
+    data = dc.datasets.mixture(6000, 2, 4, separation=12, random_state=5)
+    told = {suggest_k(released(data, epsilon, rule=40)).n_clusters for epsilon in (math.inf, 1.0, 0.3)}
+    assert told == {4}
+
+
+@pytest.mark.parametrize("rows", [0, 40])
+def test_noise_alone_is_not_counted(rows):
+    data = np.random.default_rng(1).random((rows, 2))
+    km = dc.PrivateKMeans("auto", 0.1, dc.Domain.box([0, 0], 1), random_state=3).fit(data)
+    assert km.suggestion_.n_clusters is None
+    assert "noise" in km.suggestion_.reason
+    assert len(km.cluster_centers_) == 1
+    assert "cannot tell how many clusters" in km.note_
+
+
+def test_clusters_that_noise_may_cover_are_not_called_one():
+    data = dc.datasets.mixture(300, 2, 12, random_state=2)
+    found = suggest_k(released(data, 0.5, n_clusters=10))
+    assert found.n_clusters is None, found
+    # Fewer could not hide: the same rows, asked whether there are up to two.
+    assert found.largest < 12
+
+
+def test_no_more_are_looked_for_than_asked():
+    data = dc.datasets.mixture(9000, 2, 6, random_state=6)
+    found = suggest_k(released(data, n_clusters=10), max_clusters=3)
+    assert found.largest == len(found.gap) == 3
+    assert found.n_clusters is None or found.n_clusters <= 3
+    assert suggest_k(released(data), max_clusters=1).n_clusters == 1
+
+
+def test_the_curves_are_plain_data_and_a_picture():
+    pytest.importorskip("plotly")
+    data = dc.datasets.mixture(4000, 2, 3, random_state=3)
+    for synopsis in (released(data), released(data, 0.001)):
+        found = suggest_k(synopsis)
+        json.dumps(found.to_dict(), allow_nan=False)
+        assert found.to_arrow().num_rows == found.largest
+        picture = found.plot()
+        assert len(picture.layout.annotations) >= 4
+        assert picture.layout.title.text
+
+
+def test_the_same_number_comes_with_the_clusters():
+    data = dc.datasets.mixture(5000, 2, 4, random_state=4)
+    synopsis = released(data)
+    found = cluster_synopsis(synopsis, "auto")
+    assert len(found.centers) == found.suggestion.n_clusters == 4
+    assert found.note.startswith("4 clusters")
+    assert cluster_synopsis(synopsis, 4).suggestion is None
+    np.testing.assert_array_equal(cluster_synopsis(synopsis, 4).centers, found.centers)
+
+
+def test_mixed_tables_survivors_and_trees_are_counted_too():
+    data = dc.datasets.mixture(8000, 2, 4, separation=12, random_state=8)
+    domain = dc.Domain({"x": (0, 1), "y": (0, 1), "sex": ["f", "m"]})
+    table = {"x": data.X[:, 0], "y": data.X[:, 1], "sex": np.where(np.arange(8000) % 2, "f", "m")}
+    import pyarrow as pa
+
+    mixed = dc.GridSynopsis(1.0, domain, 14, random_state=1).fit(pa.table(table)).synopsis_
+    assert suggest_k(mixed).n_clusters == 4
+    survivors = dc.GridSynopsis(1.0, data.domain, 60, max_cells=100, random_state=1).fit(data.X).synopsis_
+    found = suggest_k(survivors)
+    assert survivors.hidden is not None
+    assert found.n_clusters == 4
+    assert "BIC" not in found.votes
+    tree = dc.TreeSynopsis(1.0, data.domain, "median", random_state=1).fit(data.X).synopsis_
+    assert suggest_k(tree).n_clusters == 4
+
+
+def test_a_word_that_is_not_auto_is_refused():
+    with pytest.raises(InvalidArgument, match='whole number, or "auto"'):
+        dc.PrivateKMeans("five", domain=(0, 1)).fit(np.zeros((3, 1)))
+    with pytest.raises(InvalidArgument, match="max_clusters"):
+        dc.PrivateKMeans("auto", domain=(0, 1), max_clusters=0).check()
+
+
+@pytest.mark.slow
+def test_nine_of_ten_generated_tables_are_within_one_of_the_truth(monkeypatch):
+    """The first of the tables that ``benchmarks/results/how_many.json`` reports; of 60, 90 % ± 4 % by chance."""
+    monkeypatch.syspath_prepend(str(ROOT))
+    from benchmarks.tuning import how_many as script
+
+    rows = [script.measure(("separable", script.REPORTED, i, False)) for i in range(60)]
+    assert script.judged(rows, [r["suggested"] for r in rows])["within_one"] >= 0.9
+    faint = [script.measure(("faint", script.REPORTED, i, False)) for i in range(60)]
+    assert script.judged(faint, [r["suggested"] for r in faint])["wrong"] <= 0.1
