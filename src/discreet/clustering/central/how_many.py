@@ -293,7 +293,8 @@ def _bic(leaves: Leaves, fits: list[FloatArray]) -> FloatArray:
     losses[0] = min(losses[0], _even_loss(seen))  # rows spread evenly are one cluster, too
     best = int(np.argmin(losses))
     excess = max(1.0, 2 * losses[best] / max(n - parameters[best], 0.1 * n))
-    return losses / excess + parameters * math.log(max(n, 2)) / 2
+    out: FloatArray = losses / excess + parameters * math.log(max(n, 2)) / 2
+    return out
 
 
 def _even_loss(seen: Synopsis) -> float:

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.clustering.central.columns import no_part, select_columns
+from discreet.clustering.central.columns import distance_units, no_part, select_columns
 from discreet.clustering.central.estimator import Centers
-from discreet.clustering.central.of_synopsis import cluster_synopsis, distance_units
+from discreet.clustering.central.of_synopsis import cluster_synopsis
 from discreet.clustering.central.packing import pack
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
