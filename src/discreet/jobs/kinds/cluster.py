@@ -65,8 +65,8 @@ KIND = Kind(
     data=replace(TABLE, help="a synopsis, as 'discreet synopsis' writes it; or a table, with a schema"),
     schema="optional",
     parameters=(
-        option("n_clusters", ("text", "whole"), "number of centres; auto reads it off the synopsis", "auto", required=True,
-            choices=("auto",), low=1, short="-k"),
+        option("n_clusters", ("text", "whole"), "number of centres; auto reads it off the synopsis", "auto",
+            required=True, choices=("auto",), low=1, short="-k"),
         option("max_clusters", "whole", "the most clusters that auto looks for", 20, default=20, low=1),
         replace(EPSILON, required=False, shown=True, help="privacy budget, of a table; a synopsis spent its own"),
         DELTA,
