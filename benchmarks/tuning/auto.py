@@ -1,6 +1,6 @@
 """Tune the constants of ``PrivateKMeans(synopsis="auto")`` and of its refinements, on generated data only.
 
-    python -m benchmarks.tuning.auto [--section few-axes tight refine mixture many-axes levels] [--tables 1] [--seeds 2]
+    python -m benchmarks.tuning.auto [--section few-axes tight refine mixture many-axes large levels] [--tables 1] [--seeds 2]
 
 Tables of many shapes (`generated.py`: mixtures from loose to very tight, unequal sizes, stray rows, chains, long
 tails, whole numbers, stretched clusters, invented patients) and budgets are drawn at random, the same in every run.
@@ -23,6 +23,10 @@ mixture
 many-axes
     Four columns and more, by z = x over the rows that a mean needs: coarse grids against trees. Gives RICH,
     CELLS_PER_CLUSTER, TREE_SHARE, SOME_AXES and the limit of a tree's depth.
+large
+    Four columns and more of a million rows. A tree reads them for every few levels, which takes minutes from some
+    millions on: a grid with means, its cells bounded, and trees of fewer levels, against the tree that is best where
+    time is no matter. Gives BROAD, ROWS_PER_CELL and SHALLOW.
 levels
     From which level a binary tree is tested (``test_from`` of `TreeSynopsis`).
 
@@ -155,6 +159,20 @@ def many_axes(X: np.ndarray, domain: Domain, k: int, epsilon: float, seed: int) 
             yield f"tree {share:g}{label}", _found(made, k, "threshold")
 
 
+def large(X: np.ndarray, domain: Domain, k: int, epsilon: float, seed: int) -> Centers:
+    d, rest = len(domain), 0.97 * epsilon
+    share = auto.SOME_AXES_SHARE if d <= auto.SOME_AXES else auto.TREE_SHARE
+    for depth in (auto.DEEPEST, 20, 16):
+        yield f"tree {depth}", _found(_privtree(X, domain, epsilon, seed, share, depth), k, "threshold")
+    for rows in (3.0, 12.0, 48.0):
+        parts = auto.broad_parts(len(X), d, rest, rows)
+        if parts >= 3:
+            made = _grid(X, domain, k, epsilon, seed, parts, True)
+            for step in ("project", "threshold"):
+                size = f"{'under' if parts < auto.BROAD else 'from'} {auto.BROAD}"
+                yield f"grid {rows:g} {step} ({size} parts)", _found(made, k, step)
+
+
 def levels(X: np.ndarray, domain: Domain, k: int, epsilon: float, seed: int) -> Centers:
     base = TreeSynopsis(epsilon, domain, n_clusters=k, random_state=seed).fit(X)
     first = base.guarantee_.parameters["test_from"]
@@ -206,15 +224,16 @@ def _draw(section: str, number: int) -> Cell:
     def one_of(*values: Any) -> Any:
         return values[int(rng.integers(len(values)))]
 
-    many = section == "many-axes" or (section == "refine" and rng.random() < 0.5)
+    many = section in ("many-axes", "large") or (section == "refine" and rng.random() < 0.5)
     low, high = RANGES.get(section, (10, 1000))
     while True:
-        d = one_of(4, 5, 6, 7, 8, 10, 12, 16, 20) if many else one_of(2, 2, 3)
+        d = one_of(4, 5, 6, 7, 8, 10, *([] if section == "large" else [12, 16, 20])) if many else one_of(2, 2, 3)
         k = one_of(2, 3, 5, 8, 12, 20, 30) if many else one_of(3, 5, 8, 15, 20, 30, 50, 100)
         n = one_of(1000, 2000, 5000, 10_000, 20_000, 50_000, *([] if many else [100_000, 200_000]))
+        n = 1_000_000 if section == "large" else n
         epsilon = one_of(0.05, 0.1, 0.2, 0.5, 1.0)
         x = n * epsilon / k
-        if many and 0.2 <= x / auto.rows_for_a_mean(d) <= 60:
+        if section == "large" or many and 0.2 <= x / auto.rows_for_a_mean(d) <= 60:
             break
         if not many and low <= x <= high:
             break
@@ -236,6 +255,7 @@ SECTIONS: dict[str, tuple[Callable[..., Centers], int]] = {
     "refine": (thresholds, 160),
     "mixture": (mixtures, 320),
     "many-axes": (many_axes, 240),
+    "large": (large, 24),
     "levels": (levels, 60),
 }
 
@@ -262,13 +282,14 @@ BANDS = {
     "refine": ("x", [30, 100]),
     "many-axes": ("z", [1, 2, 4, 8, 16]),
 }
-AXES = {"many-axes": [(4, 5), (6, 8), (9, 99)], "refine": [(2, 3), (4, 99)]}
+AXES = {"many-axes": [(4, 5), (6, 8), (9, 99)], "refine": [(2, 3), (4, 99)], "large": [(4, 4), (5, 6), (7, 99)]}
 #: The settings in use that others are compared with: the name of a candidate, or the beginnings of several.
 IN_USE = {
     "few-axes": ["1 counts mixture"],
     "refine": ["grid counts 0.95", "grid means 0.95", "tree 0.95"],
     "mixture": ["_TIE 10", "_START_SHARES (0.5, 0.8, 1.0)", "residuals beyond noise"],
     "many-axes": ["tree 0.06"],
+    "large": ["tree 40"],
     "levels": ["auto"],
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -59,6 +60,29 @@ def test_with_many_axes_a_tree_is_grown_where_a_cluster_has_rows_for_several_mea
     domain = dc.Domain.box([0] * d, 1)
     assert auto.choose(0.99 * edge, domain, 5, 0.1).method == "grid"
     assert auto.choose(1.01 * edge, domain, 5, 0.1).method == "tree"
+
+
+@pytest.mark.parametrize(("d", "method"), [(4, "grid"), (5, "grid"), (9, "tree"), (30, "tree")])
+def test_large_tables_are_read_few_times_and_have_few_leaves(
+    d: int, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The number of rows is declared, so a small table behaves as one of 10^8 rows: its reads are counted."""
+    reads = []
+    for name in ("_gather", "_batches"):
+        whole = getattr(engines.Source, name)
+
+        def counted(self: engines.Source, *args: Any, _whole: Any = whole, **kwargs: Any) -> Any:
+            reads.append(_whole)
+            return _whole(self, *args, **kwargs)
+
+        monkeypatch.setattr(engines.Source, name, counted)
+    monkeypatch.setattr(engines.Source, "_known_rows", property(lambda self: 10**8))  # too many to be kept
+    X = np.repeat(np.random.default_rng(1).random((3, d)), 20_000, axis=0)  # heaps, on which a tree goes deep
+    domain = dc.Domain.box([0] * d, 1)
+    assert auto.choose(1e8, domain, 3, 1.0).method == method
+    model = dc.PrivateKMeans(3, 1.0, domain=domain, n_rows=1e8, random_state=0, refine="project").fit(X)
+    assert len(reads) <= 2 * 3  # a pass over one table in memory asks for its batches once
+    assert model.synopsis_.n_leaves <= auto.BROAD_CELLS
 
 
 def test_categories_among_many_axes_are_left_to_the_tree() -> None:

@@ -15,7 +15,8 @@ What decides is the number of axes and x = N ε / k, the rows of a cluster in un
   it: what counts is means. A mean pays from sqrt((d + 2)(d + 3)/3)/β rows times ε on (`rows_for_a_mean`); z is x over
   that. While z is small, structure is not worth its price: a few axes are halved, so that there are some cells for each
   cluster, and every cell publishes its mean. Beyond, PrivTree cuts where the rows are; with leaf means few leaves do,
-  so its structure gets a small share.
+  so its structure gets a small share. A tree is read for level after level, so that of a **large** table stays shallow,
+  or is a grid with means where rows suffice for a fine one.
 
 The constants were chosen on generated tables by ``benchmarks/tuning/auto.py``, which prints what they rest on. One was
 not settled by it: TIGHT_FACTOR, where the generated tables cannot tell 0.7 to 1.6 apart. The argument above asks for
@@ -68,6 +69,11 @@ RICH, CELLS_PER_CLUSTER = 12.0, 8
 #: Share of a tree's budget for its structure: with more axes means are dearer, and leaves should be fewer.
 SOME_AXES, SOME_AXES_SHARE, TREE_SHARE = 5, 0.12, 0.06
 DEEPEST = 40
+#: From this many rows on a tree takes too long, as it reads them for every few levels. A grid with means, read once for
+#: counts and once for sums, is as good if each axis has this many parts or more, each cell having (if evenly filled)
+#: this many times the rows that a mean needs. If not, a tree of fewer levels: 2^16 nodes are counted in one pass.
+MANY_ROWS, BROAD, ROWS_PER_CELL, BROAD_CELLS = 4e6, 5, 12.0, 2**16
+SHALLOW = 16
 
 
 @dataclass(frozen=True)
@@ -109,20 +115,27 @@ def choose(n_rows: float, domain: Domain, n_clusters: int, epsilon: float, tight
     [2, 2, 2, 1, 2, 2]
     >>> choose(50_000, Domain.box([0] * 12, 1), 5, 0.1).settings["partitioner"]
     'privtree'
+    >>> choose(1e8, Domain.box([0] * 4, 1), 8, 1.0).settings["rule"]  # two reads of the rows
+    16
     """
     d = len(domain)
     x = n_rows * epsilon / n_clusters
     plain = not any(isinstance(c, Categorical) for c in domain)
     if d > FEW_AXES:
+        large = n_rows >= MANY_ROWS
         # A cell for missing values on every axis would multiply the cells.
         whole = plain and not any(c.missing == "own" for c in domain)
         if whole and x < RICH * rows_for_a_mean(d):
             parts = coarse_parts(domain, CELLS_PER_CLUSTER * n_clusters)
             steps = refinement(x, n_axes=d, parts=min(parts), work=math.prod(parts) * n_clusters, means=True)
             return Choice("grid", {"rule": parts, "n_clusters": n_clusters, "leaf_means": True}, steps)
+        if whole and large and (each := broad_parts(n_rows, d, epsilon)) >= BROAD:
+            steps = refinement(x, n_axes=d, parts=each, work=each**d * n_clusters, means=True)
+            return Choice("grid", {"rule": each, "n_clusters": n_clusters, "leaf_means": True}, steps)
         share = SOME_AXES_SHARE if d <= SOME_AXES else TREE_SHARE
         shares = (share, 0, 1 - share)
-        settings = {"partitioner": "privtree", "max_depth": DEEPEST, "leaf_means": True, "shares": shares}
+        depth = SHALLOW if large else DEEPEST
+        settings = {"partitioner": "privtree", "max_depth": depth, "leaf_means": True, "shares": shares}
         # With means the rule needs no more than that it is a tree.
         steps = refinement(x, n_axes=d, parts=COARSE, work=0, means=True, tree=True)
         return Choice("tree", {**settings, "n_clusters": n_clusters}, steps)
@@ -242,6 +255,18 @@ def coarse_parts(domain: Domain, n_cells: int) -> list[int]:
             return parts
         parts[j] += 1
     return parts
+
+
+def broad_parts(n_rows: float, n_axes: int, epsilon: float, rows_per_cell: float = ROWS_PER_CELL) -> int:
+    """Return into how many parts rows are enough to cut every axis, if each cell is to have so many for its mean.
+
+    Examples
+    --------
+    >>> broad_parts(1e8, 4, 1.0), broad_parts(1e8, 8, 1.0)
+    (16, 4)
+    """
+    cells = min(n_rows * epsilon / (rows_per_cell * rows_for_a_mean(n_axes)), BROAD_CELLS)
+    return max(1, int(max(cells, 1.0) ** (1 / n_axes) + 1e-9))
 
 
 def wants_probe(n_rows: float, domain: Domain, n_clusters: int, epsilon: float) -> bool:
