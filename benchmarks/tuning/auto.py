@@ -162,9 +162,9 @@ def many_axes(X: np.ndarray, domain: Domain, k: int, epsilon: float, seed: int) 
 def large(X: np.ndarray, domain: Domain, k: int, epsilon: float, seed: int) -> Centers:
     d, rest = len(domain), 0.97 * epsilon
     share = auto.SOME_AXES_SHARE if d <= auto.SOME_AXES else auto.TREE_SHARE
-    for depth in (auto.DEEPEST, 20, 16):
+    for depth in (auto.DEEPEST, 28, 24, 20, 16):
         yield f"tree {depth}", _found(_privtree(X, domain, epsilon, seed, share, depth), k, "threshold")
-    for rows in (3.0, 12.0, 48.0):
+    for rows in (1.0, 3.0, 12.0):
         parts = auto.broad_parts(len(X), d, rest, rows)
         if parts >= 3:
             made = _grid(X, domain, k, epsilon, seed, parts, True)

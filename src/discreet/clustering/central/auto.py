@@ -21,7 +21,7 @@ What decides is the number of axes and x = N ε / k, the rows of a cluster in un
 The constants were chosen on generated tables by ``benchmarks/tuning/auto.py``, which prints what they rest on. One was
 not settled by it: TIGHT_FACTOR, where the generated tables cannot tell 0.7 to 1.6 apart. The argument above asks for
 more than 1.6, and that 1.6 does well on the public set Birch2 was known when it was taken. COARSE comes from the study
-optimal-grid. MIXTURE_WORK, PROBE_CELLS and DEEPEST bound time and memory.
+optimal-grid. MIXTURE_WORK, PROBE_CELLS, MANY_ROWS, BROAD_CELLS and DEEPEST bound time and memory.
 
 The refinement follows one rule, `refinement`, whether the synopsis is about to be made (`choose`) or is there already,
 made by whomever (`refinement_for`).
@@ -71,9 +71,10 @@ SOME_AXES, SOME_AXES_SHARE, TREE_SHARE = 5, 0.12, 0.06
 DEEPEST = 40
 #: From this many rows on a tree takes too long, as it reads them for every few levels. A grid with means, read once for
 #: counts and once for sums, is as good if each axis has this many parts or more, each cell having (if evenly filled)
-#: this many times the rows that a mean needs. If not, a tree of fewer levels: 2^16 nodes are counted in one pass.
-MANY_ROWS, BROAD, ROWS_PER_CELL, BROAD_CELLS = 4e6, 5, 12.0, 2**16
-SHALLOW = 16
+#: this many times the rows that a mean needs. If not, a tree of fewer levels, and of no more leaves than so many rows
+#: have: the share for its structure falls as their number grows.
+MANY_ROWS, BROAD, ROWS_PER_CELL, BROAD_CELLS = 4e6, 5, 3.0, 2**16
+SHALLOW = 24
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,7 @@ def choose(n_rows: float, domain: Domain, n_clusters: int, epsilon: float, tight
             steps = refinement(x, n_axes=d, parts=each, work=each**d * n_clusters, means=True)
             return Choice("grid", {"rule": each, "n_clusters": n_clusters, "leaf_means": True}, steps)
         share = SOME_AXES_SHARE if d <= SOME_AXES else TREE_SHARE
+        share *= min(1.0, MANY_ROWS / max(n_rows, 1.0))
         shares = (share, 0, 1 - share)
         depth = SHALLOW if large else DEEPEST
         settings = {"partitioner": "privtree", "max_depth": depth, "leaf_means": True, "shares": shares}
