@@ -1,6 +1,6 @@
 """Tune the constants of ``PrivateKMeans(synopsis="auto")`` and of its refinements, on generated data only.
 
-    python -m benchmarks.tuning.auto [--section few-axes tight refine mixture many-axes large levels] [--tables 1] [--seeds 2]
+    python -m benchmarks.tuning.auto [--section few-axes tight ...] [--tables 1] [--seeds 2]
 
 Tables of many shapes (`generated.py`: mixtures from loose to very tight, unequal sizes, stray rows, chains, long
 tails, whole numbers, stretched clusters, invented patients) and budgets are drawn at random, the same in every run.
@@ -233,7 +233,7 @@ def _draw(section: str, number: int) -> Cell:
         n = 1_000_000 if section == "large" else n
         epsilon = one_of(0.05, 0.1, 0.2, 0.5, 1.0)
         x = n * epsilon / k
-        if section == "large" or many and 0.2 <= x / auto.rows_for_a_mean(d) <= 60:
+        if section == "large" or (many and 0.2 <= x / auto.rows_for_a_mean(d) <= 60):
             break
         if not many and low <= x <= high:
             break
