@@ -168,6 +168,18 @@ class Task:
             raise InvalidArgument("candidates", f"{len(listed)} labels", f"one for each of the {domain} values")
         object.__setattr__(self, "candidates", listed)
 
+    def named(self, content: bytes | None = None) -> tuple[Any, ...] | None:
+        """Return the candidates, from the content of their file where the task names one; None if there are none."""
+        if not isinstance(self.candidates, PublicFile):
+            listed: tuple[Any, ...] | None = self.candidates
+            return listed
+        if content is None:
+            raise InvalidArgument("content", None, f"the content of the task's file {self.candidates.name!r}")
+        labels, domain = self.candidates.labels(content), getattr(self.mechanism, "domain", None)
+        if isinstance(domain, int) and len(labels) != domain:
+            raise FormatError(f"{self.candidates.name!r} has {len(labels)} labels for {domain} values")
+        return labels
+
     @property
     def epsilon(self) -> float:
         """What one report costs."""

@@ -17,13 +17,15 @@ from discreet.local.oracles.local_hashing import LocalHashing
 from discreet.local.oracles.projective import ProjectiveGeometry
 from discreet.local.oracles.subset import SubsetSelection, held_chance
 from discreet.local.oracles.unary import UnaryEncoding
+from discreet.local.repeated.bit_flip import BitFlip
+from discreet.local.repeated.rappor import Rappor
 from discreet.local.sketches.count_mean import CountMeanSketch
 from discreet.local.sketches.hadamard import HadamardSketch
 from discreet.noise.reports.coins import keep_chance
 from discreet.noise.stream.thresholds import Chance
 
-#: Base-256 digits of a threshold.
-DIGITS = 16
+#: Base-256 digits of a threshold, and of one for stored coins, which are words of 64 bits.
+DIGITS, STORED = 16, 8
 
 
 class Coin(NamedTuple):
@@ -61,27 +63,34 @@ def coins_of(mechanism: Mechanism) -> dict[str, Coin]:
             return {"on": Coin(mechanism.geometry.on_chance(exact), up=False)}
         case CountMeanSketch() | HadamardSketch():
             return {"flip": Coin(mechanism.flip, up=True)}
+        case BitFlip():
+            return {"stored" if mechanism.memoised else "flip": Coin(mechanism.flips, up=True)}
+        case Rappor():
+            more = mechanism.q > mechanism.p  # towards each other: down where ones are likelier, up where they are not
+            chances = {"one": Coin(Chance(a=mechanism.q), up=not more), "zero": Coin(Chance(a=mechanism.p), up=more)}
+            return {"stored": Coin(mechanism.law.permanent, up=True), **chances}
     expected = "one that a single device can answer: a frequency oracle or a sketch"
     raise InvalidArgument("mechanism", mechanism.NAME, expected, "mechanism=plan(...).best.make(domain)")
 
 
 def thresholds(mechanism: Mechanism) -> dict[str, str]:
-    """Return every coin's sixteen digits in hexadecimal.
+    """Return every coin's sixteen digits in hexadecimal; eight of a coin that is stored.
 
     Examples
     --------
     >>> thresholds(UnaryEncoding(epsilon=1, domain=3))
     {'held': '80000000000000000000000000000000', 'other': '44d9585152ea1935dae23bc7349ee58c'}
     """
-    return {name: rounded(*coin).hex() for name, coin in coins_of(mechanism).items()}
+    coins = coins_of(mechanism)
+    return {name: rounded(*coin, STORED if name == "stored" else DIGITS).hex() for name, coin in coins.items()}
 
 
-def rounded(chance: Chance, up: bool) -> bytes:
+def rounded(chance: Chance, up: bool, digits: int = DIGITS) -> bytes:
     """Return the digits of a chance, rounded to the side given; a chance on the grid is left as it is."""
-    unit = 1 << 8 * DIGITS
+    unit = 1 << 8 * digits
     if chance.b == chance.d == 0 or chance.x == 0:
         value = (chance.a + chance.b) / (chance.c + chance.d) * unit
         whole = math.ceil(value) if up else math.floor(value)
     else:
-        whole = int.from_bytes(chance.digits(DIGITS), "big") + up  # not rational, hence not on the grid
-    return min(whole, unit - 1).to_bytes(DIGITS, "big")
+        whole = int.from_bytes(chance.digits(digits), "big") + up  # not rational, hence not on the grid
+    return min(whole, unit - 1).to_bytes(digits, "big")

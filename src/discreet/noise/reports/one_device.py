@@ -1,0 +1,75 @@
+"""The coins of one device: random bytes, read one by one, and the two draws that a report is made of.
+
+Vectors of reports have kernels of their own. A device makes one report now and then, and its rules must be short enough
+to be written again in any language: see docs/wire-format.md. Both give the same bytes for the same coins where a
+mechanism draws in the same order.
+"""
+
+from typing import Protocol
+
+from discreet.noise.stream.generator import generator
+from discreet.noise.stream.uniform import byte_width
+
+#: Bytes asked of the generator at a time.
+_AT_ONCE = 256
+
+
+class Coins(Protocol):
+    """Where a device's draws come from."""
+
+    def toss(self, threshold: bytes) -> bool:
+        """Tell whether a uniform U is below the number whose base-256 digits are given; a tie of all is a no."""
+
+    def below(self, bound: int) -> int:
+        """Draw a uniform whole number below a bound."""
+
+    def bytes(self, n: int) -> bytes:
+        """Draw random bytes."""
+
+
+class ByteCoins:
+    """Draws from a stream of random bytes, front to back.
+
+    Parameters
+    ----------
+    rng : None, int or Generator
+        None is the operating system's entropy, the only one for reports that are sent.
+    given : bytes, optional
+        Read these instead: how test vectors are made. `used` tells how many were read.
+
+    Examples
+    --------
+    >>> coins = ByteCoins(given=bytes([127, 128, 0, 9, 255, 1]))
+    >>> coins.toss(b"\\x80\\x00"), coins.toss(b"\\x80\\x00"), coins.below(10), coins.below(256), coins.used
+    (True, False, 9, 255, 5)
+    """
+
+    def __init__(self, rng: object = None, *, given: bytes | None = None) -> None:
+        self._stream = generator(rng) if given is None else None
+        self._buffer, self.used = given or b"", 0
+        self.seeded = self._stream is None or self._stream.seeded
+
+    def bytes(self, n: int) -> bytes:
+        """Draw random bytes."""
+        while self.used + n > len(self._buffer):
+            if self._stream is None:
+                raise EOFError("the given coins are used up")
+            self._buffer, self.used = self._buffer[self.used :] + self._stream.bytes(_AT_ONCE).tobytes(), 0
+        self.used += n
+        return self._buffer[self.used - n : self.used]
+
+    def toss(self, threshold: bytes) -> bool:
+        """Compare the digits of U with those of the threshold until they differ: heads with exactly that chance."""
+        for digit in threshold:
+            drawn = self.bytes(1)[0]
+            if drawn != digit:
+                return drawn < digit
+        return False
+
+    def below(self, bound: int) -> int:
+        """Mask as many bytes as the bound needs, the first the highest; draw again while the number is too large."""
+        width, mask = byte_width(bound)
+        while True:
+            number = int.from_bytes(self.bytes(width), "big") & mask
+            if number < bound:
+                return number
