@@ -33,6 +33,7 @@ from discreet.local.sketches.hadamard import HadamardSketch
 from discreet.local.strings.heavy import HeavyHitters
 from discreet.local.strings.prefix import PrefixExtension
 from discreet.local.strings.puzzle import FragmentPuzzle
+from discreet.local.tasks.client import Client
 from discreet.local.tasks.frames import Frame, frame_size, read_frame, write_frame
 from discreet.local.tasks.task import PublicFile, Task
 from discreet.local.wire.counts import Counts
@@ -40,6 +41,7 @@ from discreet.local.wire.reports import Reports
 
 __all__ = [
     "BitFlip",
+    "Client",
     "CountMeanSketch",
     "Counts",
     "DirectResponse",

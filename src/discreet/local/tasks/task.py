@@ -46,7 +46,7 @@ class PublicFile:
 
     def __post_init__(self) -> None:
         _name("file", self.name)
-        if not _is_digest(self.sha256):
+        if not is_digest(self.sha256):
             raise InvalidArgument("sha256", self.sha256, "64 hexadecimal digits", "PublicFile.of(name, content)")
 
     @classmethod
@@ -322,5 +322,6 @@ def _time(name: str, value: object) -> str:
     raise InvalidArgument(name, value, "a time in UTC by whole seconds", f"{name}='2026-11-16T00:00:00Z'")
 
 
-def _is_digest(text: object) -> bool:
+def is_digest(text: object) -> bool:
+    """Tell whether something is a SHA-256 in hexadecimal."""
     return isinstance(text, str) and len(text) == 64 and set(text) <= set("0123456789abcdef")

@@ -1,0 +1,389 @@
+"""The client on a device: it decides whether to answer a task, pays for the report, and brings it to the collector.
+
+To the client the server is the adversary. It answers only tasks whose digest the application has pinned, stays within
+ceilings of the application's own, and never answers two tasks that ask the same thing. It sends noise only: no clock,
+no counter, no name; what is sent again is the very same frame.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from discreet import noise
+from discreet.core import checks
+from discreet.core.checks import written_amount
+from discreet.errors import BudgetExceeded, DataSourceError, FormatError, InvalidArgument, InvalidType
+from discreet.local.repeated.bit_flip import BitFlip
+from discreet.local.tasks import frames
+from discreet.local.tasks.device import Device
+from discreet.local.tasks.device_file import DeviceFile
+from discreet.local.tasks.task import PublicFile, Task, is_digest
+from discreet.local.wire import binary
+from discreet.noise.reports.one_device import ByteCoins
+
+#: Reports of one frame, reports that may wait, seconds for one request, bytes of a task that is read.
+_BATCH, _MOST_WAITING, _PATIENCE, _LARGEST_TASK = 100, 1000, 10, 1 << 24
+#: The longest a server may ask a device to stay away.
+_LONGEST_PAUSE = 3600
+#: Answers that mean: the same frame, later.
+_LATER, _GONE = (408, 425, 429), 410
+
+
+class Sent(NamedTuple):
+    """What came of an attempt to send: reports acknowledged, reports that wait, reports a collector will never take."""
+
+    sent: int
+    waiting: int
+    refused: int
+
+
+class Client:
+    """Answers pinned tasks of a collector from one device, within ceilings that the application sets.
+
+    Parameters
+    ----------
+    path : str or Path
+        The device's file: secret, ledger, queue. One program at a time may hold it. Deleting it is a new device with a
+        new lifetime, which no ceiling can see.
+    url : str
+        Where the collector is.
+    pins : dict of str to str or list of str
+        For every question of the application, the digest of the one task that may ask it. A list names the task first,
+        then those that it takes the place of.
+    report, day, life : float
+        The most that one report, all reports of one local day, and all reports ever may cost.
+    labels : dict of str to bytes, optional
+        For questions whose task names a public file of candidates: the content of the file.
+    clock : callable, optional
+        Tells the local time; None is the device's. It is never sent: days are counted here only.
+
+    Privacy
+    -------
+    Neighbours: any two histories of values of one device. Each report costs ``task.epsilon`` by the task's mechanism
+    and is charged before it is made. Charges add up (basic composition over all tasks and days), so everything a device
+    ever sends costs at most ``life``, and what it sends in one of its days at most ``day``. A memoised d-bit flip is
+    charged for its first d + 1 reports; it has no more responses than that. Whether a report is refused depends on
+    counts of reports and on days only, never on a value. *When* a device reports is up to the application and is not
+    covered.
+
+    Notes
+    -----
+    A day that was seen never comes again: with the clock set back, the last day goes on. Reports are shuffled before
+    they go into a frame. A frame that was not acknowledged is kept and sent again as it is, with its key, until the
+    task's ``key_window`` is over; then it is dropped, as the collector might count it twice.
+
+    Examples
+    --------
+    >>> import tempfile, discreet as dc
+    >>> task = dc.local.Task(dc.local.DirectResponse(1, ["red", "green", "blue"]), name="colour", per_day=1, wanted=100,
+    ...                      minimum=10, opens="2020-01-01T00:00:00Z", closes="2099-01-01T00:00:00Z")
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> client = Client(folder.name + "/device", "http://127.0.0.1:1", pins={"colour": task.digest},
+    ...                 report=1, day=2, life=30)
+    >>> client.use(task)                           # or let the client fetch it
+    >>> client.report("colour", "green")
+    >>> client.spent_today, client.spent, client.flush()              # nobody is listening: the report waits
+    (1.0, 1.0, Sent(sent=0, waiting=1, refused=0))
+    >>> client.report("colour", "green")
+    Traceback (most recent call last):
+    ...
+    discreet.errors.BudgetExceeded: 'colour' costs epsilon 1 per report, and 0 of 1 is left today by its task; \
+wait for tomorrow
+    >>> client.close(); folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        url: str,
+        *,
+        pins: Mapping[str, str | Sequence[str]],
+        report: Any,
+        day: Any,
+        life: Any,
+        labels: Mapping[str, bytes] | None = None,
+        clock: Callable[[], datetime] | None = None,
+    ) -> None:
+        self._url = _address(url)
+        self._pins = _pins(pins)
+        self._report, self._day, self._life = (
+            checks.positive(name, value) for name, value in (("report", report), ("day", day), ("life", life))
+        )
+        self._labels = dict(labels or {})
+        self._clock = clock or datetime.now
+        self._devices: dict[str, Device] = {}
+        self._not_before = 0.0
+        self._file = DeviceFile(path)
+
+    # ---- tasks
+
+    def use(self, task: Task | str | bytes) -> None:
+        """Take a task that came some other way than from the collector; refuse it if it is not pinned or goes too far.
+
+        Parameters
+        ----------
+        task : Task, str or bytes
+            The task or its text.
+        """
+        text = task.to_json() if isinstance(task, Task) else task
+        raw = text.encode("utf-8") if isinstance(text, str) else bytes(text)
+        digest = hashlib.sha256(raw).hexdigest()
+        question = next((q for q, (pinned, _) in self._pins.items() if pinned == digest), None)
+        if question is None:
+            raise FormatError(f"the task {digest[:12]}… is not pinned by the application; nothing is sent to it")
+        self._accept(question, digest, Task.from_json(raw))
+
+    def _accept(self, question: str, digest: str, task: Task) -> Device:
+        for what, asked, ceiling in (("report", task.epsilon, self._report), ("day", task.per_day, self._day)):
+            if Fraction(asked.exact) > ceiling:  # type: ignore[attr-defined]
+                raise BudgetExceeded(
+                    f"the task of {question!r} asks for epsilon {float(asked):g} per {what}, the application allows "
+                    f"{float(ceiling):g}; nothing is sent to it"
+                )
+        subject, (_, replaced) = _subject(task), self._pins[question]
+        for other, facts in self._file.state.tasks.items():
+            same = question == facts["question"] or task.name == facts["name"] or subject == facts["subject"]
+            if same and other != digest and other not in replaced:
+                raise FormatError(
+                    f"the task of {question!r} asks what task {other[:12]}… has asked; nothing is sent to it, unless "
+                    f"the application pins it with the one it takes the place of"
+                )
+        device = Device(task, self._labels.get(question))
+        if digest not in self._file.state.tasks:
+            facts = {"question": question, "name": task.name, "subject": subject, "text": task.to_json(), "reports": 0}
+            with self._file.change() as state:
+                state.tasks[digest] = facts
+        self._devices[question] = device
+        return device
+
+    def _device(self, question: str) -> Device:
+        if question not in self._pins:
+            raise InvalidArgument("question", question, f"pinned: {', '.join(map(repr, self._pins))}")
+        if question in self._devices:
+            return self._devices[question]
+        digest, _ = self._pins[question]
+        known = self._file.state.tasks.get(digest)
+        text = known["text"] if known else self._fetch(digest)
+        raw = text.encode("utf-8") if isinstance(text, str) else text
+        if hashlib.sha256(raw).hexdigest() != digest:
+            raise FormatError(f"the collector's task for {question!r} is not the pinned one; nothing is sent to it")
+        return self._accept(question, digest, Task.from_json(raw))
+
+    # ---- reports
+
+    def report(self, question: str, value: Any) -> None:
+        """Charge, randomise and queue one answer. `flush` sends what waits.
+
+        Parameters
+        ----------
+        question : str
+            A pinned question.
+        value : Any
+            The device's value; no value causes an error. See docs/wire-format.md for what each becomes.
+
+        Raises
+        ------
+        BudgetExceeded
+            If it would go over a ceiling. Nothing is charged.
+        """
+        device = self._device(question)
+        task, state, now = device.task, self._file.state, self._clock()
+        if not task.open_at(now.astimezone()):
+            raise DataSourceError(f"{question!r} takes reports from {task.opens} until {task.closes} only")
+        if self._waiting() >= _MOST_WAITING:
+            raise DataSourceError(f"{_MOST_WAITING} reports wait already; send them first")
+        made = state.tasks[task.digest]["reports"]
+        price = self._price(task, made)
+        today = max(now.date().isoformat(), state.day)
+        self._check(question, task, price, new_day=today != state.day)
+        body = device.report(value, ByteCoins(), state.memo)
+        with self._file.change() as changed:
+            if today != changed.day:
+                changed.day, changed.today = today, {}
+            changed.charge(task.digest, price)
+            changed.tasks[task.digest]["reports"] = made + 1
+            changed.queue.append([task.digest, body.hex()])
+
+    def _price(self, task: Task, made: int) -> Fraction:
+        """Return what the next report costs, whatever the value is."""
+        m = task.mechanism
+        if isinstance(m, BitFlip) and m.memoised and made > m.bits:
+            return Fraction(0)  # all d + 1 stored responses are paid for
+        price: Fraction = Fraction(task.epsilon.exact)  # type: ignore[attr-defined]
+        return price
+
+    def _check(self, question: str, task: Task, price: Fraction, *, new_day: bool) -> None:
+        state = self._file.state
+        spent = [Fraction(0)] * 2 if new_day else [state.spent_today(task.digest), state.spent_today()]
+        limits = (
+            (Fraction(task.per_day.exact), spent[0], "today by its task; wait for tomorrow"),  # type: ignore[attr-defined]
+            (self._day, spent[1], "today for all tasks; wait for tomorrow"),
+            (self._life, written_amount(state.life), "for the life of this device; it reports no more"),
+        )
+        for limit, used, where in limits:
+            if used + price > limit:
+                raise BudgetExceeded(
+                    f"{question!r} costs epsilon {float(price):g} per report, and {float(limit - used):g} of "
+                    f"{float(limit):g} is left {where}"
+                )
+
+    @property
+    def spent(self) -> float:
+        """What all reports of this device have cost."""
+        return float(written_amount(self._file.state.life))
+
+    @property
+    def spent_today(self) -> float:
+        """What the reports of the last day have cost."""
+        return float(self._file.state.spent_today())
+
+    # ---- sending
+
+    def flush(self) -> Sent:
+        """Try to send what waits: once, one request per frame. What is not acknowledged stays.
+
+        Returns
+        -------
+        Sent
+        """
+        self._frame()
+        sent = refused = 0
+        for entry in list(self._file.state.frames):
+            if time.monotonic() < self._not_before:
+                break
+            digest, frame, _ = entry
+            task = Task.from_json(self._file.state.tasks[digest]["text"])
+            reports = len(frames.read_frame(task.mechanism, bytes.fromhex(frame)).rows)
+            # Once the collector may have forgotten the key, sending again could count twice.
+            answer = _GONE if self._late(task, entry) else self._post(digest, bytes.fromhex(frame))
+            if answer is None or answer >= 500 or answer in _LATER:
+                break
+            with self._file.change() as state:
+                state.frames.remove(entry)
+            sent, refused = (sent + reports, refused) if answer < 300 else (sent, refused + reports)
+        return Sent(sent, self._waiting(), refused)
+
+    def _waiting(self) -> int:
+        state = self._file.state
+        waiting = len(state.queue)
+        for digest, frame, _ in state.frames:
+            mechanism = Task.from_json(state.tasks[digest]["text"]).mechanism
+            waiting += len(frames.read_frame(mechanism, bytes.fromhex(frame)).rows)
+        return waiting
+
+    def _frame(self) -> None:
+        """Put what is queued into frames, in an order of its own, and save them before anything is sent."""
+        if not self._file.state.queue:
+            return
+        with self._file.change() as state:
+            for digest in sorted({task for task, _ in state.queue}):
+                mechanism = Task.from_json(state.tasks[digest]["text"]).mechanism
+                bodies = [bytes.fromhex(body) for task, body in state.queue if task == digest]
+                mixed = [bodies[i] for i in noise.permutation(len(bodies))]
+                for start in range(0, len(mixed), _BATCH):
+                    frame = frames.write_frame(mechanism, b"".join(mixed[start : start + _BATCH]))
+                    state.frames.append([digest, frame.hex(), None])
+            state.queue = []
+
+    def _late(self, task: Task, entry: list[Any]) -> bool:
+        """Note the first attempt; tell whether the key may be forgotten by now."""
+        now = self._clock().timestamp()
+        if entry[2] is None:
+            with self._file.change():
+                entry[2] = now
+            return False
+        return bool(abs(now - entry[2]) >= task.key_window)
+
+    def _post(self, digest: str, frame: bytes) -> int | None:
+        status, _ = self._ask(f"/v1/tasks/{digest}/reports", frame)
+        return status
+
+    def _fetch(self, digest: str) -> bytes:
+        status, text = self._ask(f"/v1/tasks/{digest}", None)
+        if status != 200:
+            raise DataSourceError(f"the task {digest[:12]}… cannot be had from {self._url} (status {status})")
+        return text
+
+    def _ask(self, path: str, body: bytes | None) -> tuple[int | None, bytes]:
+        """Make a request that says nothing of the device; None if nobody answers."""
+        headers = {"Content-Type": "application/octet-stream", "User-Agent": "discreet"}
+        request = urllib.request.Request(self._url + path, body, headers)
+        try:
+            with _OPENER.open(request, timeout=_PATIENCE) as answer:
+                return answer.status, answer.read(_LARGEST_TASK + 1)
+        except urllib.error.HTTPError as error:
+            pause = error.headers.get("Retry-After", "")
+            if pause.isascii() and pause.isdigit():
+                self._not_before = time.monotonic() + min(int(pause[:9]), _LONGEST_PAUSE)
+            error.close()
+            return error.code, b""
+        except (OSError, http.client.HTTPException):
+            return None, b""
+
+    def close(self) -> None:
+        """Let another program use the device's file."""
+        self._file.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<client of {self._url}: epsilon {self.spent:g} of {float(self._life):g} spent>"
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Reports go to the address the application named, nowhere else."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+_OPENER = urllib.request.build_opener(_NoRedirects)
+
+
+def _subject(task: Task) -> str:
+    """Return a digest of what a task asks about: its list of values. A task that lists none is known by its name."""
+    listed: Any = task.candidates
+    if isinstance(listed, PublicFile):
+        listed = listed.sha256
+    if listed is None:
+        facts = task.mechanism.to_dict()
+        listed = facts.get("domain", facts.get("candidates"))
+    if listed is None or isinstance(listed, int):
+        listed = ["named", task.name]
+    labels = listed if isinstance(listed, str) else sorted(map(str, listed))
+    return hashlib.sha256(binary.canonical({"asks": labels})).hexdigest()
+
+
+def _address(url: object) -> str:
+    if not isinstance(url, str) or urllib.parse.urlsplit(url).scheme not in ("http", "https"):
+        raise InvalidType("url", url, "the address of a collector", "url='https://collector.example'")
+    return url.rstrip("/")
+
+
+def _pins(pins: object) -> dict[str, tuple[str, tuple[str, ...]]]:
+    fix = "pins={'favourite colour': task.digest}"
+    if not isinstance(pins, Mapping) or not pins:
+        raise InvalidType("pins", pins, "a dict of questions and digests of tasks", fix)
+    found = {}
+    for question, pinned in pins.items():
+        listed = (pinned,) if isinstance(pinned, str) else tuple(pinned)
+        if not isinstance(question, str) or not listed or not all(map(is_digest, listed)):
+            raise InvalidArgument("pins", pinned, "a digest of a task, 64 hexadecimal digits, per question", fix)
+        found[question] = (listed[0], listed[1:])
+    if len({digest for digest, _ in found.values()}) < len(found):
+        raise InvalidArgument("pins", "one task twice", "a task of its own for every question", fix)
+    return found

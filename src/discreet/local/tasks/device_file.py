@@ -1,0 +1,177 @@
+"""What a device remembers: its secret, what it has spent, which tasks it answered, what waits to be sent. One file.
+
+The file is written under another name, synced, and moved into place, so a crash leaves the old one or the new one. A
+charge and the report it paid for are in one and the same write: no crash leaves a report that was not charged.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from discreet.core.checks import written_amount
+from discreet.errors import DataSourceError, FormatError
+from discreet.local.repeated.memo import Memo
+
+_FORMAT, _VERSION = "discreet.device", 1
+
+
+@dataclass
+class DeviceState:
+    """What is in the file. Amounts are exact rationals in text; reports and frames are in hexadecimal.
+
+    Attributes
+    ----------
+    secret : str
+        What stored responses follow from. It never leaves the device.
+    day : str
+        The last local day on which anything was spent; an earlier one never comes again.
+    today : dict of str to str
+        What was spent on that day, by task.
+    life : str
+        What was ever spent.
+    tasks : dict of str to dict
+        The tasks answered so far, by digest: the question, what was asked, the text, how many reports were made.
+    queue : list of (task, report)
+        Reports that are not in a frame yet.
+    frames : list of (task, frame, time of the first attempt or None)
+        Frames that no collector has acknowledged yet.
+    """
+
+    secret: str
+    day: str = ""
+    today: dict[str, str] = field(default_factory=dict)
+    life: str = "0"
+    tasks: dict[str, dict[str, Any]] = field(default_factory=dict)
+    queue: list[list[str]] = field(default_factory=list)
+    frames: list[list[Any]] = field(default_factory=list)
+
+    @property
+    def memo(self) -> Memo:
+        """The secret as mechanisms take it."""
+        return Memo(bytes.fromhex(self.secret))
+
+    def spent_today(self, task: str | None = None) -> Fraction:
+        """Return what was spent on the last day: on one task, or on all."""
+        chosen = (amount for name, amount in self.today.items() if task in (None, name))
+        return sum(map(written_amount, chosen), start=Fraction(0))
+
+    def charge(self, task: str, amount: Fraction) -> None:
+        """Add to what was spent."""
+        self.today[task] = str(self.spent_today(task) + amount)
+        self.life = str(written_amount(self.life) + amount)
+
+    def to_json(self) -> str:
+        """Return the state as text."""
+        return json.dumps({"format": _FORMAT, "version": _VERSION, **asdict(self)}, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> DeviceState:
+        """Read what `to_json` wrote."""
+        try:
+            facts = json.loads(text)
+            if (facts.pop("format"), facts.pop("version")) != (_FORMAT, _VERSION):
+                raise FormatError(f"not a device file of Discreet of version {_VERSION}")
+            state = cls(**facts)
+            _ = state.memo, state.spent_today(), written_amount(state.life)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise FormatError(f"the device file is damaged: {error}") from None
+        return state
+
+
+class DeviceFile:
+    """The file of one device, held by one program at a time.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with DeviceFile(folder.name + "/device.json") as file:
+    ...     file.state.charge("task", Fraction(1, 2))
+    ...     file.save()
+    >>> with DeviceFile(folder.name + "/device.json") as file:
+    ...     file.state.life
+    '1/2'
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = Path(path).expanduser()
+        self._lock = self._hold()
+        try:
+            if self._path.exists():
+                self.state = DeviceState.from_json(self._path.read_text(encoding="utf-8"))
+            else:
+                self.state = DeviceState(Memo.draw().secret.hex())
+                self.save()
+        except OSError as error:
+            self.close()
+            raise DataSourceError(f"device: cannot use {str(path)!r} ({error.strerror}); check the folder") from None
+        except BaseException:
+            self.close()
+            raise
+
+    def _hold(self) -> int:
+        try:
+            handle = os.open(f"{self._path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            name = str(self._path)
+            raise DataSourceError(f"device: cannot use {name!r} ({error.strerror}); check the folder") from None
+        try:
+            import fcntl
+        except ImportError:  # pragma: no cover - Windows: one program at a time is then up to the application
+            return handle
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(handle)
+            raise DataSourceError(f"device: {str(self._path)!r} is in use by another program; close it there") from None
+        return handle
+
+    def save(self) -> None:
+        """Write the state and see it on the disk before returning."""
+        temporary = self._path.with_name(f".{self._path.name}.new")
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)  # the secret is for its owner alone
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(self.state.to_json())
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, self._path)
+        with contextlib.suppress(OSError):  # a folder cannot be synced everywhere
+            folder = os.open(self._path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+
+    @contextlib.contextmanager
+    def change(self) -> Iterator[DeviceState]:
+        """Change the state and save it; if either fails, the state is as it was."""
+        before = self.state.to_json()
+        try:
+            yield self.state
+            self.save()
+        except OSError as error:
+            self.state = DeviceState.from_json(before)
+            raise DataSourceError(f"device: cannot write {str(self._path)!r} ({error.strerror})") from None
+        except BaseException:
+            self.state = DeviceState.from_json(before)
+            raise
+
+    def close(self) -> None:
+        """Let another program have the file."""
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    def __enter__(self) -> DeviceFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
