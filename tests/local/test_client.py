@@ -8,11 +8,9 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +20,7 @@ import discreet as dc
 from discreet.errors import BudgetExceeded, DataSourceError, FormatError, InvalidArgument
 from discreet.local import Client, Task, read_frame
 from discreet.local.tasks.device_file import DeviceFile
+from frame_server import Server, running
 
 COLOURS = dc.local.DirectResponse(1, ["red", "green", "blue"])
 
@@ -31,60 +30,10 @@ def make(mechanism: Any = COLOURS, **more: Any) -> Task:
     return Task(mechanism, opens="2020-01-01T00:00:00Z", closes="2099-01-01T00:00:00Z", **facts)
 
 
-class Server(ThreadingHTTPServer):
-    """Serves tasks and keeps frames by their keys, as a collector does; ``mood`` says how it answers."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.tasks: dict[str, str] = {}
-        self.frames: dict[bytes, bytes] = {}
-        self.requests: list[tuple[str, dict[str, str], bytes]] = []
-        self.mood: list[Any] = []
-        self.url = f"http://127.0.0.1:{self.server_port}"
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Server
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-    def _answer(self, status: int, body: bytes = b"", **headers: str) -> None:
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name.replace("_", "-"), value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def do_GET(self) -> None:
-        self.server.requests.append((self.path, dict(self.headers), b""))
-        text = self.server.tasks.get(self.path.rsplit("/", 1)[1])
-        self._answer(404 if text is None else 200, (text or "").encode())
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.requests.append((self.path, dict(self.headers), body))
-        mood = self.server.mood.pop(0) if self.server.mood else 204
-        if mood in ("lose", 204):
-            assert self.server.frames.setdefault(body[1:17], body) == body
-        if mood == "lose":  # taken, but the answer never arrives
-            self.close_connection = True
-            self.connection.close()
-        elif isinstance(mood, int):
-            self._answer(mood, **({"Location": "http://127.0.0.1:1/"} if mood == 307 else {}))
-        else:
-            self._answer(429, Retry_After=mood)
-
-
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with Server() as running:
-        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
-        yield running
-        running.shutdown()
-        thread.join()
+    with running() as one:
+        yield one
 
 
 class Clock:
@@ -116,7 +65,7 @@ def test_every_report_arrives_once_though_the_network_fails(tmp_path: Path, serv
     with opened(tmp_path, server, day=200) as client:
         for _ in range(110):
             client.report("colour", "red")
-        server.mood = ["lose", 503, "lose"]
+        server.mood = ["lose", 503, 204, "lose"]
         results = [client.flush() for _ in range(4)]
         assert [r.waiting for r in results] == [110, 110, 10, 0]
         assert sum(r.sent for r in results) == 110

@@ -90,9 +90,9 @@ class Script:
         self._count("below")
         return self._next([Fraction(1, bound)] * bound)
 
-    def bytes(self, n: int) -> bytes:
+    def take(self, n: int) -> bytes:
         assert n == 1
-        self._count("bytes")
+        self._count("take")
         return bytes([self._next([Fraction(1, 4)] * 4)])  # of vectors of two bits: the mask leaves four bytes
 
 
@@ -132,7 +132,7 @@ def test_no_report_tells_two_values_apart_by_more_than_epsilon(m: Any) -> None:
     device, size = Device(task_of(m)), getattr(getattr(m, "choices", None), "size", None) or 6
     once = {}
     if isinstance(m, dc.local.HadamardResponse):
-        once = {"bytes": m.bits}  # the vectors
+        once = {"take": m.bits}  # the vectors
     if isinstance(m, dc.local.ProjectiveGeometry):
         once = {"below": m.geometry.length - 1}  # all coordinates but one
     laws = [exact_law(device, value, once) for value in range(size)]

@@ -159,7 +159,7 @@ def _subset(device: Device, m: SubsetSelection, value: Any, coins: Coins, memo: 
 def _hashing(device: Device, m: LocalHashing, value: Any, coins: Coins, memo: Memo | None) -> int:
     assert m.width is not None
     if m.pool is None:
-        seed, bits = int.from_bytes(coins.bytes(8), "little") >> 1, 63
+        seed, bits = int.from_bytes(coins.take(8), "little") >> 1, 63
     else:
         seed, bits = coins.below(m.pool), bits_for(m.pool)
     bucket = int(m.family([plain(value)], index=seed)[0])
@@ -172,7 +172,7 @@ def _hadamard(device: Device, m: HadamardResponse, value: Any, coins: Coins, mem
     vectors: list[int] = []
     reduced: list[int] = []
     while len(vectors) < m.bits:
-        vector = rest = int.from_bytes(coins.bytes(-(-length // 8)), "big") & ((1 << length) - 1)
+        vector = rest = int.from_bytes(coins.take(-(-length // 8)), "big") & ((1 << length) - 1)
         for one in reduced:
             rest = min(rest, rest ^ one)
         if rest:

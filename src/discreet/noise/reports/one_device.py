@@ -23,7 +23,7 @@ class Coins(Protocol):
     def below(self, bound: int) -> int:
         """Draw a uniform whole number below a bound."""
 
-    def bytes(self, n: int) -> bytes:
+    def take(self, n: int) -> bytes:
         """Draw random bytes."""
 
 
@@ -49,7 +49,7 @@ class ByteCoins:
         self._buffer, self.used = given or b"", 0
         self.seeded = self._stream is None or self._stream.seeded
 
-    def bytes(self, n: int) -> bytes:
+    def take(self, n: int) -> bytes:
         """Draw random bytes."""
         while self.used + n > len(self._buffer):
             if self._stream is None:
@@ -61,7 +61,7 @@ class ByteCoins:
     def toss(self, threshold: bytes) -> bool:
         """Compare the digits of U with those of the threshold until they differ: heads with exactly that chance."""
         for digit in threshold:
-            drawn = self.bytes(1)[0]
+            drawn = self.take(1)[0]
             if drawn != digit:
                 return drawn < digit
         return False
@@ -70,6 +70,6 @@ class ByteCoins:
         """Mask as many bytes as the bound needs, the first the highest; draw again while the number is too large."""
         width, mask = byte_width(bound)
         while True:
-            number = int.from_bytes(self.bytes(width), "big") & mask
+            number = int.from_bytes(self.take(width), "big") & mask
             if number < bound:
                 return number

@@ -1,0 +1,95 @@
+"""Write docs/wire-vectors.json: tasks, values and coins, and the report and frame that every client makes of them.
+
+    .venv/bin/python docs/scripts/wire_vectors.py
+
+The coins are SHA-256 in counter mode over the number of the vector, so the file comes out the same every time.
+"""
+
+import hashlib
+import json
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import discreet as dc
+from discreet.local import Memo, Task, write_frame
+from discreet.local.tasks.device import Device
+from discreet.noise.reports.one_device import ByteCoins
+
+TARGET = Path(__file__).parents[1] / "wire-vectors.json"
+SECRET = bytes(range(32))
+#: A value as JSON can hold it: bytes and whole numbers beyond 2^53 are wrapped.
+VALUES: list[Any] = [0, 2, "dog", "cafe\u0301", None, True, 7.0, 0.5, {"whole": "-1"}, {"bytes": "00ff"}]
+WORDS = ["cat", "dog", "café", 7, "emu"]
+#: Every mechanism that the planner may choose, and both sides of every rule.
+MECHANISMS = [
+    dc.local.DirectResponse(1, WORDS),
+    dc.local.DirectResponse(2, 2),
+    dc.local.DirectResponse(6, 70_000),
+    dc.local.UnaryEncoding(1, WORDS),
+    dc.local.UnaryEncoding(2, 11, variant="symmetric"),
+    dc.local.SubsetSelection(1, WORDS),
+    dc.local.SubsetSelection(2, 300),
+    dc.local.SubsetSelection(5, 300, size=3),
+    dc.local.LocalHashing(1, key=7),
+    dc.local.LocalHashing(3, candidates=WORDS, key=7),
+    dc.local.LocalHashing(2, pool=1000, key=2**128 - 5),
+    dc.local.HadamardResponse(1, WORDS),
+    dc.local.HadamardResponse(3, 500),
+    dc.local.ProjectiveGeometry(1, WORDS),
+    dc.local.ProjectiveGeometry(2, 500),
+    dc.local.ProjectiveGeometry(4, 22_000),
+    dc.local.CountMeanSketch(2, 64, 20, key=7),
+    dc.local.CountMeanSketch(4, 1, 16, key=8),
+    dc.local.HadamardSketch(2, 1024, 1024, key=7),
+    dc.local.HadamardSketch(1, 5, 16, key=7, skip_zero=True),
+    dc.local.BitFlip(1, WORDS, bits=2),
+    dc.local.BitFlip(2, 4, bits=4),
+    dc.local.BitFlip(1, 26, bits=3, memoised=True),
+    dc.local.BitFlip(1, WORDS, memoised=True),
+    dc.local.Rappor(0.5, 0.5, 0.75, bits=20, hashes=2, cohorts=6, key=7),
+    dc.local.Rappor("1/3", 0.75, 0.25, bits=16, hashes=1, cohorts=1, key=8),
+]
+
+
+def stream(name: str) -> bytes:
+    """Return plenty of bytes that follow from a name."""
+    return b"".join(hashlib.sha256(f"{name} {block}".encode()).digest() for block in range(64))
+
+
+def unwrapped(value: Any) -> Any:
+    """Return the value that JSON wraps."""
+    if isinstance(value, dict):
+        return int(value["whole"]) if "whole" in value else bytes.fromhex(value["bytes"])
+    return value
+
+
+def vectors() -> dict[str, Any]:
+    """Return the content of the file."""
+    numbers, tasks = count(), []
+    for mechanism in MECHANISMS:
+        task = Task(
+            mechanism, name=f"vector {len(tasks)}", per_day=200, wanted=1000, minimum=10,
+            opens="2026-01-01T00:00:00Z", closes="2027-01-01T00:00:00Z",
+        )  # fmt: skip
+        device, rows = Device(task), []
+        for value in VALUES:
+            name = f"vector {next(numbers)}"
+            coins = ByteCoins(given=stream(name))
+            report = device.report(unwrapped(value), coins, Memo(SECRET))
+            drawn = stream(name)[: coins.used].hex()
+            rows.append({"value": value, "coins": drawn, "report": report.hex()})
+        bodies = b"".join(bytes.fromhex(row["report"]) for row in rows)
+        key = stream(task.name)[:16]
+        frames = {
+            "key": key.hex(),
+            "one": write_frame(mechanism, bodies[: mechanism.layout.size], key=key).hex(),
+            "batch": write_frame(mechanism, bodies, key=key).hex(),
+        }
+        tasks.append({"task": task.to_json(), "digest": task.digest, "reports": rows, "frames": frames})
+    return {"secret": SECRET.hex(), "tasks": tasks}
+
+
+if __name__ == "__main__":
+    TARGET.write_text(json.dumps(vectors(), indent=1, ensure_ascii=True) + "\n", encoding="ascii")
+    print(f"{TARGET}: {TARGET.stat().st_size:,} bytes")

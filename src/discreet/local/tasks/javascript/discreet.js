@@ -1,0 +1,670 @@
+/**
+ * The client of a device, in the browser or in Node: it decides whether to answer a task of a collector, pays for the
+ * report, and brings it there. To it the server is the adversary. No dependencies. The rules are those of
+ * docs/wire-format.md: for the same coins it sends the same bytes as the client in Python.
+ */
+
+const RULES = 1, BATCH = 100, MOST_WAITING = 1000, LONGEST_PAUSE = 3600e3;
+const P = 2n ** 61n - 1n, WORD = 2n ** 64n;
+const big = BigInt, bytesOf = (...x) => Uint8Array.from(...x), { crypto } = globalThis;
+const random = (n) => crypto.getRandomValues(new Uint8Array(n)), cut = (x) => big.asUintN(64, x);
+
+// ---- bytes
+
+export const hex = (bytes) => Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
+export const unhex = (text) => bytesOf(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+const joined = (...parts) => bytesOf(parts.flatMap((part) => [...part]));
+
+/** UTF-8, also of a lone surrogate, which `TextEncoder` would replace. */
+function utf8(text) {
+  const out = [];
+  for (const character of text) {
+    const c = character.codePointAt(0);
+    if (c < 128) out.push(c);
+    else if (c < 2048) out.push(192 | (c >> 6), 128 | (c & 63));
+    else if (c < 65536) out.push(224 | (c >> 12), 128 | ((c >> 6) & 63), 128 | (c & 63));
+    else out.push(240 | (c >> 18), 128 | ((c >> 12) & 63), 128 | ((c >> 6) & 63), 128 | (c & 63));
+  }
+  return bytesOf(out);
+}
+
+const word8 = (number) => {
+  const out = new Uint8Array(8);
+  new DataView(out.buffer).setBigUint64(0, cut(big(number)), true);
+  return out;
+};
+
+const { subtle } = crypto, SHA = "SHA-256";
+const sha256 = async (bytes) => new Uint8Array(await subtle.digest(SHA, bytes));
+async function hmac(key, message) {
+  const usable = await subtle.importKey("raw", key, { name: "HMAC", hash: SHA }, false, ["sign"]);
+  return new Uint8Array(await subtle.sign("HMAC", usable, message));
+}
+
+/** JSON the one way: sorted keys, no blanks. */
+const canonical = (x) =>
+  Array.isArray(x) ? `[${x.map(canonical)}]`
+  : x && typeof x === "object" ? `{${Object.keys(x).sort().map((k) => JSON.stringify(k) + ":" + canonical(x[k]))}}`
+  : JSON.stringify(x);
+
+// ---- exact amounts: [numerator, denominator]
+
+function amount(value) {
+  const text = String(value);
+  let found = /^(\d+)\/([1-9]\d*)$/.exec(text);
+  if (found) return [big(found[1]), big(found[2])];
+  found = /^(\d+)(?:\.(\d+))?(?:e([+-]?\d{1,3}))?$/i.exec(text);
+  if (!found) throw new RangeError(`not an amount: ${text}`);
+  const exponent = Number(found[3] ?? 0) - (found[2] ?? "").length;
+  const digits = big(found[1] + (found[2] ?? ""));
+  return exponent < 0 ? [digits, 10n ** big(-exponent)] : [digits * 10n ** big(exponent), 1n];
+}
+const more = (a, b) => a[0] * b[1] > b[0] * a[1];
+function plus(a, b) {
+  let [x, y] = [a[0] * b[1] + b[0] * a[1], a[1] * b[1]];
+  const sum = [x, y];
+  while (y) [x, y] = [y, x % y];
+  return [sum[0] / x, sum[1] / x];
+}
+const shown = (a) => (a[1] === 1n ? String(a[0]) : `${a[0]}/${a[1]}`);
+const near = (a) => Number((a[0] * 10n ** 12n) / a[1]) / 1e12;
+
+// ---- coins
+
+/** Draws from random bytes: those of WebCrypto, or given ones for test vectors. */
+export class Coins {
+  constructor(given) {
+    this.given = given !== undefined;
+    this.buffer = given ?? new Uint8Array(0);
+    this.used = 0;
+  }
+  byte() {
+    if (this.used === this.buffer.length) {
+      if (this.given) throw new RangeError("no coins left");
+      this.buffer = random(256);
+      this.used = 0;
+    }
+    return this.buffer[this.used++];
+  }
+  bytes(n) {
+    return bytesOf({ length: n }, () => this.byte());
+  }
+  /** Is a uniform U below the number with these base-256 digits? A tie of all digits is a no. */
+  toss(digits) {
+    for (const digit of digits) {
+      const drawn = this.byte();
+      if (drawn !== digit) return drawn < digit;
+    }
+    return false;
+  }
+  /** A uniform whole number below a bound: masked bytes, drawn again while too large. */
+  below(bound) {
+    const bits = bitsFor(bound);
+    for (;;) {
+      let number = 0;
+      for (let i = 0; i < Math.ceil(bits / 8); i++) number = number * 256 + this.byte();
+      number %= 2 ** bits;
+      if (number < bound) return number;
+    }
+  }
+}
+
+const bitsFor = (n) => (n - 1).toString(2).length;
+
+// ---- hashing
+
+function siphash(key, message) {
+  const view = new DataView(key.buffer, key.byteOffset, 16);
+  const turn = (x, n) => cut(x << n) | (x >> (64n - n));
+  const k0 = view.getBigUint64(0, true), k1 = view.getBigUint64(8, true);
+  let a = k0 ^ 0x736f6d6570736575n, b = k1 ^ 0x646f72616e646f6dn;
+  let c = k0 ^ 0x6c7967656e657261n, d = k1 ^ 0x7465646279746573n;
+  const round = () => {
+    a = cut(a + b); c = cut(c + d); b = turn(b, 13n) ^ a; d = turn(d, 16n) ^ c; a = turn(a, 32n);
+    c = cut(c + b); a = cut(a + d); b = turn(b, 17n) ^ c; d = turn(d, 21n) ^ a; c = turn(c, 32n);
+  };
+  const padded = new Uint8Array((message.length + 8) & ~7);
+  padded.set(message);
+  padded[padded.length - 1] = message.length & 255;
+  const words = new DataView(padded.buffer);
+  for (let i = 0; i < padded.length; i += 8) {
+    const word = words.getBigUint64(i, true);
+    d ^= word; round(); round(); a ^= word;
+  }
+  c ^= 255n;
+  for (let i = 0; i < 4; i++) round();
+  return a ^ b ^ c ^ d;
+}
+
+/** A value as every language has it: a whole number, a truth value, text in NFC form, bytes, or nothing. */
+export function plain(value) {
+  if (typeof value === "number") return Number.isSafeInteger(value) ? value : null;
+  if (typeof value === "string") return value.normalize("NFC");
+  return ["bigint", "boolean"].includes(typeof value) || value instanceof Uint8Array ? value : null;
+}
+
+function fingerprint(key, value) {
+  const v = plain(value);
+  if (v === null) return siphash(key, bytesOf([0]));
+  if (typeof v === "string") return siphash(key, joined(utf8(v), [2]));
+  return siphash(key, v instanceof Uint8Array ? joined(v, [2]) : joined(word8(v), [1]));
+}
+
+/** The bucket of a point under function j. Coefficients of rows are kept: they come again. */
+function bucket(device, point, j, width, independence) {
+  let terms = device.terms.get(j);
+  if (!terms) {
+    terms = Array.from({ length: independence }, (_, i) => siphash(device.key, joined(word8(j), [i, 3])) % P);
+    if (device.terms.size < 4096) device.terms.set(j, terms);
+  }
+  let h = 0n;
+  for (let i = independence; i--; ) h = (h * point + terms[i]) % P;
+  return Number((h * big(width)) >> 61n);
+}
+
+// ---- one report
+
+const put = (bits, value, n) => {
+  for (; n-- > 0; value = Math.floor(value / 2)) bits.push(value % 2);
+};
+const parity = (x) => {
+  let odd = 0;
+  for (; x; x = Math.floor(x / 2)) odd ^= x % 2;
+  return odd;
+};
+const and = (x, y) => Number(big(x) & big(y));
+const rising = (chosen) => [...chosen].sort((x, y) => x - y);
+
+/** A uniform subset (Bentley and Floyd 1987), from draws below the bounds given in turn. */
+function floyd(size, taken, draw) {
+  const chosen = new Set();
+  for (let last = size - taken; last < size; last++) {
+    const ticket = draw(last + 1);
+    chosen.add(chosen.has(ticket) ? last : ticket);
+  }
+  return rising(chosen);
+}
+
+/** Points of the geometry: coordinates, points on a hyperplane, points in all. */
+function geometry(order, size) {
+  let [length, points, on] = [2, order + 1, 1];
+  while (points < size) [length, points, on] = [length + 1, points * order + 1, points];
+  return { length, points, on };
+}
+
+function power(base, exponent, order) {
+  let [out, b] = [1n, big(base)];
+  for (let e = exponent; e; e = Math.floor(e / 2), b = (b * b) % big(order)) if (e % 2) out = (out * b) % big(order);
+  return out;
+}
+
+const MAKERS = {
+  "direct-response"(device, value, coins, bits) {
+    put(bits, device.respond(device.known(value, coins), device.size, coins), bitsFor(device.size));
+  },
+  "unary-encoding"(device, value, coins, bits) {
+    const code = device.known(value, coins);
+    for (let i = 0; i < device.size; i++) bits.push(+coins.toss(device.coins[i === code ? "held" : "other"]));
+  },
+  "subset-selection"(device, value, coins, bits) {
+    const { m, size } = device;
+    const code = device.known(value, coins), held = coins.toss(device.coins.hold);
+    const others = floyd(size - 1, m.size - held, (bound) => coins.below(bound));
+    const chosen = rising([...others.map((x) => x + (x >= code)), ...(held ? [code] : [])]);
+    if (m.size * bitsFor(size) <= size) for (const x of chosen) put(bits, x, bitsFor(size));
+    else for (let i = 0; i < size; i++) bits.push(+chosen.includes(i));
+  },
+  "local-hashing"(device, value, coins, bits) {
+    const { m } = device;
+    let seed;
+    if (m.pool === null) {
+      seed = coins.bytes(8).reduceRight((sum, byte) => sum * 256n + big(byte), 0n) >> 1n;
+      put(bits, Number(seed % 2n ** 32n), 32);
+      put(bits, Number(seed >> 32n), 31);
+    } else put(bits, (seed = coins.below(m.pool)), bitsFor(m.pool));
+    const found = bucket(device, fingerprint(device.key, value) % P, seed, m.width, m.pool === null ? 2 : 3);
+    put(bits, device.respond(found, m.width, coins), bitsFor(m.width));
+  },
+  "hadamard-response"(device, value, coins, bits) {
+    const code = device.known(value, coins), length = bitsFor(device.size), reduced = [];
+    let word = 0;
+    while (reduced.length < device.m.bits) {
+      const vector = coins.bytes(Math.ceil(length / 8)).reduce((sum, byte) => sum * 256 + byte, 0) % 2 ** length;
+      const rest = reduced.reduce((x, one) => Math.min(x, Number(big(x) ^ big(one))), vector);
+      if (!rest) continue;
+      word += parity(and(vector, code)) * 2 ** reduced.length;
+      reduced.push(rest);
+      put(bits, vector, length);
+    }
+    put(bits, device.respond(word, 2 ** device.m.bits, coins), device.m.bits);
+  },
+  "projective-geometry"(device, value, coins, bits) {
+    const { order } = device.m, { length, points } = geometry(order, device.size);
+    let number = device.known(value, coins);
+    const on = coins.toss(device.coins.on), vector = [];
+    for (; number--; number = Math.floor(number / order)) vector.unshift(number % order);
+    vector.unshift(1);
+    while (vector.length < length) vector.unshift(0);
+    const lead = vector.indexOf(1), point = Array(length).fill(0);
+    while (!point.some(Boolean)) {
+      let rest = on ? 0n : 1n;
+      for (let k = 0; k < length; k++) {
+        if (k === lead) continue;
+        point[k] = coins.below(order);
+        rest -= big(point[k]) * big(vector[k]);
+      }
+      point[lead] = Number(((rest % big(order)) + big(order)) % big(order));
+    }
+    const first = point.findIndex(Boolean), factor = power(point[first], order - 2, order);
+    number = 0;
+    for (const p of point.slice(first + 1)) number = number * order + 1 + Number((big(p) * factor) % big(order));
+    put(bits, number, bitsFor(points));
+  },
+  "count-mean-sketch"(device, value, coins, bits) {
+    const { m } = device, row = coins.below(m.n_hashes);
+    const found = bucket(device, fingerprint(device.key, value) % P, row, m.width, 3);
+    for (let b = 0; b < m.width; b++) bits.push(coins.toss(device.coins.flip) ^ (b === found));
+    put(bits, row, bitsFor(m.n_hashes));
+  },
+  "hadamard-sketch"(device, value, coins, bits) {
+    const { m } = device, first = +m.skip_zero;
+    const row = coins.below(m.n_hashes), index = coins.below(m.width - first) + first;
+    const found = bucket(device, fingerprint(device.key, value) % P, row, m.width, 3);
+    bits.push(1 ^ parity(and(index, found)) ^ coins.toss(device.coins.flip));
+    put(bits, row, bitsFor(m.n_hashes));
+    put(bits, index, bitsFor(m.width));
+  },
+  async "bit-flip"(device, value, coins, bits, secret) {
+    const { m, size } = device, code = device.code(value);
+    let indices, flipped;
+    if (m.memoised) {
+      const { epsilon, domain } = m;
+      const personal = await memo(secret, { stored: "bit-flip", version: 1, epsilon, domain, bits: m.bits });
+      indices = floyd(size, m.bits, storedBelow(personal.subarray(16)));
+      const coin = await stored(personal, indices.includes(code) ? code : size);
+      flipped = (i) => coin(i) < device.coins.stored;
+    } else {
+      indices = floyd(size, m.bits, (bound) => coins.below(bound));
+      flipped = () => coins.toss(device.coins.flip);
+    }
+    if (m.bits < size) for (const x of indices) put(bits, x, bitsFor(size));
+    indices.forEach((x, i) => bits.push(flipped(i) ^ (x === code)));
+  },
+  async rappor(device, value, coins, bits, secret) {
+    const { m } = device, { f, hashes, cohorts, key } = m;
+    const personal = await memo(secret, { stored: "rappor", version: 1, f, bits: m.bits, hashes, cohorts, key });
+    const cohort = storedBelow(personal.subarray(16))(cohorts);
+    const print = fingerprint(device.key, value), coin = await stored(personal, print), bloom = new Set();
+    for (let i = 0; i < hashes; i++) bloom.add(bucket(device, print % P, cohort * hashes + i, m.bits, 3));
+    for (let i = 0; i < m.bits; i++) {
+      const permanent = bloom.has(i) !== coin(i) < device.coins.stored;
+      bits.push(+coins.toss(device.coins[permanent ? "one" : "zero"]));
+    }
+    put(bits, cohort, bitsFor(cohorts));
+  },
+};
+
+/** The personal key of the one user of a device. */
+async function memo(secret, context) {
+  const users = await hmac(secret, utf8("discreet users"));
+  const user = siphash(users, joined(utf8("device"), [2]));
+  return hmac(secret, joined(await sha256(utf8(canonical(context))), word8(user)));
+}
+const storedWord = (key, place) => siphash(key, joined(word8(place), [4]));
+function storedBelow(key) {
+  let place = 0;
+  return (bound) => {
+    for (;;) {
+      const word = storedWord(key, place++);
+      if (word >= WORD % big(bound)) return Number(word % big(bound));
+    }
+  };
+}
+async function stored(personal, value) {
+  const key = await hmac(personal.subarray(0, 16), word8(value));
+  return (place) => storedWord(key, place);
+}
+
+/** What a report costs by its coins, so that a task cannot ask for more than it says. */
+function cost(device) {
+  const { m, size, task } = device;
+  const odds = (name) => {
+    const digits = task.coins[name], heads = big("0x" + digits), tails = 256n ** big(digits.length / 2) - heads;
+    return Math.log(Number(heads) / Number(tails));
+  };
+  const { log } = Math, { coins } = task;
+  if (coins.one) {
+    const chance = (name) => 1 / (1 + Math.exp(-odds(name)));
+    const turned = chance("stored"), q = chance("one"), p = chance("zero");
+    const one = q + turned * (p - q), zero = p + turned * (q - p);
+    return m.hashes * Math.abs(log((one * (1 - zero)) / (zero * (1 - one))));
+  }
+  if (coins.keep) return odds("keep") + log((m.width ?? (m.mechanism[0] === "h" ? 2 ** m.bits : size)) - 1);
+  if (coins.held) return odds("held") - odds("other");
+  if (coins.hold) return odds("hold") + log((size - m.size) / m.size);
+  if (coins.on) {
+    const { points, on } = geometry(m.order, size);
+    return odds("on") + log((points - on) / on);
+  }
+  // A flip for each of two bits in which values differ, or for the one bit there is.
+  return (m.skip_zero !== undefined || m.bits === 1 ? -1 : -2) * odds(coins.flip ? "flip" : "stored");
+}
+
+/** Turns values into reports of one task. */
+export class Device {
+  constructor(text, labels) {
+    const task = typeof text === "string" ? JSON.parse(text) : text;
+    const m = task.mechanism;
+    if (task.format !== "discreet.task" || task.version !== 1 || task.client !== RULES || !MAKERS[m.mechanism])
+      throw new TypeError("unknown kind of task");
+    Object.assign(this, { task, m, terms: new Map(), coins: {} });
+    for (const [name, digits] of Object.entries(task.coins))
+      this.coins[name] = name === "stored" ? big("0x" + digits) : unhex(digits);
+    if (m.key) this.key = unhex(m.key);
+    let listed = task.candidates;
+    if (listed && !Array.isArray(listed)) listed = labels;
+    if (m.domain !== undefined) {
+      const names = Array.isArray(m.domain) ? m.domain : listed;
+      this.size = Array.isArray(m.domain) ? m.domain.length : m.domain;
+      if (task.candidates && names?.length !== this.size) throw new TypeError("not the labels of the task");
+      if (names) this.codes = new Map(names.map((label, i) => [label, i]));
+    }
+    const epsilon = near(amount(task.epsilon));
+    if (!(cost(this) <= epsilon * (1 + 1e-9) + 1e-11)) throw new RangeError("the coins tell more than epsilon");
+  }
+  /** The number of a value in the declared list, -1 if it is not in it. */
+  code(value) {
+    let v = plain(value);
+    if (typeof v === "bigint") v = plain(Number(v));
+    if (typeof v === "boolean" || v === null) return -1;
+    if (this.codes) return this.codes.get(v) ?? -1;
+    return typeof v === "number" && v >= 0 && v < this.size ? v : -1;
+  }
+  known(value, coins) {
+    const code = this.code(value);
+    return code < 0 ? coins.below(this.size) : code;
+  }
+  respond(truth, size, coins) {
+    if (coins.toss(this.coins.keep)) return truth;
+    const other = coins.below(size - 1);
+    return other + (other >= truth);
+  }
+  /** Make one packed report. */
+  async report(value, coins, secret) {
+    const bits = [];
+    const waits = MAKERS[this.m.mechanism](this, value, coins, bits, secret);
+    if (waits) await waits;
+    const out = new Uint8Array(Math.ceil(bits.length / 8));
+    bits.forEach((bit, i) => (out[i >> 3] |= bit << (i & 7)));
+    return out;
+  }
+}
+
+/** Write a frame: version and flags, a fresh key of 16 bytes, the report, or the number of reports and the reports. */
+export function frame(reports, key = random(16)) {
+  const many = reports.length !== 1;
+  const count = many ? word8(reports.length).subarray(0, 4) : [];
+  return joined([16 | (many ? 2 : 0)], key, count, ...reports);
+}
+
+// ---- where a device remembers
+
+/** Forgets when the page is closed: for experiments only. */
+export function memoryStore() {
+  let text = null;
+  return { read: async () => text, write: async (now) => void (text = now) };
+}
+
+/** The browser's IndexedDB. */
+export function indexedDbStore(name = "discreet") {
+  const wait = (request) => new Promise((done, fail) => {
+    request.onsuccess = () => done(request.result);
+    request.onerror = () => fail(request.error);
+  });
+  const opened = () => {
+    const request = indexedDB.open(name, 1);
+    request.onupgradeneeded = () => request.result.createObjectStore("device");
+    return wait(request);
+  };
+  const act = async (mode, work) => {
+    const base = await opened();
+    try {
+      const deal = base.transaction("device", mode, { durability: "strict" });
+      const ended = new Promise((done, fail) => {
+        deal.oncomplete = done;
+        deal.onabort = deal.onerror = () => fail(deal.error);
+      });
+      const result = await wait(work(deal.objectStore("device")));
+      await ended;
+      return result;
+    } finally {
+      base.close();
+    }
+  };
+  return {
+    read: async () => (await act("readonly", (store) => store.get("state"))) ?? null,
+    write: async (text) => void (await act("readwrite", (store) => store.put(text, "state"))),
+  };
+}
+
+/** A file, in Node: written under another name, synced, moved into place. One program at a time. */
+export function fileStore(path) {
+  const files = import("node:fs/promises");
+  return {
+    async read() {
+      try {
+        return await (await files).readFile(path, "utf8");
+      } catch (error) {
+        if (error.code === "ENOENT") return null;
+        throw error;
+      }
+    },
+    async write(text) {
+      const fs = await files, file = await fs.open(path + ".new", "w", 0o600);
+      try {
+        await file.writeFile(text);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await fs.rename(path + ".new", path);
+    },
+  };
+}
+
+// ---- the client
+
+/** Why a client did not answer: `reason` is "ceiling", "task", "closed" or "full". */
+export class Refused extends Error {
+  constructor(reason, message) {
+    super(message);
+    this.name = "Refused";
+    this.reason = reason;
+  }
+}
+
+const isDigest = (text) => /^[0-9a-f]{64}$/.test(text);
+
+export class Client {
+  constructor({ url, pins, report, day, life, store, labels = {}, clock = () => new Date() }) {
+    Object.assign(this, { url: url.replace(/\/+$/, ""), store, labels, clock, devices: new Map(), notBefore: 0 });
+    this.pins = new Map(Object.entries(pins).map(([question, pin]) => [question, [pin].flat()]));
+    const pinned = [...this.pins.values()];
+    if (!pinned.length || !pinned.flat().every(isDigest) || new Set(pinned.map((p) => p[0])).size < pinned.length)
+      throw new TypeError("pins: one digest of a task per question");
+    this.ceilings = { report: amount(report), day: amount(day), life: amount(life) };
+    this.last = Promise.resolve();
+  }
+
+  /** Take a task that came some other way than from the collector. */
+  use(text) {
+    return this.#alone(async (state) => {
+      const digest = hex(await sha256(utf8(text)));
+      const found = [...this.pins].find(([, [pinned]]) => pinned === digest);
+      if (!found) throw new Refused("task", `task ${digest} is not pinned`);
+      await this.#accept(state, found[0], digest, text);
+    });
+  }
+
+  /** Charge, randomise and queue one answer. `flush` sends what waits. */
+  report(question, value) {
+    return this.#alone(async (state) => {
+      const device = await this.#device(state, question), { task } = device, now = this.clock();
+      const digest = this.pins.get(question)[0], time = now.toISOString().slice(0, 19) + "Z";
+      if (time < task.opens || time >= task.closes)
+        throw new Refused("closed", `"${question}" is open from ${task.opens} until ${task.closes}`);
+      if (waiting(state) >= MOST_WAITING) throw new Refused("full", `${MOST_WAITING} reports wait`);
+      const made = state.tasks[digest].reports;
+      // A memoised d-bit flip has d + 1 stored responses, all paid for by then; whatever the value is.
+      const price = amount(device.m.memoised && made > device.m.bits ? 0 : task.epsilon);
+      const local = [now.getFullYear(), now.getMonth() + 1, now.getDate()].map((x) => String(x).padStart(2, "0")).join("-");
+      if (local > state.day) Object.assign(state, { day: local, today: {} });
+      const spent = (name) => amount(state.today[name] ?? 0);
+      const all = Object.keys(state.today).map(spent).reduce(plus, [0n, 1n]);
+      for (const [limit, used, where] of [
+        [amount(task.per_day), spent(digest), "today on its task"],
+        [this.ceilings.day, all, "today"],
+        [this.ceilings.life, amount(state.life), "for life"],
+      ])
+        if (more(plus(used, price), limit))
+          throw new Refused("ceiling", `"${question}" costs ${near(price)}; ${near(used)} of ${near(limit)} is spent ${where}`);
+      const body = await device.report(value, new Coins(), unhex(state.secret));
+      state.today[digest] = shown(plus(spent(digest), price));
+      state.life = shown(plus(amount(state.life), price));
+      state.tasks[digest].reports = made + 1;
+      state.queue.push([digest, hex(body)]);
+    });
+  }
+
+  /** Try once to send what waits; what is not acknowledged stays. */
+  flush() {
+    return this.#alone(async (state, save) => {
+      this.#frame(state);
+      await save();
+      let sent = 0, refused = 0;
+      for (const entry of [...state.frames]) {
+        if (Date.now() < this.notBefore) break;
+        const [digest, bytes, first, reports] = entry, now = this.clock().getTime();
+        let status = 410; // once the collector may have forgotten the key, sending again could count twice
+        if (first === null || Math.abs(now - first) < 1000 * JSON.parse(state.tasks[digest].text).key_window) {
+          entry[2] ??= now;
+          await save();
+          status = (await this.#ask(`/v1/tasks/${digest}/reports`, unhex(bytes)))?.status;
+        }
+        if (!status || status >= 500 || [408, 425, 429].includes(status)) break;
+        state.frames.splice(state.frames.indexOf(entry), 1);
+        await save();
+        if (status < 300) sent += reports;
+        else refused += reports;
+      }
+      return { sent, waiting: waiting(state), refused };
+    });
+  }
+
+  /** What the reports of this device have cost: on its last day, and ever. */
+  spent() {
+    return this.#alone(async (state) => ({
+      today: near(Object.values(state.today).map(amount).reduce(plus, [0n, 1n])),
+      life: near(amount(state.life)),
+    }));
+  }
+
+  /** One act at a time, on what is stored now; the change is stored whole, or not at all if the act fails. */
+  #alone(act) {
+    const work = async () => {
+      const text = await this.store.read(), format = "discreet.device", version = 1;
+      const state = text === null
+        ? { format, version, secret: hex(random(32)), day: "", today: {}, life: "0", tasks: {}, queue: [], frames: [] }
+        : JSON.parse(text);
+      if (state.format !== format || state.version !== version) throw new TypeError("the store is damaged");
+      let before = text;
+      const save = async () => {
+        const now = JSON.stringify(state);
+        if (now !== before) await this.store.write(now);
+        before = now;
+      };
+      const result = await act(state, save);
+      await save();
+      return result;
+    };
+    const locks = globalThis.navigator?.locks;
+    const next = this.last.then(() => (locks ? locks.request("discreet " + this.url, work) : work()));
+    this.last = next.catch(() => {});
+    return next;
+  }
+
+  async #device(state, question) {
+    if (!this.pins.has(question)) throw new TypeError(`"${question}" is not pinned`);
+    if (this.devices.has(question)) return this.devices.get(question);
+    const digest = this.pins.get(question)[0];
+    let text = state.tasks[digest]?.text;
+    if (text === undefined) {
+      const answer = await this.#ask(`/v1/tasks/${digest}`);
+      if (answer?.status !== 200) throw new Refused("task", `no task for "${question}" from ${this.url}`);
+      text = await answer.text();
+    }
+    return this.#accept(state, question, digest, text);
+  }
+
+  async #accept(state, question, digest, text) {
+    const refuse = (why) => {
+      throw new Refused("task", `the task of "${question}" ${why}`);
+    };
+    if (hex(await sha256(utf8(text))) !== digest) refuse("is not the pinned one");
+    const task = JSON.parse(text);
+    for (const [what, asked] of [["report", task.epsilon], ["day", task.per_day]])
+      if (more(amount(asked), this.ceilings[what]))
+        throw new Refused("ceiling", `"${question}" asks for ${asked} per ${what}, ${near(this.ceilings[what])} is allowed`);
+    const listed = task.candidates ?? task.mechanism.domain ?? task.mechanism.candidates;
+    const labels = Array.isArray(listed) ? listed.map(String).sort() : listed?.sha256 ?? ["named", task.name];
+    const subject = hex(await sha256(utf8(canonical({ asks: labels }))));
+    for (const [other, facts] of Object.entries(state.tasks))
+      if ((question === facts.question || task.name === facts.name || subject === facts.subject)
+        && !this.pins.get(question).includes(other)) refuse(`asks what task ${other} has asked`);
+    const content = this.labels[question];
+    if (listed?.sha256 && (!content || hex(await sha256(utf8(content))) !== listed.sha256))
+      refuse(`needs its file "${listed.file}"`);
+    const device = new Device(task, content?.split(/\r?\n/).filter(Boolean));
+    state.tasks[digest] ??= { question, name: task.name, subject, text, reports: 0 };
+    this.devices.set(question, device);
+    return device;
+  }
+
+  /** Put what is queued into frames, in an order of its own. */
+  #frame(state) {
+    const coins = new Coins();
+    for (const digest of new Set(state.queue.map(([task]) => task))) {
+      const bodies = state.queue.filter(([task]) => task === digest).map(([, body]) => unhex(body));
+      for (let i = bodies.length - 1; i > 0; i--) {
+        const j = coins.below(i + 1);
+        [bodies[i], bodies[j]] = [bodies[j], bodies[i]];
+      }
+      while (bodies.length) {
+        const part = bodies.splice(0, BATCH);
+        state.frames.push([digest, hex(frame(part)), null, part.length]);
+      }
+    }
+    state.queue = [];
+  }
+
+  /** Make a request that says nothing of the device; nothing comes back if nobody answers. */
+  async #ask(path, body) {
+    try {
+      const answer = await fetch(this.url + path, {
+        method: body ? "POST" : "GET", body,
+        headers: body ? { "Content-Type": "application/octet-stream" } : {},
+        credentials: "omit", cache: "no-store", redirect: "error", referrerPolicy: "no-referrer",
+        signal: AbortSignal.timeout(10_000),
+      });
+      const pause = answer.headers.get("Retry-After");
+      if (answer.status >= 400 && /^\d{1,9}$/.test(pause ?? ""))
+        this.notBefore = Date.now() + Math.min(1000 * Number(pause), LONGEST_PAUSE);
+      if (body) await answer.arrayBuffer();
+      return answer;
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+const waiting = (state) => state.queue.length + state.frames.reduce((sum, [, , , reports]) => sum + reports, 0);

@@ -1,0 +1,172 @@
+"""The client in JavaScript: for the same coins the same bytes as in Python, the same refusals, the same law."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.resources
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+import discreet as dc
+from discreet.local import Memo, Task, read_frame
+from discreet.local.tasks.device import Device
+from discreet.noise.reports.one_device import ByteCoins
+from frame_server import running
+
+ROOT = Path(__file__).parents[2]
+SUPPORT, VECTORS = ROOT / "tests" / "support", ROOT / "docs" / "wire-vectors.json"
+CLIENT = Path(str(importlib.resources.files("discreet.local.tasks") / "javascript"))
+sys.path.insert(0, str(ROOT / "docs" / "scripts"))
+
+
+def node(script: str, *arguments: str, timeout: float = 100) -> bytes:
+    program = shutil.which("node")
+    if program is None:
+        pytest.skip("Node is not installed: what the JavaScript client does was NOT tested here")
+    done = subprocess.run(
+        [program, str(SUPPORT / script), *arguments], capture_output=True, timeout=timeout, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout
+
+
+def test_the_published_vectors_are_what_the_library_makes() -> None:
+    """Every mechanism that a planner may choose, from value and coins to report and frame."""
+    import wire_vectors
+
+    file = json.loads(VECTORS.read_text())
+    assert file == json.loads(json.dumps(wire_vectors.vectors()))
+    there = {json.loads(entry["task"])["mechanism"]["mechanism"] for entry in file["tasks"]}
+    assert there == {row.mechanism for row in dc.local.plan(epsilon=2, domain_size=100, n=1000)}
+
+
+def test_vectors_use_all_their_coins_and_no_more() -> None:
+    for entry in json.loads(VECTORS.read_text())["tasks"]:
+        device, row = Device(Task.from_json(entry["task"])), entry["reports"][1]
+        coins = ByteCoins(given=bytes.fromhex(row["coins"]))
+        assert device.report(row["value"], coins, Memo(bytes(range(32)))).hex() == row["report"]
+        assert coins.used == len(row["coins"]) // 2
+        assert len(read_frame(device.task.mechanism, bytes.fromhex(entry["frames"]["batch"])).rows) == 10
+
+
+@pytest.mark.parametrize("module", ["discreet.js", "discreet.min.js"])
+def test_the_same_coins_give_the_same_bytes_in_javascript(module: str) -> None:
+    found = json.loads(node("wire_vectors.mjs", str(VECTORS), str(CLIENT / module)))
+    assert found["wrong"] == []
+    assert found["made"] == sum(len(entry["reports"]) for entry in json.loads(VECTORS.read_text())["tasks"]) > 200
+
+
+def test_the_small_module_is_small_and_of_this_source() -> None:
+    small, source = ((CLIENT / name).read_bytes() for name in ("discreet.min.js", "discreet.js"))
+    assert len(small) < 15_000
+    seal = small.split(b"\n", 1)[0].split()[-1].decode()
+    assert seal == hashlib.sha256(source).hexdigest(), "run: node build.mjs"
+    assert b"import " not in small.replace(b'import("node:fs/promises")', b"")
+
+
+def make(mechanism: Any, **more: Any) -> Task:
+    facts = {"name": "colour", "per_day": 2, "wanted": 100, "minimum": 1, **more}
+    return Task(mechanism, opens="2020-01-01T00:00:00Z", closes="2099-01-01T00:00:00Z", **facts)
+
+
+def test_a_device_in_node_keeps_its_ceilings_and_sends_the_same_again() -> None:
+    first = make(dc.local.DirectResponse(1, ["red", "green", "blue"]))
+    second = make(dc.local.UnaryEncoding(1, ["blue", "green", "red"]), name="hue", per_day=3)
+    big = make(dc.local.DirectResponse(2, 7), name="big")
+    with running() as server:
+        server.tasks = {task.digest: task.to_json() for task in (first, second, big)}
+        server.mood = ["lose", 503]
+        facts = {"url": server.url, "first": first.digest, "second": second.digest, "big": big.digest}
+        out = json.loads(node("javascript_client.mjs", json.dumps(facts)))
+    assert out["reports"][:2] == ["done", "done"]
+    assert out["reports"][2].startswith("ceiling: ")
+    assert out["lost"] == out["later"] == {"sent": 0, "waiting": 2, "refused": 0}
+    assert out["again"] == {"sent": 2, "waiting": 0, "refused": 0}
+    assert out["spent"] == {"today": 2, "life": 2}
+    assert out["tomorrow"] == "done"
+    assert out["back"][0] == "done"  # the clock was set back: the last day goes on
+    assert out["back"][1].startswith("ceiling: ")
+    assert [x.split(":")[0] for x in out["life"]] == ["done", "ceiling"]
+    assert out["flushed"] == {"sent": 3, "waiting": 0, "refused": 0}
+    assert "asks what task" in out["second"]
+    assert out["replaced"] == "done"
+    assert out["big"].startswith("ceiling: ")
+    assert "not pinned" in out["unpinned"]
+    assert out["parallel"].count("fulfilled") == 1  # one at a time, and each sees what the one before has spent
+    assert out["life_spent"] == "7"
+    assert out["mode"] == 0
+    posts = [body for path, _, body in server.requests if path.endswith("reports")]
+    assert posts[0] == posts[1] == posts[2]
+    assert sum(len(read_frame(first.mechanism, frame).rows) for frame in server.frames.values()) == 5
+    allowed = {"host", "connection", "content-type", "content-length", "accept", "accept-language", "user-agent"}
+    allowed |= {"sec-fetch-mode", "accept-encoding", "pragma", "cache-control"}
+    assert {name.lower() for _, headers, _ in server.requests for name in headers} <= allowed
+
+
+@pytest.mark.parametrize(
+    "m",
+    [
+        dc.local.DirectResponse(1, 5),
+        dc.local.UnaryEncoding(1, 5),
+        dc.local.SubsetSelection(1, 9),
+        dc.local.HadamardSketch(1, 8, 16, key=7),
+        dc.local.CountMeanSketch(1, 8, 16, key=7),
+        dc.local.ProjectiveGeometry(1, 9),
+        dc.local.BitFlip(1, 9, bits=2),
+        dc.local.Rappor(0.5, 0.5, 0.75, key=1),
+    ],
+    ids=lambda m: m.NAME,
+)
+def test_a_task_whose_coins_tell_more_than_it_says_is_not_answered(m: Any, tmp_path: Path) -> None:
+    """The digest is pinned, but ceilings are about epsilon: JavaScript checks that the coins are worth no more."""
+    task = make(m)
+    facts = task.to_dict()
+    (tmp_path / "task").write_text(task.to_json())
+    assert len(node("javascript_law.mjs", str(tmp_path / "task"), "[1]", "3")) == 3 * m.layout.size
+    name = next(name for name in ("keep", "held", "hold", "on", "flip", "one", "stored") if name in task.coins)
+    digits = int(task.coins[name], 16)
+    more = digits * 9 // 10 if name in ("flip", "stored") else digits * 11 // 10
+    facts["coins"] = {**task.coins, name: f"{more:0{len(task.coins[name])}x}"}
+    (tmp_path / "task").write_text(json.dumps(facts))
+    with pytest.raises(AssertionError, match="coins tell more"):
+        node("javascript_law.mjs", str(tmp_path / "task"), "[1]", "3")
+
+
+LAWS = [
+    (dc.local.DirectResponse(1, 7), 200_000),
+    (dc.local.UnaryEncoding(1, 7), 100_000),
+    (dc.local.SubsetSelection(1, 7), 100_000),
+    (dc.local.LocalHashing(1, pool=5, key=7), 100_000),
+    (dc.local.HadamardResponse(2, 8), 100_000),
+    (dc.local.ProjectiveGeometry(1, 20), 200_000),
+    (dc.local.HadamardSketch(2, 4, 16, key=7), 100_000),
+    (dc.local.CountMeanSketch(2, 2, 6, key=7), 50_000),
+    (dc.local.BitFlip(1, 6, bits=2), 50_000),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("m", "n"), LAWS, ids=[m.NAME for m, _ in LAWS])
+def test_a_million_reports_from_node_have_their_law(m: Any, n: int, tmp_path: Path) -> None:
+    """All mechanisms together: 1e6 reports, chi-square over every report that can be; a false alarm in 1e6 runs."""
+    task = make(m, per_day=200)
+    (tmp_path / "task").write_text(task.to_json())
+    sent = node("javascript_law.mjs", str(tmp_path / "task"), "[3]", str(n), timeout=300)
+    found = np.frombuffer(sent, f"V{m.layout.size}")
+    rows, chances = m.report_law(3)
+    keys, counts = np.unique(found, return_counts=True)
+    seen = dict(zip((k.tobytes() for k in keys), counts.tolist(), strict=True))
+    observed = np.array([seen.pop(row.tobytes(), 0) for row in rows])
+    assert not seen  # nothing that cannot be
+    expected = chances * n
+    assert expected.min() > 5
+    statistic = float(((observed - expected) ** 2 / expected).sum())
+    assert chi2.sf(statistic, len(rows) - 1) > 1e-7
