@@ -66,7 +66,8 @@ def unwrapped(value: Any) -> Any:
 
 def vectors() -> dict[str, Any]:
     """Return the content of the file."""
-    numbers, tasks = count(), []
+    numbers = count()
+    tasks: list[dict[str, Any]] = []
     for mechanism in MECHANISMS:
         task = Task(
             mechanism, name=f"vector {len(tasks)}", per_day=200, wanted=1000, minimum=10,

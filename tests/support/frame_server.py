@@ -50,7 +50,8 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             self.connection.close()
         elif isinstance(mood, int):
-            self._answer(mood, **({"Location": "http://127.0.0.1:1/"} if mood == 307 else {}))
+            headers = {"Location": "http://127.0.0.1:1/"} if mood == 307 else {}
+            self._answer(mood, b"", **headers)
         else:
             self._answer(429, Retry_After=mood)
 

@@ -104,25 +104,23 @@ class DeviceFile:
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path).expanduser()
         self._lock = self._hold()
-        try:
-            if self._path.exists():
-                self.state = DeviceState.from_json(self._path.read_text(encoding="utf-8"))
-            else:
-                self.state = DeviceState(Memo.draw().secret.hex())
-                self.save()
-        except OSError as error:
-            self.close()
-            raise DataSourceError(f"device: cannot use {str(path)!r} ({error.strerror}); check the folder") from None
-        except BaseException:
-            self.close()
-            raise
+        with contextlib.ExitStack() as undo:
+            undo.callback(self.close)
+            try:
+                if self._path.exists():
+                    self.state = DeviceState.from_json(self._path.read_text(encoding="utf-8"))
+                else:
+                    self.state = DeviceState(Memo.draw().secret.hex())
+                    self.save()
+            except OSError as error:
+                raise _unusable(self._path, error) from None
+            undo.pop_all()
 
     def _hold(self) -> int:
         try:
             handle = os.open(f"{self._path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            name = str(self._path)
-            raise DataSourceError(f"device: cannot use {name!r} ({error.strerror}); check the folder") from None
+            raise _unusable(self._path, error) from None
         try:
             import fcntl
         except ImportError:  # pragma: no cover - Windows: one program at a time is then up to the application
@@ -153,16 +151,16 @@ class DeviceFile:
     @contextlib.contextmanager
     def change(self) -> Iterator[DeviceState]:
         """Change the state and save it; if either fails, the state is as it was."""
-        before = self.state.to_json()
+        before, saved = self.state.to_json(), False
         try:
             yield self.state
             self.save()
+            saved = True
         except OSError as error:
-            self.state = DeviceState.from_json(before)
-            raise DataSourceError(f"device: cannot write {str(self._path)!r} ({error.strerror})") from None
-        except BaseException:
-            self.state = DeviceState.from_json(before)
-            raise
+            raise _unusable(self._path, error) from None
+        finally:
+            if not saved:
+                self.state = DeviceState.from_json(before)
 
     def close(self) -> None:
         """Let another program have the file."""
@@ -175,3 +173,7 @@ class DeviceFile:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _unusable(path: Path, error: OSError) -> DataSourceError:
+    return DataSourceError(f"device: cannot use {str(path)!r} ({error.strerror}); check the folder")
