@@ -9,7 +9,7 @@ UV := $(shell command -v uv 2>/dev/null)
 # Some machines forbid Python to keep what it compiled. Hundreds of processes start here, and each would compile all it loads.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo test test-all mutants bench bench-tables measures wheel figures lint docs format clean
+.PHONY: help demo test test-all mutants bench bench-tables peers measures wheel figures lint docs format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo "make wheel     build the wheel and run its demonstration in an empty environment"
 	@echo "make lint      ruff, mypy, import rules"
 	@echo "make bench     speed against the peers, in an environment of their own; bench-tables: those of tables"
+	@echo "make peers     environments of other libraries for synthetic tables (2 GB), for: discreet study run synthetic-tables"
 	@echo "make measures  attacks, audits and others against the peers, in the same environment; hours"
 	@echo "make figures   write the measured figures of README and docs from the result files"
 	@echo "make docs      build the guide into ./site/"
@@ -109,8 +110,20 @@ bench-tables: .venv-bench-tables/.bench
 	.venv-bench-tables/bin/python -m benchmarks.speed.anonymity
 	.venv-bench-tables/bin/python -m studies.measures.density_quality
 
+# Libraries of synthetic tables hold different versions of the same packages: one environment each. The study
+# synthetic-tables runs those it finds in the folder that DISCREET_PEERS names, .venv-peers if there is none.
+PEERS ?= .venv-peers
+peers: $(PEERS)/dpmm/.peer $(PEERS)/smartnoise/.peer $(PEERS)/opendp/.peer
+$(PEERS)/dpmm/.peer: WANTED := dpmm==0.1.9 numpy==1.26.4
+$(PEERS)/smartnoise/.peer: WANTED := smartnoise-synth==1.0.8 mbi<2
+$(PEERS)/opendp/.peer: WANTED := opendp[mbi]==0.16.0 pandas
+$(PEERS)/%/.peer: $(VENV)/.demo
+	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	@$(if $(UV),$(UV),$(BIN)/python -m uv) pip install --quiet --python $(@D)/bin/python $(foreach one,$(WANTED),'$(one)')
+	@touch $@
+
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean:
-	rm -rf $(VENV) .venv-bench .venv-bench-tables site discreet-demo discreet-studies .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-bench .venv-bench-tables .venv-peers site discreet-demo discreet-studies .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -27,7 +27,9 @@ def page(study: Study, results: Results) -> str:
     lines = [f"# {study.title}", "", f"After {study.source}.", ""]
     found = study.findings(results)
     lines += _summary(found)
-    for section in dict.fromkeys(f.section for f in found):
+    if study.tables is not None:
+        lines += [line for part in study.tables(results) for line in (part, "")]
+    for section in dict.fromkeys(f.section for f in found) if study.tables is None else ():
         lines += [f"## {section}", ""] if section else []
         lines += [*table([f for f in found if f.section == section]), ""]
     lines += [line for note in study.notes(results) for line in (note, "")]
@@ -65,9 +67,9 @@ def table(findings: Sequence[Finding]) -> list[str]:
     return [lines[0], "|" + rule, *lines[1:]]
 
 
-def table_of(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return any table in Markdown; the first column is text, the others are numbers."""
-    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
+def table_of(head: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> str:
+    """Return any table in Markdown; the first columns, so many, are words, the others are numbers."""
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * words + "---:|" * (len(head) - words)]
     return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
 
 
@@ -108,9 +110,13 @@ def html(study: Study, results: Results) -> str:
         doubts.append(("soft", f"and {len(failed) - 4} more, in the tables below"))
     absent = _absent(study, results)
     doubts += [("soft", f"Not run here: {', '.join(absent)}.")] if absent else []
+    told_of = list(study.doubts(results))
+    doubts += [("warn", doubt) for doubt in told_of]
     if not judged:
         doubts.append(("soft", "Nothing was published to compare with: these are figures of our own runs."))
     runs = sum(f.measured.runs for f in found)
+    worry = "Read before you quote" if told_of else "Nothing that is known"
+    worry = f"{len(failed):,} do not stand" if failed else worry
     stand = f"{len(judged) - len(failed):,} of {len(judged):,} published figures stand"
     answers = [
         Answer("What was asked?", _asked(study.title), [("", f"After {study.source}.")]),
@@ -119,7 +125,7 @@ def html(study: Study, results: Results) -> str:
             stand if judged else f"{len(found):,} figures",
             [*told, ("soft", f"{runs:,} runs behind {len(found):,} figures, with intervals")],
         ),
-        Answer("What should worry me?", f"{len(failed):,} do not stand" if failed else "Nothing that is known", doubts),
+        Answer("What should worry me?", worry, doubts),
     ]
     body = page(study, results).split("\n", 4)[-1]
     made = MarkdownIt("commonmark", {"html": False}).enable("table").render(body)

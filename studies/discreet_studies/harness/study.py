@@ -166,6 +166,11 @@ class Study:
         From `Results` to charts (`discreet_studies.harness.chart`) by file name.
     absent : callable
         What cannot be run here, such as data sets whose files are missing; the report names it.
+    tables : callable, optional
+        From `Results` to headings and Markdown tables that stand on the page instead of one row per finding, for a
+        study with nothing printed to compare with.
+    doubts : callable
+        From `Results` to what whoever quotes its figures must know; the page says so first.
     numbers, packages : tuple of str
         What `measure` returns, and which packages it rests on. If given, results are kept as JSON, one flat row for
         each setting, with the versions of the packages: for scripts that read them without this one.
@@ -192,3 +197,5 @@ class Study:
     absent: Callable[[], Sequence[str]] = _nothing
     numbers: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
+    tables: Callable[[Results], Sequence[str]] | None = None
+    doubts: Callable[[Results], Sequence[str]] = field(default=lambda results: ())

@@ -39,28 +39,46 @@ def findings(results: Results) -> list[Finding]:
     return found
 
 
-def notes(results: Results) -> list[str]:
-    """Return the errors over bounds, and the attacks."""
-    said = ["## Error over the rows of a person that are used"]
+def tables(results: Results) -> list[str]:
+    """Return the errors over bounds, a table for each set; the best bound of each ε is marked."""
+    said = ["Error, mean and half its 95 % interval; **bold** where a promise to persons does best."]
     for data, title in _titles(results).items():
         budgets = [e for e in results.seen("epsilon") if results.values("error", {"data": data, "epsilon": e})]
+        units = _units(results, data=data)
+        own = {(u, e): results.estimate("error", data=data, unit=u, epsilon=e) for u in units for e in budgets}
+        best = {(min((own[u, e].mean, u) for u in units if u != ROW)[1], e) for e in budgets}
         rows = [
-            [_named(unit), *(_shown(results.estimate("error", data=data, unit=unit, epsilon=e)) for e in budgets)]
-            for unit in _units(results, data=data)
+            [_named(u), *(f"**{_shown(own[u, e])}**" if (u, e) in best else _shown(own[u, e]) for e in budgets)]
+            for u in units
         ]
-        said += [f"{title}.", table_of(["unit", *(f"ε = {e:g}" for e in budgets)], rows)]
-    said += [
+        said += [f"## {title}", table_of(["promised to", *(f"ε = {e:g}" for e in budgets)], rows)]
+    return said
+
+
+def notes(results: Results) -> list[str]:
+    """Return the attacks: a row for each target, a column for each unit."""
+    attacks = [(s, n) for s, n in results.rows if s["what"] == "attack"]
+    units = list(dict.fromkeys(str(s["unit"]) for s, _ in attacks))
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for setting, numbers in attacks:
+        who = str(setting["data"]), f"{setting['target']}: {numbers['target_rows']:,.0f}"
+        found.setdefault(who, {})[str(setting["unit"])] = f"{numbers['advantage']:.2f}"
+    rows = [[*who, *(by.get(unit, "–") for unit in units)] for who, by in found.items()]
+    return [
         "## An attack on persons, at ε = 1",
         "The advantage of whoever knows all other rows and asks whether the target is in the table, beside what the "
         f"promise allows about one unit, {_allowed(1.0):.2f}. A promise about rows says nothing of somebody with many.",
+        table_of(["table", "target and their rows", *map(_named, units)], rows, 2),
     ]
-    rows = []
-    for setting, numbers in results.rows:
-        if setting["what"] == "attack":
-            target = f"{setting['target']}: {numbers['target_rows']:,.0f}"
-            shown = f"{numbers['advantage']:.2f}"
-            rows.append([str(setting["data"]), target, _named(str(setting["unit"])), shown])
-    return [*said, table_of(["table", "target and their rows", "unit", "advantage"], rows)]
+
+
+def doubts(results: Results) -> list[str]:
+    """Return which tables have too few persons to say anything of."""
+    few = {str(s["data"]): int(r["persons"]) for s, r in results.rows if r["persons"] < 100}
+    return [
+        f"{data} holds {n} persons: no promise to persons can say anything of so few, and its error is near 1."
+        for data, n in few.items()
+    ]
 
 
 def pictures(results: Results) -> dict[str, Chart]:
@@ -77,14 +95,16 @@ def pictures(results: Results) -> dict[str, Chart]:
             )
             for look, e in enumerate(budgets)
         ]
+        top = max((m.high if math.isfinite(m.high) else m.y for line in lines for m in line.marks), default=1.0)
+        ends = 0.0, min(1.0, 1.1 * top)
         panels.append(
-            Panel("rows of a person used", "error", lines, data, log_x=True, log_y=True, across=plain(bounds))
+            Panel("rows of a person used", "error", lines, data, log_x=True, across=plain(bounds), y_range=ends)
         )
     return {"error": Chart("Error of a 16 x 16 grid promised to persons", panels)}
 
 
 def _named(unit: str) -> str:
-    return "one row" if unit == ROW else f"one person, at most {unit} used"
+    return "one row" if unit == ROW else f"a person, {unit} used"
 
 
 def _allowed(epsilon: float) -> float:
@@ -92,4 +112,6 @@ def _allowed(epsilon: float) -> float:
 
 
 def _shown(e: Estimate) -> str:
-    return f"{e.mean:.3f} ± {e.high - e.mean:.3f}" if math.isfinite(e.high) else f"{e.mean:.3f}"
+    digits = 3 if e.mean >= 0.01 else 5
+    half = f" ± {e.high - e.mean:.{digits}f}" if math.isfinite(e.high) else ""
+    return f"{e.mean:.{digits}f}{half}"

@@ -24,7 +24,7 @@ from discreet.core.arrays import FloatArray
 from discreet.datasets.loaders import is_here, load, numbers, read_file
 from discreet.noise import DiscreteLaplace
 from discreet_studies.harness.study import Numbers, Setting, Study
-from discreet_studies.persons.findings import NUMBERS, ROW, findings, notes, pictures
+from discreet_studies.persons.findings import NUMBERS, ROW, doubts, findings, notes, pictures, tables
 
 PARTS = 16
 BOUNDS, QUICK_BOUNDS = (1, 2, 4, 8, 16, 32, 64), (1, 8)
@@ -166,4 +166,6 @@ STUDY = Study(
     absent,
     numbers=NUMBERS,
     packages=("numpy", "discreet"),
+    tables=tables,
+    doubts=doubts,
 )
