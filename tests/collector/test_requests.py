@@ -223,6 +223,6 @@ def test_a_rate_is_kept_and_the_end_is_in_good_order(tmp_path: Path) -> None:
         status, told, headers = running.ask("POST", path, frame(COLOURS, "red"))
         assert (status, told["reason"], headers["retry-after"]) == (429, "rate", "1")
         running.stop()
-        assert running.process.returncode == 0
+        assert running.status() == 0
         assert "Traceback" not in running.log.read_text()
         assert n_of(running, COLOURS) == 150

@@ -1,6 +1,6 @@
-"""Collectors that are broken on purpose, each in one way: what the tests of survival must catch.
+"""Collectors that are broken on purpose, each in one way: what the tests of survival must catch. And the true one.
 
-``python broken_collectors.py FAULT SETTINGS`` serves one; the fault "" serves the true collector.
+Run as a program this is a nursery: it imports everything once, and forks a collector for every line it is asked.
 """
 
 from __future__ import annotations
@@ -10,23 +10,29 @@ import os
 import random
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
+import shaky_disk
 from discreet.collector import Settings, serve
+from discreet.collector.service import app as app_module
 from discreet.collector.service.app import App
 from discreet.collector.stores.base import Outcome
 from discreet.collector.stores.postgres import PostgresStore
 from discreet.collector.stores.sqlite import SqliteStore
+from discreet.errors import DiscreetError
 
-#: Seconds of the pause before a commit: without one, whoever answers early is rarely caught.
-PAUSE = float(os.environ.get("COLLECTOR_PAUSE", "0"))
+
+def pause() -> None:
+    """Wait before a commit: without this, whoever answers early is rarely caught."""
+    time.sleep(float(os.environ.get("COLLECTOR_PAUSE", "0")) * random.random())
 
 
 class Slow(SqliteStore):
     """The true store, with a pause before every commit."""
 
     def _commit(self) -> None:
-        time.sleep(PAUSE * random.random())
+        pause()
         super()._commit()
 
 
@@ -53,12 +59,9 @@ class SlowPostgres(PostgresStore):
     """The true store, with a pause while the transaction is open."""
 
     def _taken(self, columns: Any) -> Any:
-        if not PAUSE:
-            return super()._taken(columns)
-        base = self._writer()
-        with base.transaction():
+        with self._writer().transaction():
             found = super()._taken(columns)
-            time.sleep(PAUSE * random.random())
+            pause()
         return found
 
 
@@ -91,33 +94,74 @@ STORES = {"": Slow, "forgets keys": ForgetsKeys, "never syncs": NeverSyncs, "ans
 SHARED = {"": SlowPostgres, "forgets keys": ForgetsKeysInPostgres, "answers early": SlowPostgres}
 
 
-def made(fault: str, settings: Settings) -> App:
-    """Make the application with a fault."""
-    if disk := os.environ.get("COLLECTOR_DISK"):
-        import shaky_disk
+def jump(place: str) -> None:
+    """Let the clock of the service be off by as many seconds as a file says."""
 
-        shaky_disk.install(disk)
-    sys.setswitchinterval(0.0005)
-    app = AnswersEarly(settings) if fault == "answers early" else App(settings)
+    def now() -> float:
+        return time.time() + float(Path(place).read_text())
 
-    def opened() -> Any:
-        if settings.store:
-            return SHARED[fault](settings.store)
-        return STORES[fault](settings.data, serving=True, segments=settings.segments)
-
-    app.opened = opened  # type: ignore[method-assign]
-    return app
+    app_module.time = now  # type: ignore[attr-defined]
 
 
 class Make:
-    """Makes the application in the process that runs it."""
+    """Makes the application with a fault, in the process that runs it."""
 
     def __init__(self, fault: str) -> None:
         self.fault = fault
 
     def __call__(self, settings: Settings) -> App:
-        return made(self.fault, settings)
+        """Make it."""
+        fault = self.fault
+        if disk := os.environ.get("COLLECTOR_DISK"):
+            shaky_disk.install(disk)
+        if clock := os.environ.get("COLLECTOR_CLOCK"):
+            jump(clock)
+        sys.setswitchinterval(0.0005)
+        random.seed()
+        app = AnswersEarly(settings) if fault == "answers early" else App(settings)
+
+        def opened() -> Any:
+            if settings.store:
+                return SHARED[fault](settings.store)
+            return STORES[fault](settings.data, serving=True, segments=settings.segments)
+
+        app.opened = opened  # type: ignore[method-assign]
+        return app
+
+
+def forked(asked: dict[str, Any]) -> int:
+    """Fork a collector, in a group of processes of its own."""
+    child = os.fork()
+    if child:
+        return child
+    code = 1
+    try:
+        os.setsid()
+        out = os.open(asked["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        for handle, target in ((os.open(os.devnull, os.O_RDONLY), 0), (out, 1), (out, 2)):
+            os.dup2(handle, target)
+        os.environ.update(asked["environment"])
+        serve(Settings(**asked["settings"]), Make(asked["fault"]))
+        code = 0
+    except DiscreetError as error:
+        os.write(2, f"{error}\n".encode())
+        code = 2
+    finally:
+        os._exit(code)
+
+
+def nursery() -> None:
+    """Do what is asked, line by line, until nobody asks any more."""
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if "settings" in asked:
+            told: Any = forked(asked)
+        else:
+            done, status = os.waitpid(asked["poll"], os.WNOHANG)
+            told = None if not done else os.waitstatus_to_exitcode(status)
+        sys.stdout.write(f"{json.dumps(told)}\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    serve(Settings(**json.loads(sys.argv[2])), Make(sys.argv[1]))
+    nursery()

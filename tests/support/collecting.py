@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +39,27 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
+@cache
+def _nursery() -> subprocess.Popen[str]:
+    """Start what forks collectors: it imports everything once, and ends when this process does."""
+    line = [sys.executable, str(HERE / "broken_collectors.py")]
+    return subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+
+
+def _asked(question: dict[str, Any]) -> Any:
+    nursery = _nursery()
+    assert nursery.stdin is not None
+    assert nursery.stdout is not None
+    nursery.stdin.write(json.dumps(question) + "\n")
+    return json.loads(nursery.stdout.readline())
+
+
 class Collector:
     """A running collector."""
 
-    def __init__(self, data: Path, port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-        self.data, self.port, self.process, self.log = data, port, process, log
+    def __init__(self, data: Path, port: int, pid: int, log: Path) -> None:
+        self.data, self.port, self.pid, self.log = data, port, pid, log
+        self._status: int | None = None
 
     def connect(self, timeout: float = 20) -> http.client.HTTPConnection:
         """Return a connection."""
@@ -69,31 +86,38 @@ class Collector:
         token = (self.data / TOKEN).read_text().strip()
         return self.ask("GET", path, authorization=f"Bearer {token}")[:2]
 
+    def status(self) -> int | None:
+        """Return how it ended, None while it runs."""
+        if self._status is None:
+            self._status = _asked({"poll": self.pid})
+        return self._status
+
     def kill(self) -> None:
         """End it at once, with all its processes, as a power cut would."""
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait(30)
+        if self.status() is None:
+            os.killpg(self.pid, signal.SIGKILL)
+            self.wait()
 
     def stop(self) -> None:
         """Ask it to end."""
-        self.process.terminate()
-        self.process.wait(30)
+        os.kill(self.pid, signal.SIGTERM)
+        self.wait()
+
+    def wait(self, seconds: float = 40) -> None:
+        """Wait for its end."""
+        end = time.monotonic() + seconds
+        while self.status() is None:
+            assert time.monotonic() < end
+            time.sleep(0.01)
 
 
-def start(data: Path, *, fault: str = "", port: int | None = None, wait: bool = True, **settings: Any) -> Collector:
+def start(
+    data: Path, *, fault: str = "", environment: dict[str, str] | None = None, wait: bool = True, **settings: Any
+) -> Collector:
     """Start a collector, perhaps with a fault that `broken_collectors` knows, in a group of processes of its own."""
-    port = free_port() if port is None else port
-    log = data.with_name(f"{data.name}.log")
-    line = [
-        sys.executable,
-        str(HERE / "broken_collectors.py"),
-        fault,
-        json.dumps({"data": str(data), "port": port, **settings}),
-    ]
-    with log.open("ab") as out:
-        process = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
-    found = Collector(data, port, process, log)
+    port, log = free_port(), data.with_name(f"{data.name}.log")
+    asked = {"settings": {"data": str(data), "port": port, **settings}, "fault": fault, "log": str(log)}
+    found = Collector(data, port, _asked({**asked, "environment": environment or {}}), log)
     if wait:
         ready(found)
     return found
@@ -108,9 +132,9 @@ def ready(found: Collector, seconds: float = 60) -> None:
                 return
         except OSError:
             pass
-        if found.process.poll() is not None or time.monotonic() > end:
+        if found.status() is not None or time.monotonic() > end:
             raise AssertionError(found.log.read_text())
-        time.sleep(0.05)
+        time.sleep(0.02)
 
 
 @contextmanager

@@ -59,7 +59,7 @@ def front(store: Store, committer: Committer) -> str:
         ["waiting", f"{committer.waiting_bytes:,} bytes"],
     ]
     heads = ["task", "mechanism", "ε per report", "ε per day", "reports", "wanted", "open"]
-    tables = [("Tasks", [], heads, rows, (2, 3, 4, 5)), ("Health", [], ["", "now"], health, ())]
+    tables: list[_Table] = [("Tasks", [], heads, rows, (2, 3, 4, 5)), ("Health", [], ["", "now"], health, ())]
     return _page("Collector", "Dashboard of a collector", answers, tables, [])
 
 

