@@ -27,6 +27,7 @@ log = logging.getLogger("discreet.collector")
 # Reports need no cookie and no login, so a page of any origin may send them.
 _OPEN = ("access-control-allow-origin", "*")
 _JSON = [("content-type", "application/json"), ("cache-control", "no-store"), _OPEN]
+_TAKEN = [("content-type", "application/json"), _OPEN]
 _PREFLIGHT = [
     _OPEN,
     ("access-control-allow-methods", "GET, POST"),
@@ -59,6 +60,7 @@ class App:
         self.numbers = metrics.Numbers()
         self._paths: dict[str, Entry] = {}
         self._looked = 0.0
+        self._reading: dict[asyncio.Task[Any], float] = {}
         # An estimate may take a while; looking for tasks must not wait for it.
         self._pool, self._looking = ThreadPoolExecutor(1, "reader"), ThreadPoolExecutor(1, "looker")
         self._token = settings.token().encode("ascii")
@@ -72,6 +74,8 @@ class App:
         self.operator = Operator(self.store, self.committer)
         self._learn()
         self.committer.start()
+        self._loop = loop
+        loop.call_soon_threadsafe(self._watch)
 
     def opened(self) -> Store:
         """Open the store."""
@@ -160,10 +164,10 @@ class App:
         outcome = await self.committer.put(Post(entry.digest, period, key, n, reports), entry.held)
         if outcome is Outcome.NEW:
             self.numbers.took(entry.digest, n)
-            proto.response_bytes(200, _JSON, b'{"counted":%d}' % n)
+            proto.response_bytes(200, _TAKEN, b'{"counted":%d}' % n)
         elif outcome is Outcome.AGAIN:
             self.numbers.again[entry.digest] += 1
-            proto.response_bytes(200, _JSON, _AGAIN)
+            proto.response_bytes(200, _TAKEN, _AGAIN)
         elif outcome is Outcome.OTHER:
             self._refuse_post(entry, proto, 409, "key", "this key was used for other reports; a key is for one frame")
         elif isinstance(outcome, FormatError):
@@ -178,21 +182,35 @@ class App:
         large = (413, "large", f"a frame must have at most {most:,} bytes; send several")
         if told is not None and (not told.isdecimal() or int(told) > most):
             return large
+        reader = asyncio.current_task()
+        assert reader is not None
+        self._reading[reader] = monotonic()
         try:
-            async with asyncio.timeout(self.settings.patience):
-                if told is not None:
-                    return bytes(await proto())
-                parts, total = [], 0
-                async for part in proto:
-                    total += len(part)
-                    if total > most:
-                        return large
-                    parts.append(bytes(part))
-                return b"".join(parts)
-        except TimeoutError:
+            if told is not None:
+                return bytes(await proto())
+            parts, total = [], 0
+            async for part in proto:
+                total += len(part)
+                if total > most:
+                    return large
+                parts.append(bytes(part))
+            return b"".join(parts)
+        except asyncio.CancelledError:
+            if reader.uncancel():
+                raise
             return (408, "slow", f"the frame did not arrive within {self.settings.patience:g} seconds")
         except RuntimeError:  # granian: the connection went away, or its framing is broken
             return (400, "cut", "the request ended before its body did")
+        finally:
+            self._reading.pop(reader, None)
+
+    def _watch(self) -> None:
+        """Give up on bodies that do not come. One look at all of them is cheaper than an alarm for each."""
+        late = monotonic() - self.settings.patience
+        for reader in [reader for reader, since in self._reading.items() if since < late]:
+            del self._reading[reader]
+            reader.cancel()
+        self._loop.call_later(self.settings.patience / 4, self._watch)
 
     def _refuse_post(
         self, entry: Entry, proto: Any, status: int, reason: str, text: str, *headers: tuple[str, str]

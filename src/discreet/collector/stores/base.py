@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from zlib import crc32
 
 import numpy as np
@@ -37,8 +37,7 @@ class Outcome(IntEnum):
     OTHER = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Post:
+class Post(NamedTuple):
     """What one request brought, checked: reports of one task under one key."""
 
     task: str

@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from zlib import crc32
 
 from discreet.collector.stores import segments
 from discreet.collector.stores.base import (
@@ -166,24 +167,22 @@ class SqliteStore:
 
     def commit(self, posts: Sequence[Post], work: Work = ()) -> list[Outcome]:
         """Take posts in, all in one transaction, which is durable when this returns."""
-        base, outcomes = self._base, []
+        base = self._base
         fresh: defaultdict[tuple[int, int], list[Post]] = defaultdict(list)
-        places = [self._known(post.task) for post in posts]
+        places = {task: self._known(task) for task in {post.task for post in posts}}
+        heads = {task: (held.number, self.ages.age(held.task)) for task, held in places.items()}
+        rows = [(heads[p.task][0], p.key, crc32(p.reports), heads[p.task][1]) for p in posts]
         try:
             base.execute("begin immediate")
-            for post, held in zip(posts, places, strict=True):
-                row = (held.number, post.key, post.checked, self.ages.age(held.task))
-                if base.execute(_TAKE, row).rowcount:
-                    fresh[held.number, post.period].append(post)
-                    outcomes.append(Outcome.NEW)
-                    continue
-                known = base.execute("select checked from seen where task = ? and key = ?", row[:2]).fetchone()
-                outcomes.append(Outcome.AGAIN if known[0] == row[2] else Outcome.OTHER)
+            outcomes = self._take(rows)
+            for post, row, outcome in zip(posts, rows, outcomes, strict=True):
+                if outcome is Outcome.NEW:
+                    fresh[row[0], post.period].append(post)
             for (number, period), found in fresh.items():
-                heads = segments.heads(found) if self.segments else None
-                base.execute(_APPEND, (number, period, heads, b"".join([post.reports for post in found])))
-            for line, rows in work:
-                base.executemany(line, rows)
+                head = segments.heads(found) if self.segments else None
+                base.execute(_APPEND, (number, period, head, b"".join([post.reports for post in found])))
+            for line, values in work:
+                base.executemany(line, values)
             self._commit()
         except sqlite3.Error as error:
             if base.in_transaction:
@@ -192,6 +191,22 @@ class SqliteStore:
         self._appended[0] += len(fresh)
         self._appended[1] += sum(len(post.reports) for found in fresh.values() for post in found)
         self._touched.update(fresh)
+        return outcomes
+
+    def _take(self, rows: list[tuple[int, bytes, int, int]]) -> list[Outcome]:
+        """Write keys down, and tell which were new. Most often all are, which one call finds out."""
+        base = self._base
+        if base.executemany(_TAKE, rows).rowcount == len(rows):
+            return [Outcome.NEW] * len(rows)
+        base.execute("rollback")
+        base.execute("begin immediate")
+        outcomes = []
+        for row in rows:
+            if base.execute(_TAKE, row).rowcount:
+                outcomes.append(Outcome.NEW)
+                continue
+            known = base.execute("select checked from seen where task = ? and key = ?", row[:2]).fetchone()
+            outcomes.append(Outcome.AGAIN if known[0] == row[2] else Outcome.OTHER)
         return outcomes
 
     def _commit(self) -> None:
