@@ -4,12 +4,12 @@ Each score is fitted on releases of both inputs. Whatever it looks like, the eve
 on releases that no fit has seen.
 """
 
-from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
 
 from discreet.core.arrays import BoolArray, FloatArray, IntArray, WordArray
+from discreet.evaluation.threads import one_thread
 
 #: Stands for a missing number among exact values.
 _GONE = -np.finfo(np.float64).max
@@ -160,7 +160,7 @@ class Classifier:
         self.spread = np.where(spread > 0, spread, 1.0)
         inputs = self._inputs(X)
         self.kept = np.flatnonzero((inputs != inputs[0]).any(axis=0))
-        with _one_thread():
+        with one_thread():
             self.model = self._model(seed).fit(inputs[:, self.kept], np.repeat([1, 0], [len(a), len(b)]))
 
     def _model(self, seed: int) -> Any:
@@ -181,25 +181,12 @@ class Classifier:
 
     def of(self, X: FloatArray) -> FloatArray:
         """Return the decision values."""
-        with _one_thread():
+        with one_thread():
             return np.asarray(self.model.decision_function(self._inputs(X)[:, self.kept]), np.float64)
 
     def words(self, cut: float, above: bool) -> str:
         """Describe the event."""
         return f"the score of a {self.kind} on all features {'≥' if above else '≤'} {cut:.6g}"
-
-
-def _one_thread() -> Any:
-    """Keep the classifiers to one thread: for so few rows, more of them only wait for each other."""
-    return _pools().limit(limits=1)
-
-
-@cache
-def _pools() -> Any:
-    import sklearn.ensemble  # noqa: F401  (its thread pool must be there to be found)
-    from threadpoolctl import ThreadpoolController  # type: ignore[import-not-found, import-untyped, unused-ignore]
-
-    return ThreadpoolController()
 
 
 def row_keys(X: FloatArray) -> WordArray:

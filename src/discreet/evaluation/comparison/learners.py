@@ -19,6 +19,7 @@ from discreet.errors import InvalidArgument
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.roc import ScoredAttack
 from discreet.evaluation.comparison.columns import drawn
+from discreet.evaluation.threads import one_thread
 
 #: Categories that the booster tells apart; rarer ones are taken together.
 _MOST_CATEGORIES = 250
@@ -55,6 +56,7 @@ class Propensity:
                 "pmse_ratio": self.pmse_ratio}  # fmt: skip
 
 
+@one_thread()
 def propensity(
     real: FloatArray, other: FloatArray, numeric: BoolArray, most: int, level: float, stream: noise.Generator
 ) -> Propensity | None:
@@ -133,6 +135,7 @@ class Utility:
         return {**{name: getattr(self, name) for name in names}, "loss_interval": list(self.loss_interval)}
 
 
+@one_thread()
 def utility(
     name: str,
     place: int,

@@ -19,6 +19,7 @@ from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.rates import Rate
 from discreet.evaluation.attacks.roc import ScoredAttack, split
 from discreet.evaluation.comparison.columns import Columns
+from discreet.evaluation.threads import one_thread
 
 #: Rows whose nearest neighbour is looked for: as many as keep the pairs of rows below the third number, within limits.
 _FEWEST, _LOOKED_FOR, _MOST_PAIRED = 200, 2000, 10**8
@@ -235,6 +236,7 @@ def _lifts(people: IntArray, made: IntArray, sizes: IntArray, pairs: list[tuple[
     return [np.mean(found, axis=0) for found in (singles, joint) if found]
 
 
+@one_thread()
 def _guesses(scores: FloatArray, inside: BoolArray, stream: noise.Generator) -> FloatArray:
     """Return for every release and person the chance of being in, learnt from all other releases.
 
