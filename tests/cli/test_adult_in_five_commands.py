@@ -138,3 +138,36 @@ def test_whose_rows_they_are_is_declared_with_their_number(tmp_path: Path) -> No
     given = {"epsilon": 1, "columns": ["age"], "rule": 4}
     job = dc.Job("synopsis", str(table), str(schema), given, {"release": "s.parquet"}, tmp_path)
     assert "one person, with all their rows (at most 3 used)" in str(job.run().guarantee)
+
+
+@pytest.mark.parametrize("class_name", ["income", "class"])
+@pytest.mark.parametrize("mark", ["-", "."])
+@pytest.mark.parametrize("said", [[], ["--header"]])
+def test_a_copy_with_a_header_fits_the_codebook_too(
+    class_name: str, mark: str, said: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    downloaded(tmp_path, "invented")
+    monkeypatch.chdir(tmp_path)
+    names = [line.partition(":")[0] for line in Path("adult.names").read_text().splitlines() if ":" in line]
+    names = [name.replace("-", mark) for name in names[-14:]] + [class_name]
+    Path("headed.csv").write_text(",".join(names) + "\n" + Path("adult.data").read_text())
+    given = ["--codebook", "adult.names", "--known", *said, "-o", "s.toml"]
+    for name, top in {"fnlwgt": 2_000_000, f"education{mark}num": 16, f"capital{mark}gain": 99_999,
+                      f"capital{mark}loss": 99_999}.items():  # fmt: skip
+        given += ["--declare", f"{name}=0..{top}"]
+    done = CliRunner().invoke(app.app, ["schema", "headed.csv", *given])
+    assert done.exit_code == 0, f"{done.output}{done.exception!r}"
+    domain = dc.Domain.from_toml("s.toml")
+    assert list(domain.names) == names
+    assert domain.source.header
+    assert domain.source.missing == ("?",)
+    assert domain.column(class_name).categories == (">50K", "<=50K")
+    assert len(domain.column(f"native{mark}country").categories) == 41
+
+
+def test_a_header_that_is_not_the_codebooks_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    downloaded(tmp_path, "invented")
+    monkeypatch.chdir(tmp_path)
+    Path("other.csv").write_text("weight,height\n80,180\n")
+    done = CliRunner().invoke(app.app, ["schema", "other.csv", "--codebook", "adult.names", "--header"])
+    assert "does not name the columns of 'other.csv'" in str(done.exception)

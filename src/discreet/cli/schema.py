@@ -77,8 +77,6 @@ def schema(
     from discreet.core.schema.codebook import read_codebook
 
     book = {} if codebook is None else read_codebook(codebook)
-    if book and header is None:
-        header = False  # the format has none
     _draft(data[0], header, rows, sheet, skip, output, as_json, book, declare or [], known, purchase)
 
 
@@ -112,9 +110,8 @@ def _draft(
         found = first_line.propose(path, header=header is not False, skip=skip)
     else:
         found = first_line.Proposal(Dialect(sheet=sheet, header=header is not False, skip=skip), (), {})
-    if book and header is False:
-        reasons = (*found.reasons, "Names and categories are those of the codebook, in which ? is a missing value.")
-        found = replace(found, dialect=replace(found.dialect, names=tuple(book), missing=("?",)), reasons=reasons)
+    if book:
+        found, book, header = _by_codebook(data, found, book, header)
     source = engines.open(table_place(data, Path()) if is_address(data) else data, dialect=found.dialect)
     names = source.names
     typed = read_declarations(declare, names)
@@ -183,6 +180,30 @@ def _draft(
             f"discreet {verb} {shlex.quote(data)} --schema {shlex.quote(str(output))} --epsilon 1{unit}{paid} -o {made}"
         )
         console.print(f"  {escape(next_step)}", highlight=False, soft_wrap=True)
+
+
+def _by_codebook(data: str, found: Any, book: dict[str, Any], header: bool | None) -> tuple[Any, dict[str, Any], bool]:
+    """Take names and categories of a codebook: by its own order, or by the names in the first line where it has them.
+
+    Files of this format have no header, but are passed on with one; a record does not consist of the codebook's names.
+    """
+    from discreet import engines
+    from discreet.core.schema.address import is_address, table_place
+    from discreet.core.schema.codebook import of_header
+
+    place = table_place(data, Path()) if is_address(data) else data
+    names = () if header is False else engines.open(place, dialect=found.dialect).names
+    own = of_header(book, names)
+    headed = bool(header or own)
+    if header and not own:
+        raise DataSourceError(
+            f"codebook: it does not name the columns of {data!r}; say --no-header if the first line is a record"
+        )
+    missing = ("?",) if _lines(data) else ()
+    told = f"{'C' if headed else 'Names and c'}ategories are those of the codebook, in which ? is a missing value."
+    names = () if headed else tuple(book)
+    dialect = replace(found.dialect, header=headed, names=names, missing=missing)
+    return replace(found, dialect=dialect, reasons=(*found.reasons, told)), own or book, headed
 
 
 def _lines(data: str) -> bool:

@@ -65,6 +65,34 @@ def read_codebook(path: Path) -> dict[str, dict[str, Any]]:
     return {**found, TARGET: {"categories": [v.strip() for v in head.split(",")], "missing": "own"}}
 
 
+def of_header(book: Mapping[str, dict[str, Any]], names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return what a codebook declares of a table that has names of its own; nothing if they are not the codebook's.
+
+    Names are the same that have the same letters and digits. The class, which has no name in a codebook, is the column
+    that is left over.
+
+    Examples
+    --------
+    >>> book = {"hours-per-week": {}, "sex": {"categories": ["f", "m"]}, "class": {"categories": ["poor", "rich"]}}
+    >>> of_header(book, ["hours_per_week", "Sex", "income"])
+    {'hours_per_week': {}, 'Sex': {'categories': ['f', 'm']}, 'income': {'categories': ['poor', 'rich']}}
+    >>> of_header(book, ["40", "f", "rich"])
+    {}
+    """
+    said = {_bare(name): declared for name, declared in book.items()}
+    found = {name: said[_bare(name)] for name in names if _bare(name) in said}
+    if 2 * len(found) < len(book):
+        return {}
+    rest = [name for name in names if name not in found]
+    if len(rest) == 1 and _bare(TARGET) not in map(_bare, names):
+        found[rest[0]] = book[TARGET]
+    return found
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name).casefold()
+
+
 def read_declarations(texts: Sequence[str], names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return what was typed of columns.
 
