@@ -135,7 +135,16 @@ def __getattr__(name: str) -> Any:
         return import_module(f"discreet.{name}")
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
-    raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    where = "" if name.startswith("_") else _elsewhere(name)
+    raise AttributeError(f"module 'discreet' has no attribute {name!r}{where}")
+
+
+def _elsewhere(name: str) -> str:
+    """Name the room that has what was looked for here; it may be of an extra that is not installed."""
+    for room in sorted(_ROOMS - {"errors"}):
+        if name in getattr(import_module(f"discreet.{room}"), "__all__", ()):
+            return f"; try discreet.{room}.{name}"
+    return ""
 
 
 def __dir__() -> list[str]:

@@ -17,10 +17,13 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+import pyarrow as pa
+
 from discreet import local
 from discreet.clustering.central import auto
 from discreet.core import checks
 from discreet.core.domain import Domain
+from discreet.core.frames import Frames
 from discreet.errors import InvalidArgument
 from discreet.metric.points.law import IsotropicLaw
 from discreet.noise import DiscreteLaplace
@@ -121,9 +124,9 @@ class RowBound:
     error: float
 
 
-@dataclass(frozen=True)
-class Outlook:
-    """What to expect from all methods.
+@dataclass(frozen=True, repr=False)
+class Outlook(Frames):
+    """What to expect from all methods; `to_arrow`, `to_pandas` and `to_polars` give one row per method.
 
     Attributes
     ----------
@@ -168,9 +171,17 @@ class Outlook:
         names = ", ".join(row.method for row in self.rows)
         raise InvalidArgument("method", method, f"one of {names}", f"[{self.rows[0].method!r}]")
 
+    def to_arrow(self) -> pa.Table:
+        """Return one row per method, without the curves."""
+        return pa.Table.from_pylist([{k: v for k, v in asdict(row).items() if k != "curve"} for row in self.rows])
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
         return asdict(self)
+
+    def __repr__(self) -> str:
+        said = f"{len(self.rows)} methods for {self.n:,} rows of {self.d:,} columns, epsilon {self.epsilon:g}"
+        return f"<Outlook: {said}>"
 
 
 def outlook(

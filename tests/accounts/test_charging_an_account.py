@@ -234,7 +234,7 @@ def test_a_closed_account_takes_nothing_but_what_was_reserved(account: dc.Accoun
 
 
 def test_a_hair_less_than_was_reserved_can_always_be_booked(tmp_path: Path) -> None:
-    account = dc.Account.create(tmp_path / "a", dataset="d", epsilon=10**5, delta=0.5)
+    account = dc.Account.create(tmp_path / "a", dataset="d", epsilon=10**5, delta=0.5, yes_really=True)
     for i, rho in enumerate(np.random.default_rng(0).uniform(1e-4, 2, 60)):
         for j, less in enumerate((1, 1 - Fraction(1, 10**12), 1 - Fraction(1, 10**7))):
             ledger = dc.Ledger(rho=rho, delta=1e-6)

@@ -19,6 +19,7 @@ from discreet.accounts.facts import heads_of, step_facts, steps_of, unit_facts, 
 from discreet.accounts.standing import Standing
 from discreet.core import checks
 from discreet.core.checks import Exact
+from discreet.core.figures import SURE_DELTA
 from discreet.core.guarantee import Guarantee, Line
 from discreet.core.ledger import KINDS, Kind
 from discreet.core.zcdp import zcdp_to_epsilon
@@ -87,6 +88,7 @@ class Account(Standing):
         epsilon: Any = None,
         delta: Any = 0,
         rho: Any = None,
+        yes_really: bool = False,
         disk: Disk | None = None,
     ) -> Account:
         """Make an account.
@@ -107,6 +109,8 @@ class Account(Standing):
             the account is stated.
         rho : float
             Instead of ``epsilon``: the limit in zCDP. Pure ε releases cost ε²/2 then.
+        yes_really : bool, default False
+            That a delta above 0.001 is meant: with that chance anything may come out about anybody.
         disk : Disk, optional
             How bytes are made to last; for tests.
         """
@@ -122,6 +126,10 @@ class Account(Standing):
         if not 0 <= share < 1 or (rho is not None and not share):
             expected = "a number from 0, and below 1" if rho is None else "positive with rho, and below 1"
             raise InvalidArgument("delta", delta, expected, "delta=1e-6")
+        if share > SURE_DELTA and not yes_really:
+            means = f"with chance {float(share):g} anything may come out about anybody"
+            expected = f"at most {SURE_DELTA:g} unless it is said twice ({means})"
+            raise InvalidArgument("delta", delta, expected, "delta=1e-6, or yes_really=True")
         made = cls.__new__(cls)
         made._start(path, disk)
         made._chain.create({

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from discreet.cli.common import Json, console, epilog
-from discreet.core.figures import counted
+from discreet.core.figures import SURE_DELTA, counted
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 
 account = typer.Typer(
@@ -35,6 +35,7 @@ def create(
     person: Annotated[
         str, typer.Option(metavar="COLUMN", help="Privacy is promised to persons, who are named by this column.")
     ] = "",
+    yes_really: Annotated[bool, typer.Option("--yes-really", help="A delta above 0.001 is meant.")] = False,
     as_json: Json = False,
 ) -> None:
     """Make an account: what a data set may cost in all, and whom that protects."""
@@ -42,10 +43,16 @@ def create(
         raise InvalidArgument("--dataset", None, "given: what the budget is for", '--dataset "patients 2026"')
     if (epsilon is None) == (rho is None):
         raise InvalidArgument("--epsilon", epsilon, "given, or --rho with --delta, but not both", "--epsilon 3")
+    if delta > SURE_DELTA and not yes_really:
+        expected = (
+            f"at most {SURE_DELTA:g} unless it is said twice (with that chance anything may come out about anybody)"
+        )
+        raise InvalidArgument("--delta", delta, expected, "--delta 1e-6, or --yes-really")
     from discreet.accounts import Account
 
     unit: Any = {"person": person} if person else "row"
-    made = Account.create(file, dataset=dataset, unit=unit, epsilon=epsilon, delta=delta, rho=rho)
+    given = {"epsilon": epsilon, "delta": delta, "rho": rho, "yes_really": yes_really}
+    made = Account.create(file, dataset=dataset, unit=unit, **given)
     if as_json:
         typer.echo(json.dumps(made.to_dict()))
         return

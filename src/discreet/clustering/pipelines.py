@@ -23,6 +23,7 @@ from discreet.clustering.central.lloyd import DPLloyd
 from discreet.clustering.central.private_kmeans import PrivateKMeans
 from discreet.core.arrays import FloatArray
 from discreet.core.domain import Categorical, Domain, as_domain, dialect_of
+from discreet.core.html import EstimatorHtml
 from discreet.core.people import released_columns
 from discreet.core.unit import Person
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
@@ -31,7 +32,7 @@ from discreet.synopses import GridSynopsis, MarginalSynopsis, TreeSynopsis
 from discreet.synopses.opening import bind, note_columns, table
 
 
-class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class DomainScaler(EstimatorHtml, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Scale columns by their declared bounds: each to [0, 1], whatever the rows are.
 
     Nothing is fitted, so a private estimator behind it keeps its promise; declare it with ``domain=(0, 1)``. (To have
@@ -230,7 +231,7 @@ def _guarded(name: str) -> Any:
     return available_if(lambda self: hasattr(super(PrivatePipeline, self), name))(call)
 
 
-class PrivatePipeline(Pipeline):  # type: ignore[misc]
+class PrivatePipeline(EstimatorHtml, Pipeline):  # type: ignore[misc]
     """A pipeline of scikit-learn in which nothing is fitted on raw rows, also after its steps were changed."""
 
     fit = _guarded("fit")

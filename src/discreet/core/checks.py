@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from discreet.core.arrays import AnyArray, FloatArray, IntArray
-from discreet.errors import FormatError, InvalidArgument, InvalidType
+from discreet.errors import FormatError, InvalidArgument, InvalidType, SchemaError
 
 #: A number that a budget or a scale may be written as.
 Number = int | float | Fraction | Decimal | np.integer[Any] | np.floating[Any]
@@ -155,6 +155,14 @@ def nearest(name: object, known: Sequence[str]) -> str | None:
     plain = {text.strip().casefold(): text for text in reversed(known)}
     found = get_close_matches(str(name).strip().casefold(), plain, 1, 0.6)
     return plain[found[0]] if found else None
+
+
+def undeclared(name: object, known: Sequence[str]) -> SchemaError:
+    """Return the error about a column that a domain does not have, with the one that was probably meant."""
+    near = nearest(name, known)
+    meant = f" (did you mean {near!r}?)" if near else ""
+    listed = ", ".join(map(repr, known[:20]))
+    return SchemaError(f"column {name!r} is not declared in the domain{meant}; declared: {listed}")
 
 
 def shape(name: str, value: object) -> tuple[int, ...] | None:

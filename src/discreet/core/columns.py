@@ -1,7 +1,7 @@
 """The declaration of one column: bounds or categories, its role, and the rule for its missing values."""
 
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias, cast
@@ -400,7 +400,10 @@ def read_column(name: object, declared: object) -> Column:
         return Categorical(name, cast(Any, declared))
     if isinstance(declared, tuple):
         return _bounded(name, declared, {})
-    raise InvalidType(f"declaration of column {name!r}", declared, "(low, high) or a list of categories", "(0, 1)")
+    fix = "(0, 1)"
+    if isinstance(declared, Set) and declared:  # it has no order, which a domain needs
+        fix = repr(sorted(declared, key=str))
+    raise InvalidType(f"declaration of column {name!r}", declared, "(low, high) or a list of categories", fix)
 
 
 def _bounded(name: str, bounds: object, rules: Mapping[str, Any]) -> Numeric:

@@ -20,8 +20,8 @@ from typing import Any, cast
 
 import numpy as np
 
+from discreet.core import checks, html, lists
 from discreet.core import columns as kinds
-from discreet.core import html, lists
 from discreet.core.arrays import FloatArray
 from discreet.core.columns import Categorical, Column, Date, Integer, Numeric, Time, category_text, even_edges
 from discreet.core.schema.dialect import Dialect, read_dialect
@@ -283,8 +283,7 @@ class Domain:
         try:
             return self._index[name]
         except (KeyError, TypeError):
-            listed = ", ".join(map(repr, self.names[:20]))
-            raise SchemaError(f"column {name!r} is not declared in the domain; declared: {listed}") from None
+            raise checks.undeclared(name, self.names) from None
 
     def select(self, names: Sequence[str]) -> Domain:
         """Return the domain of some of the columns, in the order asked for.

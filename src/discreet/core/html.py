@@ -5,6 +5,7 @@ Colours are those of the page around them (``currentColor``), thinned for lines,
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -95,3 +96,12 @@ def _text(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return "" if value is None else str(value)
     return f"{value:,.3g}" if isinstance(value, float) and abs(value) < 100 else f"{value:,.0f}"
+
+
+class EstimatorHtml:
+    """Estimators in a notebook: scikit-learn reads their docstrings, and warns of a section that it does not know."""
+
+    def _html_repr(self) -> str:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Unknown section Privacy")
+            return str(super()._html_repr())  # type: ignore[misc]  # of scikit-learn's BaseEstimator

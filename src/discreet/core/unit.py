@@ -68,7 +68,10 @@ class Person:
             raise InvalidArgument("person", column, "the name of a column", _EXAMPLE)
         if rows is None:
             raise InvalidArgument("rows", rows, 'a whole number, at least 1, or "auto"', f'Person("{column}", rows=8)')
-        if not (isinstance(rows, str) and rows == "auto"):
+        if isinstance(rows, str) and rows != "auto":
+            fix = int(rows) if rows.isdecimal() and 0 < int(rows) <= MOST_ROWS else "auto"
+            raise InvalidType("rows", rows, 'a whole number, at least 1, or "auto"', f"rows={fix!r}".replace("'", '"'))
+        if rows != "auto":
             rows = checks.whole("rows", rows, low=1, high=MOST_ROWS)
         names = (group,) if isinstance(group, str) else group
         if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):

@@ -23,6 +23,7 @@ from discreet.core.checks import Exact
 from discreet.core.dates import time_array
 from discreet.core.domain import Box, Categorical, Date, Domain, Integer, Numeric, Time
 from discreet.core.guarantee import Guarantee, Ledger
+from discreet.core.html import EstimatorHtml
 from discreet.core.people import check_unit, released_columns, row_promise
 from discreet.engines.writer import RowWriter, WrittenTable, check_target
 from discreet.errors import DataSourceError, InvalidArgument, InvalidType
@@ -56,7 +57,7 @@ class Spending:
     assumptions: tuple[str, ...] = ()
 
 
-class Perturber(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Perturber(EstimatorHtml, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """The base of `NDLaplace` and of the mechanisms that are compared with it.
 
     A subclass stores its arguments, among them ``domain``, ``category_epsilon`` and ``random_state``, and has:

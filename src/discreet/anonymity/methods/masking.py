@@ -27,6 +27,7 @@ from discreet.anonymity.risk.disclosure import linkage, near_values
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
 from discreet.core.domain import Categorical, as_domain, dialect_of
+from discreet.core.html import EstimatorHtml
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 #: Noise is drawn on a public lattice of this many steps across the declared interval.
@@ -43,7 +44,7 @@ _NOTHING = (
 
 
 @dataclass(eq=False, repr=False)
-class _Masking(MaskedMethod, BaseEstimator):  # type: ignore[misc]
+class _Masking(EstimatorHtml, MaskedMethod, BaseEstimator):  # type: ignore[misc]
     """What both share: read, change the quasi-identifiers as a whole, measure, hand out."""
 
     _: KW_ONLY

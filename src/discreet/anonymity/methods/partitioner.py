@@ -26,6 +26,7 @@ from discreet.anonymity.risk.rules import Rules
 from discreet.core import checks
 from discreet.core.arrays import IntArray
 from discreet.core.domain import Categorical, as_domain, dialect_of
+from discreet.core.html import EstimatorHtml
 from discreet.core.unit import Person
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
@@ -38,7 +39,7 @@ TOGETHER = (
 MERGE = "merge"
 
 
-class Partitioner(BaseEstimator):  # type: ignore[misc]
+class Partitioner(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
     """Read, fit, transform. A subclass says how to grow (`_grow`) and what to tell of it (`_facts`)."""
 
     k: Any

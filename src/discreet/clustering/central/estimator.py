@@ -11,13 +11,14 @@ from discreet import engines
 from discreet.clustering.central.columns import distance_units
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import Domain
+from discreet.core.html import EstimatorHtml
 from discreet.engines.passes.nearest import NearestMap, nearest_distances, nearest_labels
 from discreet.engines.writer import RowWriter, WrittenTable, check_target
 from discreet.errors import InvalidType, SchemaError
 from discreet.synopses.opening import bind, table
 
 
-class Centers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class Centers(EstimatorHtml, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Predict and transform with fitted centres.
 
     What these return is exact, a fact about every row: it is for whoever holds the rows, not for publication. For the

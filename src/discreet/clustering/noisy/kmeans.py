@@ -30,6 +30,7 @@ from discreet.clustering.noisy.mixture import FORMS, Bounds, Components, NoisyRe
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import as_domain
+from discreet.core.html import EstimatorHtml
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.metric import IsotropicLaw
 
@@ -43,7 +44,7 @@ _GRID_COLUMNS, _CANDIDATES = 3, 1000
 _LABEL_POINTS = 400
 
 
-class NoisyKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class NoisyKMeans(EstimatorHtml, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """k-means of noisy records whose noise has a known law, such as those that `discreet.metric.NDLaplace` returns.
 
     Parameters

@@ -123,7 +123,8 @@ def read_declarations(texts: Sequence[str], names: Sequence[str]) -> dict[str, d
             expected = f"{_FORMS}, of {', '.join(names[:20])}"
             raise InvalidArgument("--declare", text, expected, f"--declare {shlex.quote(f'{names[0]}=0..120')}")
         if fix := _meant(value):
-            expected = f"{_FORMS} (a single category must not look like a range, a list, a kind or a role)"
+            alone = "a single category must not look like a range, a list, a kind or a role"
+            expected = f"{_FORMS} (the lower end first; {alone})"
             raise InvalidArgument("--declare", text, expected, f"--declare {shlex.quote(f'{left}={fix}')}")
         for name in listed:
             found[name] = merged(found.get(name, {}), _declared(value))
@@ -166,8 +167,13 @@ def _meant(value: str) -> str:
     ends = re.fullmatch(rf"({broken})\s*(?:\.\.|:)\s*({broken})|({whole})\s*(?:-|–|—|to)\s*({whole})", value)
     if ends:
         low, high = (end.replace(",", ".") for end in ends.groups() if end is not None)
+        low, high = sorted((low, high), key=float)
         fix = f"{low}:{high}" if "." in low + high or ":" in value else f"{low}..{high}"
         return "" if value == fix else fix
+    if (ends := re.fullmatch(rf"({_NUMBER}):({_NUMBER})", value)) and float(ends[1]) > float(ends[2]):
+        return f"{ends[2]}:{ends[1]}"
+    if (ends := re.fullmatch(rf"({_DAY}):({_DAY})", value)) and ends[1] > ends[2]:
+        return f"{ends[2]}:{ends[1]}"
     if "," in value or set(_declared(value)) != {"categories"}:
         return ""
     days = [_iso(part) for part in re.findall(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}", value)]

@@ -68,7 +68,7 @@ def _synopsis(job: Job) -> JobResult:
     made: Synopsis = _estimator(job).fit(job.read_table()).synopsis_ if earlier is None else earlier
     found = cluster_synopsis(made, job.parameters["n_clusters"]) if "centers" in places else None
     if earlier is None:
-        made.save(places["release"])
+        made.save(places["release"], overwrite=True)  # refused before, or asked for
     files = {"release": places["release"]}
     told = {**figures(made, places["release"]), **standing(job, made, earlier is not None)}
     clusters = None
@@ -100,7 +100,7 @@ def _cluster(job: Job) -> JobResult:
             suggestion=model.suggestion_,
         )  # fmt: skip
         if release is not None:
-            made.save(release)
+            made.save(release, overwrite=True)
     table = write_centers(made, found, places.get("centers"))
     files: dict[str, Path] = {name: places[name] for name in ("centers", "release") if name in places}
     told = {**cluster_figures(made, found, places.get("centers")), **standing(job, made, earlier is not None)}

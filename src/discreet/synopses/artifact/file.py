@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from discreet.accounts.facts import heads_of
 from discreet.core.domain import Domain
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import check_name, write_whole
@@ -90,9 +91,16 @@ def _corners(domain: Domain, lower: Any, upper: Any) -> dict[str, Any]:
     return {f"{n}_{end}": x[:, j] for j, n in enumerate(domain.names) for end, x in (("from", lower), ("to", upper))}
 
 
-def save(synopsis: Synopsis, path: str | Path) -> None:
+def save(synopsis: Synopsis, path: str | Path, overwrite: bool) -> None:
     """Write the file beside its place, then move it there."""
     check_name(path)
+    target = Path(path).expanduser()
+    promise = promise_of(target) if target.is_file() and not overwrite else None
+    if promise and heads_of(promise.parameters) and not promise.seeded and promise.digest != synopsis.digest:
+        raise DataSourceError(
+            f"path: {str(path)!r} holds another release, which an account was charged for and which cannot be had "
+            "again; name another file, or say overwrite=True"
+        )
     table = leaves(synopsis)
     metadata = table.schema.metadata
     if synopsis.tree is not None:

@@ -42,6 +42,8 @@ def read_query(domain: Domain, box: object, columns: Mapping[str, Any]) -> Query
         query: Query = {j: [(float(box.lower[j]), float(box.upper[j]))] for j in np.flatnonzero(~free).tolist()}
     elif box is None or isinstance(box, Mapping):
         query = {domain.position(n): _intervals(domain.column(n), v) for n, v in (box or {}).items()}
+    elif isinstance(box, str):
+        raise InvalidType("box", box, "a Box or a mapping from column to bounds; a text is for ask", f"ask({box!r})")
     else:
         raise InvalidType("box", type(box), "a Box or a mapping from column to bounds", "{'age': (0, 50)}")
     for name, value in columns.items():

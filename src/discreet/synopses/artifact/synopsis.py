@@ -353,12 +353,14 @@ class Synopsis(Questions, Frames):
         """
         return file.leaves(self)
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the synopsis to a Parquet file, whole or not at all.
 
         The rows are those of `to_arrow`; guarantee, format version and a checksum of the file are in its metadata.
+        Another release that an account was charged for is not written over unless ``overwrite`` is said: its noise was
+        drawn once, and it cannot be had again.
         """
-        file.save(self, path)
+        file.save(self, path, overwrite)
 
     @classmethod
     def load(cls, path: str | Path) -> Synopsis:

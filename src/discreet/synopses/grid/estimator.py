@@ -20,6 +20,7 @@ from discreet import noise
 from discreet.core.checks import Exact
 from discreet.core.domain import Categorical, Domain, Integer
 from discreet.core.guarantee import Guarantee
+from discreet.core.html import EstimatorHtml
 from discreet.engines import GridMap
 from discreet.engines.passes.counts import DENSE_LIMIT
 from discreet.synopses.artifact.synopsis import Synopsis
@@ -35,7 +36,7 @@ from discreet.synopses.prices import like_epsilon, pay, pure_part
 from discreet.synopses.publishing import PublishedLeaves, count_variance, noise_scale, publish
 
 
-class GridSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class GridSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Publish noisy counts of the cells of a grid.
 
     Parameters

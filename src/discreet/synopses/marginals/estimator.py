@@ -12,6 +12,7 @@ from discreet.core import checks
 from discreet.core.arrays import IntArray
 from discreet.core.domain import Domain
 from discreet.core.guarantee import Guarantee
+from discreet.core.html import EstimatorHtml
 from discreet.synopses.artifact.measured import Marginals, MeasuredMarginal
 from discreet.synopses.artifact.synopsis import Synopsis
 from discreet.synopses.marginals.release import Findings, MarginalSettings, find, refined
@@ -20,7 +21,7 @@ from discreet.synopses.opening import check_release, note_columns, open_for
 WORKLOADS = ("pairs", "triples")
 
 
-class MarginalSynopsis(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class MarginalSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Publish a table of many columns: noisy counts of single columns, of well-chosen pairs and triples, and a model.
 
     For 5 to 200 columns of mixed kinds. The synopsis answers any question, says which columns were measured together,

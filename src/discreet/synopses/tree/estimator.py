@@ -24,6 +24,7 @@ from sklearn.base import BaseEstimator
 
 from discreet.core.checks import Exact
 from discreet.core.domain import Domain
+from discreet.core.html import EstimatorHtml
 from discreet.engines.passes.trees import RowCells
 from discreet.synopses.artifact.synopsis import Synopsis
 from discreet.synopses.memory import MOST_MEMORY
@@ -39,7 +40,7 @@ from discreet.synopses.tree.privtree import PrivTreeRule
 from discreet.synopses.tree.settings import TreeSettings
 
 
-class TreeSynopsis(BaseEstimator):  # type: ignore[misc]
+class TreeSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
     """A private tree over a table, published as boxes with noisy counts.
 
     Parameters
