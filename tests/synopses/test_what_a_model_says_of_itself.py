@@ -14,6 +14,9 @@ import discreet as dc
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.reporting import report_facts
 from discreet.reporting.pages.report import report_page
+from discreet.synopses import Marginal
+from discreet.synopses.artifact import evenness
+from discreet.synopses.artifact.measured import of_model
 
 NAMES = ("time", "venue", "lat", "kind", "sort", "class")
 
@@ -119,3 +122,58 @@ def test_shares_stay_between_zero_and_one_and_say_that_they_are_modelled():
     assert found.note == found.to_dict()["note"] == count.note
     assert count.note in repr(found)
     assert (count / s.count()).note == count.note
+
+
+def test_the_error_of_the_model_is_called_that():
+    s = made()
+    base = s.count(time=(0, 1))
+    answers = [base, base + s.count(kind=(1, 2)), 2 * base, base / s.count(kind=(0, 2)), s.ask("lat >= 2 and kind = 1"),
+               s.share({"time": (0, 1)}), s.mean("lat"), s.quantile("lat", 0.5), s.cdf("lat", 2)]  # fmt: skip
+    for answer in answers:
+        assert answer.modelled
+        assert answer.model_error == answer.evenness_error
+        assert (", model " in repr(answer)) == (answer.model_error > 0)
+        told = f"{answer!r} {answer.note} {answer._repr_html_()} {answer.to_dict()}"
+        assert "evenness" not in told
+        assert "leaves" not in told
+        assert answer.to_dict()["model_error"] == answer.model_error
+    assert sum(answer.model_error > 0 for answer in answers) > 2
+    for table in (s.marginal("time"), s.table("time", "kind")):
+        names = table.to_arrow().column_names
+        assert "model_error" in names
+        assert "evenness_error" not in names
+    assert "evenness" not in str(s.marginal("time").to_dict())
+    boxes = dc.GridSynopsis(1.0, s.domain.select(["time"]), rule=2, random_state=0).fit([[1]] * 99).synopsis_
+    cut = boxes.count(time=(0, 0))
+    assert ", evenness " in repr(cut)
+    assert (cut.model_error, cut.modelled) == (0, False)
+
+
+def test_ends_of_bins_are_told_apart_in_a_notebook():
+    def seen(bins, kind="numeric"):
+        counts = np.ones(len(bins) - 1)
+        found = Marginal("x", np.array(bins), None, counts, counts, None, kind=kind)._repr_html_()
+        rows = [re.findall(r"<td[^>]*>([^<]*)<", line)[:2] for line in found.split("</tr>")]
+        return [tuple(row) for row in rows if row]
+
+    assert seen([40.46, 40.52, 41.0]) == [("40.46", "40.52"), ("40.52", "41")]
+    assert seen([39.5, 40.5, 42.5, 1000.5], "integer") == [("40", "40"), ("41", "42"), ("43", "1,000")]
+    day = float(np.datetime64("2025-01-01").astype(int))
+    assert seen([day, day + 31, day + 59], "date")[1] == ("2025-02-01", "2025-02-28")
+
+
+def test_a_question_looks_at_what_was_measured_once(monkeypatch: pytest.MonkeyPatch):
+    s, looks = made(), []
+
+    def watched(*given):
+        looks.append(given)
+        return of_model(*given)
+
+    monkeypatch.setattr(evenness, "of_model", watched)
+    s.count(time=(0, 1))
+    assert len(looks) == 1
+    looks.clear()
+    assert len(s.marginal("time").counts) == len(looks)
+    looks.clear()
+    found = s.quantile("lat", 0.5)
+    assert len(looks) <= len(found.curve[0]) + 2  # places around it, the quantile itself and the number of rows

@@ -48,7 +48,8 @@ def _whole(count: float) -> str:
 
 def _show_groups(groups: Any, level: float) -> None:
     """Show the first groups, and say how many there are more."""
-    places = [n for n in groups.column_names if n not in ("std_error", "noise_error", "evenness_error", "low", "high")]
+    figures = ("std_error", "noise_error", "evenness_error", "model_error", "low", "high")
+    places = [n for n in groups.column_names if n not in figures]
     rows, shown = [], groups.slice(0, _MOST).to_pylist()
     for row in shown:
         values = [row[n] for n in places if n != "count"]

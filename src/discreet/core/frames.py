@@ -26,6 +26,10 @@ class Frames:
 
         return polars.from_arrow(self.to_arrow())
 
+    def _shown(self) -> pa.Table:
+        """Return what a notebook shows."""
+        return self.to_arrow()
+
     def _repr_html_(self) -> str:
-        held = self.to_arrow()
+        held = self._shown()
         return html.table(repr(self).strip("<>"), held.column_names, [list(row.values()) for row in held.to_pylist()])

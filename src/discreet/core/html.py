@@ -69,11 +69,13 @@ def table(title: str, names: Sequence[str], rows: Sequence[Sequence[Any]], note:
         f'<th style="{_CELL};{_LINE};text-align:{side};font-weight:600">{escape(str(name))}</th>'
         for name, side in zip(names, sides, strict=True)
     )
+    # Ends of bins must not look alike; of estimates three digits tell enough.
+    digits = [6 if str(name).endswith(("_from", "_to")) else 3 for name in names]
     lines = []
     for row in rows[:_MOST]:
         cells = (
-            f'<td style="{_CELL};text-align:{side}">{escape(_text(value))}</td>'
-            for value, side in zip(row, sides, strict=True)
+            f'<td style="{_CELL};text-align:{side}">{escape(_text(value, places))}</td>'
+            for value, side, places in zip(row, sides, digits, strict=True)
         )
         lines.append(f'<tr style="background:none">{"".join(cells)}</tr>')
     more = f'<div style="opacity:.7">and {len(rows) - _MOST:,} more</div>' if len(rows) > _MOST else ""
@@ -92,10 +94,11 @@ def _framed(title: str, body: str, note: str) -> str:
     )
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, digits: int) -> str:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return "" if value is None else str(value)
-    return f"{value:,.3g}" if isinstance(value, float) and abs(value) < 100 else f"{value:,.0f}"
+    few = isinstance(value, float) and abs(value) < 10 ** (digits - 1)
+    return f"{value:,.{digits}g}" if few else f"{value:,.0f}"
 
 
 class EstimatorHtml:

@@ -1,7 +1,8 @@
 """What a synopsis answers: counts, shares and figures, with the two parts of their errors told apart.
 
 The noise was drawn on purpose and its size is known. The assumption that rows lie evenly inside a leaf is not exact,
-and what it may err by is estimated from neighbouring leaves (`discreet.synopses.artifact.evenness`).
+and what it may err by is estimated from neighbouring leaves (`discreet.synopses.artifact.evenness`). Where leaves are
+rows of a model, the second part is the model's own (`discreet.synopses.artifact.measured`).
 """
 
 from __future__ import annotations
@@ -36,6 +37,11 @@ def wide(level: float) -> float:
     return max(float(ndtri(0.5 + level / 2)), -math.log1p(-level) / math.sqrt(2))
 
 
+def assumption(modelled: bool) -> str:
+    """Return what the second part of an error comes from, in one word."""
+    return "model" if modelled else "evenness"
+
+
 def known(figure: float | None) -> float | None:
     """Return a figure as JSON can have it: None if it is not finite."""
     return figure if figure is not None and math.isfinite(figure) else None
@@ -58,6 +64,9 @@ class Figure:
         What the truth cannot be beyond, as a share beyond 0 and 1; `interval` ends there.
     remark : str
         What the counts behind it say of themselves (`Count.note`).
+    modelled : bool
+        Whether the rows of a model answered (`MarginalSynopsis`). Then ``evenness_error`` is how far the model may be
+        off, whatever the leaves; it is called `model_error` wherever it is shown.
 
     Examples
     --------
@@ -73,6 +82,16 @@ class Figure:
     evenness_error: float | None = 0.0
     limits: tuple[float, float] = field(default=(-math.inf, math.inf), kw_only=True, compare=False)
     remark: str = field(default="", kw_only=True, compare=False)
+    modelled: bool = field(default=False, kw_only=True, compare=False)
+
+    @property
+    def model_error(self) -> float | None:
+        """Estimated standard deviation of what the model gets wrong; 0 where no model answered."""
+        return self.evenness_error if self.modelled else 0.0
+
+    @property
+    def _assumed(self) -> str:
+        return assumption(self.modelled)
 
     @property
     def std_error(self) -> float:
@@ -106,6 +125,8 @@ class Figure:
             return "the error is that of the noise alone"
         if self.evenness_error <= self.noise_error:
             return ""
+        if self.modelled:
+            return "most of the error is a guess at how far the model is off"
         more = "" if isinstance(self, Count) else "; where many share one value it may be too small"
         return f"most of the error is a guess at how rows lie inside leaves{more}"
 
@@ -118,8 +139,8 @@ class Figure:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data; None for an error that was left out or is not known."""
-        names = ("value", "std_error", "noise_error", "evenness_error")
-        facts: dict[str, Any] = {name: known(getattr(self, name)) for name in names}
+        facts = {name: known(getattr(self, name)) for name in ("value", "std_error", "noise_error")}
+        facts[f"{self._assumed}_error"] = known(self.evenness_error)
         return {**facts, "note": self.remark} if self.remark else facts
 
     def _error(self) -> str:
@@ -130,7 +151,7 @@ class Figure:
             return f"{text}, noise alone"
         if self.evenness_error == 0:
             return text
-        return f"{text}: noise {self.noise_error:.3g}, evenness {self.evenness_error:.3g}"
+        return f"{text}: noise {self.noise_error:.3g}, {self._assumed} {self.evenness_error:.3g}"
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._error()}{self.remark and '; ' + self.remark})"
@@ -143,7 +164,7 @@ class Figure:
         gone = self.evenness_error is None
         if getattr(self, "unlisted", 0):
             told["not listed"] = f"up to {self.unlisted:,.0f} more"  # type: ignore[attr-defined]
-        told["evenness"] = "left out: noise alone" if gone else f"± {self.evenness_error:,.3g}"
+        told[self._assumed] = "left out: noise alone" if gone else f"± {self.evenness_error:,.3g}"
         if self.note and not gone:
             told["note"] = self.note
         return facts(f"{type(self).__name__}: {self.value:,.6g} ± {self.std_error:,.3g}", told)
@@ -217,8 +238,9 @@ class Count(Figure):
         asked = tuple((s, tuple((by * c, q) for c, q in terms)) for s, terms in self.asked)
         uneven = None if self.evenness_error is None else abs(by) * self.evenness_error
         return Count(
-            by * self.value, abs(by) * self.noise_error, uneven, max(by, 0.0) * self.unlisted, asked, self.note
-        )
+            by * self.value, abs(by) * self.noise_error, uneven, max(by, 0.0) * self.unlisted, asked, self.note,
+            modelled=self.modelled,
+        )  # fmt: skip
 
     __rmul__ = __mul__
 
@@ -231,7 +253,7 @@ class Count(Figure):
         ratio = self.value / other.value
         rest = self._with(other, 1.0, -ratio)
         uneven = None if rest.evenness_error is None else rest.evenness_error / abs(other.value)
-        return Figure(ratio, rest.noise_error / abs(other.value), uneven, remark=rest.note)
+        return Figure(ratio, rest.noise_error / abs(other.value), uneven, remark=rest.note, modelled=rest.modelled)
 
     def _with(self, other: object, own: float, its: float) -> Count:
         if not isinstance(other, Count):
@@ -253,5 +275,6 @@ class Count(Figure):
             sum(p.unlisted for p in parts),
             tuple(sums.items()),
             "; ".join(dict.fromkeys(text for note in (self.note, other.note) if note for text in note.split("; "))),
+            modelled=self.modelled or other.modelled,
         )
         return replace(made, evenness_error=None) if None in (self.evenness_error, other.evenness_error) else made

@@ -117,6 +117,7 @@ def marginal(synopsis: Synopsis, name: str, bins: Any) -> Marginal:
         noise_errors=noisy,
         evenness_errors=uneven,
         kind=column.kind,
+        modelled=synopsis.measured is not None,
     )
 
 
@@ -145,7 +146,8 @@ def table(
     found = np.array(list(_cells(synopsis, split, where))).reshape(*shape, 4)
     columns = tuple(synopsis.domain.columns[axis] for axis in axes)
     parts = [np.ascontiguousarray(found[..., i]) for i in range(3)]
-    return GroupTable(columns, tuple(p for _, p in split), parts[0], parts[1], parts[2], synopsis.unlisted, level)
+    stretched = tuple(p for _, p in split)
+    return GroupTable(columns, stretched, *parts, synopsis.unlisted, level, synopsis.measured is not None)
 
 
 def _absent(synopsis: Synopsis, axis: int) -> Intervals:
@@ -196,8 +198,7 @@ def _cell(synopsis: Synopsis, terms: Terms, leaves: IntArray) -> tuple[float, fl
     covered = [evenness.shares(synopsis, q, leaves) for _, q in terms]
     whole = np.sum(covered, axis=0) if covered else np.zeros(len(leaves))
     weights = synopsis.weights[leaves]
-    uneven = math.sqrt(evenness.variance(synopsis, terms, covered, leaves)) if covered else 0.0
-    noisy = math.sqrt(measured.noise_variance(synopsis, terms, whole, leaves))
+    noisy, uneven = map(math.sqrt, evenness.variances(synopsis, terms, covered, whole, leaves))
     return float(whole @ weights), noisy, uneven, float((whole * (whole < 1)) @ weights)
 
 
@@ -261,7 +262,7 @@ def mean(synopsis: Synopsis, name: str, where: Sequence[Query]) -> Figure:
     noisy = math.sqrt(float((first - middle * n) ** 2 @ synopsis.variances)) / rows
     if synopsis.measured is not None:
         apart = measured.spread_of_mean(synopsis, axis, terms, n, float(second @ weights) / rows - middle**2)
-        return Figure(middle, apart[0] / rows, apart[1] / rows)
+        return Figure(middle, apart[0] / rows, apart[1] / rows, modelled=True)
     # The same model as for counts: what varies is the sum of x - mean over the rows inside.
     uneven += evenness.variance(synopsis, terms, covered, valued=evenness.Valued(axis, middle))
     spread = np.maximum(second - 2 * middle * first + middle**2 * n - (first - middle * n) ** 2, 0.0)
@@ -303,11 +304,17 @@ def cdf(synopsis: Synopsis, name: str, at: Any, where: Sequence[Query]) -> Figur
 
 
 def _below(synopsis: Synopsis, axis: int, place: float, where: Sequence[Query], base: Count | None = None) -> Figure:
-    def below(end: float) -> Count:
-        return query.added(synopsis, tuple((1.0, evenness.both(q, {axis: [(-math.inf, end)]})) for q in where))
+    def below(end: float, by: float = 1.0) -> Terms:
+        return tuple((by, evenness.both(q, {axis: [(-math.inf, end)]})) for q in where)
 
-    base = below(math.inf) if base is None else base
-    share = below(place) / base
+    base = query.added(synopsis, below(math.inf)) if base is None else base
+    if not base.value:
+        return Figure(math.nan, math.inf, math.inf, limits=(0.0, 1.0))
+    # As a count over another has it: the error of a/b is that of (a - r b)/b, with r = a/b.
+    ratio = query.estimated(synopsis, below(place)) / base.value
+    rest = query.added(synopsis, (*below(place), *below(math.inf, -ratio)))
+    apart = (error / abs(base.value) for error in (rest.noise_error, rest.evenness_error or 0.0))
+    share = Figure(ratio, *apart, remark=rest.note, modelled=rest.modelled)
     # Rows that stand exactly there belong to it, though leaves that begin there hold them.
     heap = evenness.at_edge(synopsis, axis, place, where) / max(base.value, 1.0)
     return replace(share, evenness_error=math.hypot(share.evenness_error or 0.0, heap), limits=(0.0, 1.0))
@@ -341,7 +348,7 @@ def quantile(synopsis: Synopsis, name: str, share: float, where: Sequence[Query]
     band, names = _band(synopsis, axis, edges, curve, share, where), None
     if isinstance(column, Categorical):
         value, names = float(min(math.floor(value), len(column.categories) - 1)), column.categories
-    return Quantile(value, noisy, uneven, share, errors, band, names)
+    return Quantile(value, noisy, uneven, share, errors, band, names, modelled=found.modelled)
 
 
 def _band(

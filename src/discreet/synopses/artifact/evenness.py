@@ -232,6 +232,27 @@ class Valued(NamedTuple):
     middle: float
 
 
+def variances(
+    synopsis: Synopsis,
+    terms: Terms,
+    covered: list[FloatArray],
+    whole: FloatArray,
+    leaves: IntArray | None = None,
+    everything: float = 0.0,
+) -> tuple[float, float]:
+    """Return the variances that the noise and what is assumed give to a sum of questions.
+
+    ``whole`` is what the sum covers of each leaf, with ``everything`` of all of them in it, of which nothing is
+    assumed. Where a model answers, both parts come from one look.
+    """
+    every = slice(None) if leaves is None else leaves
+    if synopsis.measured is not None and covered:
+        noise, model = of_model(synopsis, terms, whole, every)
+        return noise, of_model(synopsis, terms, whole - everything, every)[1] if everything else model
+    uneven = variance(synopsis, terms, covered, leaves) if covered else 0.0
+    return float(whole**2 @ synopsis.variances[every]), uneven
+
+
 def variance(
     synopsis: Synopsis,
     terms: Terms,
@@ -254,10 +275,6 @@ def variance(
     valued : Valued, optional
         What a row counts; 1 by default. Then only what cuts do is told.
     """
-    if synopsis.measured is not None:  # leaves are rows of a model, and it is the model that may be wrong
-        every = slice(None) if leaves is None else leaves
-        whole = np.sum([c * f for (c, _), f in zip(terms, covered, strict=True)], axis=0)
-        return of_model(synopsis, terms, whole, every)[1]
     mixed = reduce(np.logical_or, [(f > 0) & (f < 1) for f in covered])
     within = np.flatnonzero(mixed)
     if not len(within):

@@ -14,7 +14,7 @@ from discreet.core.arrays import FloatArray
 from discreet.core.dates import date_array, time_array
 from discreet.core.domain import Categorical, Column, Date, Integer, Time, category_text
 from discreet.core.frames import Frames
-from discreet.synopses.artifact.answers import Count, wide
+from discreet.synopses.artifact.answers import Count, assumption, wide
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,6 +44,8 @@ class Marginal(Frames):
         The two parts of the errors; see `Figure`. None means that all of it is noise.
     kind : str, default "numeric"
         What the column was declared as; dates and times of day get marks of their own on the axis of a picture.
+    modelled : bool, default False
+        Whether the rows of a model were counted: the second part of the errors is the model's then (`Figure`).
 
     Examples
     --------
@@ -63,6 +65,7 @@ class Marginal(Frames):
     noise_errors: FloatArray | None = None
     evenness_errors: FloatArray | None = None
     kind: str = "numeric"
+    modelled: bool = False
 
     def __post_init__(self) -> None:
         if self.noise_errors is None:
@@ -75,13 +78,14 @@ class Marginal(Frames):
         """Return the figures as plain data."""
         axis: Sequence[Any] = list(self.categories) if self.categories is not None else _list(self.edges)
         none = [0.0] * len(self.counts)
+        uneven = none if self.evenness_errors is None else _list(self.evenness_errors)
         return {
             "column": self.column,
             "edges" if self.categories is None else "categories": axis,
             "counts": _list(self.counts),
             "std_errors": _list(self.std_errors),
             "noise_errors": _list(self.noise_errors),
-            "evenness_errors": none if self.evenness_errors is None else _list(self.evenness_errors),
+            f"{assumption(self.modelled)}_errors": uneven,
             "missing": None if self.missing is None else self.missing.to_dict(),
             "assumed": none if self.assumed is None else _list(self.assumed),
             "divided": self.divided,
@@ -97,7 +101,19 @@ class Marginal(Frames):
             place = {f"{self.column}_from": pa.array(self.edges[:-1]), f"{self.column}_to": pa.array(self.edges[1:])}
         noise = self.std_errors if self.noise_errors is None else self.noise_errors
         uneven = np.zeros(len(self.counts)) if self.evenness_errors is None else self.evenness_errors
-        return pa.table({**place, **_figures(self.counts, noise, uneven)})
+        return pa.table({**place, **_figures(self.counts, noise, uneven, self.modelled)})
+
+    def _shown(self) -> pa.Table:
+        """Return the same for eyes: both ends of a bin of whole numbers, days or times belong to it."""
+        made = self.to_arrow()
+        written = {"integer": lambda at: pa.array(at.astype(np.int64)), "date": date_array, "time": time_array}
+        if self.edges is None or self.kind not in written:
+            return made
+        first = np.ceil(self.edges[:-1])
+        last = np.maximum(np.ceil(self.edges[1:]) - 1, first)
+        for i, (end, at) in enumerate((("from", first), ("to", last))):
+            made = made.set_column(i, f"{self.column}_{end}", written[self.kind](at))
+        return made
 
     def plot(self) -> Any:
         """Draw the counts with their 95 % intervals; Plotly must be installed."""
@@ -131,6 +147,8 @@ class GroupTable(Frames):
         Rows in cells that the synopsis does not list; they are in none of the counts.
     level : float
         Of the intervals of `to_arrow`.
+    modelled : bool, default False
+        As in `Marginal`.
 
     Examples
     --------
@@ -149,6 +167,7 @@ class GroupTable(Frames):
     evenness_errors: FloatArray
     unlisted: Count | None = None
     level: float = 0.95
+    modelled: bool = False
 
     def __post_init__(self) -> None:
         for array in (self.counts, self.noise_errors, self.evenness_errors):
@@ -171,8 +190,8 @@ class GroupTable(Frames):
         made: dict[str, pa.Array] = {}
         for column, bins, at in zip(self.columns, self.bins, places, strict=True):
             made |= _places(column, [bins[i] for i in at])
-        figures = _figures(self.counts.ravel(), self.noise_errors.ravel(), self.evenness_errors.ravel(), self.level)
-        return pa.table({**made, **figures})
+        parts = (array.ravel() for array in (self.counts, self.noise_errors, self.evenness_errors))
+        return pa.table({**made, **_figures(*parts, self.modelled, self.level)})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as plain data, one list per column."""
@@ -183,11 +202,14 @@ class GroupTable(Frames):
         return f"<GroupTable by {by}: {self.counts.size:,} groups, {self.counts.sum():,.6g} rows>"
 
 
-def _figures(counts: FloatArray, noise: FloatArray, uneven: FloatArray, level: float = 0.95) -> dict[str, pa.Array]:
+def _figures(
+    counts: FloatArray, noise: FloatArray, uneven: FloatArray, modelled: bool, level: float = 0.95
+) -> dict[str, pa.Array]:
     error = np.hypot(noise, uneven)
     reach = wide(level) * error
     parts = {
-        "count": counts, "std_error": error, "noise_error": noise, "evenness_error": uneven,
+        "count": counts, "std_error": error, "noise_error": noise,
+        f"{assumption(modelled)}_error": uneven,
         "low": np.maximum(counts - reach, 0.0), "high": np.maximum(counts + reach, 0.0),
     }  # fmt: skip
     return {name: pa.array(np.asarray(values, dtype=np.float64)) for name, values in parts.items()}

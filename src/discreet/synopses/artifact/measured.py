@@ -242,13 +242,6 @@ class Marginals:
             raise FormatError(f"the measured marginals are damaged: {error}") from None
 
 
-def noise_variance(synopsis: Synopsis, terms: Terms, covered: FloatArray, leaves: Any = slice(None)) -> float:
-    """Return the variance that noise gives to a sum of questions which covers these shares of the leaves."""
-    if synopsis.measured is None:
-        return float(covered**2 @ synopsis.variances[leaves])
-    return of_model(synopsis, terms, covered, leaves)[0]
-
-
 def of_model(synopsis: Synopsis, terms: Terms, covered: FloatArray, leaves: Any = slice(None)) -> tuple[float, float]:
     """Return the variances of noise and of model of a sum of questions to a marginal synopsis.
 

@@ -14,7 +14,7 @@ from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.dates import round_marks
 from discreet.core.domain import Categorical, Column, category_text
 from discreet.errors import InvalidArgument, InvalidType, MissingExtra
-from discreet.synopses.artifact.answers import wide
+from discreet.synopses.artifact.answers import assumption, wide
 from discreet.synopses.artifact.distributions import marginal
 from discreet.synopses.artifact.empty import rows_text
 
@@ -78,7 +78,7 @@ def bars(found: Marginal) -> Any:
         )
     figure = go.Figure(bar)
     unit = "rows" if found.edges is None else "rows per unit"
-    title = f"{found.column}, with 95 % intervals (noise and evenness)"
+    title = f"{found.column}, with 95 % intervals (noise and {assumption(found.modelled)})"
     figure.update_layout(title={"text": title, "font": {"size": 15}}, template="plotly_white", width=760, height=420)
     ticks = {} if found.edges is None else _ticks(found.kind, float(found.edges[0]), float(found.edges[-1]))
     figure.update_xaxes(title=found.column, **ticks)

@@ -21,7 +21,7 @@ from discreet.core.dates import date_array, day_number, second_number, time_arra
 from discreet.core.domain import Box, Categorical, Column, Date, Domain, Integer, Time, category_text
 from discreet.core.unit import Person
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.synopses.artifact import evenness, measured
+from discreet.synopses.artifact import evenness
 from discreet.synopses.artifact.answers import Count
 from discreet.synopses.artifact.empty import rows_text
 from discreet.synopses.artifact.evenness import Intervals, Query, Terms, shares
@@ -143,23 +143,33 @@ def added(synopsis: Synopsis, terms: Terms) -> Count:
         return Count(everything * synopsis.total, spread, asked=asked)
     covered = [shares(synopsis, query) for _, query in parts]
     whole = sum((c * f for (c, _), f in zip(parts, covered, strict=True)), np.zeros(synopsis.n_leaves))
-    value, apart = float(whole @ synopsis.weights), 0.0
+    value, apart, within = float(whole @ synopsis.weights), 0.0, 0.0
     if everything:
         listed = float(np.sum(synopsis.weights))
         value += everything * synopsis.total
         if math.isclose(listed, synopsis.total, rel_tol=1e-9, abs_tol=1e-9):
-            whole = whole + everything  # the total is the sum of the leaves, and shares their noise
+            within = everything  # the total is the sum of the leaves, and shares their noise
         else:
             apart = everything**2 * synopsis.total_variance  # bought by itself
-    noisy = math.sqrt(measured.noise_variance(synopsis, parts, whole) + apart)
-    uneven = math.sqrt(evenness.variance(synopsis, parts, covered))
+    drawn, assumed = evenness.variances(synopsis, parts, covered, whole + within, everything=within)
+    noisy, uneven = math.sqrt(drawn + apart), math.sqrt(assumed)
     elsewhere = synopsis.unlisted
     more = 0.0
     if elsewhere is not None:
         # A column that no row can be in asks nothing of the cells that are not listed.
         met = [c for c, q in parts if c > 0 and all(any(not b <= a for a, b in intervals) for intervals in q.values())]
         more = max(elsewhere.value, 0.0) * max(met, default=0.0)
-    return Count(value, noisy, uneven, more, asked, _note(synopsis, parts))
+    modelled = synopsis.measured is not None
+    return Count(value, noisy, uneven, more, asked, _note(synopsis, parts), modelled=modelled)
+
+
+def estimated(synopsis: Synopsis, terms: Terms) -> float:
+    """Return the value of a sum of queries alone; its errors take longer."""
+    made = 0.0
+    for c, query in terms:
+        query = _restricting(synopsis.domain, query)
+        made += c * (float(shares(synopsis, query) @ synopsis.weights) if query else synopsis.total)
+    return made
 
 
 def _note(synopsis: Synopsis, terms: Terms) -> str:
