@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+import time
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
 
 import discreet as dc
 from discreet.reporting import report_facts, views, write_report
 from discreet.reporting.pages import plane
+from discreet.reporting.pages.report import report_page
 from discreet.synopses import Synopsis
+from discreet.synopses.artifact.measured import Marginals, MeasuredMarginal
 
 
 def test_days_of_a_perturbed_table_are_a_histogram(tmp_path: Path) -> None:
@@ -137,3 +143,60 @@ def test_an_axis_says_what_its_numbers_are_multiples_of_and_few_whole_numbers_ha
     assert grade["counts"][:3] == [2, 0, 1]
     assert grade["labels"][0] == "1"
     assert job["labels"] == ["no value", "x"]
+
+
+@pytest.fixture(scope="module")
+def wide_release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a model of 200 columns by hand, as fitting one takes longer than reading it."""
+    names = [f"answer_{j:03d}" for j in range(199)]
+    domain = dc.Domain({**{name: dc.Integer(0, 3) for name in names}, "ill": ["no", "yes"]})
+    rng = np.random.default_rng(0)
+    cells = np.column_stack([rng.integers(0, 4, (1500, 199)), rng.integers(0, 2, 1500)])
+    single = [
+        MeasuredMarginal((j,), (tuple(range(n)),), tuple(np.bincount(cells[:, j], minlength=n).tolist()), 90.0)
+        for j, n in enumerate([4] * 199 + [2])
+    ]
+    pairs = [
+        MeasuredMarginal((j, 199), ((0, 1, 2, 3), (0, 1)), tuple(np.full(8, 187).tolist()), 400.0) for j in range(150)
+    ]
+    bins = tuple(tuple(range(n)) for n in [4] * 199 + [2])
+    low = cells - np.array([0.5] * 199 + [0.0])
+    ledger = dc.Ledger(epsilon=1)
+    for j in range(350):
+        ledger.spend(f"marginal {j}", Fraction(1, 350))
+    promise = dc.Guarantee.from_ledger(ledger, model="central", parameters={"target": "ill"})
+    made = Synopsis(domain, lower=low, upper=low + 1.0, weights=np.ones(1500), variances=np.zeros(1500),
+                    guarantee=promise, measured=Marginals(bins, (*single, *pairs)), total_variance=90.0)  # fmt: skip
+    place = tmp_path_factory.mktemp("wide") / "wide.parquet"
+    made.save(place)
+    return place
+
+
+def test_a_model_of_200_columns_has_a_page_to_read(wide_release: Path) -> None:
+    begin = time.process_time()
+    page = report_page(report_facts(wide_release))
+    assert time.process_time() - begin < 10  # about one second
+    assert len(page.encode()) < 300_000
+    charts = re.findall(r"<figcaption[^>]*>([^<,:]*)", page)
+    assert 5 < len(charts) < 20
+    assert "ill" in charts[0] + charts[1]  # what the table was made for comes before what happens to stand first
+    visible = re.sub(r"<style.*?</style>|<[^>]+>", " ", page, flags=re.DOTALL)
+    assert "and 168 more: no room" in visible  # of 200 columns 12 have a chart, and 20 others are named
+    shown = page.partition("<details")[0]
+    assert shown.count("marginal ") < 20 < page.count("marginal ")  # lines of the ledger
+    assert max(map(len, visible.split())) < 100
+
+
+def test_invented_rows_are_called_that_and_the_target_has_a_chart(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    names = [f"x{j:02d}" for j in range(14)]
+    table = pa.table({**{name: rng.integers(0, 3, 300) for name in names}, "ill": rng.choice(["no", "yes"], 300)})
+    domain = dc.Domain({**{name: dc.Integer(0, 2) for name in names}, "ill": ["no", "yes"]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    outputs = {"table": "rows.csv", "release": "s.parquet"}
+    dc.Job("synthesize", "t.parquet", domain.to_dict(), {"epsilon": 1, "target": "ill"}, outputs, tmp_path).run()
+    page = report_page(report_facts(tmp_path / "rows.csv"))
+    assert "ill, in the invented rows" in page
+    assert "every value is noisy" not in page
+    page = report_page(report_facts(tmp_path / "s.parquet"))
+    assert "<figcaption>ill" in page

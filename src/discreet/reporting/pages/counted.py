@@ -9,6 +9,10 @@ from discreet.reporting.pages import svg
 
 #: Marginals that are named and drawn.
 _MOST = 12
+#: Lines of a ledger that stand on a page; of a longer one its steps, without their parts.
+_LINES = 14
+#: What an indented line of a ledger begins with.
+_PART = "\u2003"
 
 
 def headline(release: dict[str, Any], columns: int) -> str:
@@ -44,3 +48,35 @@ def drawn(found: Sequence[dict[str, Any]]) -> list[tuple[Markup, str]]:
     shares = [100 * one["dependence"] for one in near]
     picture = svg.ranked([one["columns"] for one in near], shares, title="dependence", axis="% of the rows")
     return [(picture, "What depends on what: rows that would have to move for independence")]
+
+
+def prepared(facts: dict[str, Any]) -> dict[str, Any]:
+    """Put the column that a release was made to predict first, and say of invented rows that they are that.
+
+    Examples
+    --------
+    >>> release = {"marginals": [{"column": "age"}, {"column": "ill"}]}
+    >>> made = prepared({"kind": "invented rows", "parameters": {"target": "ill"}, "release": release})
+    >>> made["release"]["marginals"][0]
+    {'column': 'ill', 'said': 'in the invented rows'}
+    """
+    target, release = facts["parameters"].get("target"), facts["release"]
+    said = {"said": "in the invented rows"} if facts["kind"] == "invented rows" else {}
+    marginals = [{**m, **said} for m in release.get("marginals", ())]
+    marginals.sort(key=lambda m: m["column"] != target)
+    return {**facts, "release": {**release, "marginals": marginals}}
+
+
+def in_short(ledger: Sequence[tuple[str, str, str]]) -> tuple[list[tuple[str, str, str]], bool]:
+    """Return the lines of a ledger for which there is room, the sum among them, and whether there are more.
+
+    Examples
+    --------
+    >>> lines = [("columns", "", ""), *[("\u2003age", "", "")] * 20, ("round 1", "", ""), ("spent in all", "", "")]
+    >>> [line[0] for line in in_short(lines)[0]], in_short(lines[:3])[1]
+    (['columns', 'round 1', 'spent in all'], False)
+    """
+    if len(ledger) <= _LINES:
+        return list(ledger), False
+    steps = [line for line in ledger if not line[0].startswith(_PART)]
+    return (steps if len(steps) <= _LINES else [*steps[: _LINES - 1], steps[-1]]), True

@@ -38,7 +38,8 @@ def report_page(facts: dict[str, Any]) -> str:
     >>> "<script" in page, page.count("not stated")
     (False, 4)
     """
-    release, about = facts["release"], facts.get("about", {})
+    facts = counted.prepared(facts)
+    release, about, ledger = facts["release"], facts.get("about", {}), spent_on(facts)
     marginals = release.get("marginals", [])
     left_out = [*release.get("left_out", []), *_beyond(marginals)]
     first = release.get("first_rows") or []
@@ -55,9 +56,11 @@ def report_page(facts: dict[str, Any]) -> str:
         [_released(facts), _promised(facts), _worrying(facts)],
         about=[*((name, about.get(name)) for name in ("title", "owner", "purpose", "date")), ("file", facts["file"])],
         facts={**facts, "release": {"note": "", **release}},
-        ledger=spent_on(facts),
+        ledger=ledger,
+        steps=counted.in_short(ledger),
         ledger_unit="ε" if facts["promise"].get("rho") is None else "ρ",
         level="" if facts["promise"]["epsilon"] is None else at_most(facts["promise"]["epsilon"]),
+        slack=number(facts["promise"]["delta"], 2),
         columns=[(c["name"], _declared(c), c.get("role", ""), c.get("missing", "")) for c in facts["columns"]],
         not_known=_not_known(release),
         charts=_charts(release),
@@ -269,9 +272,8 @@ def _marginal(found: dict[str, Any]) -> tuple[Any, str]:
     if errors is not None:
         text = f"{name}, with 95 % intervals{' of the noise' * doubtful}"
     else:
-        text = (
-            f"{name}, as released: every value is noisy" if assumed is None else f"{name}, mostly assumed: no intervals"
-        )
+        said = found.get("said", "as released: every value is noisy")
+        text = f"{name}, {said if assumed is None else 'mostly assumed: no intervals'}"
     if doubtful:
         text += "; hatched: boxes that reach beyond the bar, taken to be evenly filled"
     if "missing" in found:

@@ -247,8 +247,7 @@ def variances(
     """
     every = slice(None) if leaves is None else leaves
     if synopsis.measured is not None and covered:
-        noise, model = of_model(synopsis, terms, whole, every)
-        return noise, of_model(synopsis, terms, whole - everything, every)[1] if everything else model
+        return of_model(synopsis, terms, whole - everything, every, everything)
     uneven = variance(synopsis, terms, covered, leaves) if covered else 0.0
     return float(whole**2 @ synopsis.variances[every]), uneven
 

@@ -242,8 +242,12 @@ class Marginals:
             raise FormatError(f"the measured marginals are damaged: {error}") from None
 
 
-def of_model(synopsis: Synopsis, terms: Terms, covered: FloatArray, leaves: Any = slice(None)) -> tuple[float, float]:
+def of_model(
+    synopsis: Synopsis, terms: Terms, covered: FloatArray, leaves: Any = slice(None), everything: float = 0.0
+) -> tuple[float, float]:
     """Return the variances of noise and of model of a sum of questions to a marginal synopsis.
+
+    The questions cover these shares of the leaves; ``everything`` of all rows comes on top, with its noise.
 
     What was measured of the columns answers the question too, with noise that is known. The model should not be further
     from that answer than the noise: by as much as it is, it errs. Of columns that were not measured together every
@@ -259,6 +263,9 @@ def of_model(synopsis: Synopsis, terms: Terms, covered: FloatArray, leaves: Any 
         counted, noise, cut = _counted(synopsis, terms, asked)
         off = (float(covered @ synopsis.weights[leaves]) - counted) ** 2
         return NOISE * noise, max(off - noise, cut)
+    if everything:
+        noisy = of_model(synopsis, terms, covered + everything, leaves)[0]
+        return noisy, of_model(synopsis, terms, covered, leaves)[1]
     noise, beyond = share**2 * synopsis.total_variance, known.errors(asked, part, total)
     alone = {j: [((1.0, {j: query[j]}),) for _, query in terms if j in query] for j in asked}
     shares = {j: [_share(synopsis, j, t[0][1][j]) for t in every] for j, every in alone.items()}
@@ -331,11 +338,16 @@ def _share(synopsis: Synopsis, axis: int, intervals: Any) -> float:
     return float(rows @ axis_share(lower, upper, intervals, synopsis.domain.columns[axis]) / rows.sum())
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=8)
+def _grids(synopsis: Synopsis) -> AxisGrids:
+    domain = synopsis.domain
+    return AxisGrids(domain, tuple(map(fine_parts, domain)), tuple(map(has_ends, domain)))
+
+
+@lru_cache(maxsize=1024)
 def _axis(synopsis: Synopsis, axis: int) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
     """Return the cells of the public grid of a column, how many of the model's rows lie in each, and their bins."""
-    domain = synopsis.domain
-    grid = AxisGrids(domain, tuple(map(fine_parts, domain)), tuple(map(has_ends, domain)))
+    grid = _grids(synopsis)
     assert synopsis.measured is not None
     if grid.sizes[axis] != len(synopsis.measured.bins[axis]):
         raise FormatError("the bins of a marginal synopsis do not fit its columns")
