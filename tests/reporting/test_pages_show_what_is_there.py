@@ -200,3 +200,12 @@ def test_invented_rows_are_called_that_and_the_target_has_a_chart(tmp_path: Path
     assert "every value is noisy" not in page
     page = report_page(report_facts(tmp_path / "s.parquet"))
     assert "<figcaption>ill" in page
+
+
+def test_intervals_of_a_model_hold_its_own_error_and_no_plane_was_counted(wide_release: Path) -> None:
+    release = report_facts(wide_release)["release"]
+    assert release["plane"] is None
+    made = Synopsis.load(wide_release).marginal("ill")
+    assert (made.evenness_errors > 0).any()  # the pairs say otherwise than the single column
+    shown = next(m for m in release["marginals"] if m["column"] == "ill")
+    assert shown["std_errors"] == made.std_errors.tolist()

@@ -53,7 +53,10 @@ def marginals(synopsis: Synopsis) -> list[dict[str, Any]]:
             "marks": marks(column),
             "ordered": isinstance(column, Categorical) and column.ordered,
             "counts": counts.tolist(),
-            "std_errors": (found.std_errors if found.noise_errors is None else found.noise_errors).tolist(),
+            # What boxes assume is hatched; what a model may be off by has no place of its own, and widens the interval.
+            "std_errors": (
+                found.std_errors if found.modelled or found.noise_errors is None else found.noise_errors
+            ).tolist(),
             "assumed": (counts if not divided or found.assumed is None else found.assumed).tolist(),
         }
         if found.missing is not None:
@@ -97,8 +100,10 @@ def plane(synopsis: Synopsis) -> dict[str, Any] | None:
     """Return two columns that were cut, numbers before categories, as boxes with densities; None where there are none.
 
     Of several the two are taken that most rows were told apart by; a longitude and a latitude before all others, as a
-    map. Leaves that cover the same part of the plane add up.
+    map. Leaves that cover the same part of the plane add up. Rows of a model are not counted: there is no such plane.
     """
+    if synopsis.measured is not None:
+        return None
     columns = synopsis.domain.columns
     cut = [j for j, c in enumerate(columns) if c.name not in synopsis.uncut]
 

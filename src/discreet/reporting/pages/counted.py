@@ -6,6 +6,7 @@ from typing import Any
 from markupsafe import Markup
 
 from discreet.reporting.pages import svg
+from discreet.reporting.words import number
 
 #: Marginals that are named and drawn.
 _MOST = 12
@@ -46,8 +47,14 @@ def drawn(found: Sequence[dict[str, Any]]) -> list[tuple[Markup, str]]:
     if not near:
         return []
     shares = [100 * one["dependence"] for one in near]
-    picture = svg.ranked([one["columns"] for one in near], shares, title="dependence", axis="% of the rows")
+    picture = svg.ranked(
+        [one["columns"] for one in near], shares, title="dependence", axis="% of the rows", form=_short
+    )
     return [(picture, "What depends on what: rows that would have to move for independence")]
+
+
+def _short(value: float) -> str:
+    return number(value, 2)
 
 
 def prepared(facts: dict[str, Any]) -> dict[str, Any]:

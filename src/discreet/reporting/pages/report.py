@@ -264,7 +264,8 @@ def _marginal(found: dict[str, Any]) -> tuple[Any, str]:
     if found["edges"] is None and not found.get("ordered"):
         low, high = (None if wide is None else [v + s * w for v, w in zip(found["counts"], wide, strict=True)]
                      for s in (-1, 1))  # fmt: skip
-        picture = svg.ranked(found["labels"], found["counts"], low, high, **how)
+        form = number if wide and max(wide) < 1 else _whole
+        picture = svg.ranked(found["labels"], found["counts"], low, high, form=form, **how)
     else:
         how |= {"edges": found["edges"], "marks": found.get("marks")}
         picture = svg.bars(found["labels"], found["counts"], wide, **how)
@@ -277,7 +278,7 @@ def _marginal(found: dict[str, Any]) -> tuple[Any, str]:
     if doubtful:
         text += "; hatched: boxes that reach beyond the bar, taken to be evenly filled"
     if "missing" in found:
-        text += f"; missing: {found['missing']['value']:,.0f} ± {_WIDE * found['missing']['std_error']:,.1f} rows"
+        text += f"; missing: {found['missing']['value']:,.0f} ± {number(_WIDE * found['missing']['std_error'], 2)} rows"
     return picture, text
 
 
