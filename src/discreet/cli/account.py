@@ -51,7 +51,7 @@ def create(
     from discreet.accounts import Account
 
     unit: Any = {"person": person} if person else "row"
-    given = {"epsilon": epsilon, "delta": delta, "rho": rho, "yes_really": yes_really}
+    given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": rho, "yes_really": yes_really}
     made = Account.create(file, dataset=dataset, unit=unit, **given)
     if as_json:
         typer.echo(json.dumps(made.to_dict()))

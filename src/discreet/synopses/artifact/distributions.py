@@ -145,9 +145,9 @@ def table(
         raise InvalidArgument("bins", shape, f"at most {_MOST_GROUPS:,} groups", fix)
     found = np.array(list(_cells(synopsis, split, where))).reshape(*shape, 4)
     columns = tuple(synopsis.domain.columns[axis] for axis in axes)
-    parts = [np.ascontiguousarray(found[..., i]) for i in range(3)]
-    stretched = tuple(p for _, p in split)
-    return GroupTable(columns, stretched, *parts, synopsis.unlisted, level, synopsis.measured is not None)
+    counts, noisy, uneven = (np.ascontiguousarray(found[..., i]) for i in range(3))
+    stretched, modelled = tuple(p for _, p in split), synopsis.measured is not None
+    return GroupTable(columns, stretched, counts, noisy, uneven, synopsis.unlisted, level, modelled)
 
 
 def _absent(synopsis: Synopsis, axis: int) -> Intervals:

@@ -190,8 +190,8 @@ class GroupTable(Frames):
         made: dict[str, pa.Array] = {}
         for column, bins, at in zip(self.columns, self.bins, places, strict=True):
             made |= _places(column, [bins[i] for i in at])
-        parts = (array.ravel() for array in (self.counts, self.noise_errors, self.evenness_errors))
-        return pa.table({**made, **_figures(*parts, self.modelled, self.level)})
+        counts, noise, uneven = (array.ravel() for array in (self.counts, self.noise_errors, self.evenness_errors))
+        return pa.table({**made, **_figures(counts, noise, uneven, self.modelled, self.level)})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as plain data, one list per column."""
