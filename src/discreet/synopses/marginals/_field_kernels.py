@@ -107,29 +107,31 @@ def draw_pair(
 @jit
 def even_column(
     codes: AnyArray, j: int, size: int, near: IntArray, far: IntArray, steps: IntArray, tables: FloatArray,
-    starts: IntArray, uniform: FloatArray, cells: IntArray, own: IntArray, gaps: FloatArray, pulls: FloatArray,
+    starts: IntArray, uniform: FloatArray, one: IntArray, two: IntArray, cells: IntArray, own: IntArray,
+    drive: FloatArray, weights: FloatArray,
 ) -> None:  # fmt: skip
-    """Draw column j of every row anew, drawn towards cells that still lack rows.
+    """Draw column j of every row anew, drawn towards cells of watched marginals that still lack rows.
 
-    ``gaps`` is how many rows each cell of each factor has too many, kept up to date row by row. ``cells[k, s, code]``
-    is what the other columns add to the number of factor k's cell, ``own[k, value]`` what the drawn value adds.
+    ``drive`` is how many rows each cell of each watched marginal has too many, times its weight, kept up to date row by
+    row. ``one[k]`` and ``two[k]`` name the other columns of marginal k (-1: none), ``cells[k, s, code]`` is what they
+    add to the number of its cell, ``own[k, value]`` what the drawn value adds.
     """
-    p, energy, base = np.empty(size), np.empty(size), np.empty(near.size, np.int64)
+    p, energy, base = np.empty(size), np.empty(size), np.empty(one.size, np.int64)
     for i in range(codes.shape[1]):
         chances(codes, i, near, far, steps, tables, starts, p)
         for v in range(size):
             energy[v] = 0.0
         old = codes[j, i]
-        for k in range(near.size):
+        for k in range(one.size):
             at = cells[k, 2, 0]
-            if near[k] >= 0:
-                at += cells[k, 0, codes[near[k], i]]
-                if far[k] >= 0:
-                    at += cells[k, 1, codes[far[k], i]]
+            if one[k] >= 0:
+                at += cells[k, 0, codes[one[k], i]]
+                if two[k] >= 0:
+                    at += cells[k, 1, codes[two[k], i]]
             base[k] = at
-            gaps[at + own[k, old]] -= 1.0
+            drive[at + own[k, old]] -= weights[at + own[k, old]]
             for v in range(size):
-                energy[v] += gaps[at + own[k, v]] * pulls[at + own[k, v]]
+                energy[v] += drive[at + own[k, v]]
         least = np.inf
         for v in range(size):
             if p[v] > 0.0 and energy[v] < least:
@@ -141,5 +143,5 @@ def even_column(
         if total > 0.0:
             old = pick(p, total, uniform[i])
             codes[j, i] = old
-        for k in range(near.size):
-            gaps[base[k] + own[k, old]] += 1.0
+        for k in range(one.size):
+            drive[base[k] + own[k, old]] += weights[base[k] + own[k, old]]

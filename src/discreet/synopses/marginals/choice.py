@@ -76,13 +76,18 @@ def coarsen(
 
 
 def _groups(counts: FloatArray, need: float, ordered: bool) -> IntArray:
-    if not ordered:
-        large = np.flatnonzero(counts >= need)
-        if len(large) >= len(counts) - 1:
-            return np.arange(len(counts))
-        groups = np.full(len(counts), len(large), np.int64)
-        groups[large] = np.arange(len(large))
-        return groups
+    if ordered:
+        return _in_turn(counts, need)
+    if np.count_nonzero(counts >= need) >= len(counts) - 1:
+        return np.arange(len(counts))
+    # Categories have no neighbours: those of about the same size share a group.
+    order = np.argsort(-counts, kind="stable")
+    groups = np.empty(len(counts), np.int64)
+    groups[order] = _in_turn(counts[order], need)
+    return groups
+
+
+def _in_turn(counts: FloatArray, need: float) -> IntArray:
     groups = np.zeros(len(counts), np.int64)
     current, heap, left = 0, 0.0, float(counts.sum())
     for i, count in enumerate(counts.tolist()):

@@ -15,8 +15,9 @@ Post-processing: nothing here sees a row of the table.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,7 +36,11 @@ _LARGEST = 12.0
 #: Rows of the population that a thread takes at a time.
 _AT_ONCE = 2**14
 #: Steps over which marginals are averaged at the end.
-_AVERAGED = 8
+_AVERAGED = 12
+#: Table entries that may be read in order to even out the population: bounds what is watched.
+WATCHING = 1_200_000_000
+#: Times that every row is drawn anew for it; cells of a marginal that is watched at most, and of all of them.
+EVENED, _WATCHED_CELLS, _ALL_WATCHED = 3, 10_000, 2**20
 
 
 @dataclass(eq=False)
@@ -126,6 +131,8 @@ class Field:
         Where its randomness grows from.
     pairs : sequence of (int, int)
         Columns that are drawn together.
+    watched : sequence of GroupedMarginal
+        Marginals, beside those of the factors, that `settle` is to free of the scatter of drawn rows.
     """
 
     def __init__(
@@ -136,7 +143,9 @@ class Field:
         codes: AnyArray,
         root: tuple[int, int],
         pairs: Sequence[tuple[int, int]] = (),
+        watched: Sequence[GroupedMarginal] = (),
     ) -> None:
+        self._watched = [Factor(m, np.zeros(m.n_cells), np.zeros(m.n_cells)) for m in watched]
         self.sizes, self.factors, self.total, self.codes = list(sizes), list(factors), total, codes
         self._stream = numpy_stream(*root)
         ends = np.concatenate([[0], np.cumsum([len(f.counts) for f in factors])])
@@ -196,9 +205,13 @@ class Field:
         # Factors that share columns would all mend the same gap at once.
         shares = [3 / (2 + max(crowd[c] for c in f.columns)) for f in self.factors]
         sums = [np.zeros(len(f.counts)) for f in self.factors]
-        averaged = min(_AVERAGED, sweeps)
+        averaged = min(_AVERAGED, math.ceil(0.8 * sweeps))
         for t in range(sweeps):
             self.sweep()
+            if t >= sweeps - averaged and self._watched:
+                every = count_codes(self.codes, [f.marginal for f in self._watched])
+                for factor, rows in zip(self._watched, every, strict=True):
+                    factor.counts += rows / averaged
             step = first * (last / first) ** (t / max(sweeps - 1, 1))
             for factor, share, found, heap in zip(self.factors, shares, self.marginals(), sums, strict=True):
                 if t >= sweeps - averaged:
@@ -209,17 +222,62 @@ class Field:
                 np.clip(factor.theta, -_LARGEST, _LARGEST, out=factor.theta)
         return [heap / averaged for heap in sums]
 
-    def settle(self, goals: Sequence[FloatArray], times: int = 3) -> None:
-        """Move the population onto the model's own marginals: what drawing rows at random had blurred is gone."""
+    def settle(self, goals: Sequence[FloatArray], times: int = EVENED) -> None:
+        """Move the population onto the model's own marginals: what drawing rows at random had blurred is gone.
+
+        Rows drawn one by one scatter about every marginal; here each is drawn with an eye on what the others left
+        short. Seen are the marginals of the factors and those that are watched, as they were on average of many draws.
+        """
         n = self.codes.shape[1]
-        goal = np.concatenate(goals) * (n / self.total)
+        wide = {f.columns for f in self._watched}
+        # What a watched marginal says of the same columns is finer.
+        own = [
+            Factor(f.marginal, goal * (n / self.total), f.variances)
+            for f, goal in zip(self.factors, goals, strict=True)
+            if f.columns not in wide
+        ]
+        seen = [*own, *self._watched]
+        ends = np.concatenate([[0], np.cumsum([len(f.counts) for f in seen])]).tolist()
+        goal = np.concatenate([f.counts for f in seen])
+        weights = 1 / (np.maximum(goal, 0.0) + 1.0)
+        sides = []
+        for j in range(len(self.sizes)):
+            at = [i for i, f in enumerate(seen) if j in f.columns]
+            sides.append(_Side([seen[i] for i in at], self.sizes, j, [ends[i] for i in at]))
         for _ in range(times):
-            gaps = np.concatenate(self.marginals()) * (n / self.total) - goal
-            pulls = 1 / (np.maximum(goal, 0.0) + 1.0)
-            for side in self._sides:
+            found = np.concatenate(count_codes(self.codes, [f.marginal for f in seen]))
+            drive = (found - goal) * weights
+            for side, eye in zip(self._sides, sides, strict=True):
                 uniform = np.asarray(self._stream.random(n))
-                alone: Any = (side.column, side.size, *side.layout(), uniform, side.cells, side.own, gaps, pulls)
-                kernels.even_column(self.codes, *alone)
+                alone: Any = (side.column, side.size, *side.layout(), uniform)
+                watch: Any = (eye.near, eye.far, eye.cells, eye.own, drive, weights)
+                kernels.even_column(self.codes, *alone, *watch)
+
+
+def to_watch(sizes: Sequence[int], rows: int, target: int | None = None) -> Iterator[GroupedMarginal]:
+    """Yield the marginals that a population is evened out on: pairs, triples with the target, then others.
+
+    The smallest come first, and as many as there is time for.
+
+    Examples
+    --------
+    >>> [m.columns for m in to_watch([3, 2, 4], 100)]
+    [(0, 1), (1, 2), (0, 2), (0, 1, 2)]
+    """
+    every = [np.arange(size) for size in sizes]
+    left, room = WATCHING / max(rows * EVENED, 1), _ALL_WATCHED
+    for order in (2, 3):
+        if math.comb(len(sizes), order) > 2**20:
+            return
+        sets = itertools.combinations(range(len(sizes)), order)
+        known = [(order == 3 and target not in s, math.prod(sizes[c] for c in s), s) for s in sets]
+        for _, cells, columns in sorted(known):
+            if cells > _WATCHED_CELLS:
+                continue
+            left, room = left - sum(sizes[c] for c in columns), room - cells
+            if left < 0 or room < 0:
+                return
+            yield GroupedMarginal(columns, [every[c] for c in columns])
 
 
 def even_rows(shares: Sequence[FloatArray], n: int, root: tuple[int, int]) -> AnyArray:

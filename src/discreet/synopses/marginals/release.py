@@ -32,17 +32,17 @@ from discreet.synopses.marginals.choice import (
     pick,
     pick_one_by_one,
 )
-from discreet.synopses.marginals.field import Factor, Field, count_codes, even_rows
+from discreet.synopses.marginals.field import Factor, Field, count_codes, even_rows, to_watch
 from discreet.synopses.marginals.purse import Purse
 from discreet.synopses.opening import OpenRelease
 
 #: Shares of the budget: for single columns; of the rest for scores; of what is left for each round.
 SINGLE, SCORES = Fraction(3, 20), Fraction(1, 10)
 #: The same where prices add up as ε does, not as its square.
-PURE_SINGLE, PURE_SCORES = Fraction(3, 10), Fraction(1, 5)
+PURE_SINGLE, PURE_SCORES = Fraction(1, 5), Fraction(1, 10)
 ROUNDS = (Fraction(1, 2), Fraction(1, 2))
 #: Sweeps of the population per round, with the first and the last step.
-SWEEPS = ((10, 1.0, 0.1), (30, 0.5, 0.05))
+SWEEPS = ((10, 1.0, 0.1), (30, 2.0, 0.2))
 #: The population: as many rows as the table is said to have, but within these.
 FEWEST, MOST = 2_000, 2**16
 #: Pairs so far from independence (as a share of all rows) that neither column can be drawn without the other.
@@ -160,7 +160,10 @@ def find(opening: OpenRelease, settings: MarginalSettings) -> Findings:
         factors += [Factor(m.marginal, m.counts.astype(np.float64), np.full(len(m.counts), m.variance)) for m in new]
         if number == 0:
             bound = _start(factors, found.known, rows)
-        model = Field([b.size for b in found.bins], factors, rows, found.codes, (root, number + 1), bound)
+        sizes = [b.size for b in found.bins]
+        last = number == len(ROUNDS) - 1
+        watched = list(to_watch(sizes, found.codes.shape[1], settings.target)) if last else []
+        model = Field(sizes, factors, rows, found.codes, (root, number + 1), bound, watched)
         goals = model.fit(*schedule)
         found.known = [onto_simplex(goal, rows) for goal in goals[: len(found.bins)]]
     model.settle(goals)
@@ -304,7 +307,7 @@ def _coarse(
     ordered = [not isinstance(c, Categorical) or c.ordered for c in found.grid.domain]
     while True:
         made = [Candidate(coarsen(columns, found.known, ordered, noise), weight) for columns, weight in sets]
-        made = [c for c in made if c.marginal.n_cells > 1] or made[:1]
+        made = [c for c in made if min(c.marginal.shape) > 1] or made[:1]
         if sum(c.marginal.n_cells for c in made) <= settings.max_cells:
             return made
         noise = 1.5 * max(noise, 1.0)
