@@ -1,6 +1,6 @@
 """The constants of marginal synopses, tried on generated tables: errors of pairs and triples, and of a classifier.
 
-    python -m benchmarks.tuning.marginals NAME=VALUE[,VALUE...] [--tables 0,1,2] [--epsilon 1] [--delta 1e-9]
+    python -m benchmarks.tuning.marginals NAME=VALUE[,VALUE...] [--tables 0,1,2] [--epsilon 1] [--delta 1e-9] [--rows N]
 
 NAME is a constant of `choice.py`, `field.py` or `release.py` of `discreet.synopses.marginals`, such as COARSENESS. Each
 value is tried on every table with two seeds. Tables have 12 columns and more of mixed kinds that depend on four hidden
@@ -56,13 +56,13 @@ def generated(seed: int, n: int = 30_000, more: int = 10_000) -> tuple[IntArray,
     return np.stack([*columns, rng.random(total) < chance]).astype(np.int64), [*sizes, 2], [*ordered, False]
 
 
-def tried(seed: int, epsilon: float, delta: float) -> dict[str, float]:
+def tried(seed: int, epsilon: float, delta: float, n: int = 30_000) -> dict[str, float]:
     """Return the errors of two releases of a table."""
-    codes, sizes, ordered = generated(seed)
+    codes, sizes, ordered = generated(seed, n)
     names = [f"c{j}" for j in range(len(sizes))]
     kinds = zip(names, sizes, ordered, strict=True)
     domain = Domain({n: Integer(0, size - 1) if o else list(range(size)) for n, size, o in kinds})
-    train, test = (pd.DataFrame(part.T, columns=names) for part in (codes[:, :30_000], codes[:, 30_000:]))
+    train, test = (pd.DataFrame(part.T, columns=names) for part in (codes[:, :n], codes[:, n:]))
     found: dict[str, list[float]] = {"pairs": [], "triples": [], "auc": []}
     for draw in (1, 2):
         model = MarginalSynopsis(epsilon, domain, delta=delta, target=names[-1], random_state=draw)
@@ -80,6 +80,7 @@ def main() -> None:
     parser.add_argument("--tables", default="0,1,2")
     parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--delta", type=float, default=1e-9)
+    parser.add_argument("--rows", type=int, default=30_000)
     args = parser.parse_args()
     name, _, values = args.constant.partition("=")
     results: list[dict[str, Any]] = []
@@ -89,10 +90,10 @@ def main() -> None:
                 exact = isinstance(getattr(module, name), Fraction)
                 setattr(module, name, Fraction(text) if exact else float(text))
         tables = [int(seed) for seed in args.tables.split(",")]
-        results += [{name: text, "table": seed, **tried(seed, args.epsilon, args.delta)} for seed in tables]
+        results += [{name: text, "table": seed, **tried(seed, args.epsilon, args.delta, args.rows)} for seed in tables]
     columns = list(results[0])
     show(name, columns, [[row[c] for c in columns] for row in results])
-    save("marginals", {"runs": results}, "numpy", "scikit-learn")
+    save(f"marginals_{name.lower()}", {"runs": results}, "numpy", "scikit-learn")
 
 
 if __name__ == "__main__":

@@ -49,8 +49,10 @@ FEWEST, MOST = 2_000, 2**16
 BOUND = 0.9
 #: How much more errors of marginals with the target matter.
 TARGET_WEIGHT = 2.0
-#: Where choices are made one by one: the noise that a pair may have, as a share of the rows, and its cells.
-TOLERATED, USUAL_CELLS = 0.01, 20
+#: How many pairs are worth a look: the noise that one may have, as a share of the rows (the second where prices add up
+#: as ε does), and its cells. With 0.01 only two pairs of a small table were measured; of 0.01 to 0.3 none did better
+#: than 0.1 on generated tables of 3,000 rows (``benchmarks/results/marginals_tolerated.json``).
+TOLERATED, PURE_TOLERATED, USUAL_CELLS = 0.1, 0.01, 20
 #: How much of the distance that chance alone makes is not worth mending, unless noise is small.
 CHANCE = 0.6
 #: Triples are considered once the noise of what was measured is below this share of the rows, on average.
@@ -267,10 +269,11 @@ def _told(marginal: GroupedMarginal) -> tuple[int, ...]:
 
 
 def affordable(purse: Purse, budget: Exact, rows: float) -> float:
-    """Return how many pairs of a usual size a budget measures with noise of about 1 % of the rows each."""
+    """Return how many pairs of a usual size a budget measures with noise that is tolerated in each."""
     if isinstance(budget, float):
         return math.inf
-    size = TOLERATED * rows / (LEFT_OF_NOISE * USUAL_CELLS)  # of the noise of a cell
+    tolerated = PURE_TOLERATED if purse.pure else TOLERATED
+    size = tolerated * rows / (LEFT_OF_NOISE * USUAL_CELLS)  # of the noise of a cell
     alone = purse.mean_size(budget)
     return size / alone if purse.pure else (size / alone) ** 2
 
