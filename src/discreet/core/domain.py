@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,7 +23,9 @@ import numpy as np
 from discreet.core import checks, html, lists
 from discreet.core import columns as kinds
 from discreet.core.arrays import FloatArray
+from discreet.core.box import Box, vector
 from discreet.core.columns import Categorical, Column, Date, Integer, Numeric, Time, category_text, even_edges
+from discreet.core.facts import Facts
 from discreet.core.schema.dialect import Dialect, read_dialect
 from discreet.core.schema.file import load_schema, write_toml
 from discreet.core.unit import Person, Unit, read_unit, unit_to_plain
@@ -43,65 +45,7 @@ __all__ = [
     "even_edges",
 ]
 
-
-@dataclass(frozen=True, eq=False)
-class Box:
-    """An axis-parallel box, half open: ``lower <= x < upper`` on every axis.
-
-    Parameters
-    ----------
-    lower, upper : sequence of float
-        Opposite corners, ``lower <= upper``.
-
-    Examples
-    --------
-    >>> box = Box([0, 0], [2, 1])
-    >>> box.center.tolist(), box.volume
-    ([1.0, 0.5], 2.0)
-    """
-
-    lower: FloatArray
-    upper: FloatArray
-
-    def __post_init__(self) -> None:
-        lower, upper = _vector("lower", self.lower), _vector("upper", self.upper)
-        if lower.shape != upper.shape or np.isnan(lower).any() or np.isnan(upper).any() or (lower > upper).any():
-            raise InvalidArgument(
-                "box",
-                (lower.tolist(), upper.tolist()),
-                "two corners of one length with lower <= upper",
-                "Box([0], [1])",
-            )
-        object.__setattr__(self, "lower", lower)
-        object.__setattr__(self, "upper", upper)
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Box)
-            and np.array_equal(self.lower, other.lower)
-            and np.array_equal(self.upper, other.upper)
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.lower.tobytes(), self.upper.tobytes()))
-
-    def __repr__(self) -> str:
-        return f"Box({self.lower.tolist()}, {self.upper.tolist()})"
-
-    @property
-    def widths(self) -> FloatArray:
-        """Length of the box on every axis."""
-        return self.upper - self.lower
-
-    @property
-    def center(self) -> FloatArray:
-        """Middle of the box."""
-        return self.lower + self.widths / 2
-
-    @property
-    def volume(self) -> float:
-        """Product of the widths."""
-        return float(np.prod(self.widths))
+NO_FACTS = Facts()
 
 
 class Domain:
@@ -120,6 +64,13 @@ class Domain:
         To whom privacy is promised: one row, or one person with a bounded number of rows (`Person`). Needed where a
         column has the role "person": without it such a table gets no promise about rows. A person's column need not be
         declared, unless columns are matched by place; where it is, its role is "person".
+    functions : mapping, optional
+        Columns whose value follows from another column's: from the column to the other one, to what follows from each
+        of its values. Whole numbers, dates and times may be given as stretches, ``(18, 64)`` or ``"18..64"``.
+    impossible : sequence of mapping, optional
+        Combinations of values of two or three columns that no row has, each written as for `Synopsis.count`.
+
+    Both are public facts (`discreet.core.facts`): true of every table of this kind, and not read off this one.
 
     Examples
     --------
@@ -128,16 +79,39 @@ class Domain:
     ('age', 'sex')
     >>> domain.clamp([[130, 0.5]]).tolist()
     [[120.0, 0.5]]
+    >>> domain = Domain({"school": ["none", "primary"], "years": Integer(0, 4), "age": Integer(0, 120)},
+    ...                 functions={"years": {"school": {"none": 0, "primary": 4}}},
+    ...                 impossible=[{"age": (0, 8), "school": "primary"}])
+    >>> domain.facts.sentences
+    ('years is a function of school', 'no row has age = 0 to 8 and school = primary')
     """
 
-    def __init__(self, columns: Mapping[str, Any], *, unit: Any = None, source: Any = None) -> None:
+    def __init__(
+        self,
+        columns: Mapping[str, Any],
+        *,
+        unit: Any = None,
+        source: Any = None,
+        functions: Any = None,
+        impossible: Any = None,
+    ) -> None:
         if isinstance(columns, Domain) or not isinstance(columns, Mapping):
             kind = type(columns).__name__  # not the object: it may be the data
             raise InvalidType("columns", kind, "a mapping from column name to bounds", '{"age": (0, 120)}')
         read = [kinds.read_column(name, declared) for name, declared in columns.items()]
         self._setup(read, named=True, unit=unit, source=source)
+        if functions is not None or impossible is not None:
+            self._facts = Facts.read({c.name: c for c in self._columns}, functions, impossible)
 
-    def _setup(self, columns: Sequence[Column], *, named: bool, unit: Any = None, source: Any = None) -> None:
+    def _setup(
+        self,
+        columns: Sequence[Column],
+        *,
+        named: bool,
+        unit: Any = None,
+        source: Any = None,
+        facts: Facts = NO_FACTS,
+    ) -> None:
         if not columns:
             raise InvalidArgument("columns", {}, "a declaration of at least one column", '{"age": (0, 120)}')
         self._unit = read_unit(unit)
@@ -145,6 +119,7 @@ class Domain:
         self._columns = tuple(columns)
         self._named = named
         self._source = read_dialect(source)
+        self._facts = facts
         self._index = {c.name: i for i, c in enumerate(columns)}
         self._low = np.array([c.low for c in columns])
         self._high = np.array([c.high for c in columns])
@@ -152,9 +127,9 @@ class Domain:
             _check_groups(self._unit, self._index, columns)
 
     @classmethod
-    def _of(cls, columns: Sequence[Column], *, named: bool, unit: Any = None, source: Any = None) -> Domain:
+    def _of(cls, columns: Sequence[Column], **rest: Any) -> Domain:
         domain = cls.__new__(cls)
-        domain._setup(columns, named=named, unit=unit, source=source)
+        domain._setup(columns, **rest)
         return domain
 
     @classmethod
@@ -170,13 +145,13 @@ class Domain:
         >>> Domain.box(0, 1, names=["a", "b"]).names
         ('a', 'b')
         """
-        lower, upper = _vector("low", low), _vector("high", high)
+        lower, upper = vector("low", low), vector("high", high)
         if names is not None and (isinstance(names, str) or not isinstance(names, Sequence)):
             raise InvalidType("names", names, "a list of column names", 'names=["a", "b"]')
         size = max(len(lower), len(upper)) if names is None else len(names)
-        for label, vector in (("low", lower), ("high", upper)):
-            if len(vector) not in (1, size):
-                raise InvalidArgument(label, len(vector), f"one number or {size} of them", f"{label}=0")
+        for label, corner in (("low", lower), ("high", upper)):
+            if len(corner) not in (1, size):
+                raise InvalidArgument(label, len(corner), f"one number or {size} of them", f"{label}=0")
         labels = [f"x{i}" for i in range(size)] if names is None else list(names)
         if len(set(map(str, labels))) < len(labels):
             raise InvalidArgument("names", labels, "a list without repeats", "naming each column once")
@@ -196,8 +171,8 @@ class Domain:
         ... ''').column("age").role
         'quasi-identifier'
         """
-        columns, unit, written = load_schema(source)
-        return cls(columns, unit=unit, source=written)
+        columns, rest = load_schema(source)
+        return cls(columns, **rest)
 
     def to_toml(self, path: str | Path | None = None) -> str:
         """Return the schema file's text, and write it if a path is given.
@@ -215,13 +190,13 @@ class Domain:
         written = {"source": source} if source else {}
         folder = None if path is None else Path(path).parent
         columns = {c.name: lists.short(c, folder) for c in self._columns}
-        text = write_toml({**unit, **written, "columns": columns}).rstrip("\n")
+        text = write_toml({**unit, **written, "columns": columns, **self._facts.to_dict()}).rstrip("\n")
         if path is not None:
             Path(path).write_text(text + "\n", encoding="utf-8")
         return text
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
-        """Return the declared columns as plain data, in order; the unit is told by `unit`."""
+        """Return the declared columns as plain data, in order; `unit` and `facts` tell of the rest."""
         return {c.name: c.to_dict() for c in self._columns}
 
     @property
@@ -252,7 +227,28 @@ class Domain:
         >>> Domain({"age": (0, 120)}).with_unit("row")
         Domain({'age': (0.0, 120.0)}, unit='row')
         """
-        return Domain._of(self._columns, named=self._named, unit=unit, source=self._source)
+        return Domain._of(self._columns, named=self._named, unit=unit, source=self._source, facts=self._facts)
+
+    @property
+    def facts(self) -> Facts:
+        """The declared functions of columns, and the combinations of values that cannot occur."""
+        return self._facts
+
+    def without_functions(self) -> Domain:
+        """Return the columns that are no function of another one; what is said of the others is said of their sources.
+
+        Examples
+        --------
+        >>> domain = Domain({"school": ["none", "primary"], "years": Integer(0, 4)},
+        ...                 functions={"years": {"school": {"none": 0, "primary": 4}}})
+        >>> domain.without_functions().names
+        ('school',)
+        """
+        if not self._facts.functions:
+            return self
+        kept = [c for c in self._columns if c.name not in self._facts.sources]
+        facts = self._facts.without_functions({c.name: c for c in self._columns})
+        return Domain._of(kept, named=self._named, unit=self._unit, source=self._source, facts=facts)
 
     @property
     def source(self) -> Dialect:
@@ -286,7 +282,7 @@ class Domain:
             raise checks.undeclared(name, self.names) from None
 
     def select(self, names: Sequence[str]) -> Domain:
-        """Return the domain of some of the columns, in the order asked for.
+        """Return the domain of some of the columns, in the order asked for, with the facts that speak of them alone.
 
         Examples
         --------
@@ -298,7 +294,8 @@ class Domain:
         chosen = [self.column(n) for n in names]
         if len(set(names)) < len(chosen):
             raise InvalidArgument("names", list(names), "a list without repeats", "naming each column once")
-        return Domain._of(chosen, named=self._named, unit=self._unit, source=self._source)
+        facts = self._facts.select(names)
+        return Domain._of(chosen, named=self._named, unit=self._unit, source=self._source, facts=facts)
 
     def clamp(self, X: Any) -> FloatArray:
         """Move every coordinate into its declared interval; NaN (missing) stays NaN.
@@ -354,6 +351,7 @@ class Domain:
             and self._columns == other._columns
             and self._named == other._named
             and self._unit == other._unit
+            and self._facts == other._facts
         )
 
     def __hash__(self) -> int:
@@ -371,6 +369,7 @@ class Domain:
         said = self._unit.describe() if isinstance(self._unit, Person) else self._unit
         unit = "" if said is None else f", unit: {said}"
         count = f"{len(self)} column{'s' * (len(self) > 1)}"
+        unit += f"; {'; '.join(self._facts.sentences[:6])}" if self._facts else ""
         return html.table(f"Domain: {count} declared{unit}", ["column", "kind", "declared", "role", "missing"], rows)
 
     def __repr__(self) -> str:
@@ -380,7 +379,8 @@ class Domain:
         }
         more = f" and {len(self) - 6} more" if len(self) > 6 else ""
         unit = "" if self._unit is None else f", unit={self._unit!r}"
-        return f"Domain({shown}{unit}){more}"
+        facts = "".join(f", {name}={value}" for name, value in self._facts.to_dict().items())
+        return f"Domain({shown}{unit}{facts}){more}"
 
 
 def _as_person(column: Column, unit: Unit | None) -> Column:
@@ -437,13 +437,3 @@ def dialect_of(domain: object) -> Dialect | None:
 
 def _ends(column: Numeric) -> tuple[Any, ...]:
     return tuple(column.to_dict()["bounds"])
-
-
-def _vector(name: str, value: Any) -> FloatArray:
-    try:
-        vector = np.atleast_1d(np.array(value, dtype=np.float64))
-    except (TypeError, ValueError):
-        raise InvalidType(name, value, "a number or a list of numbers", f"{name}=[0, 0]") from None
-    if vector.ndim != 1 or not vector.size:
-        raise InvalidArgument(name, value, "a number or a non-empty list of numbers", f"{name}=[0, 0]")
-    return vector

@@ -417,15 +417,18 @@ def _line_from_dict(facts: Mapping[str, Any]) -> Line:
 
 def _domain_to_dict(domain: Domain) -> dict[str, Any]:
     unit = {} if domain.unit is None else {"unit": unit_to_plain(domain.unit)}  # or the seals of old ones would break
-    return {"named": domain.named, "columns": domain.to_dict(), **unit}
+    return {"named": domain.named, "columns": domain.to_dict(), **unit, **domain.facts.to_dict()}
 
 
 def _domain_from_dict(facts: Mapping[str, Any]) -> Domain:
-    unknown = sorted(set(map(str, facts)) - {"named", "columns", "unit"})
+    unknown = sorted(set(map(str, facts)) - {"named", "columns", "unit", "functions", "impossible"})
     if unknown:
         raise FormatError(f"the guarantee is damaged: unknown fields {unknown} of the domain")
-    domain = Domain(facts["columns"], unit=facts.get("unit"))
-    return domain if facts["named"] else Domain._of(domain.columns, named=False, unit=domain.unit)
+    rest = {name: facts[name] for name in ("unit", "functions", "impossible") if name in facts}
+    domain = Domain(facts["columns"], **rest)
+    if facts["named"]:
+        return domain
+    return Domain._of(domain.columns, named=False, unit=domain.unit, facts=domain.facts)
 
 
 def _up(number: float) -> str:

@@ -8,7 +8,7 @@ Spark is a part too: passes are sent to where its rows are (`discreet.engines.ta
 import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
@@ -218,8 +218,40 @@ class Source:
             jobs.append((positions, encoders))
         return jobs
 
+    def check_numbers(self) -> None:
+        """Refuse columns of text where two bounds were given for all columns: none of their rows could be counted.
+
+        By the types that a table declares. Text files declare none, and an array has one type for all of its columns.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import discreet as dc
+        >>> dc.engines.open(pa.table({"town": ["Ulm"]})).check_numbers()  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ...
+        discreet.errors.SchemaError: domain: two bounds hold for columns of numbers, and column 'town' of the table ...
+        """
+        for part in self._parts:
+            for i, name in enumerate(() if part.bare else part.names):
+                part.check(i, cast(Encoder, _Numbers(name)))
+
     def __repr__(self) -> str:
         return f"Source(names={self.names!r})"
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """Stands where an encoder does when a part tells the type of a column."""
+
+    name: str
+
+    def check(self, kind: str, shown: object, where: str) -> None:
+        if kind == "text" and shown != "text":  # what keeps no types calls everything text
+            raise SchemaError(
+                f"domain: two bounds hold for columns of numbers, and column {self.name!r} of {where} has type {shown};"
+                f' declare each column, such as domain={{{self.name!r}: ["a", "b"]}}, or convert the column to numbers'
+            )
 
 
 @dataclass

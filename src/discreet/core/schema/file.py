@@ -3,6 +3,9 @@
 ``[source]`` says how the table is written (`Dialect`): ``delimiter = ";"``, ``decimal = ","``, or ``header = false`` if
 its first line is a record and the columns are called column_1, column_2, ...
 
+Public facts stand there too: ``[functions.COLUMN.OTHER]`` with a line for each value of the other column, and
+``[[impossible]]`` with a line for each column of a combination that no row has.
+
 A column may also be one line under ``[columns]``: ``age = {kind = "integer", bounds = [0, 120]}``.
 """
 
@@ -17,6 +20,8 @@ import tomli_w
 from discreet.core import lists
 from discreet.errors import DataSourceError, SchemaError
 
+#: What a schema file may say beside its columns.
+_BESIDE = ("unit", "source", "functions", "impossible")
 #: What stands in records and hardly in headers: numbers of all spellings, dates, addresses.
 _RECORD = re.compile(
     r"[+-]?[$€£]?[\d.,][\d.,' ]*(e[+-]?\d+)?\s*[%$€£]?"
@@ -42,14 +47,14 @@ def looks_like_a_record(names: Sequence[str]) -> bool:
     return len({name.casefold() for name in plain}) < len(plain)
 
 
-def load_schema(source: str | Path) -> tuple[Mapping[str, Any], Any, Any]:
-    """Return columns, unit and source (None if not said) of a schema file, or of its text (it has line breaks)."""
+def load_schema(source: str | Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
+    """Return the columns of a schema file, or of its text (it has line breaks), and what it says beside them."""
     where, table = _tables(source)
     columns = table.get("columns")
-    if not isinstance(columns, dict) or not columns or set(table) - {"columns", "unit", "source"}:
+    if not isinstance(columns, dict) or not columns or set(table) - {"columns", *_BESIDE}:
         raise SchemaError(
-            f"{where} must hold one table [columns.NAME] per column, and nothing else but unit and [source], "
-            f"got {sorted(table)}"
+            f"{where} must hold one table [columns.NAME] per column, and nothing else but unit, [source], "
+            f"[functions.COLUMN.OTHER] and [[impossible]], got {sorted(table)}"
         )
     bare = [name for name, declared in columns.items() if undeclared(declared)]
     if bare:
@@ -60,7 +65,7 @@ def load_schema(source: str | Path) -> tuple[Mapping[str, Any], Any, Any]:
             f"({named}); write bounds = [0, 100] or what else each means, or delete those that are not to be used"
         )
     folder = Path() if isinstance(source, str) and "\n" in source else Path(source).parent
-    return lists.beside(columns, folder), table.get("unit"), table.get("source")
+    return lists.beside(columns, folder), {name: table[name] for name in _BESIDE if name in table}
 
 
 def undeclared(declared: Any) -> bool:

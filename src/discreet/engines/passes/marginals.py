@@ -10,12 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.core.arrays import AnyArray, FloatArray, IntArray
-from discreet.core.domain import Domain, Integer
+from discreet.core.domain import Date, Domain, Integer
 from discreet.core.jit import jit
+from discreet.core.stretches import held
 from discreet.engines.passes.cells import GridMap
 from discreet.engines.passes.kernels import append_axis
 from discreet.engines.passes.tally import Adder, KeyedNumbers
@@ -120,6 +123,9 @@ class AxisGrids:
     ends : sequence of bool
         Whether a column has cells for its bounds.
 
+    Where a declared fact begins or ends to hold on an axis, a cell ends too, so that a fact is about whole cells. A row
+    that the domain declares impossible is left out, like one that a missing value drops: each row by itself.
+
     Examples
     --------
     >>> grid = AxisGrids(Domain({"gain": (0, 100), "sex": ["f", "m"]}), (4, 2), (True, False))
@@ -136,11 +142,39 @@ class AxisGrids:
     @property
     def sizes(self) -> tuple[int, ...]:
         """Cells of each column, all included."""
-        every = zip(self.parts, self.ends, self.domain, strict=True)
-        return tuple(p + 2 * e + (c.missing == "own") for p, e, c in every)
+        every = zip(self.parts, self.ends, self.domain, self.cuts, strict=True)
+        return tuple(p + 2 * e + (c.missing == "own") + len(cuts) for p, e, c, cuts in every)
+
+    @cached_property
+    def cuts(self) -> tuple[FloatArray, ...]:
+        """Places on each axis where a cell ends for a declared fact alone."""
+        made = []
+        for j, column in enumerate(self.domain):
+            asked = np.array([e for e in self.domain.facts.cuts(column.name) if column.low < e < column.high])
+            if len(asked):
+                edges = np.concatenate(self._even(j))
+                # Between the same two days is the same place.
+                same = np.ceil if isinstance(column, Date) else np.asarray
+                asked = asked[~np.isin(same(asked), same(edges))]
+            made.append(asked)
+        return tuple(made)
+
+    @cached_property
+    def impossible(self) -> tuple[dict[int, NDArray[np.bool_]], ...]:
+        """For each combination that cannot occur, from its columns to which of their cells belong to it."""
+        every = (one.stretches for one in self.domain.facts.impossible)
+        return tuple({(j := self.domain.position(name)): self._held(j, pairs) for name, pairs in one} for one in every)
+
+    def _held(self, j: int, stretches: Sequence[tuple[float, float]]) -> NDArray[np.bool_]:
+        return held(self.domain.columns[j], *self.boxes(j), stretches)
 
     def boxes(self, column: int) -> tuple[FloatArray, FloatArray]:
         """Return the ends of the cells of a column; NaN for missing values, both alike for a bound of real numbers."""
+        made, upto = (np.sort(np.concatenate([ends, self.cuts[column]])) for ends in self._even(column))
+        return made, upto
+
+    def _even(self, column: int) -> tuple[FloatArray, FloatArray]:
+        """Return the ends of the cells that a column would have without facts."""
         declared = self.domain.columns[column]
         axis = GridMap(self.domain.select([declared.name]), [self.parts[column]])
         lower, upper = (x[:, 0] for x in axis.boxes(np.arange(axis.n_cells)))
@@ -162,7 +196,11 @@ class AxisGrids:
             if self.ends[j]:
                 half = 0.5 if isinstance(column, Integer) else 0.0
                 mark_ends(made[j], x, column.low + half, column.high - half, self.parts[j])
+            if len(self.cuts[j]):
+                made[j] += (made[j] >= 0) * np.searchsorted(self.cuts[j], x, side="right")  # missing values come last
         kept = (made >= 0).all(axis=0)
+        for one in self.impossible:
+            kept &= ~np.logical_and.reduce([cells[made[j]] for j, cells in one.items()])
         return made if kept.all() else np.ascontiguousarray(made[:, kept])
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import Categorical, Column, Date, Integer, even_edges
+from discreet.core.stretches import place_on
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses.artifact import evenness, measured, query
 from discreet.synopses.artifact.answers import Count, Figure, wide
@@ -195,6 +196,7 @@ def _cells(
 
 
 def _cell(synopsis: Synopsis, terms: Terms, leaves: IntArray) -> tuple[float, float, float, float]:
+    terms = tuple((c, q) for c, q in terms if not measured.impossible(synopsis, q))
     covered = [evenness.shares(synopsis, q, leaves) for _, q in terms]
     whole = np.sum(covered, axis=0) if covered else np.zeros(len(leaves))
     weights = synopsis.weights[leaves]
@@ -227,7 +229,7 @@ def _edges(synopsis: Synopsis, axis: int, column: Column, bins: Any) -> FloatArr
     if not isinstance(bins, (Sequence, np.ndarray)) or isinstance(bins, str):
         raise InvalidType("bins", bins, "a number of bins or their edges", "bins=20")
     try:
-        edges = np.array([query.place_on(column, b) for b in bins], dtype=np.float64)
+        edges = np.array([place_on(column, b) for b in bins], dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidType("bins", bins, "a number of bins or their edges", fix) from None
     if edges.ndim != 1 or len(edges) < 2 or not (np.diff(edges) > 0).all():
@@ -296,7 +298,7 @@ def _moments(synopsis: Synopsis, axis: int, asked: Query) -> tuple[FloatArray, .
 def cdf(synopsis: Synopsis, name: str, at: Any, where: Sequence[Query]) -> Figure:
     """Estimate the share of rows up to a value, among those that have one."""
     axis, column = _numeric(synopsis, name)
-    place = query.place_on(column, at)
+    place = place_on(column, at)
     if isinstance(column, Categorical):
         place += 1.0  # it belongs to it
     place = math.floor(place) + 0.5 if isinstance(column, (Integer, Date)) else place

@@ -26,7 +26,7 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,13 +34,13 @@ from scipy.spatial import cKDTree
 
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import Categorical, Column, Date, Integer
+from discreet.core.stretches import Intervals, by_days
 from discreet.synopses.artifact import roughness
 from discreet.synopses.artifact.measured import of_model
 
 if TYPE_CHECKING:
     from discreet.synopses.artifact.synopsis import Synopsis
 
-Intervals: TypeAlias = list[tuple[float, float]]
 Query: TypeAlias = dict[int, Intervals]
 #: A sum of questions: coefficients, and what is asked; an empty question is about all rows.
 Terms: TypeAlias = tuple[tuple[float, Query], ...]
@@ -171,14 +171,6 @@ class Neighbours:
         variance[asked] = np.where(found, s.variances[chosen] * ratio**2, 0.0)
         place[asked] = side * np.where(found, far, 1.0)
         return weight, variance, place
-
-
-def by_days(column: Column, places: Any) -> Any:
-    """Return ends on the axis of dates so that they lie between days: those that a stretch has are then its width.
-
-    A day is a place on its axis, and the last one belongs to what ends there.
-    """
-    return np.where(np.asarray(places) >= column.high, np.floor(column.high) + 0.5, np.ceil(places) - 0.5)
 
 
 def axis_share(lower: FloatArray, upper: FloatArray, intervals: Intervals, column: Column) -> FloatArray:

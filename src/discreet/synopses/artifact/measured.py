@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -19,12 +19,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.domain import Domain
+from discreet.core.stretches import Intervals
 from discreet.engines.passes.marginals import AxisGrids
 from discreet.errors import FormatError, InvalidArgument
-from discreet.synopses.marginals.bins import fine_parts, has_ends
+from discreet.synopses.marginals.bins import public_grid
 
 if TYPE_CHECKING:
-    from discreet.synopses.artifact.evenness import Terms
+    from discreet.synopses.artifact.evenness import Query, Terms
     from discreet.synopses.artifact.synopsis import Synopsis
 
 #: What noise and distances leave behind in the variance of an answer. The first three are first guesses, not tuned.
@@ -75,6 +77,9 @@ class Marginals:
         Noisy L1 distances, in rows, between the table and the model of the last round.
     names : tuple of str
         The columns; known where a synopsis holds this.
+    follows : tuple of (int, int)
+        Columns that are functions of others, with those: they have no bins, and what is known of them is what is known
+        of the others.
 
     Examples
     --------
@@ -90,11 +95,13 @@ class Marginals:
     measured: tuple[MeasuredMarginal, ...]
     scores: tuple[tuple[tuple[int, ...], float, float, int], ...] = ()
     names: tuple[str, ...] = field(default=(), compare=False)
+    follows: tuple[tuple[int, int], ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         """Refuse what cannot have been measured: a file may say anything."""
         width, sizes = len(self.bins), [len(set(b)) for b in self.bins]
-        if [m.columns for m in self.measured[:width]] != [(j,) for j in range(width)]:
+        alone = [(j,) for j, b in enumerate(self.bins) if b]
+        if [m.columns for m in self.measured[: len(alone)]] != alone:
             raise FormatError("single columns must come first, one for each")
         if any(sorted(set(b)) != list(range(n)) for b, n in zip(self.bins, sizes, strict=True)):
             raise FormatError("bins must be numbered from 0")
@@ -116,12 +123,21 @@ class Marginals:
         ]
         return f"<Marginals: {', '.join(told)}>"
 
+    def about(self, domain: Domain) -> Marginals:
+        """Return the same, told which columns it is about."""
+        pairs = ((domain.position(f.column), domain.position(f.source)) for f in domain.facts.functions)
+        told = replace(self, names=domain.names, follows=tuple(pairs))
+        if [j for j, b in enumerate(self.bins) if not b] != sorted(j for j, _ in told.follows):
+            raise FormatError("columns without bins must be those that are functions of others")
+        return told
+
     def says(self, columns: str | Iterable[int | str]) -> str:
         """Tell how some columns are known together: measured, modelled (from pairs or a chain of them), independent.
 
         Columns are given by name, or by their places in the domain.
         """
-        asked = {self._place(c) for c in ([columns] if isinstance(columns, str) else columns)}
+        named = {self._place(c) for c in ([columns] if isinstance(columns, str) else columns)}
+        asked = {dict(self.follows).get(c, c) for c in named}
         if any(asked <= told for told in self.told):
             return "measured"
         together = {c: {c} for c in asked}
@@ -242,6 +258,36 @@ class Marginals:
             raise FormatError(f"the measured marginals are damaged: {error}") from None
 
 
+def through(domain: Domain, query: Query) -> Query:
+    """Return the same question about the columns that others are functions of, instead of those."""
+    from discreet.synopses.artifact.evenness import both  # which asks this file
+
+    for function in domain.facts.functions:
+        at = domain.position(function.column)
+        if at in query:
+            rest = {axis: stretches for axis, stretches in query.items() if axis != at}
+            before = function.before(domain.columns[at], query[at])
+            query = both(rest, {domain.position(function.source): before})
+    return query
+
+
+def impossible(synopsis: Synopsis, query: Query) -> bool:
+    """Tell whether a question is about nothing but what is declared not to occur, of a synopsis that keeps to that."""
+    zeros = _zeros(synopsis) if synopsis.measured is not None and synopsis.domain.facts.impossible else ()
+    asked = through(synopsis.domain, query) if zeros else query
+    return any(all(axis in asked and _within(asked[axis], on) for axis, on in one.items()) for one in zeros)
+
+
+@lru_cache(maxsize=64)
+def _zeros(synopsis: Synopsis) -> list[dict[int, tuple[tuple[float, float], ...]]]:
+    domain = synopsis.domain
+    return [{domain.position(n): on for n, on in one.stretches} for one in domain.without_functions().facts.impossible]
+
+
+def _within(asked: Intervals, stretches: Sequence[tuple[float, float]]) -> bool:
+    return all(sum(max(0.0, min(b, d) - max(a, c)) for c, d in stretches) >= b - a for a, b in asked)
+
+
 def of_model(
     synopsis: Synopsis, terms: Terms, covered: FloatArray, leaves: Any = slice(None), everything: float = 0.0
 ) -> tuple[float, float]:
@@ -255,6 +301,7 @@ def of_model(
     """
     known = synopsis.measured
     assert known is not None
+    terms = tuple((c, through(synopsis.domain, query)) for c, query in terms)
     asked = tuple(sorted({axis for _, query in terms for axis in query}))
     total = max(synopsis.total, 1.0)
     share = min(float(np.abs(covered) @ synopsis.weights[leaves]) / total, 1.0)
@@ -340,8 +387,7 @@ def _share(synopsis: Synopsis, axis: int, intervals: Any) -> float:
 
 @lru_cache(maxsize=8)
 def _grids(synopsis: Synopsis) -> AxisGrids:
-    domain = synopsis.domain
-    return AxisGrids(domain, tuple(map(fine_parts, domain)), tuple(map(has_ends, domain)))
+    return public_grid(synopsis.domain)
 
 
 @lru_cache(maxsize=1024)

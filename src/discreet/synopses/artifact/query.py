@@ -17,11 +17,12 @@ import pyarrow as pa
 from discreet import noise
 from discreet.core import checks, html
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.dates import date_array, day_number, second_number, time_array
+from discreet.core.dates import date_array, time_array
 from discreet.core.domain import Box, Categorical, Column, Date, Domain, Integer, Time, category_text
+from discreet.core.stretches import by_days, stretches_of
 from discreet.core.unit import Person
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.synopses.artifact import evenness
+from discreet.synopses.artifact import evenness, measured
 from discreet.synopses.artifact.answers import Count
 from discreet.synopses.artifact.empty import rows_text
 from discreet.synopses.artifact.evenness import Intervals, Query, Terms, shares
@@ -41,7 +42,7 @@ def read_query(domain: Domain, box: object, columns: Mapping[str, Any]) -> Query
         free = np.isneginf(box.lower) & np.isposinf(box.upper)
         query: Query = {j: [(float(box.lower[j]), float(box.upper[j]))] for j in np.flatnonzero(~free).tolist()}
     elif box is None or isinstance(box, Mapping):
-        query = {domain.position(n): _intervals(domain.column(n), v) for n, v in (box or {}).items()}
+        query = {domain.position(n): stretches_of(domain.column(n), v) for n, v in (box or {}).items()}
     elif isinstance(box, str):
         raise InvalidType("box", box, "a Box or a mapping from column to bounds; a text is for ask", f"ask({box!r})")
     else:
@@ -50,55 +51,8 @@ def read_query(domain: Domain, box: object, columns: Mapping[str, Any]) -> Query
         position = domain.position(name)
         if position in query:
             raise InvalidArgument(name, value, "restricted once", f"count({name}=...) alone")
-        query[position] = _intervals(domain.column(name), value)
+        query[position] = stretches_of(domain.column(name), value)
     return query
-
-
-def _intervals(column: Column, value: Any) -> Intervals:
-    if isinstance(column, Categorical):
-        fix = f"{column.name}={list(column.categories[:1])}"
-        chosen = [value] if isinstance(value, (str, int, np.integer)) else value
-        if not isinstance(chosen, (list, tuple, set, frozenset)):
-            raise InvalidType(column.name, value, "a list of categories", fix)
-        place = {category_text(c): i for i, c in enumerate(column.categories)}
-        for category in chosen:
-            if category_text(category) not in place:
-                raise InvalidArgument(column.name, category, "among the declared categories", fix)
-        numbers = sorted({place[category_text(c)] for c in chosen})
-        return [(float(i), float(i + 1)) for i in numbers]
-    ends = column.to_dict()["bounds"]
-    fix = (
-        f"{column.name}=({ends[0]!r}, {ends[1]!r})"
-        if isinstance(column, Integer)
-        else (f"{column.name}=({column.low:g}, {column.high:g})")
-    )
-    if isinstance(column, Integer) and isinstance(value, (int, np.integer)):
-        value = (value, value)
-    if not isinstance(value, (list, tuple)) or len(value) != 2:
-        raise InvalidType(column.name, value, "a pair (low, high)", fix)
-    try:
-        low, high = (place_on(column, v) for v in value)
-    except (TypeError, ValueError):
-        raise InvalidType(column.name, value, "a pair of numbers (low, high)", fix) from None
-    if not low <= high:  # also NaN
-        raise InvalidArgument(column.name, value, "a pair with low <= high", fix)
-    if isinstance(column, (Integer, Date)):  # both ends belong to it
-        low, high = np.ceil(low) - 0.5, np.floor(high) + 0.5
-        return [(float(low), float(max(low, high)))]
-    return [(low, high)]
-
-
-def place_on(column: Column, value: Any) -> float:
-    """Return a place on a numeric axis: of a number, a date, a time of day, or an ordered category (its own number)."""
-    if isinstance(column, Categorical):
-        places = {category_text(c): i for i, c in enumerate(column.categories)}
-        if category_text(value) not in places:
-            fix = repr(column.categories[0])
-            raise InvalidArgument(column.name, value, "among the declared categories", fix)
-        return float(places[category_text(value)])
-    read = {"date": day_number, "time": second_number}.get(column.kind)
-    place = None if read is None else read(value)
-    return float(value) if place is None else place
 
 
 def answered(synopsis: Synopsis, queries: list[Query], note: str = "") -> Count:
@@ -112,12 +66,16 @@ def answered(synopsis: Synopsis, queries: list[Query], note: str = "") -> Count:
         ends = " to ".join(str(end).removesuffix(".0") for end in column.to_dict()["bounds"])
         told = f"outside what is declared: values beyond the bounds of {column.name} ({ends}) were counted at the bound"
         notes.append(told)
-    used = _used(synopsis)
+    thin = sorted({domain.columns[axis].name for axis, pairs in asked if any(a == b for a, b in pairs)})
+    empty = f"a stretch of {', '.join(thin)} without width holds no row: its upper end does not belong to it" * bool(
+        thin
+    )
+    said = [found.note, empty, _used(synopsis)]
     if not notes:
-        return replace(found, note="; ".join(filter(None, [found.note, used]))) if used else found
+        return replace(found, note="; ".join(filter(None, said))) if any(said[1:]) else found
     # A zero without an error would be a claim about rows that nobody counted there.
     noisy = math.inf if found.value == found.std_error == 0 else found.noise_error
-    return replace(found, noise_error=noisy, note="; ".join(filter(None, [*notes, found.note, used])))
+    return replace(found, noise_error=noisy, note="; ".join(filter(None, [*notes, *said])))
 
 
 def _used(synopsis: Synopsis) -> str:
@@ -137,7 +95,10 @@ def added(synopsis: Synopsis, terms: Terms) -> Count:
     terms = tuple((c, _restricting(synopsis.domain, query)) for c, query in terms)
     asked = ((synopsis, terms),)
     everything = sum(c for c, query in terms if not query)
-    parts = tuple((c, query) for c, query in terms if query)
+    possible = [(c, query) for c, query in terms if not measured.impossible(synopsis, query)]
+    if terms and not possible:
+        return Count(0.0, 0.0, asked=asked, note="declared not to occur: rows that say otherwise were left out")
+    parts = tuple((c, query) for c, query in possible if query)
     if not parts:
         spread = abs(everything) * math.sqrt(synopsis.total_variance)
         return Count(everything * synopsis.total, spread, asked=asked)
@@ -215,7 +176,7 @@ def sample(synopsis: Synopsis, n: int | None, rng: object) -> pa.Table:
     for j, column in enumerate(synopsis.domain.columns):
         if isinstance(column, Date):
             lower, upper = lower.copy(), upper.copy()
-            lower[:, j], upper[:, j] = (evenness.by_days(column, ends[:, j]) for ends in (lower, upper))
+            lower[:, j], upper[:, j] = (by_days(column, ends[:, j]) for ends in (lower, upper))
     X = lower[leaf] + place * (upper[leaf] - lower[leaf])
     return pa.table({c.name: _column(c, X[:, j]) for j, c in enumerate(synopsis.domain.columns)})
 

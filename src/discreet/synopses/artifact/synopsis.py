@@ -30,6 +30,10 @@ from discreet.synopses.artifact.measured import Marginals
 from discreet.synopses.artifact.questions import Questions
 from discreet.synopses.artifact.tables import HiddenCells, TreeTable, frozen_floats, frozen_ints
 
+UNUSED = (
+    "declared functions and impossible combinations are not kept by grids and trees: invented rows may break them, and "
+    "counts do not know of them; MarginalSynopsis (discreet synthesize) keeps them"
+)
 #: The parts of a synopsis beside its domain and its promise.
 _BOXES = ("lower", "upper", "weights", "variances", "points")
 FIELDS = (*_BOXES, "total", "total_variance", "tree", "hidden", "uncut", "measured")
@@ -150,8 +154,8 @@ class Synopsis(Questions, Frames):
             raise InvalidType("measured", type(measured), "Marginals", "measured=None")
         if measured is not None and len(measured.bins) != shape[1]:
             raise InvalidArgument("measured", len(measured.bins), f"about {shape[1]} columns", "measured=None")
-        if measured is not None and measured.names != domain.names:
-            measured = dataclasses.replace(measured, names=domain.names)
+        if measured is not None:
+            measured = measured.about(domain)
         self._tree, self._hidden, self._measured = tree, hidden, measured
         named = set(uncut)
         for name in named:
@@ -203,13 +207,14 @@ class Synopsis(Questions, Frames):
     @property
     def looks_empty(self) -> bool:
         """Whether `total` is within its noise of zero: an empty table looks so in at least 99 cases of 100."""
-        return bool(self.warnings)
+        return bool(empty_text(self._total, self._total_variance))
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader should be told before using it; mostly nothing."""
         text = empty_text(self._total, self._total_variance)
-        return (text,) if text else ()
+        loose = self._domain.facts and self._measured is None
+        return tuple(filter(None, [text, UNUSED if loose else ""]))
 
     @property
     def tree(self) -> TreeTable | None:

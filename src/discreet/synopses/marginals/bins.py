@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Categorical, Column, Date, Integer
+from discreet.core.domain import Categorical, Column, Date, Domain, Integer
+from discreet.engines.passes.marginals import AxisGrids
 
 #: Cells of the public grid of a numeric column at most, and bins they are joined into at most (categories: those that
 #: keep a bin of their own).
@@ -43,6 +44,11 @@ def fine_parts(column: Column) -> int:
     return int(min(column.high - column.low + 1, FINEST)) if isinstance(column, Date) else FINEST
 
 
+def public_grid(domain: Domain) -> AxisGrids:
+    """Return the grids on which the columns of a domain are counted."""
+    return AxisGrids(domain, tuple(map(fine_parts, domain)), tuple(map(has_ends, domain)))
+
+
 @dataclass(frozen=True, eq=False)
 class Bins:
     """How the fine cells of a column are joined.
@@ -70,7 +76,7 @@ class Bins:
         return len(self.counts)
 
 
-def make_bins(column: Column, noisy: IntArray, variance: float) -> Bins:
+def make_bins(column: Column, noisy: IntArray, variance: float, apart: IntArray | None = None) -> Bins:
     """Join fine cells by their noisy counts.
 
     Parameters
@@ -81,6 +87,8 @@ def make_bins(column: Column, noisy: IntArray, variance: float) -> Bins:
         Noisy counts of its fine cells; the last one is that of missing values where they have a cell of their own.
     variance : float
         Of each count.
+    apart : array of int, optional
+        A number for each cell; those with different ones stay in different bins.
 
     Examples
     --------
@@ -100,6 +108,10 @@ def make_bins(column: Column, noisy: IntArray, variance: float) -> Bins:
         of = _frequent(plain)
     else:
         of = _stretches(plain, variance)
+    if apart is not None:
+        both = np.unique(np.stack([of, apart[: len(of)]]), axis=1, return_inverse=True)[1].ravel()
+        alike = isinstance(column, Categorical) and not column.ordered
+        of = both if alike else np.concatenate([[0], np.cumsum(np.diff(both) != 0)])
     if own:
         of = np.append(of, of.max() + 1)
     n = int(of.max()) + 1

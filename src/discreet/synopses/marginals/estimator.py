@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,12 @@ from discreet.core.arrays import IntArray
 from discreet.core.domain import Domain
 from discreet.core.guarantee import Guarantee
 from discreet.core.html import EstimatorHtml
+from discreet.core.people import released_columns
+from discreet.errors import InvalidArgument
 from discreet.synopses.artifact.measured import Marginals, MeasuredMarginal
 from discreet.synopses.artifact.synopsis import Synopsis
+from discreet.synopses.marginals.bins import public_grid
+from discreet.synopses.marginals.facts import follow
 from discreet.synopses.marginals.release import Findings, MarginalSettings, find, refined
 from discreet.synopses.opening import check_release, note_columns, open_for
 
@@ -41,9 +46,11 @@ class MarginalSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # s
     workload : {"pairs", "triples"}, default "pairs"
         What is to be right. Triples are measured anyway where the budget is large enough that pairs leave some over.
     target : str, optional
-        A column that others are to predict: what depends on it is measured more closely.
+        A column that others are to predict: what depends on it is measured more closely. Of a function of another
+        column that other one is meant.
     max_cells : int, default 2**22
-        Counts held in memory at a time at most; candidates are coarsened until they fit.
+        Counts held in memory at a time at most; candidates are coarsened until they fit. Too few for the cells of all
+        single columns (of numbers up to 514 each, of categories one each) are refused before rows are read.
     n_rows : float, optional
         A public number of rows. By default it follows from the noisy counts.
     ledger : Ledger or Account, optional
@@ -66,7 +73,9 @@ class MarginalSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # s
     -------
     Neighbours: add or remove one row. It changes one cell of every marginal by 1, so each has L1 and L2 sensitivity 1.
     Scores are L1 distances between marginals and what was released before; a row moves each by at most 1, P of them by
-    √P in L2 and P in L1. Every draw is charged where it is made, and prices are functions of public values and of
+    √P in L2 and P in L1. Declared facts change none of this: a column that is a function of another is not read at all,
+    and rows that are declared impossible are left out each by itself, so tables that differ in one row differ in at
+    most one afterwards. Every draw is charged where it is made, and prices are functions of public values and of
     earlier outputs: the charges add up to at most the budget. Bins, choice, model and rows are post-processing.
 
     Examples
@@ -113,23 +122,29 @@ class MarginalSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # s
 
     def fit(self, X: Any, y: Any = None) -> MarginalSynopsis:
         """Make the synopsis of a table. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
-        opening = open_for(self, X, check=self._read, gaussian=lambda *_: True)
+        opening = open_for(self, X, check=self._read, gaussian=lambda *_: True, select=Domain.without_functions)
         settings = self._read(opening.domain)
         found = find(opening, settings)
-        self.synopsis_ = publish(found, opening.promise(_facts(found, settings, self.workload)))
+        whole = released_columns(opening.declared)
+        self.synopsis_ = publish(found, opening.promise(_facts(found, settings, self.workload, whole)), whole)
         self.guarantee_ = opening.book(self.synopsis_.guarantee)
         note_columns(self, X)
         return self
 
     def check(self) -> None:
         """Refuse what no table could be released with: what `fit` refuses before it reads a row."""
-        check_release(self, self._read)
+        check_release(self, self._read, Domain.without_functions)
 
     def _read(self, domain: Domain, epsilon: Any = None) -> MarginalSettings:
         checks.choice("workload", self.workload, WORKLOADS)
         most = checks.whole("max_cells", self.max_cells, low=1024)
-        target = None if self.target is None else domain.position(self.target)
-        return MarginalSettings(self.workload, target, most)
+        single = sum(public_grid(domain).sizes)
+        if single > most:
+            what = f"at least {single:,}: the cells of the single columns, which are all counted at once"
+            raise InvalidArgument("max_cells", most, what, f"max_cells={single}")
+        follows = domain.facts.sources.get(self.target) if isinstance(self.target, str) else None
+        target = follows.source if follows else self.target
+        return MarginalSettings(self.workload, None if target is None else domain.position(target), most)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -137,49 +152,70 @@ class MarginalSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # s
         return tags
 
 
-def publish(found: Findings, promise: Guarantee) -> Synopsis:
-    """Make the synopsis: the population as leaves on the fine grids, and what was measured beside it."""
+def publish(found: Findings, promise: Guarantee, domain: Domain) -> Synopsis:
+    """Make the synopsis: the population as leaves on the fine grids, and what was measured beside it.
+
+    ``domain`` has all columns, also those that follow from others: they are filled in.
+    """
     fine = refined(found)
-    boxes = [found.grid.boxes(j) for j in range(len(found.bins))]
-    lower, upper = (np.column_stack([b[end][codes] for b, codes in zip(boxes, fine, strict=True)]) for end in (0, 1))
+    places = [domain.position(name) for name in found.grid.domain.names]
+    lower, upper = np.empty((2, fine.shape[1], len(domain)))
+    for j, at in enumerate(places):
+        lower[:, at], upper[:, at] = (ends[fine[j]] for ends in found.grid.boxes(j))
+    for function in domain.facts.functions:
+        at, j = domain.position(function.column), found.grid.domain.position(function.source)
+        filled = follow(function, domain.column(function.source), domain.columns[at], *found.grid.boxes(j))
+        lower[:, at], upper[:, at] = filled[:, fine[j]]
     n = fine.shape[1]
     rows = max(found.total, 0.0)
     # Where answers need a noise per row (means, merged synopses): that of all cells of a column, spread over the rows.
     spread = float(np.mean([b.variances.sum() for b in found.bins])) / n
     single = [
         MeasuredMarginal(
-            (j,), (tuple(range(b.size)),), tuple(b.counts.astype(np.int64).tolist()), float(np.mean(b.variances))
+            (places[j],),
+            (tuple(range(b.size)),),
+            tuple(b.counts.astype(np.int64).tolist()),
+            float(np.mean(b.variances)),
         )
         for j, b in enumerate(found.bins)
     ]
     more = [
-        MeasuredMarginal(m.marginal.columns, _listed(m.marginal.groups), tuple(m.counts.tolist()), m.variance)
+        MeasuredMarginal(
+            _at(places, m.marginal.columns), _listed(m.marginal.groups), tuple(m.counts.tolist()), m.variance
+        )
         for m in found.measured
     ]
+    bins = dict(zip(places, _listed([b.of for b in found.bins]), strict=True))
     return Synopsis(
-        found.grid.domain,
+        domain,
         lower=lower,
         upper=upper,
         weights=np.full(n, rows / n),
         variances=np.full(n, spread),
-        guarantee=promise,
+        guarantee=replace(promise, domain=domain),
         total=found.total,
         total_variance=found.total_variance,
         measured=Marginals(
-            _listed([b.of for b in found.bins]),
+            tuple(bins.get(j, ()) for j in range(len(domain))),
             (*single, *more),
-            tuple((s.columns, s.distance, s.variance, s.cells) for s in found.scores),
+            tuple((_at(places, s.columns), s.distance, s.variance, s.cells) for s in found.scores),
         ),
     )
+
+
+def _at(places: Sequence[int], columns: Iterable[int]) -> tuple[int, ...]:
+    return tuple(places[c] for c in columns)
 
 
 def _listed(arrays: Iterable[IntArray]) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(x.tolist()) for x in arrays)
 
 
-def _facts(found: Findings, settings: MarginalSettings, workload: str) -> dict[str, Any]:
+def _facts(found: Findings, settings: MarginalSettings, workload: str, domain: Domain) -> dict[str, Any]:
     names = found.grid.domain.names
+    used = {"facts": list(domain.facts.sentences)} if domain.facts else {}
     return {
+        **used,
         "method": "marginals",
         "workload": workload,
         "target": None if settings.target is None else names[settings.target],

@@ -53,6 +53,8 @@ class Factor:
         Columns and groups of bins.
     counts, variances : array of float
         Noisy counts and their noise variance.
+    fixed : bool
+        Whether its table is known beforehand: which cells can hold a row at all. Nothing was counted then.
     theta : array of float
         Its table.
     """
@@ -60,6 +62,7 @@ class Factor:
     marginal: GroupedMarginal
     counts: FloatArray
     variances: FloatArray
+    fixed: bool = False
     theta: FloatArray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -201,7 +204,7 @@ class Field:
 
     def fit(self, sweeps: int, first: float, last: float) -> list[FloatArray]:
         """Climb with steps that shrink from ``first`` to ``last``; return the model's marginals, averaged."""
-        crowd = [len(at) for at in self._at]
+        crowd = [sum(not f.fixed for f in at) for at in self._at]
         # Factors that share columns would all mend the same gap at once.
         shares = [3 / (2 + max(crowd[c] for c in f.columns)) for f in self.factors]
         sums = [np.zeros(len(f.counts)) for f in self.factors]
@@ -216,6 +219,8 @@ class Field:
             for factor, share, found, heap in zip(self.factors, shares, self.marginals(), sums, strict=True):
                 if t >= sweeps - averaged:
                     heap += found
+                if factor.fixed:
+                    continue
                 pull = (INDEPENDENCE if len(factor.columns) > 1 else 0.0) * factor.variances
                 least = np.maximum(np.maximum(found, factor.counts), 0.5 * np.sqrt(factor.variances) + 0.5)
                 factor.theta += step * share * (factor.counts - found - pull * factor.theta) / (least + pull)

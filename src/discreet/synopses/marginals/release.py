@@ -20,7 +20,7 @@ from discreet.core.checks import Exact
 from discreet.core.domain import Categorical
 from discreet.engines.passes.marginals import AxisGrids, GroupedMarginal, MarginalsPass
 from discreet.noise.stream.numpy_streams import numpy_stream, root_of
-from discreet.synopses.marginals.bins import Bins, fine_parts, has_ends, make_bins
+from discreet.synopses.marginals.bins import Bins, make_bins, public_grid
 from discreet.synopses.marginals.choice import (
     FINE_PER_COLUMN,
     LEFT_OF_NOISE,
@@ -32,6 +32,7 @@ from discreet.synopses.marginals.choice import (
     pick,
     pick_one_by_one,
 )
+from discreet.synopses.marginals.facts import Zero, as_factors, kept_apart, make_possible, no_rows, on_bins
 from discreet.synopses.marginals.field import Factor, Field, count_codes, even_rows, to_watch
 from discreet.synopses.marginals.purse import Purse
 from discreet.synopses.opening import OpenRelease
@@ -117,6 +118,7 @@ class Findings:
     bins: list[Bins]
     total: float
     total_variance: float
+    zeros: list[Zero] = field(default_factory=list)
     measured: list[Measured] = field(default_factory=list)
     scores: list[Score] = field(default_factory=list)
     codes: AnyArray = field(default_factory=lambda: np.zeros((0, 0), np.int16))
@@ -135,9 +137,7 @@ def find(opening: OpenRelease, settings: MarginalSettings) -> Findings:
     """
     purse = Purse(opening.ledger, opening.stream)
     whole = opening.ledger.remaining.exact
-    grid = AxisGrids(
-        opening.domain, tuple(fine_parts(c) for c in opening.domain), tuple(has_ends(c) for c in opening.domain)
-    )
+    grid = public_grid(opening.domain)
     alone = len(opening.domain) < 2
     found = _single(
         opening,
@@ -149,6 +149,7 @@ def find(opening: OpenRelease, settings: MarginalSettings) -> Findings:
     found.known = [onto_simplex(b.counts, rows) for b in found.bins]
     root = found.root = root_of(opening.stream)
     found.codes = even_rows(found.known, int(min(max(round(rows), FEWEST), MOST)), (root, 0))
+    make_possible(found.codes, found.zeros, (root, len(ROUNDS) + 2))
     if alone:
         return found
     rest = opening.ledger.remaining.exact
@@ -156,6 +157,10 @@ def find(opening: OpenRelease, settings: MarginalSettings) -> Findings:
     for factor, known in zip(factors, found.known, strict=True):
         factor.theta = np.log(np.maximum(known, 0.02 * np.sqrt(factor.variances) + 1e-3) / rows)
     bound: list[tuple[int, int]] = []
+    if found.zeros:  # what they alone make of the columns need not be measured
+        factors += as_factors(found.zeros)
+        schedule = SWEEPS[0]
+        Field([b.size for b in found.bins], factors, rows, found.codes, (root, len(ROUNDS) + 3)).fit(*schedule)
     for number, (share, schedule) in enumerate(zip(ROUNDS, SWEEPS, strict=True)):
         budget = rest * share if isinstance(rest, Fraction) else rest
         new = _round(opening, purse, grid, found, settings, budget, number)
@@ -199,7 +204,9 @@ def _single(opening: OpenRelease, purse: Purse, grid: AxisGrids, price: Exact) -
     prices = purse.divide(price, np.exp2(np.rint(np.log2([min(size, 64) for size in sizes]) * 4 / 3) / 2))
     with opening.ledger.sequential("columns") as scope:
         noisy = [purse.counts(scope, n, c, p) for n, c, p in zip(names, raw, prices, strict=True)]
-    bins = [make_bins(c, y, v) for c, (y, v) in zip(opening.domain, noisy, strict=True)]
+    bins = [
+        make_bins(c, y, v, kept_apart(grid, j)) for j, (c, (y, v)) in enumerate(zip(opening.domain, noisy, strict=True))
+    ]
     if math.isnan(opening.n_rows):
         sums = np.array([float(y.sum()) for y, _ in noisy])
         spread = np.array([max(len(y) * v, 1e-12) for y, v in noisy])
@@ -208,7 +215,7 @@ def _single(opening: OpenRelease, purse: Purse, grid: AxisGrids, price: Exact) -
     else:
         total, variance = opening.n_rows, 0.0
     counts, variances = [y for y, _ in noisy], [v for _, v in noisy]
-    return Findings(grid, counts, variances, bins, total, variance)
+    return Findings(grid, counts, variances, bins, total, variance, on_bins(grid, bins))
 
 
 def _round(
@@ -231,11 +238,7 @@ def _round(
     job = MarginalsPass(grid, tuple(_on_cells(c.marginal, found.bins) for c in candidates))
     raw = opening.source.marginals(job)
     rows = max(found.total, 1.0)
-    if number == 0:
-        expected = [_independent(c.marginal, found.known, rows) for c in candidates]
-    else:
-        scale = rows / found.codes.shape[1]
-        expected = [counted * scale for counted in count_codes(found.codes, [c.marginal for c in candidates])]
+    expected = _expected([c.marginal for c in candidates], found, rows, number)
     label = f"round {number + 1}"
     scope = opening.ledger.sequential(label)
     far = distances(raw, expected)
@@ -257,6 +260,7 @@ def _round(
         marginal = candidates[i].marginal
         name = " by ".join(opening.domain.names[c] for c in marginal.columns)
         counts, variance = purse.counts(scope, name, raw[i], price)
+        counts[no_rows(marginal, found.zeros)] = 0
         measured.append(Measured(marginal, counts, variance))
     found.measured += measured
     return measured
@@ -316,6 +320,16 @@ def _coarse(
         noise = 1.5 * max(noise, 1.0)
 
 
+def _expected(marginals: Sequence[GroupedMarginal], found: Findings, rows: float, number: int) -> list[FloatArray]:
+    """Return what the model makes of marginals; at first all columns are independent, but for what cannot occur."""
+    counted = count_codes(found.codes, marginals) if number > 0 or found.zeros else []
+    told = [counted[i] * (rows / found.codes.shape[1]) for i in range(len(counted))]
+    if number > 0:
+        return told
+    tied = [sum(any(c in one for one in found.zeros) for c in m.columns) > 1 for m in marginals]
+    return [told[i] if t else _independent(marginals[i], found.known, rows) for i, t in enumerate(tied)]
+
+
 def _independent(marginal: GroupedMarginal, known: Sequence[FloatArray], rows: float) -> FloatArray:
     made = np.array([rows])
     for c, groups, size in zip(marginal.columns, marginal.groups, marginal.shape, strict=True):
@@ -333,7 +347,7 @@ def _start(factors: Sequence[Factor], known: Sequence[FloatArray], rows: float) 
     In a forest the table of a pair is the logarithm of what it has more than independence, exactly; so the climb begins
     near its end.
     """
-    pairs = [f for f in factors if len(f.columns) == 2]
+    pairs = [f for f in factors if len(f.columns) == 2 and not f.fixed]
     strength = {}
     for f in pairs:
         even = _independent(f.marginal, known, rows)
