@@ -221,17 +221,29 @@ def _check(schema_file: str, data: str | None, rows: int, as_json: bool) -> None
     from discreet.engines.first_line import Doubts, examine
 
     domain = Domain.from_toml(Path(schema_file))
+    fits = domain
     if data is not None:
         look.look([(TABLE, data)])
-        engines.open(data, domain)  # refuses a table without the declared columns
-    doubts = examine(domain, data, rows) if data is not None and rows else Doubts([], [], {})
-    facts = {"columns": list(domain.names), "source": domain.source.to_dict(), **asdict(doubts)}
+        # A column that follows from another need not be there for those who never read it.
+        there = set(engines.open(data, dialect=domain.source).names)
+        fits = domain if there.issuperset(domain.names) else domain.without_functions()
+        engines.open(data, fits)  # refuses a table without the declared columns
+    doubts = examine(fits, data, rows) if data is not None and rows else Doubts([], [], {})
+    facts = {
+        "columns": list(domain.names),
+        "source": domain.source.to_dict(),
+        **asdict(doubts),
+        **domain.facts.to_dict(),
+    }
     if as_json:
         typer.echo(json.dumps(facts))
         return
-    found = "" if data is None else f", and {escape(data)} has them all"
+    all_but = "them all" if len(fits) == len(domain) else "all but functions of others"
+    found = "" if data is None else f", and {escape(data)} has {all_but}"
     are = "is" if len(domain) == 1 else "are"
     console.print(f"[bold]{counted(len(domain), 'column')}[/] {are} declared, none is missing{found}.")
+    for text in domain.facts.sentences:
+        console.print(f"  Declared as a public fact: {escape(text)}.", highlight=False, soft_wrap=True)
     told = {
         "none": f"none of the first {rows} rows has a value that can be read as declared",
         "most": f"few of the values in the first {rows} rows can be read as declared, the others count as missing",

@@ -25,6 +25,8 @@ Key = TypeVar("Key", bound=Hashable)
 Stretches: TypeAlias = tuple[tuple[str, tuple[tuple[float, float], ...]], ...]
 #: Columns of one impossible combination at most: as many as one marginal has.
 MOST_COLUMNS = 3
+#: Facts that a guarantee tells in words; it holds all of them.
+_MOST_TOLD = 12
 #: Choices that are tried before a declaration is taken to leave nothing possible.
 _MOST_TRIED = 100_000
 
@@ -175,6 +177,21 @@ class Facts:
         ends = {end for one in self.impossible for n, pairs in one.stretches if n == name for p in pairs for end in p}
         ends |= {end for f in self.functions if f.source == name for low, high, _ in f.pieces for end in (low, high)}
         return tuple(sorted(ends))
+
+
+def told_of(facts: Facts, used: Sequence[str] | None) -> list[str]:
+    """Say in a sentence which facts a release used, or that it did not use those that were declared.
+
+    Examples
+    --------
+    >>> told_of(Facts(), None), told_of(Facts(), ["years is a function of school"])
+    ([], ['Public facts used, which every row keeps: years is a function of school.'])
+    """
+    if used:
+        more = f"; and {len(used) - _MOST_TOLD:,} more" if len(used) > _MOST_TOLD else ""
+        return [f"Public facts used, which every row keeps: {'; '.join(used[:_MOST_TOLD])}{more}."]
+    unused = "Declared functions and impossible combinations are not used by this method: its rows may break them."
+    return [unused] if facts else []
 
 
 def a_choice(members: Sequence[Mapping[Key, NDArray[np.bool_]]]) -> dict[Key, int] | None:
@@ -390,4 +407,6 @@ def _text(column: Column, stretches: Sequence[tuple[float, float]]) -> str:
     written = _written(column, stretches)
     if isinstance(column, Categorical):
         return f"{column.name} = {' or '.join(map(category_text, written))}"
+    if isinstance(written[0], float):
+        written = [f"{end:g}" for end in written]
     return f"{column.name} = {written[0]}" + ("" if written[0] == written[1] else f" to {written[1]}")

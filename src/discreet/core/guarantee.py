@@ -21,6 +21,7 @@ from discreet._version import __version__
 from discreet.core import checks, html
 from discreet.core.checks import Budget, Exact
 from discreet.core.domain import Domain
+from discreet.core.facts import told_of
 from discreet.core.figures import SURE_DELTA
 from discreet.core.ledger import KINDS, Kind, Ledger, Line, Scope, add_up, spending
 from discreet.core.unit import unit_to_plain
@@ -282,6 +283,7 @@ class Guarantee:
             sentences.append(f"It was charged to the account {charged['dataset']!r}, at {charged['head']}.")
         if self.assumptions:
             sentences.append(f"It assumes that {'; '.join(self.assumptions)}.")
+        sentences += [] if self.domain is None else told_of(self.domain.facts, self.parameters.get("facts"))
         if self.seeded:
             sentences.append("THE NOISE WAS SEEDED: this release can be undone and must not be published.")
         elif self.ledger:
@@ -402,8 +404,8 @@ def _rule_text(value: Any) -> str:
 
 
 def _line_to_dict(line: Line) -> dict[str, Any]:
-    facts: dict[str, Any] = {"label": line.label, "amount": str(line.amount), "kind": line.kind}
-    return {**facts, "parts": [_line_to_dict(x) for x in line.parts]} if line.parts else facts
+    parts = {"parts": [_line_to_dict(x) for x in line.parts]} if line.parts else {}
+    return {"label": line.label, "amount": str(line.amount), "kind": line.kind, **parts}
 
 
 def _line_from_dict(facts: Mapping[str, Any]) -> Line:
@@ -424,11 +426,8 @@ def _domain_from_dict(facts: Mapping[str, Any]) -> Domain:
     unknown = sorted(set(map(str, facts)) - {"named", "columns", "unit", "functions", "impossible"})
     if unknown:
         raise FormatError(f"the guarantee is damaged: unknown fields {unknown} of the domain")
-    rest = {name: facts[name] for name in ("unit", "functions", "impossible") if name in facts}
-    domain = Domain(facts["columns"], **rest)
-    if facts["named"]:
-        return domain
-    return Domain._of(domain.columns, named=False, unit=domain.unit, facts=domain.facts)
+    domain = Domain(**{name: told for name, told in facts.items() if name != "named"})
+    return domain if facts["named"] else Domain._of(domain.columns, named=False, unit=domain.unit, facts=domain.facts)
 
 
 def _up(number: float) -> str:

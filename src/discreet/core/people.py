@@ -39,7 +39,7 @@ def with_person(domain: Domain) -> Domain:
     if not isinstance(domain.unit, Person) or domain.unit.column in domain.names or not domain.named:
         return domain
     columns = {**{c.name: c for c in domain}, domain.unit.column: {"role": "person"}}
-    return Domain(columns, unit=domain.unit, source=domain.source)
+    return Domain(columns, unit=domain.unit, source=domain.source, **domain.facts.to_dict())
 
 
 def persons(domain: Domain) -> tuple[str, ...]:

@@ -45,7 +45,6 @@ AUTO_WEIGHTS = tuple(4 ** (len(AUTO_ROWS) - i) for i in range(len(AUTO_ROWS)))
 AUTO_SPAN = 18
 AUTO_LABEL = "rows per person"
 PUBLIC_DOMAIN = "the declared bounds and categories are public"
-PUBLIC_FACTS = "the declared functions and impossible combinations are public, not read off the table"
 PUBLIC_SIZE = "the number of rows, N, was given as public"
 
 
@@ -209,7 +208,7 @@ def open_release(
     axes = check_columns(declared, select=select)
     groups = declared.unit.group if isinstance(declared.unit, Person) else ()
     source = bind(source, declared, declared.select(list(dict.fromkeys([*axes.names, *groups]))) if groups else axes)
-    assumed = (PUBLIC_DOMAIN, *((PUBLIC_FACTS,) if axes.facts else ()), *row_promise(declared))
+    assumed = (PUBLIC_DOMAIN, *row_promise(declared))
     if isinstance(declared.unit, Person):
         check_person(source, declared.unit)
     per_row = _per_row(own.total.exact, declared.unit)

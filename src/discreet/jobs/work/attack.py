@@ -60,7 +60,8 @@ def _released(job: Job, kind: str) -> tuple[Any, Domain, Any]:
         if job.schema is None:
             return made, made.domain, None
         written = job.read_domain().source  # the release does not know how the raw files are written
-        return made, Domain(made.domain.to_dict(), unit=made.domain.unit, source=written), None
+        known = made.domain
+        return made, Domain(known.to_dict(), unit=known.unit, source=written, **known.facts.to_dict()), None
     domain = _numeric(job)
     given = job.parameters
     noisy = kind == "points"

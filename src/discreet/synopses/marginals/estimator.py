@@ -23,6 +23,7 @@ from discreet.synopses.marginals.facts import follow
 from discreet.synopses.marginals.release import Findings, MarginalSettings, find, refined
 from discreet.synopses.opening import check_release, note_columns, open_for
 
+PUBLIC_FACTS = "the declared functions and impossible combinations are public, not read off the table"
 WORKLOADS = ("pairs", "triples")
 
 
@@ -192,7 +193,11 @@ def publish(found: Findings, promise: Guarantee, domain: Domain) -> Synopsis:
         upper=upper,
         weights=np.full(n, rows / n),
         variances=np.full(n, spread),
-        guarantee=replace(promise, domain=domain),
+        guarantee=replace(
+            promise,
+            domain=domain,
+            assumptions=(*promise.assumptions, *((PUBLIC_FACTS,) if domain.facts else ())),
+        ),
         total=found.total,
         total_variance=found.total_variance,
         measured=Marginals(
