@@ -296,6 +296,40 @@ def test_wrong_arguments_are_refused_before_rows_are_read(settings, words):
             act()
 
 
+def test_cells_of_single_columns_must_fit():
+    """They are all counted at once, whatever is done about pairs: too small a limit is refused beforehand."""
+    wide = dc.Domain({"code": list(range(3000)), "x": (0, 1)})
+    model = dc.MarginalSynopsis(1.0, wide, max_cells=2000)
+    for act in (model.check, lambda: model.fit(np.zeros((2, 2)))):
+        with pytest.raises(dc.errors.InvalidArgument, match="max_cells must be at least 3,514") as refused:
+            act()
+    assert refused.value.fix == "max_cells=3514"
+    dc.MarginalSynopsis(1.0, wide, max_cells=3514).check()
+
+
+def test_two_bounds_for_columns_of_text_are_refused():
+    frame = pd.DataFrame({"town": ["Ulm", "Bonn"], "age": [3, 4]})
+    for table in (frame, pa.Table.from_pandas(frame), frame.astype({"town": "string"})):
+        for model in (dc.MarginalSynopsis, dc.GridSynopsis):
+            with pytest.raises(dc.errors.SchemaError, match=r"column .town. of .* has type"):
+                model(1.0, (0, 100), random_state=0).fit(table)
+    numbers = frame[["age"]]
+    assert dc.MarginalSynopsis(1.0, (0, 100), random_state=0).fit(numbers).synopsis_.domain.names == ("age",)
+    assert len(dc.MarginalSynopsis(1.0, (0, 9), random_state=0).fit([[1, 2], [3, 4]]).synopsis_.domain) == 2
+
+
+def test_a_stretch_without_width_says_so():
+    """Both ends of whole numbers and days belong to a question; of other numbers the upper end does not."""
+    X = np.column_stack([np.zeros(400), np.zeros(400)])
+    for model in (dc.MarginalSynopsis, dc.GridSynopsis):
+        s = model(math.inf, dc.Domain({"g": (0, 9), "n": dc.Integer(0, 9)}), random_state=0).fit(X).synopsis_
+        assert s.count(n=(0, 0)).value == pytest.approx(400, rel=0.01)
+        none = s.count(g=(0, 0))
+        assert none.value == 0
+        assert "does not belong to it" in none.note
+        assert not s.count(g=(0, 9)).note
+
+
 def test_an_account_is_charged(tmp_path):
     account = dc.Account.create(tmp_path / "a.account", dataset="people", epsilon=3, delta=1e-3)
     dc.MarginalSynopsis(1.0, DOMAIN, ledger=account, random_state=0).fit(people(300))

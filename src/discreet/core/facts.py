@@ -302,7 +302,7 @@ def _stretch(source: Column, label: str, key: Any) -> tuple[tuple[float, float],
     """Read a value of a source, or a stretch of them: a pair, or ``18..64`` in words."""
     if isinstance(source, Categorical):
         texts = [category_text(c) for c in source.categories]
-        if not isinstance(key, (str, int, bool, np.integer, np.bool_)) or category_text(key) not in texts:
+        if category_text(key) not in texts:
             raise InvalidArgument(f"{label}[{source.name!r}]", key, "about declared categories", repr(texts[0]))
         at = texts.index(category_text(key))
         return (float(at), at + 1.0), texts[at]

@@ -94,7 +94,7 @@ def no_rows(marginal: GroupedMarginal, zeros: Sequence[Zero]) -> NDArray[np.bool
     cells = np.zeros((), np.int64)
     for groups, size in zip(marginal.groups, marginal.shape, strict=True):
         cells = np.add.outer(cells * size, groups)
-    return np.bincount(cells.ravel(), weights=~out.ravel(), minlength=marginal.n_cells) == 0
+    return np.asarray(np.bincount(cells.ravel(), weights=~out.ravel(), minlength=marginal.n_cells) == 0, bool)
 
 
 def make_possible(codes: AnyArray, zeros: Sequence[Zero], root: tuple[int, int]) -> None:
@@ -102,7 +102,7 @@ def make_possible(codes: AnyArray, zeros: Sequence[Zero], root: tuple[int, int])
     if not zeros:
         return
     broken = np.logical_or.reduce([np.logical_and.reduce([b[codes[j]] for j, b in one.items()]) for one in zeros])
-    columns = sorted({j for one in zeros for j in one})
+    columns = np.array(sorted({j for one in zeros for j in one}))
     whole = np.flatnonzero(~broken)
     if len(whole):
         chosen = whole[numpy_stream(*root).integers(0, len(whole), int(broken.sum()))]
