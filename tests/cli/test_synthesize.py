@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -122,3 +123,39 @@ def test_the_page_says_what_was_measured(folder):
     assert "A model of 3 columns" in page
     assert "age by ill" in page
     assert "what the model assumes" in page
+
+
+def test_public_facts_go_from_the_schema_to_the_page(tmp_path, monkeypatch):
+    """The schema tells them, its check repeats them, every row keeps them, promise and page name them."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    age, sex = rng.integers(0, 100, 2000), rng.integers(0, 2, 2000)
+    frame = pd.DataFrame({"age": age, "sex": np.array(["f", "m"])[sex]})
+    frame["role"] = np.where(age < 20, "none", np.where(sex == 0, "wife", "husband"))
+    frame.to_csv("people.csv", index=False)  # without the column that follows
+    Path("schema.toml").write_text("""
+[columns]
+age = {kind = "integer", bounds = [0, 99]}
+group = {categories = ["young", "old"]}
+sex = {categories = ["f", "m"]}
+role = {categories = ["none", "wife", "husband"]}
+
+[functions.group.age]
+"0..39" = "young"
+"40..99" = "old"
+
+[[impossible]]
+sex = "m"
+role = "wife"
+""")
+    assert "group is a function of age" in run("schema", "check", "schema.toml", "people.csv", "--look", "20")
+    told = json.loads(run("schema", "check", "schema.toml", "--json"))
+    assert told["impossible"] == [{"sex": ["m"], "role": ["wife"]}]
+    command = "synthesize people.csv --schema schema.toml --epsilon 1 --seed 1 -o safe.parquet --report page.html"
+    done = run(*command.split())
+    rows = pd.read_parquet("safe.parquet")
+    assert list(rows) == ["age", "group", "sex", "role"]
+    assert (rows.group == np.where(rows.age < 40, "young", "old")).all()
+    assert not ((rows.sex == "m") & (rows.role == "wife")).any()
+    assert "no row has sex = m and role = wife" in Path("page.html").read_text()
+    assert "Public facts used" in " ".join(done.replace("│", " ").split())

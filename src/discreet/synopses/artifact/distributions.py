@@ -16,11 +16,11 @@ import numpy as np
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import Categorical, Column, Date, Integer, even_edges
-from discreet.core.stretches import place_on
+from discreet.core.stretches import Intervals, place_on
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses.artifact import evenness, measured, query
 from discreet.synopses.artifact.answers import Count, Figure, wide
-from discreet.synopses.artifact.evenness import Intervals, Query, Terms, axis_share
+from discreet.synopses.artifact.evenness import Query, Terms, axis_share
 from discreet.synopses.artifact.groups import GroupTable, Marginal, place_text
 
 if TYPE_CHECKING:

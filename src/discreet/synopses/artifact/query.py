@@ -19,13 +19,13 @@ from discreet.core import checks, html
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.dates import date_array, time_array
 from discreet.core.domain import Box, Categorical, Column, Date, Domain, Integer, Time, category_text
-from discreet.core.stretches import by_days, stretches_of
+from discreet.core.stretches import Intervals, by_days, stretches_of
 from discreet.core.unit import Person
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses.artifact import evenness, measured
 from discreet.synopses.artifact.answers import Count
 from discreet.synopses.artifact.empty import rows_text
-from discreet.synopses.artifact.evenness import Intervals, Query, Terms, shares
+from discreet.synopses.artifact.evenness import Query, Terms, shares
 
 if TYPE_CHECKING:
     from discreet.synopses.artifact.synopsis import Synopsis

@@ -15,7 +15,8 @@ import numpy as np
 
 from discreet.core.arrays import AnyArray
 from discreet.core.domain import Categorical, Column
-from discreet.synopses.artifact.evenness import Intervals, Query
+from discreet.core.stretches import Intervals
+from discreet.synopses.artifact.evenness import Query
 
 _INF = math.inf
 #: As many boxes as a question may have.
