@@ -96,3 +96,16 @@ def test_a_population_that_is_a_release_is_read_as_releases_are_written(tmp_path
     (tmp_path / "people.csv.guarantee.json").write_text("{}")
     found = json.loads(risk(table, "--schema", schema, "--population", people, "--json").stdout)
     assert found["k_map"] == 3
+
+
+def test_numbers_have_an_order_in_a_csv_file_too(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"age": [30] * 6 + [40] * 6, "cost": [1, 2, 3, 4, 5, None, 1, 1, 1, 5, 6, 70]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    typed, written = (
+        dc.anonymity.risk(table, ["age"], ["cost"]).to_dict()["sensitive"] for table in (frame, tmp_path / "t.csv")
+    )
+    assert typed["cost"]["t_ordered"] is not None
+    assert written == typed
+    words = frame.assign(cost=[f"c{v}" for v in frame.cost])
+    words.to_csv(tmp_path / "w.csv", index=False)
+    assert dc.anonymity.risk(tmp_path / "w.csv", ["age"], ["cost"]).sensitive["cost"].t_ordered is None

@@ -75,7 +75,7 @@ class Values:
 
     def coded(self, domain: Domain | None, name: str, codes: IntArray) -> CodedColumn:
         """Return entries, given by their numbers here, as a sensitive column: see `code_column`."""
-        values = self.array()
+        values = self.array() if domain is not None else _numbers(self.array())
         some = bool((codes < 0).any())
         whole = code_column(domain, name, pa.concat_arrays([values, pa.nulls(1, values.type)]) if some else values)
         return CodedColumn(name, whole.codes[codes], whole.labels, whole.ordered)  # -1, missing, picks the last
@@ -172,3 +172,13 @@ def total(own: IntArray, counts: IntArray | None = None, size: int = 0) -> IntAr
     if counts is None:
         return np.bincount(own, minlength=size)
     return np.bincount(own, counts, minlength=size).astype(np.int64)
+
+
+def _numbers(values: pa.Array) -> pa.Array:
+    """Return texts that are all numbers as numbers, which have an order: a CSV file has texts alone."""
+    if not pa.types.is_string(values.type) and not pa.types.is_large_string(values.type):
+        return values
+    try:
+        return pc.cast(pc.if_else(pc.equal(values, ""), None, values), pa.float64())
+    except pa.ArrowInvalid:
+        return values

@@ -71,7 +71,11 @@ def prepared(facts: dict[str, Any]) -> dict[str, Any]:
     said = {"said": "in the invented rows"} if facts["kind"] == "invented rows" else {}
     marginals = [{**m, **said} for m in release.get("marginals", ())]
     marginals.sort(key=lambda m: m["column"] != target)
-    return {**facts, "release": {**release, "marginals": marginals}}
+    made = {**facts, "release": {**release, "marginals": marginals}}
+    if found := facts.get("comparison"):
+        asked = ((found.get("together") or {}).get("utility") or {}).get("target", target)
+        made["comparison"] = {**found, "columns": sorted(found["columns"], key=lambda c: c["column"] != asked)}
+    return made
 
 
 def in_short(ledger: Sequence[tuple[str, str, str]]) -> tuple[list[tuple[str, str, str]], bool]:
