@@ -17,6 +17,7 @@ from collecting import collector, start
 from discreet.collector import open_store
 from discreet.collector.stores.base import Outcome, Post
 from discreet.collector.stores.sqlite import FILE, SqliteStore
+from discreet.errors import DataSourceError
 from discreet.local.tasks.frames import split_frame
 from survival import MOST, TASK, Devices
 
@@ -131,6 +132,34 @@ def test_a_file_cut_anywhere_opens_and_loses_only_what_was_cut(tmp_path: Path) -
     around = [end + shift for end in ends[-3:] for shift in (-1, 0, 1)]
     for size in sorted({*around, *draw.integers(0, ends[-1], 25).tolist()}):
         _cut(tmp_path / "cut", min(size, ends[-1]), groups, ends)
+
+
+def test_a_copy_made_while_it_runs_can_be_restored(tmp_path: Path) -> None:
+    data, devices = tmp_path / "collected", Devices(seed=6)
+    with collector(data, TASK) as running:
+        before: set[int] = set()
+
+        def copy() -> None:
+            before.update(devices.acknowledged)
+            store = SqliteStore(data)
+            store.backup(tmp_path / "copy.sqlite")
+            with pytest.raises(DataSourceError, match="there already"):
+                store.backup(tmp_path / "copy.sqlite")
+            store.shut()
+
+        devices.load(running, 0.3, copy)
+        running.kill()
+    for name in (FILE, f"{FILE}-wal", f"{FILE}-shm"):
+        (data / name).unlink(missing_ok=True)
+    shutil.copyfile(tmp_path / "copy.sqlite", data / FILE)
+    store = SqliteStore(data)
+    kept = totals(store)
+    store.shut()
+    assert before
+    assert kept[sorted(before)].tolist() == [1] * len(before)
+    with collector(data) as running:
+        devices.again(running, 1.0)
+    assert devices.faults(data) == FINE
 
 
 @pytest.mark.slow

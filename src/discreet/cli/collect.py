@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from discreet.cli.common import Json, console, epilog, show_table
+from discreet.cli.common import Json, console, epilog, show_files, show_table
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 
 collect = typer.Typer(
@@ -266,6 +266,10 @@ def estimate(
     digest: Digest,
     candidates: Annotated[Path | None, typer.Option(help="Values to ask for, a file with one per line.")] = None,
     segments: Annotated[Path | None, typer.Option(help="Count the segments in this folder instead.")] = None,
+    counts_file: Annotated[
+        Path | None,
+        typer.Option("--counts", help="Write the counts to a file, for discreet report and audit."),
+    ] = None,
     top: Annotated[int, typer.Option(help="How many to show.", min=1)] = 20,
     data: Data = _FOLDER,
     store: Kept = None,
@@ -281,6 +285,9 @@ def estimate(
     counts = None if segments is None else count(found.task, segments)
     asked = None if candidates is None else read_lines(candidates)
     facts = read(kept, found.task.digest, candidates=asked, counts=counts)
+    if counts_file is not None:
+        whole = list((kept.counts(found.task.digest) if counts is None else counts).values())
+        sum(whole[1:], whole[0]).save(counts_file)
     kept.shut()
     if as_json:
         typer.echo(json.dumps(facts, ensure_ascii=False))
@@ -303,3 +310,27 @@ def estimate(
         console.print(f"[bold]Refused:[/] {told}.", soft_wrap=True)
     for line in facts["caveats"]:
         console.print(f"[dim]{escape(line)}[/]")
+    show_files(counts_file)
+
+
+@collect.command(epilog=epilog("collect backup saturday.sqlite", "collect backup saturday.sqlite --data ./collected"))
+def backup(
+    target: Annotated[Path, typer.Argument(help="A file that is not there yet.", show_default=False)],
+    data: Data = _FOLDER,
+    as_json: Json = False,
+) -> None:
+    """Copy the store of a collector while it runs: all that was acknowledged before, and nothing half.
+
+    To restore, stop the collector and put the file in the place of collected.sqlite (and remove the files beside it).
+    A store in PostgreSQL is copied with pg_dump.
+    """
+    from discreet.core.output import check_place
+
+    check_place(target)
+    kept = _store(data, None)
+    kept.backup(target)
+    kept.shut()
+    if as_json:
+        typer.echo(json.dumps({"file": str(target), "bytes": target.stat().st_size}))
+        return
+    show_files(target)

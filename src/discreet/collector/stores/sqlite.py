@@ -84,7 +84,7 @@ class SqliteStore:
             new = not self.folder.exists()
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             if new:
-                _sync_folder(self.folder.parent)
+                _sync(self.folder.parent)
             self._lock = _only_one(self.folder) if serving else None
             self._base = self._open()
             with closing(self._base.cursor()) as cursor:
@@ -340,6 +340,19 @@ class SqliteStore:
                 run([(line, [(held.number, age, start.to_bytes(2, "big"), end)])])
             self._swept[held.number] = age
 
+    def backup(self, target: str | Path) -> None:
+        """Copy the store as it is at one moment, while others write to it."""
+        place = Path(target).expanduser()
+        if place.exists():
+            raise DataSourceError(f"target: {str(target)!r} is there already; name another file")
+        try:
+            with closing(self._open()) as base:
+                base.execute("vacuum into ?", (str(place),))
+            for path in (place, place.parent):
+                _sync(path)
+        except (OSError, sqlite3.Error) as error:
+            raise StoreUnavailable(f"no copy was made: {error}") from None
+
     def shut(self) -> None:
         """Let go of the file; what was acknowledged is in it."""
         self._base.close()
@@ -361,8 +374,9 @@ def _only_one(folder: Path) -> int:
     return handle
 
 
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
+def _sync(path: Path) -> None:
+    """Have a file, or the names in a folder, written to the disk."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

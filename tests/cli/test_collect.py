@@ -1,0 +1,112 @@
+"""The verbs of `collect`: a task is made, shown and closed, and what came in is read, with what should worry."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.cli import app
+from discreet.collector import open_store
+from discreet.collector.stores.base import Post
+from discreet.local import Task, write_frame
+from discreet.local.tasks.frames import split_frame
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "colours.txt").write_text("red\ngreen\nblue\n")
+    (tmp_path / "words.txt").write_text("cat\ndog\nemu\n")
+    return tmp_path
+
+
+@pytest.fixture
+def told(capsys: pytest.CaptureFixture[str]) -> Any:
+    def run(line: str, code: int = 0) -> Any:
+        with pytest.raises(SystemExit) as left:
+            app.main(["collect", *line.split()])
+        out, err = capsys.readouterr()
+        assert (left.value.code or 0) == code, err
+        return err if code else json.loads(out) if "--json" in line else out
+
+    return run
+
+
+def fill(folder: Path, task: Task, n: int) -> None:
+    store = open_store(folder / "collected")
+    store.tasks()
+    frame = write_frame(task.mechanism, task.mechanism.encode((["red"] * 6 + ["green"] * 3 + ["blue"]) * (n // 10)))
+    key, count, body = split_frame(task.mechanism.layout.size, frame)
+    store.commit([Post(task.digest, 0, key, count, body)])
+    store.shut()
+
+
+def test_from_a_question_to_its_answer(folder: Path, told: Any) -> None:
+    line = "task create --name colour --epsilon 3 --domain colours.txt --wanted 5000 --minimum 500 --json"
+    made = told(line)
+    assert made["new"]
+    assert not told(line)["new"]
+    digest = made["task"]
+    facts = told(f"task show {digest[:8]} --json")
+    shown = json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert hashlib.sha256(shown.encode()).hexdigest() == digest
+    task = Task.from_json(shown)
+    assert "reports have come" in told(f"estimate {digest}", code=2)
+    fill(folder, task, 4000)
+    assert told("task list --json")[0]["reports"] == 4000
+    found = told(f"estimate {digest[:10]} --counts counts.bin --json")
+    red, green, blue = (one["count"] for one in found["estimates"])
+    assert red > green > blue  # 20 standard errors apart
+    assert found["liars"]["up"] > 1
+    text = told(f"estimate {digest}")
+    for words in ("95 % interval", "red", "Reports over time", "told from"):
+        assert words in text
+    with pytest.raises(SystemExit) as left:
+        app.main(["audit", "counts.bin"])
+    assert not left.value.code
+    with pytest.raises(SystemExit) as left:
+        app.main(["report", "counts.bin", "-o", "page.html"])
+    assert not left.value.code
+    assert "4,000" in (folder / "page.html").read_text("utf-8")
+    told("backup copy.sqlite")
+    assert (folder / "copy.sqlite").stat().st_size > 0
+    assert told(f"task close {digest} --json")["closed"]
+    assert told("task list --json")[0]["closed"]
+
+
+def test_a_sketch_names_the_values_that_will_be_asked_for(folder: Path, told: Any) -> None:
+    line = "task create --name words --epsilon 2 -m hadamard-sketch --set width=64 --candidates words.txt --json"
+    assert told(line)["description"]["candidates"] == ["cat", "dog", "emu"]
+    made = told(f"{line} --public-file --minimum 1")
+    assert made["description"]["candidates"]["file"] == "words.txt"
+    fill(folder, Task.from_json(json.dumps(made["description"], sort_keys=True, separators=(",", ":"))), 1000)
+    assert "give that file with --candidates" in told(f"estimate {made['task']}", code=2)
+    found = told(f"estimate {made['task']} --candidates words.txt --json")
+    assert [one["candidate"] for one in found["estimates"]] == ["cat", "dog", "emu"]
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("task create --epsilon 1 --domain colours.txt", "--name must be given"),
+        ("task create --name x --domain colours.txt", "--epsilon must be given"),
+        ("task create --name x --epsilon 1", "--domain must be given"),
+        ("task create --name x --epsilon 1 -m nothing --domain colours.txt", "--mechanism must be"),
+        ("task create --name x --epsilon 1 --domain colours.txt --opens soon", "opens must be a time"),
+        (
+            "task create --name x --epsilon 2 --domain colours.txt --per-day 1",
+            "at least the cost of one report",
+        ),
+        ("task create --name x --epsilon 1 --domain colours.txt --set width", "--set must be NAME=VALUE"),
+        ("task create --file nothing.json", "cannot read"),
+        ("task show 12345678", "there is no folder"),
+        ("estimate 12345678", "there is no folder"),
+        ("task list --store postgresql://127.0.0.1:9/nowhere", "cannot open the PostgreSQL"),
+    ],
+)
+def test_what_is_wrong_is_named(folder: Path, told: Any, line: str, fault: str) -> None:
+    assert fault in " ".join(told(line, code=2).split())
