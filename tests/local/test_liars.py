@@ -1,0 +1,50 @@
+"""The bound on what made-up reports can do holds for every report there is, and is reached by one."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.local.planning.liars import liars_move
+
+VALUES = ["cat", "dog", "emu", "yak"]
+MECHANISMS: list[Any] = [
+    dc.local.DirectResponse(1, VALUES),
+    dc.local.UnaryEncoding(2, VALUES),
+    dc.local.SubsetSelection(1, VALUES),
+    dc.local.LocalHashing(1, candidates=VALUES, key=7),
+    dc.local.HadamardResponse(2, VALUES),
+    dc.local.ProjectiveGeometry(1, VALUES),
+    dc.local.CountMeanSketch(2, 3, 4, key=7),
+    dc.local.HadamardSketch(2, 4, 8, key=7),
+    dc.local.HadamardSketch(1, 4, 8, key=7, skip_zero=True),
+]
+
+
+@pytest.mark.parametrize("m", MECHANISMS, ids=lambda m: m.NAME)
+def test_no_report_moves_a_count_further_than_the_bound_and_one_moves_it_that_far(m: Any) -> None:
+    honest = m.aggregate(m.encode(VALUES * 5, rng=1))
+    asked = None if isinstance(getattr(m, "domain", getattr(m, "candidates", None)), tuple) else VALUES
+    before = m.estimate(honest, asked).count
+    rows = np.array(list(product(range(256), repeat=m.layout.size)) if m.layout.size < 3 else [], np.uint8)
+    if not len(rows):
+        rows = m.encode(VALUES * 500, rng=2).rows  # too many to list: the likely ones
+    rows = rows[m.possible(rows)]
+    rows = rows if len(rows) <= 3000 else rows[np.random.default_rng(3).choice(len(rows), 3000, replace=False)]
+    moved = np.array([m.estimate(honest + m.aggregate(row[None]), asked).count - before for row in rows])
+    low, high = liars_move(m)
+    assert moved.min() >= low - 1e-9
+    assert moved.max() <= high + 1e-9
+    assert moved.max() == pytest.approx(high)
+    assert moved.min() == pytest.approx(low)
+    three = honest + m.aggregate(np.repeat(rows[[int(moved.max(axis=1).argmax())]], 3, axis=0))
+    assert (m.estimate(three, asked).count - before).max() == pytest.approx(liars_move(m, 3)[1])
+
+
+def test_means_have_no_such_bound() -> None:
+    with pytest.raises(dc.errors.InvalidArgument, match="a frequency oracle or a sketch"):
+        liars_move(dc.local.MeanResponse(1, 0, 1))
