@@ -240,6 +240,19 @@ def test_a_fold_that_fails_at_any_step_leaves_the_counts_as_they_were(tmp_path: 
     store.shut()
 
 
+def test_a_store_of_a_later_version_is_refused_and_left_alone(opened: Open) -> None:
+    store = opened()
+    store.create(COLOURS)
+    line = "update {}fact set value = 2 where name = 'format'"
+    if isinstance(store, PostgresStore):
+        with store._session() as link:
+            link.execute(line.format("discreet."))
+    else:
+        store._base.execute(line.format(""))
+    with pytest.raises(DataSourceError, match="it has form 2"):
+        opened()
+
+
 def test_a_report_that_reached_two_collectors_is_in_the_segments_once(tmp_path: Path) -> None:
     shared, sent = tmp_path / "segments", posts(WORDS, ["cat", "dog"] * 20, size=4)
     stores = [SqliteStore(tmp_path / name, segments=shared) for name in ("one", "two")]

@@ -113,7 +113,7 @@ class Make:
         """Make it."""
         fault = self.fault
         if disk := os.environ.get("COLLECTOR_DISK"):
-            shaky_disk.install(disk)
+            shaky_disk.install(disk, settings.data)
         if clock := os.environ.get("COLLECTOR_CLOCK"):
             jump(clock)
         sys.setswitchinterval(0.0005)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import http.client
 import json
 import os
@@ -97,6 +98,13 @@ class Collector:
         if self.status() is None:
             os.killpg(self.pid, signal.SIGKILL)
             self.wait()
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Wait until its last process is gone: one that waits for the disk takes a moment to die."""
+        if (self.data / "lock").exists():
+            with (self.data / "lock").open("rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
 
     def stop(self) -> None:
         """Ask it to end."""

@@ -15,6 +15,7 @@ from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_int64, c_vo
 from pathlib import Path
 
 SQLITE_FULL, SQLITE_READONLY, SQLITE_IOERR_FSYNC = 13, 8, 1034
+FILES = "collected.sqlite", "collected.sqlite-wal", "collected.sqlite-shm"
 _OPEN = CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p, c_int, c_void_p)
 _SYNC = CFUNCTYPE(c_int, c_void_p, c_int)
 _WRITE = CFUNCTYPE(c_int, c_void_p, c_void_p, c_int, c_int64)
@@ -37,11 +38,18 @@ class _Methods(Structure):
 _kept: list[object] = []  # what SQLite calls must not go away
 
 
-def install(place: str) -> None:
-    """Put the layer under every SQLite file that is opened from now on; ``place`` holds ``shadow`` and ``control``."""
+def install(place: str, data: str) -> None:
+    """Put the layer under every SQLite file that is opened from now on; ``place`` holds ``shadow`` and ``control``.
+
+    What lies in ``data`` now was left by programs that closed it well: it is on the disk.
+    """
     shadow, control = Path(place) / "shadow", Path(place) / "control"
     shadow.mkdir(parents=True, exist_ok=True)
     control.mkdir(exist_ok=True)
+    for name in FILES[:2]:
+        (shadow / name).unlink(missing_ok=True)
+        if (Path(data) / name).exists():
+            shutil.copyfile(Path(data) / name, shadow / name)
     library = ctypes.CDLL("libsqlite3.so.0")
     library.sqlite3_vfs_find.restype = POINTER(_Vfs)
     below = library.sqlite3_vfs_find(None)
@@ -101,7 +109,7 @@ def _table(true: _Methods, names: dict[int, Path], shadow: Path, control: Path) 
 
 def after_the_cut(place: Path, data: Path) -> None:
     """Leave in the folder of a collector what a disk holds that forgot all that was never synced."""
-    for name in ("collected.sqlite", "collected.sqlite-wal", "collected.sqlite-shm"):
+    for name in FILES:
         (data / name).unlink(missing_ok=True)
         if (place / "shadow" / name).exists():
             shutil.copyfile(place / "shadow" / name, data / name)

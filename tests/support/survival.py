@@ -127,9 +127,6 @@ def survive(
     opened = open_store(store or data)
     opened.create(TASK)
     opened.shut()
-    if disk:  # what was there before is on the disk
-        (place / "shadow").mkdir(parents=True)
-        (place / "shadow" / "collected.sqlite").write_bytes((data / "collected.sqlite").read_bytes())
     devices = Devices(seed)
     for _ in range(kills):
         running = start(data, fault=fault, environment=told, store=store)

@@ -23,6 +23,8 @@ Work = Sequence[tuple[str, Sequence[tuple[Any, ...]]]]
 #: Carries work out, and returns when it is durable.
 Run = Callable[[Work], None]
 
+#: The form of the tables.
+FORMAT = 1
 #: Log that is folded in one go, in bytes; and log that is left lying although a state is smaller.
 MOST_FOLDED, LEAST_FOLDED = 1 << 24, 1 << 18
 #: Rows of the log beyond which it is folded, however small they are.
@@ -140,6 +142,12 @@ def _parts(reports: Iterable[bytes], most: int = 1 << 22) -> Iterator[bytes]:
             held, total = [], 0
     if held:
         yield b"".join(held)
+
+
+def check_format(found: int) -> None:
+    """Refuse a store that a later version wrote."""
+    if found > FORMAT:
+        raise DataSourceError(f"store: it has form {found}, and this version reads up to {FORMAT}; upgrade discreet")
 
 
 def find_task(store: Store, digest: str) -> Held:

@@ -15,6 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from discreet.collector.stores.base import (
+    FORMAT,
     LEAST_FOLDED,
     MOST_FOLDED,
     MOST_ROWS,
@@ -24,6 +25,7 @@ from discreet.collector.stores.base import (
     Post,
     Run,
     Work,
+    check_format,
     joined,
     known,
 )
@@ -33,7 +35,7 @@ from discreet.local import Counts, Task
 if TYPE_CHECKING:
     import psycopg
 
-_SCHEMA = """
+_SCHEMA = f"""
 create schema if not exists discreet;
 set search_path to discreet;
 create table if not exists task (number integer generated always as identity primary key, id text not null unique,
@@ -44,7 +46,7 @@ create table if not exists log (id bigint generated always as identity primary k
 create table if not exists state (task integer, period integer, content bytea, primary key (task, period));
 create table if not exists refused (task integer, reason text, n bigint, primary key (task, reason));
 create table if not exists fact (name text primary key, value double precision);
-insert into fact values ('format', 1), ('ran', 0) on conflict do nothing;
+insert into fact values ('format', {FORMAT}), ('ran', 0) on conflict do nothing;
 """
 #: One trip: what is new is told apart, kept and returned.
 _TAKE = """
@@ -93,6 +95,7 @@ class PostgresStore:
                     raise DataSourceError(
                         "store: this PostgreSQL runs with fsync=off and may lose what it acknowledged"
                     )
+                check_format(int(_one(base.execute("select value from discreet.fact where name = 'format'"))))
                 self.ages = Ages(_one(base.execute("select value from discreet.fact where name = 'ran'")))
         except psycopg.Error as error:
             raise DataSourceError(f"store: cannot open the PostgreSQL ({_first(error)}); check the address") from None

@@ -20,6 +20,7 @@ from zlib import crc32
 
 from discreet.collector.stores import segments
 from discreet.collector.stores.base import (
+    FORMAT,
     LEAST_FOLDED,
     MOST_FOLDED,
     MOST_ROWS,
@@ -29,6 +30,7 @@ from discreet.collector.stores.base import (
     Post,
     Run,
     Work,
+    check_format,
     joined,
     known,
 )
@@ -43,7 +45,7 @@ PIECE = 1 << 16
 _REMOVED, _SWEPT = 256, 512
 
 # Ids of the log must never come twice (AUTOINCREMENT): what is folded is all up to an id.
-_SCHEMA = """
+_SCHEMA = f"""
 create table if not exists task (number integer primary key, id text not null unique, description blob not null,
   closed integer not null default 0);
 create table if not exists seen (task integer, key blob, checked integer, age integer, primary key (task, key))
@@ -56,7 +58,7 @@ create table if not exists state (task integer, period integer, generation integ
   without rowid;
 create table if not exists refused (task integer, reason text, n integer, primary key (task, reason)) without rowid;
 create table if not exists fact (name text primary key, value) without rowid;
-insert or ignore into fact values ('format', 1), ('upto', 0), ('ran', 0), ('segment', null),
+insert or ignore into fact values ('format', {FORMAT}), ('upto', 0), ('ran', 0), ('segment', null),
   ('name', hex(randomblob(6)));
 """
 _TAKE = "insert or ignore into seen values (?, ?, ?, ?)"
@@ -91,6 +93,7 @@ class SqliteStore:
                 cursor.executescript(_SCHEMA)
         except (OSError, sqlite3.Error) as error:
             raise DataSourceError(f"data: cannot keep reports in {str(folder)!r} ({error}); check the folder") from None
+        check_format(int(self._fact(self._base, "format")))
         self._held: dict[str, Held] = {}
         self.ages = Ages(self._fact(self._base, "ran"))
         self._swept: dict[int, int] = {}
