@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy import stats
 
@@ -342,3 +343,16 @@ def test_extreme_budgets_work(epsilon: float) -> None:
         assert np.isfinite(found.count).all(), name
         if epsilon > 50 and name not in ("optimised", "one bit"):
             assert found.count == pytest.approx([50, 0], abs=25 if name == "geometry" else 1e-6), name
+
+
+def test_two_spellings_of_one_accent_are_one_label() -> None:
+    """NFC for labels as for hashed text: decomposed letters and the Kelvin sign, in a list, an array and in Arrow."""
+    m = dc.local.DirectResponse(200, ["café", "K", "e\u0301te\u0301"])
+    values = ["cafe\u0301", "\u212a", "été", "tea"]
+    for column in (values, np.array(values), np.array(values, object), pa.array(values), pa.chunked_array([values])):
+        assert m.choices.codes(column).tolist() == [0, 1, 2, -1]
+    assert m.choices.codes(pa.array(values).dictionary_encode()).tolist() == [0, 1, 2, -1]
+    odd = pa.array([b"\xff", "cafe\u0301".encode(), None]).view(pa.string())  # not UTF-8: no label, no error, alone
+    assert m.choices.codes(odd).tolist() == [-1, 0, -1]
+    with pytest.raises(dc.errors.InvalidArgument, match="NFC"):
+        dc.local.DirectResponse(1, ["é", "e\u0301"])

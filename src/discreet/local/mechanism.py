@@ -322,6 +322,14 @@ def adds_up(counters: IntArray, total: int) -> bool:
     return within(counters) and abs(float(counters.sum(dtype=np.float64)) - total) <= total * 2.0**-50
 
 
+def count_places(counters: IntArray, places: IntArray) -> None:
+    """Add 1 to a counter for every time its place is listed; few of them do not cost a pass over all counters."""
+    if len(places) > len(counters) >> 4:
+        counters += np.bincount(places, minlength=len(counters))
+    else:
+        np.add.at(counters, places, 1)
+
+
 class OneNumber(Mechanism):
     """A mechanism whose report is one number: the collector counts how often each was sent."""
 
@@ -344,10 +352,7 @@ class OneNumber(Mechanism):
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
         sent, counted = self.layout.unpack(rows, self.FIELD), counters[self.COUNTER]
         sent = sent[sent < len(counted)]
-        if len(sent) > len(counted) >> 4:
-            counted += np.bincount(sent, minlength=len(counted))
-        else:  # few reports should not cost a pass over all counters
-            np.add.at(counted, sent, 1)
+        count_places(counted, sent)
         return len(sent)
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:

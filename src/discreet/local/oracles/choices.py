@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet import noise
 from discreet.core import checks
@@ -32,6 +34,8 @@ class Choices:
     [1, -1, -1, 0]
     >>> Choices.read(10).codes([3, 12, -1]).tolist()
     [3, -1, -1]
+    >>> Choices.read(["café", "tea"]).codes(["cafe\\u0301"]).tolist()                      # NFC, as for hashed text
+    [0]
     """
 
     domain: int | tuple[Any, ...]
@@ -45,6 +49,8 @@ class Choices:
                 raise InvalidArgument(
                     "domain", domain, "at least two values: else there is nothing to report", "[0, 1]"
                 )
+            if len(set(map(_nfc, column.categories))) < len(column.categories):
+                raise InvalidArgument("domain", domain, "a list of labels that differ in NFC form")
             return cls(tuple(column.categories))
         if isinstance(domain, (str, bytes, dict)) or domain is None:
             raise InvalidType("domain", domain, "a number of values or a list of labels", "domain=['f', 'm']")
@@ -58,7 +64,7 @@ class Choices:
     @cached_property
     def _encoder(self) -> Encoder:
         assert not isinstance(self.domain, int)
-        return Encoder(Categorical("domain", self.domain))
+        return Encoder(Categorical("domain", tuple(map(_nfc, self.domain))))
 
     def codes(self, values: Any) -> IntArray:
         """Return the number of every value, -1 for what is not declared. No row causes an error."""
@@ -75,7 +81,7 @@ class Choices:
         if isinstance(values, pa.Array):
             if arrow_kind(values.type) == "other":
                 raise InvalidType("values", str(values.type), "a column of labels", "values=column.cast(pa.string())")
-            return self._encoder.arrow(values)
+            return self._encoder.arrow(_nfc_column(values))
         if isinstance(values, np.ndarray) and values.ndim != 1:
             raise InvalidArgument("values", f"{values.ndim} dimensions", "one-dimensional", "values=values.ravel()")
         if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
@@ -83,7 +89,7 @@ class Choices:
         # Not `np.ndim` of a list: rows that are lists themselves would make it fail.
         if not isinstance(values, (list, tuple)) and (isinstance(values, (str, bytes)) or np.ndim(values) == 0):
             raise InvalidType("values", type(values).__name__, "a list or column of values", "values=[value]")
-        return self._encoder.objects(values.tolist() if isinstance(values, np.ndarray) else values)
+        return self._encoder.objects([_nfc(value) for value in values])
 
     def known(self, values: Any, stream: Generator) -> IntArray:
         """Return the number of every value; what is not declared becomes a declared one at random.
@@ -111,6 +117,33 @@ class Choices:
             odd = labels[int(np.argmax(codes < 0))]
             raise InvalidArgument("candidates", odd, "declared in the domain", "candidates=None asks for all")
         return labels, codes
+
+
+def _nfc(value: Any) -> Any:
+    """Return a text in NFC form, as hashed text is: two spellings of one accent are one label."""
+    return unicodedata.normalize("NFC", value) if isinstance(value, str) and not value.isascii() else value
+
+
+def _nfc_column(column: Any) -> Any:
+    """Return an Arrow column with its texts in NFC form. Bytes that are not UTF-8 stay: no row causes an error."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return column
+    try:
+        return (
+            column if pc.all(pc.string_is_ascii(column)).as_py() in (True, None) else pc.utf8_normalize(column, "NFC")
+        )
+    except pa.ArrowInvalid:
+        mended = [_nfc_bytes(value) for value in column.cast(pa.large_binary()).to_pylist()]
+        return pa.array(mended, pa.large_binary()).view(pa.large_string())
+
+
+def _nfc_bytes(value: bytes | None) -> bytes | None:
+    try:
+        return None if value is None else str(_nfc(value.decode())).encode()
+    except UnicodeDecodeError:
+        return value
 
 
 def whole_numbers(values: Any) -> IntArray:

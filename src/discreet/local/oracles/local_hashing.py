@@ -18,7 +18,7 @@ from discreet.core.arrays import IntArray
 from discreet.core.jit import jit
 from discreet.errors import FormatError, InvalidArgument
 from discreet.local.estimates import Estimate
-from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget, public_key, within
+from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, count_places, local_budget, public_key, within
 from discreet.local.oracles.choices import Choices
 from discreet.local.oracles.laws import SupportLaw, pure_estimate
 from discreet.local.sketches.base import MOST_CELLS, asked
@@ -176,8 +176,7 @@ class LocalHashing(Mechanism):
         if not possible.all():
             seed, bucket = seed[possible], bucket[possible]
         if self.pool is not None:
-            cells = counters["reports"].reshape(-1)
-            cells += np.bincount(seed * self._g + bucket, minlength=len(cells))
+            count_places(counters["reports"].reshape(-1), seed * self._g + bucket)
         elif self.choices is not None:
             counters["support"] += self.family.support(self.choices.candidates(None)[0], seed, bucket)
         else:
