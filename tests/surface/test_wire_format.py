@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +58,18 @@ def test_a_message_can_be_written_with_this_page_alone() -> None:
     assert counts.counters["reports"].tolist() == [1, 0, 1, 0, 1]
 
 
-def test_every_mechanism_is_listed() -> None:
-    for name in mechanisms():
-        assert f"| `{name}` |" in PAGE, name
+def test_every_mechanism_is_listed_with_all_its_parameters() -> None:
+    for name, kind in mechanisms().items():
+        line = re.search(rf"^\| `{name}` \| ([^|]*) \|", PAGE, re.M)
+        assert line is not None, name
+        assert re.findall(r"`(\w+)`", line.group(1)) == [field.name for field in fields(kind)], name
+
+
+def test_every_field_of_a_task_and_every_coin_is_explained() -> None:
+    page = set(re.findall(r"`(\w+)`", PAGE))
+    for entry in json.loads((Path(__file__).parents[2] / "docs" / "wire-vectors.json").read_text())["tasks"]:
+        task = json.loads(entry["task"])
+        assert set(task) | set(task["coins"]) <= page
 
 
 def test_ten_thousand_damaged_messages_are_refused() -> None:
