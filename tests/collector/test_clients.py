@@ -1,0 +1,137 @@
+"""Devices and a collector that runs: what the clients of both languages send is counted once, and estimated."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import json
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import discreet as dc
+from collecting import Collector, collector, some_task
+from discreet.collector import open_store
+from discreet.local import Client, Task
+
+SUPPORT = Path(__file__).parents[1] / "support"
+MODULE = Path(str(files("discreet.local.tasks") / "javascript"))
+COLOURS = some_task()
+WORDS = some_task(dc.local.HadamardSketch(2, 64, 64, key=7), name="words", candidates=["cat", "dog"])
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+         "--disable-sync", "--no-first-run"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collector]:
+    with collector(tmp_path_factory.mktemp("clients") / "collected", COLOURS, WORDS) as found:
+        yield found
+
+
+def counted(running: Collector, task: Task) -> Any:
+    store = open_store(running.data)
+    try:
+        return sum(store.counts(task.digest).values(), start=task.mechanism.empty())
+    finally:
+        store.shut()
+
+
+def url(running: Collector) -> str:
+    return f"http://127.0.0.1:{running.port}"
+
+
+def test_a_device_in_python_is_counted(running: Collector, tmp_path: Path) -> None:
+    pins = {"colour": COLOURS.digest, "words": WORDS.digest}
+    before = [counted(running, task).n for task in (COLOURS, WORDS)]
+    with Client(tmp_path / "device", url(running), pins=pins, report=2, day=4, life=100) as client:
+        client.report("colour", "red")
+        client.report("words", "cat")
+        assert client.flush() == (2, 0, 0)
+        with pytest.raises(dc.errors.BudgetExceeded):
+            client.report("words", "cat")
+    assert [counted(running, task).n for task in (COLOURS, WORDS)] == [n + 1 for n in before]
+    assert counted(running, COLOURS).rejected == 0
+
+
+def test_devices_in_node_are_counted(running: Collector) -> None:
+    program = shutil.which("node")
+    if program is None:
+        pytest.skip("Node is not installed: what the JavaScript client sends was NOT tested here")
+    before = counted(running, COLOURS).n
+    facts = {"url": url(running), "digest": COLOURS.digest, "values": ["red"] * 60 + ["blue", None]}
+    script = [program, str(SUPPORT / "javascript_devices.mjs"), json.dumps(facts)]
+    assert subprocess.run(script, capture_output=True, check=True, timeout=60).stdout == b"62\n"
+    counts = counted(running, COLOURS)
+    assert counts.n == before + 62
+    red = COLOURS.mechanism.estimate(counts).count[0]
+    assert abs(red - 60) < 6 * COLOURS.mechanism.variance(counts.n, 60) ** 0.5  # one in a hundred million runs
+
+
+@pytest.fixture
+def page() -> Iterator[Any]:
+    """A blank page in Chromium from a server that has the module, on another origin than the collector."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test-all brings it")
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("no chromium on the path: install Debian's package chromium")
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    handler = functools.partial(Quiet, directory=str(MODULE))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, api.sync_playwright() as play:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        browser = play.chromium.launch(executable_path=program, args=FLAGS)
+        tab = browser.new_context().new_page()
+        tab.goto(f"http://127.0.0.1:{server.server_port}/package.json")
+        yield tab
+        browser.close()
+        server.shutdown()
+        thread.join()
+
+
+_ANSWER = """async ([url, digest]) => {
+  const { Client, indexedDbStore } = await import("/discreet.min.js");
+  const client = new Client({ url, pins: { colour: digest }, report: 2, day: 2, life: 2, store: indexedDbStore() });
+  const tried = () => client.report("colour", "red").then(() => "done", (error) => error.reason);
+  return [await tried(), await client.flush(), await tried(), await client.spent()];
+}"""
+
+
+@pytest.mark.slow
+def test_a_browser_is_counted_and_remembers_what_it_spent(running: Collector, page: Any) -> None:
+    before = counted(running, COLOURS).n
+    first = page.evaluate(_ANSWER, [url(running), COLOURS.digest])
+    spent = {"today": 2, "life": 2}
+    assert first == ["done", {"sent": 1, "waiting": 0, "refused": 0}, "ceiling", spent]
+    page.reload()
+    again = page.evaluate(_ANSWER, [url(running), COLOURS.digest])
+    assert again == ["ceiling", {"sent": 0, "waiting": 0, "refused": 0}, "ceiling", spent]
+    assert counted(running, COLOURS).n == before + 1
+
+
+_VECTORS = """async (file) => {
+  const { Coins, Device, hex, unhex } = await import("/discreet.min.js");
+  const unwrapped = (v) => (v?.whole !== undefined ? BigInt(v.whole) : v?.bytes !== undefined ? unhex(v.bytes) : v);
+  const wrong = [];
+  for (const { task, reports } of file.tasks)
+    for (const { value, coins, report } of reports) {
+      const made = await new Device(task).report(unwrapped(value), new Coins(unhex(coins)), unhex(file.secret));
+      if (hex(made) !== report) wrong.push(task);
+    }
+  return wrong;
+}"""
+
+
+@pytest.mark.slow
+def test_a_browser_makes_the_same_bytes(page: Any) -> None:
+    vectors = json.loads((Path(__file__).parents[2] / "docs" / "wire-vectors.json").read_text())
+    assert page.evaluate(_VECTORS, vectors) == []
