@@ -23,13 +23,15 @@ from discreet import local
 from discreet.clustering.central import auto
 from discreet.core import checks
 from discreet.core.domain import Domain
+from discreet.core.figures import SURE_DELTA
 from discreet.core.frames import Frames
+from discreet.core.zcdp import epsilon_to_zcdp
 from discreet.errors import InvalidArgument
 from discreet.metric.points.law import IsotropicLaw
 from discreet.noise import DiscreteLaplace
 from discreet.noise.integer.max_norm import max_norm_variance
 from discreet.synopses.grid import rules
-from discreet.synopses.marginals.release import PURE_SCORES, PURE_SINGLE
+from discreet.synopses.marginals.release import PURE_SCORES, PURE_SINGLE, SCORES, SINGLE
 from discreet.synopses.opening import AUTO_ROWS
 from discreet.synopses.publishing import FIXED_POINT
 from discreet.synopses.tree.budgets import LevelBudgets as Division
@@ -130,7 +132,7 @@ class Outlook(Frames):
 
     Attributes
     ----------
-    n, d, clusters, k, values, epsilon, radius, target_error
+    n, d, clusters, k, values, epsilon, delta, radius, target_error
         What was asked.
     budgets : tuple of float
         The ε of the curves.
@@ -162,6 +164,7 @@ class Outlook(Frames):
     rows: tuple[Expectation, ...]
     persons: int | None = None
     bounds: tuple[RowBound, ...] = ()
+    delta: float = 0.0
 
     def __getitem__(self, method: str) -> Expectation:
         """Return a method by its name."""
@@ -192,6 +195,7 @@ def outlook(
     k: int = 10,
     values: int = 100,
     epsilon: float = 1.0,
+    delta: float = 0.0,
     radius: float = 0.1,
     target_error: float | None = None,
     persons: int | None = None,
@@ -212,6 +216,8 @@ def outlook(
         Values of a column whose frequencies are asked for.
     epsilon : float, default 1.0
         The budget.
+    delta : float, default 0
+        The δ beside it; what a marginal synopsis measures costs less then. Other methods are forecast without.
     radius : float, default 0.1
         Metric privacy: the distance at which ε holds, as a share of the declared widths.
     target_error : float, optional
@@ -238,6 +244,9 @@ def outlook(
     budget = float(checks.positive("epsilon", epsilon))
     if not _LEAST <= budget <= _MOST:
         raise InvalidArgument("epsilon", epsilon, f"from {_LEAST:g} to {_MOST:g} for a forecast", "epsilon=1.0")
+    slack = float(checks.probability("delta", delta, closed=True))
+    if slack > SURE_DELTA:
+        raise InvalidArgument("delta", delta, f"at most {SURE_DELTA:g} for a forecast", "delta=1e-6")
     distance = float(checks.positive("radius", radius))
     target = None if target_error is None else float(checks.positive("target_error", target_error))
 
@@ -251,16 +260,10 @@ def outlook(
     few = d <= auto.FEW_AXES
     leaves = 2 ** TreeSettings.read().max_depth
     best = local.plan(budget, values, n).best
-    spread = (k / n) ** (1 / d)
+    spread, said = (k / n) ** (1 / d), f"at delta {slack:g}" if slack else "without a delta"
     rows = (
-        expect(
-            "counts",
-            "central histogram",
-            "central",
-            f"{values:,} noisy counts",
-            "of one value",
-            lambda e: _count_error(e) / n,
-        ),
+        expect("counts", "central histogram", "central", f"{values:,} noisy counts", "of one value",
+               lambda e: _count_error(e) / n),
         expect(
             "counts",
             "grid synopsis",
@@ -270,20 +273,15 @@ def outlook(
             lambda e: _count_error(_left(e)) * math.sqrt(max(1.0, _BOX * math.prod(_grid(n, d, clusters, e)))) / n,
         ),
         expect(
-            "counts",
-            "tree synopsis",
-            "central",
-            f"up to {leaves:,} leaves that follow the rows",
+            "counts", "tree synopsis", "central", f"up to {leaves:,} leaves that follow the rows",
             "noise of a box of a tenth of the leaves, none pruned; rows that a cut leaf divides come on top",
             lambda e: _leaf_error(n, d, e) * math.sqrt(_BOX * leaves) / n,
         ),
         expect(
-            "counts",
-            "marginal synopsis",
-            "central",
+            "counts", "marginal synopsis", "central",
             f"about {_pairs(d):,} of {d * (d - 1) // 2:,} pairs of columns, and a model" if d > 1 else "one column",
-            "of one cell of a pair that was measured, without a delta; what the model assumes comes on top",
-            lambda e: _pair_error(d, e) / n,
+            f"of one cell of a pair that was measured, {said}; what the model assumes comes on top",
+            lambda e: _pair_error(d, e, slack) / n,
         ),
         expect(
             "counts",
@@ -321,10 +319,10 @@ def outlook(
             lambda e: _excess(n, d, clusters, e),
             "at most" if few else "at least",
         ),
-    )
+    )  # fmt: skip
     people = None if persons is None else checks.whole("persons", persons, low=1, high=n)
     bounds = () if people is None else tuple(_bound(n, people, values, budget, rows) for rows in AUTO_ROWS)
-    return Outlook(n, d, clusters, k, values, budget, distance, target, CURVE, rows, people, bounds)
+    return Outlook(n, d, clusters, k, values, budget, distance, target, CURVE, rows, people, bounds, slack)
 
 
 _Law = Callable[[float], float]
@@ -335,8 +333,15 @@ def _pairs(d: int) -> int:
     return max(1, min(d * (d - 1) // 2, math.ceil(1.5 * d)))
 
 
-def _pair_error(d: int, epsilon: float) -> float:
-    """Return the standard error of a cell of a pair, at a pure ε that columns and choices take their shares of."""
+@lru_cache(maxsize=256)
+def _pair_error(d: int, epsilon: float, delta: float) -> float:
+    """Return the standard error of a cell of a pair, at a budget that columns and choices take their shares of.
+
+    Gaussian noise of variance 1/(2 ρ) where there is a δ: a row changes one cell of each pair by one.
+    """
+    if delta:
+        rho = epsilon_to_zcdp(epsilon, delta) * float((1 - SINGLE) * (1 - SCORES)) / _pairs(d)
+        return math.sqrt(1 / (2 * rho))
     return _count_error(epsilon * float((1 - PURE_SINGLE) * (1 - PURE_SCORES)) / _pairs(d))
 
 

@@ -123,3 +123,15 @@ def test_a_paid_release_is_not_written_over(tmp_path: Path) -> None:
     free = dc.GridSynopsis(1.0, DOMAIN, rule=2).fit([[30, "low"]] * 50).synopsis_
     free.save(tmp_path / "free.parquet")
     second.save(tmp_path / "free.parquet")
+
+
+def test_a_plan_knows_what_a_delta_buys() -> None:
+    pure, loose = (dc.planning.outlook(5000, 10, delta=delta)["marginal synopsis"] for delta in (0, 1e-6))
+    assert loose.error < 0.7 * pure.error
+    assert "without a delta" in pure.reading
+    assert "at delta 1e-06" in loose.reading
+    with pytest.raises(InvalidArgument, match=r"at most 0\.001"):
+        dc.planning.outlook(5000, 10, delta=0.1)
+    done = CliRunner().invoke(app, ["plan", "--rows", "5000", "--columns", "10", "--delta", "1e-6", "--json"])
+    assert done.exit_code == 0
+    assert str(loose.error) in done.stdout

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from discreet.core.figures import SURE_DELTA
 from discreet.jobs.declare import Kind
 from discreet.jobs.options import EPSILON, option, output
 
@@ -15,6 +16,8 @@ KIND = Kind(
         option("rows", "whole", "rows, or people", 10000, required=True, low=1, short="-n", arguments=("n",)),
         option("columns", "whole", "numeric columns", 2, required=True, low=1, short="-d", arguments=("d",)),
         replace(EPSILON, required=False, default=1.0),
+        option("delta", "number", "the delta beside it; a marginal synopsis measures more with one", 1e-6, default=0.0,
+            low=0, high=SURE_DELTA),
         option("n_clusters", "whole", "clusters to be found", 8, default=8, low=1, arguments=("clusters",)),
         option("k", "whole", "anonymous tables: everyone hides among this many rows", 10, default=10, low=1),
         option("values", "whole", "values of a column whose frequencies are asked for", 100, default=100, low=2),
