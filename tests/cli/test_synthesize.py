@@ -159,3 +159,4 @@ role = "wife"
     assert not ((rows.sex == "m") & (rows.role == "wife")).any()
     assert "no row has sex = m and role = wife" in Path("page.html").read_text()
     assert "Public facts used" in " ".join(done.replace("│", " ").split())
+    assert "every row keeps the declared facts" in " ".join(run("audit", "safe.parquet").replace("│", " ").split())

@@ -11,9 +11,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
+from discreet.evaluation.kept_facts import broken_facts
 from discreet.synopses.marginals import bins, release
 from discreet.synopses.marginals.facts import make_possible
 
@@ -162,6 +164,25 @@ def test_the_checker_sees_what_is_broken():
     assert {"years follow", "male wives", "age", "group follows"} <= set(broken(rows))
 
 
+def test_an_auditor_sees_it_too():
+    """The library's own check finds what the one above finds, fact by fact."""
+    rows = made().sample(5000, rng=1)
+    assert broken_facts(rows, DOMAIN) == ()
+    frame = rows.to_pandas()
+    for changes, words in (
+        ({"years": 3}, "years is a function"),
+        ({"group": "old"}, "group is a function"),
+        ({"bracket": "low"}, "bracket is a function"),
+        ({"shift": "late"}, "shift is a function"),
+        ({"sex": "m"}, "no row has sex = m and relation = wife"),
+        ({"met": datetime.date(2019, 5, 17)}, "no row has met = 2019-05-17"),
+        ({"gain": 0.5}, "no row has group = child and gain"),
+    ):
+        found = broken_facts(pa.Table.from_pandas(frame.assign(**changes)), DOMAIN)
+        assert any(text.startswith(words) for text in found), (changes, found)
+    assert broken_facts(pa.Table.from_pandas(frame.assign(met=datetime.date(2019, 5, 16))), DOMAIN) == ()
+
+
 def test_without_facts_the_same_table_breaks_them():
     """What is kept is kept by the declaration, not by luck."""
     plain = dc.Domain({n: c for n, c in COLUMNS.items() if n in ("age", "sex", "relation")})
@@ -230,6 +251,23 @@ def test_rows_that_break_a_fact_are_left_out_one_by_one():
     assert wrong.sum() > 50
     digests = {dc.MarginalSynopsis(1.0, told, random_state=7).fit(t).synopsis_.digest for t in (frame, frame[~wrong])}
     assert len(digests) == 1
+
+
+def test_engines_and_persons_keep_facts_alike(tmp_path):
+    """The same release from memory, a Parquet file in pieces, and a CSV file; persons are promised the same facts."""
+    told = DOMAIN.select(["age", "group", "sex", "relation", "met", "size"])
+    frame = people()[list(told.names)]
+    table = pa.Table.from_pandas(frame.assign(group="child"), preserve_index=False)
+    pq.write_table(table, tmp_path / "p.parquet", row_group_size=700)
+    frame.drop(columns="group").to_csv(tmp_path / "p.csv", index=False)
+    tables = (frame, tmp_path / "p.parquet", tmp_path / "p.csv")
+    digests = {dc.MarginalSynopsis(1.0, told, random_state=3).fit(data).synopsis_.digest for data in tables}
+    assert len(digests) == 1
+    persons = told.with_unit(dc.Person("who", rows=2))
+    s = dc.MarginalSynopsis(1.0, persons, random_state=3).fit(frame.assign(who=np.arange(len(frame)) // 3)).synopsis_
+    assert "person" in s.guarantee.unit
+    assert broken_facts(s.sample(5000, rng=1), s.domain) == ()
+    assert s.domain.facts == told.facts
 
 
 def test_a_target_may_follow_from_another_column():

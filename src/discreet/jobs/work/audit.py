@@ -22,6 +22,7 @@ from discreet.core.output import PROMISE_ENDING, promise_place, write_whole
 from discreet.errors import DataSourceError, DiscreetError, FormatError
 from discreet.evaluation.audits.neighbours import NeighbourPair
 from discreet.evaluation.audits.recount import recount
+from discreet.evaluation.kept_facts import broken_facts
 from discreet.evaluation.registry.mechanisms import (
     AuditedMechanism,
     audited_mechanism,
@@ -234,6 +235,13 @@ def _columns(table: pa.Table, promise: Guarantee, domain: Domain, found: Finding
         found.add("domain", None, text)
     free = promise.model == "metric" and promise.parameters.get("remap") not in _BOUNDED
     said = "; perturbed numbers may leave their bounds by design" if free else ""
+    if promise.parameters.get("facts"):
+        broken = broken_facts(table, domain)
+        for text in broken:
+            found.add("facts", False, f"declared, but some row breaks it: {text}")
+        if not broken:
+            told = counted(len(domain.facts.sentences), "public fact")
+            found.add("facts", True, f"every row keeps the declared facts: {told}")
     if not wrong:
         found.add("domain", True, f"{table.num_rows:,} rows; all {table.num_columns} columns are declared{said}")
 

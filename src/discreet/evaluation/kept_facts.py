@@ -1,0 +1,61 @@
+"""Whether the rows of a released table keep the public facts that were declared: functions, and what cannot occur."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from discreet import engines
+from discreet.core.domain import Date, Domain
+from discreet.core.facts import Function, Impossible
+from discreet.core.stretches import by_days, held
+from discreet.engines.passes.marginals import AxisGrids, GroupedMarginal, MarginalsPass
+from discreet.synopses.marginals.bins import public_grid
+
+
+def broken_facts(table: Any, domain: Domain) -> tuple[str, ...]:
+    """Return the declared facts, in words, that some row of a table breaks.
+
+    For tables that were released: it tells what rows are like, and costs no budget because it is no release.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> domain = Domain({"sex": ["f", "m"], "role": ["wife", "none"]}, impossible=[{"sex": "m", "role": "wife"}])
+    >>> broken_facts(pa.table({"sex": ["f", "m"], "role": ["wife", "wife"]}), domain)
+    ('no row has sex = m and role = wife',)
+    """
+    facts = domain.facts
+    told = zip(facts.sentences, [*facts.functions, *facts.impossible], strict=True)
+    return tuple(text for text, fact in told if _broken(table, domain, fact))
+
+
+def _broken(table: Any, domain: Domain, fact: Function | Impossible) -> bool:
+    source = engines.open(table)
+    if isinstance(fact, Impossible):
+        columns = {name: domain.column(name) for name, _ in fact.stretches}
+        kept = []
+        for impossible in (None, [dict(fact.written)]):  # what a pass leaves out because of it has it
+            grid = public_grid(Domain(columns, impossible=impossible))
+            alone = GroupedMarginal([0], [np.zeros(grid.sizes[0], np.int64)])
+            kept.append(int(source.marginals(MarginalsPass(grid, (alone,)))[0].sum()))
+        return kept[0] != kept[1]
+    columns = {name: domain.column(name) for name in (fact.source, fact.column)}
+    grid = public_grid(Domain(columns, functions={fact.column: {fact.source: dict(fact.written)}}))
+    size = grid.sizes[1]
+    follows = np.full(grid.sizes[0], size - 1, np.int64)  # of missing values the last cell, where they have one
+    for low, high, place in fact.pieces:
+        follows[held(grid.domain.columns[0], *grid.boxes(0), [(low, high)])] = _cell(grid, place)
+    pair = GroupedMarginal([0, 1], [follows, np.arange(size)])  # the cell that a source leads to, and the one there
+    found = source.marginals(MarginalsPass(grid, (pair,)))[0]
+    expected, cell = np.divmod(np.flatnonzero(found), size)
+    return bool((expected != cell).any())
+
+
+def _cell(grid: AxisGrids, place: float) -> int:
+    """Return the cell of a place on the axis of the column that follows."""
+    column, (lower, upper) = grid.domain.columns[1], grid.boxes(1)
+    if isinstance(column, Date):
+        lower, upper = by_days(column, lower), by_days(column, upper)
+    return int(np.flatnonzero((lower <= place) & ((place < upper) | (lower == upper)))[0])
