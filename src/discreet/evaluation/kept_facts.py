@@ -26,8 +26,8 @@ def broken_facts(table: Any, domain: Domain) -> tuple[str, ...]:
     >>> broken_facts(pa.table({"sex": ["f", "m"], "role": ["wife", "wife"]}), domain)
     ('no row has sex = m and role = wife',)
     """
-    facts = domain.facts
-    told = zip(facts.sentences, [*facts.functions, *facts.impossible], strict=True)
+    every: list[Function | Impossible] = [*domain.facts.functions, *domain.facts.impossible]
+    told = zip(domain.facts.sentences, every, strict=True)
     return tuple(text for text, fact in told if _broken(table, domain, fact))
 
 
