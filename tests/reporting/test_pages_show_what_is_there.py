@@ -15,6 +15,7 @@ import pytest
 import discreet as dc
 from discreet.reporting import report_facts, views, write_report
 from discreet.reporting.pages import plane
+from discreet.reporting.pages.counted import prepared
 from discreet.reporting.pages.report import report_page
 from discreet.synopses import Synopsis
 from discreet.synopses.artifact.measured import Marginals, MeasuredMarginal
@@ -209,3 +210,11 @@ def test_intervals_of_a_model_hold_its_own_error_and_no_plane_was_counted(wide_r
     assert (made.evenness_errors > 0).any()  # the pairs say otherwise than the single column
     shown = next(m for m in release["marginals"] if m["column"] == "ill")
     assert shown["std_errors"] == made.std_errors.tolist()
+
+
+def test_what_was_predicted_comes_first_in_a_comparison() -> None:
+    columns = [{"column": "age"}, {"column": "sex"}, {"column": "ill"}]
+    facts = {"kind": "synopsis", "parameters": {"target": "sex"}, "release": {}, "comparison": {"columns": columns}}
+    assert [c["column"] for c in prepared(facts)["comparison"]["columns"]] == ["sex", "age", "ill"]
+    facts["comparison"] |= {"together": {"utility": {"target": "ill"}}}  # what was asked of the comparison itself
+    assert [c["column"] for c in prepared(facts)["comparison"]["columns"]] == ["ill", "age", "sex"]
