@@ -79,6 +79,34 @@ def serve(
     serve(settings)
 
 
+@collect.command(epilog=epilog("collect demo", "collect demo --data ./try-it --port 9000"))
+def demo(
+    data: Annotated[Path, typer.Option(help="Folder for what it collects.")] = Path("collector-demo"),
+    epsilon: Annotated[float, typer.Option(help="Budget of one report.", min=0.01, max=20)] = 2.0,
+    port: Annotated[int, typer.Option(help="The port.", min=1, max=65535)] = 8765,
+    as_json: Json = False,
+) -> None:
+    """Watch a collector at work: a page plays 10,000 devices in your browser, and draws what is learnt from them."""
+    from discreet.collector import Settings, open_store, serve
+    from discreet.collector.simulation import simulated_task
+
+    asked = simulated_task(epsilon)
+    store = open_store(data)
+    store.create(asked)
+    store.shut()
+    settings = Settings(data=str(data), port=port, simulated=asked.digest)
+    address = f"http://127.0.0.1:{port}"
+    # What stands behind the # is not sent to anybody: the page reads it in the browser.
+    page = f"{address}/demo#{settings.token()}"
+    if as_json:
+        typer.echo(json.dumps({"page": page, "task": asked.digest, "data": str(data)}))
+    else:
+        console.print("[bold]Open this in a browser:[/]", soft_wrap=True)
+        console.print(f"  {page}", soft_wrap=True, highlight=False)
+        console.print(f"The dashboard is at [cyan]{address}[/] (password: what stands behind the #). Ctrl-C ends it.")
+    serve(settings)
+
+
 def store_name(data: Path, store: str | None) -> str:
     """Name a store without its password."""
     return str(data) if store is None else f"postgresql://…@{store.rpartition('@')[2]}"

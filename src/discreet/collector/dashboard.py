@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: Heading, notes, heads, rows, and which columns are figures.
 _Table = tuple[str, list[str], list[str], list[list[str]], tuple[int, ...]]
-_PAGES = PackageLoader("discreet.collector")
+PAGES = PackageLoader("discreet.collector")
 _COLLECTED = "What is collected?"
 _PROMISE = "No report is more than e^ε times as likely under one value of a device as under another"
 #: Days and values of the comparison, and values that are listed.
@@ -142,4 +142,4 @@ def _share(one: dict[str, Any], n: int) -> str:
 
 
 def _page(title: str, kind: str, answers: list[Answer], tables: list[Any], charts: list[Any]) -> str:
-    return render("collector.html", title, kind, answers, others=_PAGES, tables=tables, charts=charts)
+    return render("collector.html", title, kind, answers, others=PAGES, tables=tables, charts=charts)

@@ -10,15 +10,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from discreet.collector.stores.base import Held, Store, find_task
-from discreet.errors import DataSourceError, TooFewReports
+from discreet.errors import DataSourceError, InvalidArgument, TooFewReports
 from discreet.jobs.work.sketch import estimate_figures
 from discreet.local import Counts, PublicFile, Task
 from discreet.local.planning.liars import liars_move
 
 LIARS = (
     "A device that sends its report again under a new key is counted again, and a device that lies cannot be told from "
-    "noise: that costs accuracy, never the privacy of others. Each made-up report moves a count by at most {up:.2f} "
-    "upwards and {down:.2f} downwards; {share:,} of them (one in a hundred) by at most {most:,.0f}."
+    "noise: that costs accuracy, never the privacy of others."
 )
 
 
@@ -64,14 +63,29 @@ def read(
         {**one, **({"estimates": _estimated(task, found[one["period"]], asked)["estimates"]} if one["enough"] else {})}
         for one in facts["periods"]
     ]
-    down, up = liars_move(task.mechanism)
-    share = max(1, facts["reports"] // 100)
-    facts["liars"] = {"down": down, "up": up}
-    facts["caveats"] = [
-        *facts["caveats"],
-        LIARS.format(up=up, down=-down, share=share, most=share * max(up, -down)),
-    ]
+    facts["liars"] = _liars(task)
+    facts["caveats"] = [*facts["caveats"], _warning(facts["liars"], facts["reports"])]
     return facts
+
+
+def _liars(task: Task) -> dict[str, float] | None:
+    """Return how far one made-up report moves a count; None where the estimate is not a sum over reports."""
+    try:
+        down, up = liars_move(task.mechanism)
+    except InvalidArgument:
+        return None
+    return {"down": down, "up": up}
+
+
+def _warning(bound: dict[str, float] | None, reports: int) -> str:
+    """Say what replays and liars do, with the bound where there is one."""
+    if bound is None:
+        return LIARS
+    share, most = max(1, reports // 100), max(bound["up"], -bound["down"])
+    return (
+        f"{LIARS} Each made-up report moves a count by at most {bound['up']:.2f} upwards and {-bound['down']:.2f} "
+        f"downwards; {share:,} of them (one in a hundred) by at most {share * most:,.0f}."
+    )
 
 
 def standing(store: Store, digest: str) -> dict[str, Any]:

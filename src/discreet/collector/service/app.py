@@ -19,7 +19,8 @@ from discreet.collector.service import metrics
 from discreet.collector.service.committer import Committer
 from discreet.collector.service.operator import Operator, asks
 from discreet.collector.service.settings import Bucket, Settings
-from discreet.collector.stores.base import Held, Outcome, Post, Store
+from discreet.collector.simulation import served
+from discreet.collector.stores.base import Held, Outcome, Post, Store, find_task
 from discreet.errors import DiscreetError, FormatError
 from discreet.local.tasks.frames import split_frame
 
@@ -60,6 +61,7 @@ class App:
         self.numbers = metrics.Numbers()
         self._paths: dict[str, Entry] = {}
         self._looked = 0.0
+        self._static: dict[str, tuple[str, bytes]] = {}
         self._reading: dict[asyncio.Task[Any], float] = {}
         # An estimate may take a while; looking for tasks must not wait for it.
         self._pool, self._looking = ThreadPoolExecutor(1, "reader"), ThreadPoolExecutor(1, "looker")
@@ -73,6 +75,8 @@ class App:
         self.committer = Committer(self.store, loop, most_waiting=self.settings.most_waiting)
         self.operator = Operator(self.store, self.committer)
         self._learn()
+        if self.settings.simulated is not None:
+            self._static = served(find_task(self.store, self.settings.simulated).task)
         self.committer.start()
         self._loop = loop
         loop.call_soon_threadsafe(self._watch)
@@ -230,6 +234,9 @@ class App:
             proto.response_str(
                 200, [("content-type", "text/plain; version=0.0.4"), ("cache-control", "no-store")], text
             )
+        elif path in self._static:
+            kind, content = self._static[path]
+            proto.response_bytes(200, [("content-type", kind), ("cache-control", "no-store")], content)
         elif asks(path):
             await self._operator(path, scope, proto)
         elif (entry := self._paths.get(path) or await self._entry(path)) is None:

@@ -36,6 +36,8 @@ class Settings:
     most_waiting: int = 1 << 26
     #: Reports of one task per second; None for any number.
     rate: float | None = None
+    #: The task of the simulation, whose page is then served too.
+    simulated: str | None = None
     #: Seconds that a request may take to arrive.
     patience: float = 10.0
 

@@ -1,0 +1,49 @@
+"""A page that plays ten thousand devices against a live collector, and draws what it makes of their reports."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from importlib.resources import files
+
+from discreet import local
+from discreet.collector.dashboard import PAGES
+from discreet.local import Task
+from discreet.reporting.pages.frame import render
+
+#: What the invented devices hold, and which share of them.
+SHARES = {"apple": 0.26, "pear": 0.18, "plum": 0.14, "cherry": 0.12, "peach": 0.1, "grape": 0.08, "melon": 0.06,
+          "fig": 0.04, "quince": 0.02}  # fmt: skip
+DEVICES = 10_000
+
+
+def simulated_task(epsilon: float = 2.0) -> Task:
+    """Return the task of the simulation: a fruit of nine, open for a week.
+
+    Examples
+    --------
+    >>> simulated_task().name
+    'favourite fruit, simulated'
+    """
+    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    mechanism = local.plan(epsilon, len(SHARES), DEVICES).best.make(list(SHARES))
+    return Task(
+        mechanism, name="favourite fruit, simulated", per_day=epsilon, wanted=DEVICES, minimum=100, opens=today,
+        closes=today + timedelta(days=7),
+    )  # fmt: skip
+
+
+def served(task: Task) -> dict[str, tuple[str, bytes]]:
+    """Return what is served for the simulation, by path: type and content."""
+    script = "text/javascript; charset=utf-8"
+    client = files("discreet.local.tasks") / "javascript" / "discreet.min.js"
+    own = files("discreet.collector") / "templates" / "simulation.js"
+    page = render(
+        "simulation.html", "Ten thousand devices, and what their collector learns", "Demonstration of a collector", [],
+        others=PAGES, task=task.digest, shares=json.dumps(list(SHARES.items())), devices=f"{DEVICES:,}",
+    )  # fmt: skip
+    return {
+        "/demo": ("text/html; charset=utf-8", page.encode("utf-8")),
+        "/demo/discreet.js": (script, client.read_bytes()),
+        "/demo/simulation.js": (script, own.read_bytes()),
+    }
