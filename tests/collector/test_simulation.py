@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from collecting import collector
 
+from collecting import collector
 from discreet.collector.simulation import DEVICES, SHARES, served, simulated_task
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
