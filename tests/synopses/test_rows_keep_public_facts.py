@@ -54,7 +54,7 @@ DOMAIN = dc.Domain(COLUMNS, functions=FUNCTIONS, impossible=IMPOSSIBLE)
 
 
 @lru_cache
-def people(n: int = 6000) -> pd.DataFrame:
+def people(n: int = 3000) -> pd.DataFrame:
     """Rows that mostly keep to the facts; one in twenty breaks them as it likes, and no function is true."""
     rng = np.random.default_rng(3)
     age = rng.integers(0, 100, n)
@@ -248,7 +248,7 @@ def test_rows_that_break_a_fact_are_left_out_one_by_one():
     told = dc.Domain(columns, impossible=IMPOSSIBLE[:2])
     frame = people()[["sex", "relation"]]
     wrong = ((frame.sex == "m") & (frame.relation == "wife")) | ((frame.sex == "f") & (frame.relation == "husband"))
-    assert wrong.sum() > 50
+    assert wrong.sum() > 25
     digests = {dc.MarginalSynopsis(1.0, told, random_state=7).fit(t).synopsis_.digest for t in (frame, frame[~wrong])}
     assert len(digests) == 1
 
@@ -256,7 +256,7 @@ def test_rows_that_break_a_fact_are_left_out_one_by_one():
 def test_engines_and_persons_keep_facts_alike(tmp_path):
     """The same release from memory, a Parquet file in pieces, and a CSV file; persons are promised the same facts."""
     told = DOMAIN.select(["age", "group", "sex", "relation", "met", "size"])
-    frame = people()[list(told.names)]
+    frame = people()[list(told.names)][:1000]
     table = pa.Table.from_pandas(frame.assign(group="child"), preserve_index=False)
     pq.write_table(table, tmp_path / "p.parquet", row_group_size=700)
     frame.drop(columns="group").to_csv(tmp_path / "p.csv", index=False)
