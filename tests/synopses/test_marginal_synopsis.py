@@ -17,7 +17,7 @@ import pytest
 
 import discreet as dc
 from discreet.core.unit import Person
-from discreet.engines.passes.marginals import GroupedMarginal
+from discreet.engines.passes.marginals import AxisGrids, GroupedMarginal
 from discreet.synopses.marginals import release
 from discreet.synopses.marginals.choice import coarsen
 from discreet.synopses.marginals.field import Factor, Field, count_codes, even_rows, to_watch
@@ -103,6 +103,27 @@ def test_a_small_table_is_told_of_more_than_two_pairs():
     rows = made.sample(1500, rng=0)
     kept = [float(np.mean(rows[f"c{j}"].to_numpy() == rows[f"c{j + 1}"].to_numpy())) for j in range(7)]
     assert np.mean(kept) > 0.6  # 0.87 in the table, 0.33 if columns knew nothing of each other
+
+
+def test_wide_tables_look_at_triples_that_measured_pairs_hold_together():
+    def sets(width, pairs):
+        domain = dc.Domain({f"c{j}": [0, 1] for j in range(width)})
+        two = [np.arange(2), np.arange(2)]
+        told = [release.Measured(GroupedMarginal(pair, two), np.zeros(4, np.int64), 1e-6) for pair in pairs]
+        grid = AxisGrids(domain, (2,) * width, (False,) * width)
+        found = release.Findings(grid, [], [], [], total=1e6, total_variance=0.0, measured=told)
+        made = [s for s, _ in release._candidates(found, release.MarginalSettings(), 1)]
+        return [s for s in made if len(s) == 3]
+
+    assert len(sets(20, [(0, 1)])) == math.comb(20, 3)  # few columns: all
+    assert sets(200, [(0, 1), (1, 2), (5, 9)]) == [(0, 1, 2)]
+    chain = [(j, j + 1) for j in range(199)]
+    assert sets(200, chain) == [(j, j + 1, j + 2) for j in range(198)]
+    star = [(0, j) for j in range(1, 200)] + [(1, 2)]
+    many = sets(200, star)
+    assert len(many) == release.MOST_TRIPLES  # of 19,701
+    assert (0, 1, 2) in many
+    assert many == sorted(many)
 
 
 def test_a_sample_of_any_size_keeps_the_marginals():

@@ -56,6 +56,8 @@ TARGET_WEIGHT = 2.0
 TOLERATED, PURE_TOLERATED, USUAL_CELLS = 0.1, 0.01, 20
 #: How much of the distance that chance alone makes is not worth mending, unless noise is small.
 CHANCE = 0.6
+#: Triples that are counted and scored at most; all of them up to 30 columns.
+MOST_TRIPLES = 4096
 #: Triples are considered once the noise of what was measured is below this share of the rows, on average.
 FINE = 0.02
 
@@ -293,12 +295,23 @@ def _candidates(found: Findings, settings: MarginalSettings, number: int) -> lis
     width = len(found.grid.domain)
     sets: list[tuple[int, ...]] = list(itertools.combinations(range(width), 2))
     if number > 0:
-        triples = itertools.combinations(range(width), 3)
         if settings.workload == "triples" or _is_fine(found):
-            sets += list(triples)
+            sets += _triples(found, width)
         elif settings.target is not None:
-            sets += [s for s in triples if settings.target in s]
+            others = [c for c in range(width) if c != settings.target]
+            sets += [tuple(sorted((settings.target, *two))) for two in itertools.combinations(others, 2)]
     return [(s, TARGET_WEIGHT if settings.target in s else 1.0) for s in sets]
+
+
+def _triples(found: Findings, width: int) -> list[tuple[int, ...]]:
+    """Return all triples, or of a wide table those that measured pairs hold together: 200 columns have 1.3 million."""
+    if math.comb(width, 3) <= MOST_TRIPLES:
+        return list(itertools.combinations(range(width), 3))
+    pairs = {m.marginal.columns for m in found.measured if len(m.marginal.columns) == 2}
+    near = [sorted({c for pair in pairs if j in pair for c in pair if c != j}) for j in range(width)]
+    paths = {tuple(sorted((j, *two))) for j in range(width) for two in itertools.combinations(near[j], 2)}
+    held = {s: sum(two in pairs for two in itertools.combinations(s, 2)) for s in paths}
+    return sorted(sorted(paths, key=lambda s: (-held[s], s))[:MOST_TRIPLES])
 
 
 def _is_fine(found: Findings) -> bool:
