@@ -14,16 +14,24 @@ from discreet.clustering.central.private_kmeans import PrivateKMeans
 from discreet.clustering.kmeans import WeightedClusters, weighted_kmeans
 from discreet.clustering.noisy.clusters import NoisyClusters, cluster_after_noise
 from discreet.clustering.noisy.kmeans import NoisyKMeans
+from discreet.clustering.shapes.density import DensityClusters
+from discreet.clustering.shapes.gaussians import GaussianClusters
+from discreet.clustering.shapes.spectral import SpectralClusters
+from discreet.clustering.shapes.ward import WardClusters
 
 __all__ = [
     "Choice",
     "ClusterResult",
     "DPLloyd",
+    "DensityClusters",
+    "GaussianClusters",
     "KSuggestion",
     "MixtureFit",
     "NoisyClusters",
     "NoisyKMeans",
     "PrivateKMeans",
+    "SpectralClusters",
+    "WardClusters",
     "WeightedClusters",
     "choose",
     "cluster_after_noise",

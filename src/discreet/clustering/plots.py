@@ -1,4 +1,4 @@
-"""Pictures of clusters, with Plotly: what speaks for a number of them."""
+"""Pictures of clusters, with Plotly: what speaks for a number of them, where they lie, how they join."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import MissingExtra
+from discreet.errors import InvalidArgument, MissingExtra
 
 if TYPE_CHECKING:
     from discreet.clustering.central.how_many import KSuggestion
+    from discreet.clustering.shapes.base import LeafClusters
+    from discreet.core.arrays import FloatArray
 
 TEAL, INK, MARK = "#1f8a7d", "#57606a", "#d1242f"
+#: Clusters beside each other get colours that differ; with more clusters they come again.
+COLOURS = ("#1f8a7d", "#e76f51", "#3a5a98", "#e9c46a", "#8e5ea2", "#7f9f3f", "#c2557a", "#4fb3c9", "#a0703c", "#6b7280")
 
 
 def _plotly() -> Any:
@@ -60,4 +64,58 @@ def draw_suggestion(found: KSuggestion) -> Any:
     figure.update_layout(
         title={"text": title}, template="plotly_white", width=760, height=620, showlegend=False, margin={"t": 100}
     )
+    return figure
+
+
+def draw_clusters(found: LeafClusters, columns: tuple[str, str] | None) -> Any:
+    """Draw the leaves of each cluster in its colour, and the mean of each."""
+    go = _plotly()
+    seen = found.synopsis_
+    names = seen.domain.names[:2] if columns is None else tuple(columns)
+    if len(names) != 2 or len(set(names)) < 2 or not set(names) <= set(seen.domain.names):
+        known = seen.domain.names
+        raise InvalidArgument("columns", columns, f"two of {', '.join(known)}", f"columns={known[:2]}")
+    axes = [seen.domain.position(name) for name in names]
+    figure = go.Figure()
+    for label in range(found.n_clusters_):
+        own = np.flatnonzero(found.labels_ == label)
+        (x0, y0), (x1, y1) = seen.lower[own][:, axes].T, seen.upper[own][:, axes].T
+        gap = np.full(len(own), np.nan)
+        x, y = (np.column_stack(c).ravel() for c in ([x0, x1, x1, x0, x0, gap], [y0, y0, y1, y1, y0, gap]))
+        colour = COLOURS[label % len(COLOURS)]
+        said = f"cluster {label}, about {found.clusters_.weights[label]:,.0f} rows"
+        box = go.Scatter(x=x, y=y, fill="toself", mode="lines", line={"width": 0}, fillcolor=colour, opacity=0.75,
+                         name=said, hoverinfo="name", showlegend=found.n_clusters_ <= len(COLOURS))  # fmt: skip
+        figure.add_trace(box)
+    middle = found.clusters_.centers[:, axes]
+    mark = {"symbol": "x", "size": 8, "color": "#24292f"}
+    figure.add_trace(go.Scatter(x=middle[:, 0], y=middle[:, 1], mode="markers", marker=mark, name="means"))
+    n = found.n_clusters_
+    title = f"{n} cluster{'s' * (n != 1)} of {type(found).__name__}"
+    legend = {"orientation": "h", "y": -0.14}
+    figure.update_layout(title={"text": title}, template="plotly_white", width=760, height=700, legend=legend)
+    for axis, at, update in zip(names, axes, (figure.update_xaxes, figure.update_yaxes), strict=True):
+        update(title=axis, range=[seen.domain.low[at], seen.domain.high[at]])
+    return figure
+
+
+def draw_dendrogram(linkage: FloatArray, n_clusters: int, most: int) -> Any:
+    """Draw the last joins of a hierarchy, and the height at which it was cut."""
+    go = _plotly()
+    from scipy.cluster.hierarchy import dendrogram
+
+    figure = go.Figure()
+    if len(linkage):
+        drawn = dendrogram(linkage, p=most, truncate_mode="lastp", no_plot=True)
+        line = {"color": TEAL, "width": 1.5}
+        for x, y in zip(drawn["icoord"], drawn["dcoord"], strict=True):
+            figure.add_trace(go.Scatter(x=x, y=y, mode="lines", line=line, hoverinfo="y", showlegend=False))
+        if 1 < n_clusters <= len(linkage):
+            cut = float(linkage[-n_clusters + 1, 2] + linkage[-n_clusters, 2]) / 2
+            dash = {"color": MARK, "width": 1, "dash": "dot"}
+            figure.add_hline(cut, line=dash, annotation_text=f"{n_clusters} clusters", annotation_font_color=MARK)
+        figure.update_xaxes(tickvals=list(range(5, 10 * len(drawn["ivl"]), 10)), ticktext=drawn["ivl"], tickangle=90)
+    figure.update_layout(title={"text": "Ward's hierarchy"}, template="plotly_white", width=760, height=480)
+    figure.update_xaxes(title="leaf, or (number of leaves)")
+    figure.update_yaxes(title="height of the join", rangemode="tozero")
     return figure

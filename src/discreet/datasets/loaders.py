@@ -115,6 +115,8 @@ _SOURCES = {
         None,
         "Birch3: 100 clusters of random size and place (Zhang et al. 1997)",
     ),
+    "aggregation": _sipu("aggregation", 7, 40, "Aggregation: 7 groups, some of which touch (Gionis et al. 2007)"),
+    "worms": _sipu("worms_2", 35, 8192, "Worms: 35 curved and crossing shapes (Sieranoja and Fränti 2019)"),
     "shuttle": _Source(
         ("uci-shuttle/shuttle_train.csv.gz", "uci-shuttle/shuttle_test.csv.gz"),
         _SHUTTLE,

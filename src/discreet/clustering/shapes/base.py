@@ -1,0 +1,177 @@
+"""What the clusterers of a synopsis share: leaves in, a label for each leaf out, and labels of the user's own rows.
+
+All of it is post-processing of a release: nothing is charged, whatever is tried. Leaves that hold no more than noise
+explains are left out first (`Leaves`), and the others keep their counts as weights.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.spatial import cKDTree
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from discreet import engines
+from discreet.clustering.central.how_many import KSuggestion, check_clusters, suggest_k
+from discreet.clustering.central.leaves import Leaves
+from discreet.clustering.central.of_synopsis import ClusterResult
+from discreet.clustering.kmeans import mass_by
+from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.domain import Domain
+from discreet.synopses import Synopsis
+from discreet.synopses.artifact.empty import EMPTY_UP_TO
+from discreet.synopses.opening import bind, table
+
+#: Boxes whose representatives are nearest to a row, among which the nearest box is looked for.
+_CANDIDATES = 12
+
+
+class LeafClusters(BaseEstimator):  # type: ignore[misc]
+    """Clusters of the leaves of a synopsis. Methods differ in `_label` alone.
+
+    Attributes
+    ----------
+    labels_ : array of shape (leaves,)
+        Cluster of each leaf of `synopsis_`; -1 for leaves of no cluster.
+    synopsis_ : Synopsis
+        The columns that were clustered.
+    clusters_ : ClusterResult
+        Means of the clusters, their weights with standard errors, and a note.
+    guarantee_ : Guarantee
+        The promise of the release, as it was.
+    suggestion_ : KSuggestion or None
+        What a number of clusters rests on that was not given.
+    """
+
+    columns: Any
+    scale: str
+    random_state: int
+
+    def fit(self, synopsis: Synopsis, y: Any = None) -> Any:
+        """Cluster the leaves of a synopsis; ``y`` is ignored.
+
+        Parameters
+        ----------
+        synopsis : Synopsis
+            A release with weights as drawn.
+        """
+        leaves = Leaves.of(synopsis, self.columns, self.scale)
+        self.suggestion_: KSuggestion | None = None
+        own = self._label(leaves) if len(leaves.points) else np.empty(0, np.int64)
+        self.labels_: IntArray = np.full(leaves.seen.n_leaves, -1)
+        self.labels_[leaves.which] = _by_weight(own, leaves.weights)
+        self.synopsis_, self.guarantee_ = leaves.seen, synopsis.guarantee
+        self._leaves = leaves
+        self.clusters_ = self._described(leaves)
+        return self
+
+    def _label(self, leaves: Leaves) -> IntArray:
+        """Return a label for each leaf that holds more than noise; -1 for none."""
+        raise NotImplementedError
+
+    @property
+    def _bounded(self) -> bool:
+        """Whether rows beyond all boxes of a cluster belong to none."""
+        return False
+
+    @property
+    def n_clusters_(self) -> int:
+        """Number of clusters that were found."""
+        return len(self.clusters_.centers)
+
+    def _wanted(self, leaves: Leaves, n_clusters: int | str, max_clusters: int) -> int:
+        """Return the number of clusters: as given, or as suggested; never more than there are leaves."""
+        given = check_clusters(n_clusters)
+        if given is None:
+            how: dict[str, Any] = {"scale": self.scale, "random_state": self.random_state}
+            self.suggestion_ = suggest_k(leaves.seen, max_clusters=max_clusters, **how)
+            given = self.suggestion_.n_clusters or 1
+        return min(given, len(leaves.points))
+
+    def _described(self, leaves: Leaves) -> ClusterResult:
+        labels = self.labels_[leaves.which]
+        inside = labels >= 0
+        k = int(labels.max(initial=-1)) + 1
+        label, weights = labels[inside], leaves.weights[inside]
+        mass = mass_by(label, weights, k)
+        places = leaves.points[inside] * leaves.units
+        centers = np.column_stack([mass_by(label, weights * p, k) for p in places.T]) / mass[:, np.newaxis]
+        errors = np.sqrt(mass_by(label, leaves.seen.variances[leaves.which][inside], k))
+        doubtful = (mass <= EMPTY_UP_TO * errors) & (errors > 0)
+        said = [
+            "" if self.suggestion_ is None else self.suggestion_.text,
+            leaves.note,
+            "" if k else "no leaf stands out of the noise: there are no clusters",
+        ]
+        note = "; ".join(filter(None, said))
+        return ClusterResult(centers, mass, math.nan, leaves.seen, note, leaves.seen.domain.names, {}, errors, doubtful,
+                             self.suggestion_)  # fmt: skip
+
+    def predict(self, X: Any) -> IntArray:
+        """Return the cluster of each row; -1 for a row of none, or with a missing value. Not for publication.
+
+        A row belongs to the cluster of the box that it lies in; where that box holds nothing but noise, to the cluster
+        of the nearest box that holds more (`DensityClusters`: to none).
+
+        Parameters
+        ----------
+        X : array, data frame, table or path
+            Rows with the columns of the synopsis; values beyond the declared bounds are clamped.
+        """
+        check_is_fitted(self)
+        domain = self.synopsis_.domain
+        source = bind(engines.open(table(X)), domain, domain)
+        parts = [self._of_rows(columns, domain) for columns in source._batches(domain)]
+        return np.concatenate([np.empty(0, np.int64), *parts])
+
+    def _of_rows(self, columns: Any, domain: Domain) -> IntArray:
+        rows = domain.clamp(np.column_stack(list(columns)))
+        placed = np.isfinite(rows).all(axis=1)
+        out = np.full(len(rows), -1)
+        if len(self._leaves.points):
+            out[placed] = self._of_points(rows[placed] / self._leaves.units)
+        return out
+
+    def _of_points(self, points: FloatArray) -> IntArray:
+        """Return the labels of points, in the units of the leaves."""
+        leaves = self._leaves
+        low, high = (part[leaves.which] / leaves.units for part in (leaves.seen.lower, leaves.seen.upper))
+        few = min(_CANDIDATES, len(leaves.points))
+        near = cKDTree(leaves.points).query(points, few)[1].reshape(len(points), few)
+        beyond = np.maximum(low[near] - points[:, np.newaxis], points[:, np.newaxis] - high[near])
+        gaps = (np.maximum(beyond, 0.0) ** 2).sum(axis=2)
+        best = gaps.argmin(axis=1)
+        rows = np.arange(len(points))
+        found: IntArray = self.labels_[leaves.which][near[rows, best]]
+        return np.where(gaps[rows, best] > 0, -1, found) if self._bounded else found
+
+    def plot(self, columns: tuple[str, str] | None = None) -> Any:
+        """Draw the leaves of each cluster in the plane of two columns; needs Plotly (the extra ``plot``)."""
+        from discreet.clustering.plots import draw_clusters
+
+        return draw_clusters(self, columns)
+
+
+def _by_weight(labels: IntArray, weights: FloatArray) -> IntArray:
+    """Number clusters from the heaviest on; -1 stays."""
+    inside = labels >= 0
+    names, place = np.unique(labels[inside], return_inverse=True)
+    order = np.argsort(-mass_by(place, weights[inside], len(names)), kind="stable")
+    rank = np.empty(len(names), np.int64)
+    rank[order] = np.arange(len(names))
+    out = np.full(len(labels), -1)
+    out[inside] = rank[place]
+    return out
+
+
+def for_the_heaviest(leaves: Leaves, most: int, label: Callable[[IntArray], IntArray]) -> IntArray:
+    """Label at most that many leaves, the heaviest; the others get the label of the nearest of them."""
+    if len(leaves.points) <= most:
+        return label(np.arange(len(leaves.points)))
+    kept = np.sort(np.argsort(-leaves.weights, kind="stable")[:most])
+    found: IntArray = label(kept)[cKDTree(leaves.points[kept]).query(leaves.points)[1]]
+    return found

@@ -1,0 +1,193 @@
+"""Density clusters on weighted leaves: heights of the released density that stand out of valleys and of the noise.
+
+DBSCAN and HDBSCAN estimate a density from distances between rows. A synopsis has the density: count over volume. What
+is left of them is the hierarchy of its level sets, on the graph of leaves that touch:
+
+- at one **level** (``level=``): leaves above it that hang together are a cluster, as in DBSCAN;
+- over all levels (default), as in HDBSCAN: a hill is a cluster if the rows above the saddle that joins it to a higher
+  one exceed what noise and sampling explain, by ``prominence`` standard deviations. Hills are followed from the top
+  down, each leaf joins the hill of its densest neighbour (Chazal, Guibas, Oudot and Skraba 2013, with rows above the
+  saddle in place of the height, because the noise of a sum is known).
+
+Written by hand: the clusterers of scikit-learn take rows, and estimate the density that is known here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+
+from discreet.clustering.central.leaves import Leaves
+from discreet.clustering.kmeans import mass_by
+from discreet.clustering.shapes.base import LeafClusters
+from discreet.clustering.shapes.neighbours import density, touching
+from discreet.core import checks
+from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.jit import jit
+from discreet.synopses import refine
+
+#: A cluster has to hold at least this share of the rows, and this many times what one empty leaf may get by noise.
+_LEAST_SHARE, _LEAST_NOISE = 0.002, 2.0
+
+
+class DensityClusters(LeafClusters):
+    """Clusters of any shape: regions of a synopsis that are denser than what lies between them.
+
+    Parameters
+    ----------
+    prominence : float, default 4
+        By how many standard deviations (of the noise and of sampling) the rows above the saddle between two hills must
+        exceed zero for both to be clusters. More gives fewer clusters.
+    contrast : float, default 1.5
+        How many times as dense as the saddle a hill must be on average: the cells of a grid cut a curve into hills of
+        their own, which no noise explains.
+    level : float, optional
+        Take one level instead: leaves at least this many times as dense as rows spread evenly over the domain, as far
+        as they touch, are one cluster.
+    min_rows : float, optional
+        Clusters with fewer rows are noise; by default two thousandths of all, and twice what an empty leaf may get.
+    outliers : bool, default True
+        Whether rows outside of all clusters belong to none; False gives them to the nearest.
+    scale, columns, random_state
+        See `cluster_synopsis`.
+
+    Attributes
+    ----------
+    labels_, clusters_, synopsis_, guarantee_ : see `fit`
+        Label of each leaf (-1 for none), what the clusters are, what was clustered, its promise.
+
+    Privacy
+    -------
+    Post-processing of a release: nothing is charged.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> data = dc.datasets.mixture(5000, 2, 4, random_state=0)
+    >>> s = dc.GridSynopsis(1.0, data.domain, 24, random_state=0).fit(data.X).synopsis_
+    >>> found = DensityClusters().fit(s)
+    >>> found.n_clusters_, found.predict(data.X).shape
+    (4, (5000,))
+    """
+
+    def __init__(
+        self,
+        prominence: float = 4.0,
+        contrast: float = 1.5,
+        level: float | None = None,
+        min_rows: float | None = None,
+        outliers: bool = True,
+        scale: str = "none",
+        columns: Any = None,
+        random_state: int = 0,
+    ) -> None:
+        self.prominence = prominence
+        self.contrast = contrast
+        self.level = level
+        self.min_rows = min_rows
+        self.outliers = outliers
+        self.scale = scale
+        self.columns = columns
+        self.random_state = random_state
+
+    def _label(self, leaves: Leaves) -> IntArray:
+        prominence = float(checks.positive("prominence", self.prominence))
+        contrast = float(checks.positive("contrast", self.contrast))
+        dense, (first, second) = density(leaves), touching(leaves)
+        n = len(dense)
+        if self.level is not None:
+            above = dense >= float(checks.positive("level", self.level))
+            kept = above[first] & above[second]
+            graph = csr_matrix((np.ones(int(kept.sum())), (first[kept], second[kept])), (n, n))
+            labels = np.where(above, connected_components(graph, directed=False)[1], -1)
+        else:
+            both = csr_matrix((np.ones(2 * len(first)), (np.r_[first, second], np.r_[second, first])), (n, n))
+            noise = leaves.seen.variances[leaves.which] + leaves.weights
+            order = np.argsort(-dense, kind="stable")
+            labels = _hills(order, dense, leaves.weights, noise, both.indptr, both.indices, prominence, contrast)
+        labels = _heavy(labels, leaves.weights, self._least(leaves))
+        if self.outliers or not (labels >= 0).any():
+            return labels
+        known = labels >= 0
+        return np.where(known, labels, labels[known][cKDTree(leaves.points[known]).query(leaves.points)[1]])
+
+    @property
+    def _bounded(self) -> bool:
+        return bool(self.outliers)
+
+    def _least(self, leaves: Leaves) -> float:
+        if self.min_rows is not None:
+            return float(checks.positive("min_rows", self.min_rows))
+        by_noise = _LEAST_NOISE * float(np.median(refine.noise_cut(leaves.seen)))
+        return max(_LEAST_SHARE * float(leaves.weights.sum()), by_noise)
+
+
+def _heavy(labels: IntArray, weights: FloatArray, least: float) -> IntArray:
+    """Take clusters of fewer rows away."""
+    inside = labels >= 0
+    mass = mass_by(labels[inside], weights[inside], int(labels.max(initial=-1)) + 1)
+    out = labels.copy()
+    out[inside] = np.where(mass[labels[inside]] >= least, labels[inside], -1)
+    return out
+
+
+@jit
+def _hills(
+    order: IntArray,
+    dense: FloatArray,
+    weights: FloatArray,
+    noise: FloatArray,
+    starts: IntArray,
+    touched: IntArray,
+    prominence: float,
+    contrast: float,
+) -> IntArray:
+    """Return the hill of each leaf; ``noise`` has variances, ``starts`` and ``touched`` the neighbours of each leaf."""
+    n = order.size
+    parent = np.full(n, -1, np.int64)  # -1: not reached yet; hills are named by their peaks
+    mass, volume, spread = np.zeros(n), np.zeros(n), np.zeros(n)
+    for place in range(n):
+        i = order[place]
+        best = -1
+        for e in range(starts[i], starts[i + 1]):
+            j = touched[e]
+            if parent[j] >= 0 and (best < 0 or dense[j] > dense[best]):
+                best = j
+        hill = i if best < 0 else _top(parent, best)
+        parent[i] = hill
+        mass[hill] += weights[i]
+        volume[hill] += weights[i] / dense[i]
+        spread[hill] += noise[i]
+        for e in range(starts[i], starts[i + 1]):
+            j = touched[e]
+            if parent[j] < 0:
+                continue
+            hill, other = _top(parent, i), _top(parent, j)
+            if hill == other:
+                continue
+            if dense[other] > dense[hill]:
+                hill, other = other, hill
+            above = min(mass[hill] - dense[i] * volume[hill], mass[other] - dense[i] * volume[other])
+            which = other if mass[other] - dense[i] * volume[other] == above else hill
+            level = contrast * dense[i]
+            flat = mass[hill] < level * volume[hill] or mass[other] < level * volume[other]
+            if flat or above < prominence * np.sqrt(spread[which]):
+                parent[other] = hill
+                mass[hill] += mass[other]
+                volume[hill] += volume[other]
+                spread[hill] += spread[other]
+    out = np.empty(n, np.int64)
+    for i in range(n):
+        out[i] = _top(parent, i)
+    return out
+
+
+@jit
+def _top(parent: IntArray, i: int) -> int:
+    while parent[i] != i:
+        i = parent[i]
+    return i
