@@ -50,3 +50,30 @@ def test_another_word_is_refused(folder: Path) -> None:
     done = runner.invoke(app.app, ["cluster", str(folder / "s.parquet"), "-k", "five"])
     assert done.exit_code != 0
     assert "a whole number" in str(done.exception) + done.output
+
+
+@pytest.mark.parametrize("algorithm", ["density", "ward", "spectral", "gaussians"])
+def test_other_algorithms_find_the_same_clusters_where_they_stand_apart(folder: Path, algorithm: str) -> None:
+    page, centers = folder / "page.html", folder / "c.csv"
+    asked = ["cluster", folder / "s.parquet", "-k", "auto", "--algorithm", algorithm, "-o", centers, "--report", page]
+    done = runner.invoke(app.app, [str(a) for a in asked])
+    assert done.exit_code == 0, done.output
+    assert "4 centres" in done.output
+    assert pa_csv.read_csv(centers).num_rows == 4
+    assert "centre 4" in page.read_text("utf-8")
+
+
+def test_a_table_is_clustered_by_another_algorithm_at_the_same_price(folder: Path) -> None:
+    asked = ["cluster", folder / "rows.csv", "--schema", folder / "schema.toml", "-k", 4, "--epsilon", 1, "--algorithm",
+             "ward", "-o", folder / "c.csv", "--json"]  # fmt: skip
+    done = runner.invoke(app.app, [str(a) for a in asked])
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.output)
+    assert (len(told["centers"]), told["epsilon"]) == (4, 1.0)
+
+
+def test_a_refinement_is_refused_where_it_would_not_be_used(folder: Path) -> None:
+    asked = ["cluster", folder / "s.parquet", "-k", "auto", "--algorithm", "density", "--refine", "project"]
+    done = runner.invoke(app.app, [str(a) for a in asked])
+    assert done.exit_code != 0
+    assert "k-means" in str(done.exception) + done.output

@@ -9,6 +9,8 @@ is left of them is the hierarchy of its level sets, on the graph of leaves that 
   down, each leaf joins the hill of its densest neighbour (Chazal, Guibas, Oudot and Skraba 2013, with rows above the
   saddle in place of the height, because the noise of a sum is known).
 
+Both defaults were chosen on generated shapes (``benchmarks/tuning/density.py``).
+
 Written by hand: the clusterers of scikit-learn take rows, and estimate the density that is known here.
 """
 
@@ -42,7 +44,7 @@ class DensityClusters(LeafClusters):
     prominence : float, default 4
         By how many standard deviations (of the noise and of sampling) the rows above the saddle between two hills must
         exceed zero for both to be clusters. More gives fewer clusters.
-    contrast : float, default 1.5
+    contrast : float, default 1.6
         How many times as dense as the saddle a hill must be on average: the cells of a grid cut a curve into hills of
         their own, which no noise explains.
     level : float, optional
@@ -77,7 +79,7 @@ class DensityClusters(LeafClusters):
     def __init__(
         self,
         prominence: float = 4.0,
-        contrast: float = 1.5,
+        contrast: float = 1.6,
         level: float | None = None,
         min_rows: float | None = None,
         outliers: bool = True,

@@ -20,7 +20,7 @@ from discreet.clustering.shapes.base import LeafClusters
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
 
-_STEPS, _ENOUGH = 300, 1e-7
+_STEPS, _ENOUGH = 200, 1e-5
 #: A covariance has at least this share of the mean inner variance of a leaf on every axis.
 _FLOOR = 0.25
 
@@ -85,10 +85,13 @@ class GaussianClusters(LeafClusters):
         full = checks.choice("covariance", self.covariance, ("full", "diagonal")) == "full"
         k = self._wanted(leaves, self.n_clusters, self.max_clusters)
         points, weights = leaves.points, leaves.weights
-        found = weighted_kmeans(points, weights, k, n_init=self.n_init, seed=self.random_state)
-        owned = np.zeros((len(points), len(found.centers)))
-        owned[np.arange(len(points)), nearest(points, found.centers)] = 1.0
-        shares, means, covariances = _fitted(points, leaves.within, weights, owned, full)
+        # Long Gaussians side by side are cut across by k-means, but not where all directions count alike.
+        starts = [
+            nearest(places, weighted_kmeans(places, weights, k, n_init=self.n_init, seed=self.random_state).centers)
+            for places in (points, _sphered(points, leaves.within, weights))
+        ]
+        fits = [_fitted(points, leaves.within, weights, np.eye(k)[start], full) for start in starts]
+        _, shares, means, covariances = max(fits, key=lambda fit: fit[0])
         labels = _explained(points, leaves.within, shares, means, covariances).argmax(axis=1)
         held = np.bincount(labels, weights, minlength=len(shares))
         order = np.lexsort((-shares, -held))
@@ -104,10 +107,20 @@ class GaussianClusters(LeafClusters):
         return found
 
 
+def _sphered(points: FloatArray, within: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the points in units in which they vary alike in all directions."""
+    share = weights / weights.sum()
+    gap = points - share @ points
+    varied = (gap * share[:, np.newaxis]).T @ gap + np.diag(share @ within + 1e-300)
+    values, axes = np.linalg.eigh(varied)
+    sphered: FloatArray = gap @ axes / np.sqrt(np.maximum(values, 1e-12 * values[-1]))
+    return sphered
+
+
 def _fitted(
     points: FloatArray, within: FloatArray, weights: FloatArray, owned: FloatArray, full: bool
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return shares, means and covariances, from the shares of each leaf that each component owns."""
+) -> tuple[float, FloatArray, FloatArray, FloatArray]:
+    """Return mean log density, shares, means and covariances, from which component owns which leaf."""
     d = points.shape[1]
     whole = weights.sum()
     spread = weights @ (points - weights @ points / whole) ** 2 / whole
@@ -129,7 +142,7 @@ def _fitted(
         if now - before < _ENOUGH:
             break
         before = now
-    return shares, means, covariances
+    return now, shares, means, covariances
 
 
 def _explained(

@@ -23,6 +23,10 @@ from discreet.jobs.options import (
 
 def _together(job: Any) -> None:
     one_unit(KIND, job.parameters)
+    if job.parameters.get("algorithm", "k-means") != "k-means":
+        for name in ("refine", "n_init"):
+            if name in job.parameters:
+                raise KIND.wrong(name, job.parameters[name], "used with k-means", ("algorithm", "k-means"))
     if job.schema is not None:
         if not {"epsilon", "rho"} & set(job.parameters):
             raise KIND.wrong("epsilon", None, "given with a schema")
@@ -75,6 +79,8 @@ KIND = Kind(
             "method", "text", "the synopsis under the clusters of a table", "auto", default="auto",
             choices=("auto", "grid", "tree"), arguments=("synopsis",),
         ),
+        option("algorithm", "text", "what finds the clusters; density finds their number too", "k-means",
+            default="k-means", choices=("k-means", "density", "ward", "spectral", "gaussians"), arguments=()),
         REFINE,
         option("columns", "names", "columns to cluster on; by default all but categories", ["age", "cost"]),
         option("n_init", "whole", "starts of k-means; the best is kept", 10, default=10, low=1),
@@ -93,7 +99,7 @@ KIND = Kind(
     together=_together,
     examples=(
         "cluster s.parquet -k 15 -o centers.csv",
-        "cluster s.parquet -k auto",
+        "cluster s.parquet -k auto --algorithm density",
         "cluster people.csv --schema schema.toml --epsilon 1 -k 15 -o centers.csv --release s.parquet",
     ),
 )  # fmt: skip

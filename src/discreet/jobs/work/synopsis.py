@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet import synopses
+from discreet import clustering, synopses
 from discreet.clustering import ClusterResult, PrivateKMeans, cluster_synopsis
 from discreet.clustering.central.columns import described
 from discreet.core.dates import date_text, time_text
@@ -85,11 +85,11 @@ def _cluster(job: Job) -> JobResult:
     release, earlier = places.get("release"), repeated(job) if job.schema is not None else None
     if job.schema is None:
         made = Synopsis.load(job.place(job.data))
-        found = cluster_synopsis(made, given.pop("n_clusters"), **given)
+        found = _found(made, job, given.pop("n_clusters"), given)
     elif earlier is not None:
         made = earlier
         passed = {k: v for k, v in given.items() if k in ("refine", "n_init", "scale", "max_clusters")}
-        found = cluster_synopsis(made, given["n_clusters"], columns=made.domain.names, **passed)
+        found = _found(made, job, given["n_clusters"], {**passed, "columns": made.domain.names})
     else:
         model = _estimator(job).fit(job.read_table())
         # What k-means cost on the synopsis is not kept by the estimator, and nobody asks for it here.
@@ -105,6 +105,20 @@ def _cluster(job: Job) -> JobResult:
     files: dict[str, Path] = {name: places[name] for name in ("centers", "release") if name in places}
     told = {**cluster_figures(made, found, places.get("centers")), **standing(job, made, earlier is not None)}
     return finish(job, made.guarantee, files, told, made, more=(found, table), clusters=told)
+
+
+def _found(made: Synopsis, job: Job, n_clusters: int | str, given: dict[str, Any]) -> ClusterResult:
+    """Find clusters in a synopsis, by the algorithm that is asked for."""
+    algorithm = job.parameters.get("algorithm", "k-means")
+    if algorithm == "k-means":
+        return cluster_synopsis(made, n_clusters, **given)
+    if algorithm == "density":  # it finds the number itself
+        given = {name: value for name, value in given.items() if name != "max_clusters"}
+        return clustering.DensityClusters(**given).fit(made).clusters_
+    others = {"ward": clustering.WardClusters, "spectral": clustering.SpectralClusters,
+              "gaussians": clustering.GaussianClusters}  # fmt: skip
+    found: ClusterResult = others[algorithm](n_clusters, **given).fit(made).clusters_
+    return found
 
 
 def figures(made: Synopsis, output: Path) -> dict[str, Any]:

@@ -1,0 +1,176 @@
+"""Clusters of leaves: shapes that k-means cannot find, weights that count, and no cluster where there is only noise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.cluster.hierarchy import fcluster, linkage
+from sklearn.base import clone
+from sklearn.datasets import make_circles, make_moons
+from sklearn.metrics import adjusted_rand_score
+
+import discreet as dc
+from discreet.clustering import (
+    DensityClusters,
+    GaussianClusters,
+    SpectralClusters,
+    WardClusters,
+    cluster_synopsis,
+    suggest_k,
+)
+from discreet.clustering.central.leaves import Leaves
+from discreet.clustering.kmeans import nearest
+from discreet.clustering.shapes.neighbours import touching
+from discreet.clustering.shapes.ward import ward_linkage
+from discreet.errors import InvalidArgument
+from discreet.synopses import Synopsis
+
+ALL = [DensityClusters(), WardClusters(3), SpectralClusters(3), GaussianClusters(3)]
+BOX = dc.Domain.box([0, 0], 1)
+
+
+def unit(X):
+    return 0.05 + 0.9 * (X - X.min(axis=0)) / np.ptp(X, axis=0)
+
+
+def released(X, epsilon=1.0, parts=20, domain=BOX, seed=1):
+    return dc.GridSynopsis(epsilon, domain, parts, random_state=seed).fit(X).synopsis_
+
+
+@pytest.mark.parametrize("clusterer", [DensityClusters(outliers=False), SpectralClusters(2)])
+@pytest.mark.parametrize("make", [lambda: make_moons(6000, noise=0.06, random_state=1),
+                                  lambda: make_circles(6000, factor=0.4, noise=0.05, random_state=1)])  # fmt: skip
+def test_moons_and_rings_are_told_apart(clusterer, make):
+    X, truth = make()
+    X = unit(X)
+    synopsis = released(X, 0.5)
+    found = clone(clusterer).fit(synopsis)
+    assert found.n_clusters_ == 2
+    assert adjusted_rand_score(truth, found.predict(X)) > 0.95
+    assert adjusted_rand_score(truth, nearest(X, cluster_synopsis(synopsis, 2).centers)) < 0.7
+
+
+def test_long_gaussians_are_found_with_their_covariances():
+    rng = np.random.default_rng(4)
+    turn = np.array([[1, -1], [1, 1]]) / np.sqrt(2)
+    wide = turn @ np.diag([0.15, 0.02]) ** 2 @ turn.T
+    truth = np.repeat([0, 1], 8000)
+    X = rng.multivariate_normal([0, 0], wide, 16000) + np.array([[0.42, 0.58], [0.58, 0.42]])[truth]
+    X = np.clip(X, 0, 1)
+    synopsis = released(X, 1.0, 40)
+    found = GaussianClusters(2).fit(synopsis)
+    assert adjusted_rand_score(truth, found.predict(X)) > 0.97
+    for covariance in found.covariances_:
+        np.testing.assert_allclose(covariance, wide, atol=0.12 * wide.max())
+    plain = GaussianClusters(2, covariance="diagonal").fit(synopsis)
+    assert np.abs(plain.covariances_[:, 0, 1]).max() == 0
+
+
+@pytest.mark.parametrize("clusterer", ALL, ids=lambda c: type(c).__name__)
+def test_all_speak_the_same_language(clusterer):
+    data = dc.datasets.mixture(4000, 2, 3, random_state=2)
+    synopsis = released(data.X, domain=data.domain)
+    found = clone(clusterer).fit(synopsis)
+    assert found.labels_.shape == (synopsis.n_leaves,)
+    assert found.n_clusters_ == 3
+    assert found.guarantee_ is synopsis.guarantee  # nothing was paid, nothing else is promised
+    labels = found.predict(data.X)
+    inside = labels >= 0
+    assert inside.mean() > 0.9
+    assert adjusted_rand_score(data.labels[inside], labels[inside]) > 0.97
+    # Weights are those of the leaves of each cluster, the heaviest first.
+    held = [synopsis.weights[found.labels_ == j].sum() for j in range(3)]
+    np.testing.assert_allclose(found.clusters_.weights, held)
+    assert held == sorted(held, reverse=True)
+    assert found.predict(np.array([[np.nan, 0.5]])).tolist() == [-1]
+    np.testing.assert_array_equal(clone(clusterer).fit(synopsis).labels_, found.labels_)
+
+
+@pytest.mark.parametrize("clusterer", ALL, ids=lambda c: type(c).__name__)
+@pytest.mark.parametrize("rows", [0, 1])
+def test_next_to_nothing_can_be_clustered(clusterer, rows):
+    synopsis = dc.GridSynopsis(50.0, BOX, 6, random_state=3).fit(np.full((rows, 2), 0.3)).synopsis_
+    found = clone(clusterer).fit(synopsis)
+    assert found.n_clusters_ <= max(rows, 1)
+    assert found.predict(np.array([[0.3, 0.3]])).shape == (1,)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 3.0])
+def test_rows_without_hills_are_one_cluster(epsilon):
+    rng = np.random.default_rng(0)
+    for X in (rng.random((5000, 2)), np.clip(rng.normal(0.5, 0.15, (5000, 2)), 0, 1)):
+        assert DensityClusters().fit(released(X, epsilon, 14)).n_clusters_ == 1
+
+
+def test_outliers_belong_to_no_hill_unless_they_are_to():
+    data = dc.datasets.mixture(6000, 2, 3, separation=14, random_state=5)
+    synopsis = released(data.X, domain=data.domain)
+    far = np.array([[0.999, 0.001], [0.001, 0.999], [0.001, 0.001], [0.999, 0.999]])
+    assert (DensityClusters().fit(synopsis).predict(far) == -1).any()
+    assert (DensityClusters(outliers=False).fit(synopsis).predict(far) >= 0).all()
+
+
+def test_one_level_cuts_the_density_into_what_hangs_together():
+    weights = [50, 60, 5, 70, 0, 90, 80]
+    edges = np.arange(8.0)[:, np.newaxis]
+    s = Synopsis(dc.Domain.box(0, 7), lower=edges[:-1], upper=edges[1:], weights=weights, variances=np.full(7, 1e-6),
+                 guarantee=dc.Guarantee("central"))  # fmt: skip
+    assert DensityClusters(level=0.5, min_rows=1).fit(s).labels_.tolist() == [1, 1, -1, 2, -1, 0, 0]
+    assert DensityClusters(level=0.05, min_rows=1).fit(s).n_clusters_ == 2
+    assert DensityClusters(level=0.5, min_rows=100).fit(s).n_clusters_ == 2
+
+
+def test_weights_count_in_the_hierarchy_like_repeated_rows():
+    rng = np.random.default_rng(7)
+    points, weights = rng.random((40, 2)), rng.integers(1, 6, 40)
+    mine = ward_linkage(points, weights.astype(float))
+    theirs = linkage(np.repeat(points, weights, axis=0), "ward")
+    np.testing.assert_allclose(mine[:, 2], theirs[-39:, 2])
+    np.testing.assert_array_equal(mine[:, 3][-1], 40)
+    for k in (2, 5, 11):
+        rows = np.repeat(fcluster(mine, k, "maxclust"), weights)
+        assert adjusted_rand_score(rows, fcluster(theirs, k, "maxclust")) == 1
+    alike = ward_linkage(points, np.ones(40))
+    np.testing.assert_allclose(alike, linkage(points, "ward"))
+
+
+def test_touching_leaves_are_all_found():
+    data = dc.datasets.mixture(3000, 2, 5, random_state=1)
+    synopsis = dc.TreeSynopsis(2.0, data.domain, "median", random_state=1).fit(data.X).synopsis_
+    leaves = Leaves.of(synopsis)
+    low, high = synopsis.lower[leaves.which], synopsis.upper[leaves.which]
+    gap = np.maximum(low[:, None] - high, low[None] - high[:, None]).max(axis=2)
+    expected = {(i, j) for i, j in np.argwhere(gap <= 1e-12) if i < j}
+    assert set(zip(*(part.tolist() for part in touching(leaves)), strict=True)) == expected
+
+
+def test_a_number_that_is_not_given_is_suggested():
+    data = dc.datasets.mixture(5000, 2, 5, random_state=3)
+    synopsis = released(data.X, domain=data.domain)
+    found = WardClusters("auto").fit(synopsis)
+    assert found.n_clusters_ == found.suggestion_.n_clusters == suggest_k(synopsis).n_clusters == 5
+    assert found.clusters_.note.startswith("5 clusters")
+    assert WardClusters(height=1e9).fit(synopsis).n_clusters_ == 1
+
+
+def test_mixed_tables_are_clustered_on_numbers():
+    import pyarrow as pa
+
+    data = dc.datasets.mixture(5000, 2, 3, separation=12, random_state=3)
+    domain = dc.Domain({"x": (0, 1), "sex": ["f", "m"], "y": (0, 1)})
+    table = pa.table({"x": data.X[:, 0], "sex": np.where(np.arange(5000) % 2, "f", "m"), "y": data.X[:, 1]})
+    synopsis = dc.GridSynopsis(1.0, domain, 12, random_state=1).fit(table).synopsis_
+    found = SpectralClusters(3).fit(synopsis)
+    assert found.clusters_.columns == ("x", "y")
+    assert "sex took no part" in found.clusters_.note
+    assert adjusted_rand_score(data.labels, found.predict(table)) > 0.97
+
+
+def test_pictures_show_every_cluster():
+    pytest.importorskip("plotly")
+    data = dc.datasets.mixture(4000, 2, 3, random_state=2)
+    found = WardClusters(3).fit(released(data.X, domain=data.domain))
+    assert len(found.plot().data) == 4  # and the means
+    assert len(found.plot_dendrogram(10).data) == 9
+    with pytest.raises(InvalidArgument, match="two of x1, x2"):
+        found.plot(("x1", "z"))
