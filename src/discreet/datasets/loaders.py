@@ -215,8 +215,8 @@ def load(name: str) -> Dataset:
     Parameters
     ----------
     name : str
-        One of s1 to s4, a1 to a3, unbalance, birch1 to birch3, shuttle, shuttle_test, skin, travel, magic, letter,
-        htru2, breast, glass, seeds, adult, gowalla, geonames.
+        One of s1 to s4, a1 to a3, unbalance, birch1 to birch3, aggregation, worms, shuttle, shuttle_test, skin, travel,
+        magic, letter, htru2, breast, glass, seeds, adult, gowalla, geonames.
 
     Raises
     ------
