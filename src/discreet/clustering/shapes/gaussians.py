@@ -92,7 +92,7 @@ class GaussianClusters(LeafClusters):
         ]
         fits = [_fitted(points, leaves.within, weights, np.eye(k)[start], full) for start in starts]
         _, shares, means, covariances = max(fits, key=lambda fit: fit[0])
-        labels = _explained(points, leaves.within, shares, means, covariances).argmax(axis=1)
+        labels: IntArray = _explained(points, leaves.within, shares, means, covariances).argmax(axis=1)
         held = np.bincount(labels, weights, minlength=len(shares))
         order = np.lexsort((-shares, -held))
         self.shares_, self._means, self._covariances = shares[order], means[order], covariances[order]

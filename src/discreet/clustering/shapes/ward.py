@@ -83,11 +83,10 @@ class WardClusters(LeafClusters):
         self.linkage_: FloatArray = ward_linkage(leaves.points[kept], leaves.weights[kept])
         if len(kept) < 2:
             return np.zeros(len(kept), np.int64)
-        if self.height is not None:
-            reach = float(checks.positive("height", self.height))
-            return fcluster(self.linkage_, reach, "distance").astype(np.int64) - 1
-        k = self._wanted(leaves, self.n_clusters, self.max_clusters)
-        return fcluster(self.linkage_, k, "maxclust").astype(np.int64) - 1
+        at, by = (self._wanted(leaves, self.n_clusters, self.max_clusters), "maxclust") if self.height is None else (
+            float(checks.positive("height", self.height)), "distance")  # fmt: skip
+        labels: IntArray = fcluster(self.linkage_, at, by).astype(np.int64) - 1
+        return labels
 
     def plot_dendrogram(self, most: int = 40) -> Any:
         """Draw the upper part of the hierarchy, with at most that many branches; needs Plotly (the extra ``plot``)."""

@@ -114,7 +114,8 @@ def _found(made: Synopsis, job: Job, n_clusters: int | str, given: dict[str, Any
         return cluster_synopsis(made, n_clusters, **given)
     if algorithm == "density":  # it finds the number itself
         given = {name: value for name, value in given.items() if name != "max_clusters"}
-        return clustering.DensityClusters(**given).fit(made).clusters_
+        hills: ClusterResult = clustering.DensityClusters(**given).fit(made).clusters_
+        return hills
     others = {"ward": clustering.WardClusters, "spectral": clustering.SpectralClusters,
               "gaussians": clustering.GaussianClusters}  # fmt: skip
     found: ClusterResult = others[algorithm](n_clusters, **given).fit(made).clusters_
