@@ -83,8 +83,10 @@ class WardClusters(LeafClusters):
         self.linkage_: FloatArray = ward_linkage(leaves.points[kept], leaves.weights[kept])
         if len(kept) < 2:
             return np.zeros(len(kept), np.int64)
-        at, by = (self._wanted(leaves, self.n_clusters, self.max_clusters), "maxclust") if self.height is None else (
-            float(checks.positive("height", self.height)), "distance")  # fmt: skip
+        if self.height is None:
+            at, by = float(self._wanted(leaves, self.n_clusters, self.max_clusters)), "maxclust"
+        else:
+            at, by = float(checks.positive("height", self.height)), "distance"
         labels: IntArray = fcluster(self.linkage_, at, by).astype(np.int64) - 1
         return labels
 
