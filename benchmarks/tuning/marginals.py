@@ -1,10 +1,10 @@
 """The constants of marginal synopses, tried on generated tables: errors of pairs and triples, and of a classifier.
 
-    python -m benchmarks.tuning.marginals NAME=VALUE[,VALUE...] [--tables 0,1,2] [--epsilon 1] [--delta 1e-9] [--rows N]
+    python -m benchmarks.tuning.marginals [NAME=VALUE[,VALUE...] ...] [--tables "hidden 1,causes 5"] [--rows N]
 
-NAME is a constant of `choice.py`, `field.py` or `release.py` of `discreet.synopses.marginals`, such as COARSENESS. Each
-value is tried on every table with two seeds. Tables have 12 columns and more of mixed kinds that depend on four hidden
-numbers, with rare categories, heaps of zeros, and a target that six columns and one interaction decide.
+NAME is a constant of `bins.py`, `choice.py`, `field.py` or `release.py` of `discreet.synopses.marginals`, tried one at
+a time; without any, the grid of `TRIED` is. Budgets are ε = 1 and 10 with δ = 1e-9, and a pure ε of 1. Tables are those
+of `mixed_tables.py`. What is kept: the means over tables and seeds, for every value; that of today has its own line.
 """
 
 from __future__ import annotations
@@ -14,86 +14,93 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from benchmarks._bench import save, show
-from discreet import Domain, Integer, MarginalSynopsis
-from discreet.core.arrays import IntArray
-from discreet.synopses.marginals import choice, field, release
-from discreet_studies.synthetic_tables.study import area, errors
+from benchmarks.tuning.mixed_tables import ROWS, table
+from discreet import MarginalSynopsis
+from discreet.synopses.marginals import bins, choice, field, release
+from discreet_studies.synthetic_tables.study import area, codes_of, errors
+
+MODULES = (bins, choice, field, release)
+BUDGETS = ((1.0, 1e-9), (10.0, 1e-9), (1.0, 0.0))
+TABLES = "hidden 1,causes 5,causes 7,written 0"
+#: What is tried beside the value of today.
+TRIED = {
+    "COARSENESS": "1,4",
+    "LEFT_OF_NOISE": "0.25,0.6",
+    "INDEPENDENCE": "0.5,2",
+    "INDEPENDENCE_OF_TRIPLES": "1,5",
+    "SINGLE": "1/10,1/5",
+    "SCORES": "1/20,1/5",
+    "PURE_SINGLE": "1/10,3/10",
+    "PURE_SCORES": "1/20,1/5",
+    "TARGET_WEIGHT": "1.5,3",
+    "CHANCE": "0.3,1",
+    "PURE_TOLERATED": "0.007,0.015",
+    "FINE": "0.01,0.04",
+    "MOST_BINS": "24,48",
+}
 
 
-def generated(seed: int, n: int = 30_000, more: int = 10_000) -> tuple[IntArray, list[int], list[bool]]:
-    """Return codes of every column, the target last, their numbers of values, and whether those are ordered."""
-    rng = np.random.default_rng(1000 + seed)
-    total, width = n + more, 12 + seed
-    hidden = rng.normal(size=(total, 4))
-    columns: list[Any] = []
-    sizes: list[int] = []
-    ordered: list[bool] = []
-    for _ in range(width - 1):
-        weights = rng.normal(size=4) * (rng.random(4) < 0.5) * 1.3
-        if rng.random() < 0.45:
-            size = 16
-            value = hidden @ weights + np.sin(hidden[:, rng.integers(4)] * 2) * rng.random()
-            value = value + rng.normal(size=total) * rng.uniform(0.3, 1.2)
-            rank = (np.argsort(np.argsort(value)) / total) ** (power := rng.choice([1.0, 1.0, 3.0, 8.0]))
-            rank = np.where(rank < 0.6, 0, rank) if power == 8 else rank
-            columns.append(np.minimum((rank * size).astype(int), size - 1))
-        else:
-            size = int(rng.choice([2, 3, 5, 7, 9, 14, 16, 25, 40]))
-            base = -np.log(np.arange(1, size + 1)) * rng.uniform(0.3, 2)
-            pull = rng.normal(size=(4, size)) * (weights != 0)[:, None] * rng.uniform(0.3, 1.0)
-            columns.append(rng.permutation(size)[(base + hidden @ pull + rng.gumbel(size=(total, size))).argmax(1)])
-        sizes.append(size)
-        ordered.append(size == 16)
-    score = hidden[:, 0] * 0.8
-    for j in rng.choice(width - 1, 6, replace=False):
-        score += (rng.normal(size=sizes[j]) * 0.7)[columns[j]]
-    a, b = rng.choice(width - 1, 2, replace=False)
-    score += (rng.normal(size=(sizes[a], sizes[b])) * 0.7)[columns[a], columns[b]]
-    chance = 1 / (1 + np.exp(-1.5 * (score - np.quantile(score, 0.75))))
-    return np.stack([*columns, rng.random(total) < chance]).astype(np.int64), [*sizes, 2], [*ordered, False]
-
-
-def tried(seed: int, epsilon: float, delta: float, n: int = 30_000) -> dict[str, float]:
-    """Return the errors of two releases of a table."""
-    codes, sizes, ordered = generated(seed, n)
-    names = [f"c{j}" for j in range(len(sizes))]
-    kinds = zip(names, sizes, ordered, strict=True)
-    domain = Domain({n: Integer(0, size - 1) if o else list(range(size)) for n, size, o in kinds})
-    train, test = (pd.DataFrame(part.T, columns=names) for part in (codes[:, :n], codes[:, n:]))
+def tried(name: str, epsilon: float, delta: float, seeds: int, rows: int) -> dict[str, float]:
+    """Return the errors of releases of a table."""
+    train, test, domain = table(name if " " in name else f"hidden {name}")
+    train = train.iloc[:rows]
+    target = domain.names[-1]
     found: dict[str, list[float]] = {"pairs": [], "triples": [], "auc": []}
-    for draw in (1, 2):
-        model = MarginalSynopsis(epsilon, domain, delta=delta, target=names[-1], random_state=draw)
-        rows = model.fit(train).synopsis_.sample(len(train), rng=draw).to_pandas()
-        real, made = train.to_numpy().T, rows.to_numpy().T.astype(np.int64)
+    for draw in range(1, seeds + 1):
+        model = MarginalSynopsis(epsilon, domain, delta=delta, target=target, random_state=draw)
+        invented = model.fit(train).synopsis_.sample(len(train), rng=draw).to_pandas()
+        (real, sizes), (made, _) = codes_of(train, domain), codes_of(invented, domain)
         found["pairs"].append(errors(real, sizes, made, 2))
         found["triples"].append(errors(real, sizes, made, 3))
-        found["auc"].append(area(rows, test, domain, names[-1]))
+        found["auc"].append(area(invented, test, domain, target))
     return {name: float(np.mean(values)) for name, values in found.items()}
+
+
+def under(epsilon: float, delta: float, tables: list[str], *size: int) -> dict[str, float]:
+    """Return the means over tables."""
+    every = [tried(name, epsilon, delta, *size) for name in tables]
+    return {key: float(np.mean([one[key] for one in every])) for key in every[0]}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("constant")
-    parser.add_argument("--tables", default="0,1,2")
-    parser.add_argument("--epsilon", type=float, default=1.0)
-    parser.add_argument("--delta", type=float, default=1e-9)
-    parser.add_argument("--rows", type=int, default=30_000)
+    parser.add_argument("constants", nargs="*", default=[f"{name}={values}" for name, values in TRIED.items()])
+    parser.add_argument("--tables", default=TABLES)
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--rows", type=int, default=ROWS)
+    parser.add_argument("--budgets", default="0,1,2", help="places in BUDGETS")
     args = parser.parse_args()
-    name, _, values = args.constant.partition("=")
+    tables = args.tables.split(",")
     results: list[dict[str, Any]] = []
-    for text in values.split(","):
-        for module in (choice, field, release):
-            if hasattr(module, name):
-                exact = isinstance(getattr(module, name), Fraction)
-                setattr(module, name, Fraction(text) if exact else float(text))
-        tables = [int(seed) for seed in args.tables.split(",")]
-        results += [{name: text, "table": seed, **tried(seed, args.epsilon, args.delta, args.rows)} for seed in tables]
+    for epsilon, delta in (BUDGETS[int(place)] for place in args.budgets.split(",")):
+        at = {"epsilon": epsilon, "delta": delta}
+        results.append({"constant": "as it is", "value": "", **at, **under(epsilon, delta, tables, args.seeds, args.rows)})
+        for text in args.constants:
+            name, _, values = text.partition("=")
+            if name.startswith("PURE") and delta:
+                continue
+            for value in values.split(","):
+                results.append({"constant": name, "value": value, **at, **_with(name, value, at, tables, args.seeds, args.rows)})
+                print(results[-1], flush=True)
     columns = list(results[0])
-    show(name, columns, [[row[c] for c in columns] for row in results])
-    save(f"marginals_{name.lower()}", {"runs": results}, "numpy", "scikit-learn")
+    show("constants of marginal synopses", columns, [[row[c] for c in columns] for row in results])
+    only = len(args.constants) == 1
+    save(f"marginals_{name.lower()}" if only else "marginals", {"tables": tables, "runs": results}, "numpy", "scikit-learn")
+
+
+def _with(name: str, value: str, at: dict[str, float], tables: list[str], *size: int) -> dict[str, float]:
+    """Return the means with another value of a constant, which is put back afterwards."""
+    homes = [module for module in MODULES if hasattr(module, name)]
+    today = getattr(homes[0], name)
+    try:
+        for module in homes:
+            setattr(module, name, type(today)(Fraction(value)))
+        return under(at["epsilon"], at["delta"], tables, *size)
+    finally:
+        for module in homes:
+            setattr(module, name, today)
 
 
 if __name__ == "__main__":

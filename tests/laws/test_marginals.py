@@ -208,9 +208,8 @@ def test_bins_read_off_the_rows_are_caught(monkeypatch, no_climb):
     tables = [np.array(ROWS[:1]), np.array(ROWS[:2])]
 
     def asked(rows: Any) -> list[Any]:
-        def peeking(column: Any, noisy: Any, variance: float, apart: Any) -> Any:
-            seen = noisy + 10**4 * len(rows) * (np.arange(len(noisy)) % (3 * len(rows)) == 0)
-            return kept(column, seen, variance, apart)
+        def peeking(column: Any, noisy: Any, *spread: Any) -> Any:
+            return kept(column, noisy + 10**4 * len(rows) * (np.arange(len(noisy)) % (3 * len(rows)) == 0), *spread)
 
         monkeypatch.setattr(release, "make_bins", peeking)
         return asked_of(rows, monkeypatch)

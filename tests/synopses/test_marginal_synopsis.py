@@ -19,6 +19,7 @@ import discreet as dc
 from discreet.core.unit import Person
 from discreet.engines.passes.marginals import AxisGrids, GroupedMarginal
 from discreet.synopses.marginals import release
+from discreet.synopses.marginals.bins import consistent, levels
 from discreet.synopses.marginals.choice import coarsen
 from discreet.synopses.marginals.field import Factor, Field, count_codes, even_rows, to_watch
 
@@ -423,3 +424,37 @@ def test_nothing_is_spent_on_pairs_that_tell_of_one_column():
     known = dc.MarginalSynopsis(0.5, domain, random_state=1).fit(table).synopsis_.measured
     assert len(known.measured) > 4
     assert all(len(set(g)) > 1 for m in known.measured[4:] for g in m.groups)
+
+
+def test_noise_puts_no_rows_on_stretches_that_are_empty():
+    """Most have no gain, and the bounds are wide: noise of hundreds of empty cells would double the mean."""
+    rng = np.random.default_rng(0)
+    gain = np.where(rng.random(20_000) < 0.92, 0, rng.choice([3000, 7000, 15_000], 20_000))
+    table = np.column_stack([gain, *rng.integers(0, 2, (5, 20_000))]).astype(float)
+    domain = dc.Domain({"gain": dc.Integer(0, 99_999), **{name: [0, 1] for name in "abcde"}})
+    off = []
+    for seed in range(4):
+        s = dc.MarginalSynopsis(0.5, domain, delta=1e-9, random_state=seed).fit(table).synopsis_
+        off.append(float(s.sample(20_000, rng=seed)["gain"].to_numpy().mean()) / gain.mean() - 1)
+    assert np.mean(np.abs(off)) < 0.35
+
+
+def test_levels_agree_and_know_their_noise():
+    """The variance of a bin that cells of several levels tell of is that of its estimates over many draws."""
+    column = DOMAIN.column("cost")
+    groups = levels(column, 514)
+    truth = np.zeros(514)
+    truth[[0, 40, 300]] = 5000, 700, 400
+    rng = np.random.default_rng(0)
+    sums = []
+    for _ in range(300):
+        noisy = [np.rint(np.bincount(g, weights=truth) + rng.normal(0, 20, g[-1] + 1)).astype(np.int64) for g in groups]
+        fine, spread = consistent(groups, noisy, [400.0] * len(groups))
+        sums.append([fine[100:400].sum(), fine[300]])
+    part = np.arange(514)[:, None] == 300
+    wide = ((np.arange(514) >= 100) & (np.arange(514) < 400))[:, None]
+    for k, chosen in enumerate((wide, part)):
+        told = float((chosen.T @ spread @ chosen)[0, 0])
+        assert np.mean(sums, axis=0)[k] == pytest.approx((truth @ chosen)[0], abs=4 * math.sqrt(told / 300))
+        assert np.var(sums, axis=0)[k] == pytest.approx(told, rel=0.35)
+    assert (wide.T @ spread @ wide)[0, 0] < 300 * 400 / 8

@@ -7,6 +7,7 @@ the noisy counts say. Post-processing of noisy counts throughout.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,8 @@ from discreet.engines.passes.marginals import AxisGrids
 #: Cells of the public grid of a numeric column at most, and bins they are joined into at most (categories: those that
 #: keep a bin of their own).
 FINEST, MOST_BINS, MOST_CATEGORIES = 512, 32, 64
+#: A column of more cells than this is counted in wider cells too, each level so many times as wide as the last.
+FLAT, WIDER = 128, 8
 
 
 def has_ends(column: Column) -> bool:
@@ -76,7 +79,52 @@ class Bins:
         return len(self.counts)
 
 
-def make_bins(column: Column, noisy: IntArray, variance: float, apart: IntArray | None = None) -> Bins:
+def levels(column: Column, size: int) -> list[IntArray]:
+    """Return into which cells of each level the fine cells of a column fall; the first level are those cells.
+
+    Long stretches of an axis are often empty. The sum of the noise of a hundred fine cells would put rows there; that
+    of two wide ones is a seventh of it.
+
+    Examples
+    --------
+    >>> from discreet.core.domain import Numeric
+    >>> [int(of[-1]) + 1 for of in levels(Numeric("gain", 0, 1e5), 514)]
+    [514, 65, 9]
+    """
+    made = [np.arange(size)]
+    if isinstance(column, Categorical) or size <= FLAT:
+        return made
+    while int(made[-1][-1]) >= 2 * WIDER:
+        made.append(made[-1] // WIDER)
+    return made
+
+
+def consistent(
+    groups: Sequence[IntArray], counts: Sequence[IntArray], variances: Sequence[float]
+) -> tuple[FloatArray, FloatArray]:
+    """Return the counts of fine cells that agree best with the noisy counts of every level, and their covariance.
+
+    Weighted least squares: unbiased, and of the least variance among linear estimates.
+
+    Examples
+    --------
+    >>> y, spread = consistent([np.arange(2), np.zeros(2, np.int64)], [np.array([3, 1]), np.array([7])], [1.0, 1.0])
+    >>> y.round(6).tolist(), round(float(spread.sum()), 3)
+    ([4.0, 2.0], 0.667)
+    """
+    precision = sum((g[:, None] == g) / max(v, 1e-9) for g, v in zip(groups, variances, strict=True))
+    covariance = np.linalg.inv(np.asarray(precision, np.float64))
+    told = sum(y[g] / max(v, 1e-9) for g, y, v in zip(groups, counts, variances, strict=True))
+    return np.asarray(covariance @ told, np.float64), covariance
+
+
+def make_bins(
+    column: Column,
+    noisy: IntArray | FloatArray,
+    variance: float,
+    apart: IntArray | None = None,
+    covariance: FloatArray | None = None,
+) -> Bins:
     """Join fine cells by their noisy counts.
 
     Parameters
@@ -89,6 +137,8 @@ def make_bins(column: Column, noisy: IntArray, variance: float, apart: IntArray 
         Of each count.
     apart : array of int, optional
         A number for each cell; those with different ones stay in different bins.
+    covariance : array, optional
+        Of all counts; by default their noise is independent.
 
     Examples
     --------
@@ -118,6 +168,9 @@ def make_bins(column: Column, noisy: IntArray, variance: float, apart: IntArray 
     sizes = np.bincount(of, minlength=n)
     counts: FloatArray = np.asarray(np.bincount(of, weights=y, minlength=n), np.float64)
     spread: FloatArray = np.asarray(sizes * variance, np.float64)
+    if covariance is not None:
+        member = of[:, None] == np.arange(n)
+        spread = np.einsum("ib,ij,jb->b", member, covariance, member, optimize=True)
     return Bins(of, counts, spread, _within(y, of, variance))
 
 

@@ -5,7 +5,8 @@ The model is p(x) ∝ exp Σ_r θ_r(x_r), one table θ_r per measured marginal. 
     Σ_r Σ_c (N p_r(c) - y_r(c))² / (2 v_r(c))  +  β N KL(p ‖ independence),
 
 so what the noise allows is drawn towards independence, and a cell that no marginal speaks of follows from the others.
-At the minimum (y - N p)/v = β θ on every cell. θ climbs by stochastic steps: a population of rows is drawn anew given
+At the minimum (y - N p)/v = β θ on every cell; θ of a single column is taken from where it began, so that what pairs
+say of a column counts too. θ climbs by stochastic steps: a population of rows is drawn anew given
 θ, column by column (Gibbs), its marginals stand for those of the model, and θ moves by what is left. Nothing bounds the
 shape of the chosen set, as a junction tree would. Columns that nearly determine each other are drawn as pairs; alone
 neither could move.
@@ -29,8 +30,9 @@ from discreet.engines.threads import in_order
 from discreet.noise.stream.numpy_streams import numpy_stream
 from discreet.synopses.marginals import _field_kernels as kernels
 
-#: β: weight of independence against the noise. First set on Adult; on generated tables 0.008 to 0.05 did as well.
-INDEPENDENCE = 0.02
+#: β times the noise, for pairs and for triples (``benchmarks/tuning/marginals.py``): groups are made for cells of a few
+#: times the noise, so what is drawn towards independence is the same share of a cell at every budget.
+INDEPENDENCE, INDEPENDENCE_OF_TRIPLES = 1.0, 2.5
 #: No table entry goes beyond this: exp(12) is 160,000 to one.
 _LARGEST = 12.0
 #: Rows of the population that a thread takes at a time.
@@ -57,6 +59,8 @@ class Factor:
         Whether its table is known beforehand: which cells can hold a row at all. Nothing was counted then.
     theta : array of float
         Its table.
+    rest : array of float
+        What the table is drawn towards where the noise allows; 0 is independence.
     """
 
     marginal: GroupedMarginal
@@ -64,9 +68,11 @@ class Factor:
     variances: FloatArray
     fixed: bool = False
     theta: FloatArray = field(init=False)
+    rest: FloatArray = field(init=False)
 
     def __post_init__(self) -> None:
         self.theta = np.zeros(len(self.counts))
+        self.rest = np.zeros(len(self.counts))
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -221,9 +227,11 @@ class Field:
                     heap += found
                 if factor.fixed:
                     continue
-                pull = (INDEPENDENCE if len(factor.columns) > 1 else 0.0) * factor.variances
+                beta = (INDEPENDENCE, INDEPENDENCE, INDEPENDENCE_OF_TRIPLES)[len(factor.columns) - 1]
+                pull = beta * np.sqrt(factor.variances)
                 least = np.maximum(np.maximum(found, factor.counts), 0.5 * np.sqrt(factor.variances) + 0.5)
-                factor.theta += step * share * (factor.counts - found - pull * factor.theta) / (least + pull)
+                gap = factor.counts - found - pull * (factor.theta - factor.rest)
+                factor.theta += step * share * gap / (least + pull)
                 np.clip(factor.theta, -_LARGEST, _LARGEST, out=factor.theta)
         return [heap / averaged for heap in sums]
 

@@ -20,7 +20,7 @@ from discreet.core.checks import Exact
 from discreet.core.domain import Categorical
 from discreet.engines.passes.marginals import AxisGrids, GroupedMarginal, MarginalsPass
 from discreet.noise.stream.numpy_streams import numpy_stream, root_of
-from discreet.synopses.marginals.bins import Bins, make_bins, public_grid
+from discreet.synopses.marginals.bins import Bins, consistent, levels, make_bins, public_grid
 from discreet.synopses.marginals.choice import (
     FINE_PER_COLUMN,
     LEFT_OF_NOISE,
@@ -115,8 +115,6 @@ class Findings:
     """All that was bought, and the model made of it. Nothing in it is raw."""
 
     grid: AxisGrids
-    single: list[IntArray]
-    single_variances: list[float]
     bins: list[Bins]
     total: float
     total_variance: float
@@ -157,7 +155,8 @@ def find(opening: OpenRelease, settings: MarginalSettings) -> Findings:
     rest = opening.ledger.remaining.exact
     factors = [_of_column(j, b, rows) for j, b in enumerate(found.bins)]
     for factor, known in zip(factors, found.known, strict=True):
-        factor.theta = np.log(np.maximum(known, 0.02 * np.sqrt(factor.variances) + 1e-3) / rows)
+        factor.rest = np.log(np.maximum(known, 0.02 * np.sqrt(factor.variances) + 1e-3) / rows)
+        factor.theta = factor.rest.copy()
     bound: list[tuple[int, int]] = []
     if found.zeros:  # what they alone make of the columns need not be measured
         factors += as_factors(found.zeros)
@@ -204,20 +203,36 @@ def _single(opening: OpenRelease, purse: Purse, grid: AxisGrids, price: Exact) -
     job = MarginalsPass(grid, asked)
     raw = opening.source.marginals(job)
     prices = purse.divide(price, np.exp2(np.rint(np.log2([min(size, 64) for size in sizes]) * 4 / 3) / 2))
+    bins, sums, spread = [], np.zeros(len(sizes)), np.zeros(len(sizes))
     with opening.ledger.sequential("columns") as scope:
-        noisy = [purse.counts(scope, n, c, p) for n, c, p in zip(names, raw, prices, strict=True)]
-    bins = [
-        make_bins(c, y, v, kept_apart(grid, j)) for j, (c, (y, v)) in enumerate(zip(opening.domain, noisy, strict=True))
-    ]
+        for j, (column, counts, paid) in enumerate(zip(opening.domain, raw, prices, strict=True)):
+            groups = levels(column, len(counts))
+            # Half for the finest level, the rest for the wider ones.
+            parts = purse.divide(paid, [max(len(groups) - 1, 1), *[1] * (len(groups) - 1)])
+            told = [
+                purse.counts(
+                    scope,
+                    names[j] if of is groups[0] else f"{names[j]} in {int(of[-1]) + 1} parts",
+                    np.bincount(of, weights=counts).astype(np.int64),
+                    part,
+                )
+                for of, part in zip(groups, parts, strict=True)
+            ]
+            y, v = told[0]
+            sums[j], spread[j] = y.sum(), max(len(y) * v, 1e-12)
+            if len(groups) == 1 or v == 0:  # without noise the finest level says all
+                bins.append(make_bins(column, y, v, kept_apart(grid, j)))
+                continue
+            fine, covariance = consistent(groups, [y for y, _ in told], [v for _, v in told])
+            typical = float(np.mean(np.diag(covariance)))
+            bins.append(make_bins(column, fine, typical, kept_apart(grid, j), covariance))
+            sums[j], spread[j] = fine.sum(), max(float(covariance.sum()), 1e-12)
     if math.isnan(opening.n_rows):
-        sums = np.array([float(y.sum()) for y, _ in noisy])
-        spread = np.array([max(len(y) * v, 1e-12) for y, v in noisy])
         total, variance = float((sums / spread).sum() / (1 / spread).sum()), float(1 / (1 / spread).sum())
         variance = 0.0 if variance < 1e-9 else variance
     else:
         total, variance = opening.n_rows, 0.0
-    counts, variances = [y for y, _ in noisy], [v for _, v in noisy]
-    return Findings(grid, counts, variances, bins, total, variance, on_bins(grid, bins))
+    return Findings(grid, bins, total, variance, on_bins(grid, bins))
 
 
 def _round(
