@@ -72,22 +72,27 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--budgets", default="0,1,2", help="places in BUDGETS")
     args = parser.parse_args()
-    tables = args.tables.split(",")
+    tables, size = args.tables.split(","), (args.seeds, args.rows)
     results: list[dict[str, Any]] = []
     for epsilon, delta in (BUDGETS[int(place)] for place in args.budgets.split(",")):
         at = {"epsilon": epsilon, "delta": delta}
-        results.append({"constant": "as it is", "value": "", **at, **under(epsilon, delta, tables, args.seeds, args.rows)})
+        results.append({"constant": "as it is", "value": "", **at, **under(epsilon, delta, tables, *size)})
         for text in args.constants:
             name, _, values = text.partition("=")
             if name.startswith("PURE") and delta:
                 continue
             for value in values.split(","):
-                results.append({"constant": name, "value": value, **at, **_with(name, value, at, tables, args.seeds, args.rows)})
+                results.append({"constant": name, "value": value, **at, **_with(name, value, at, tables, *size)})
                 print(results[-1], flush=True)
     columns = list(results[0])
     show("constants of marginal synopses", columns, [[row[c] for c in columns] for row in results])
     only = len(args.constants) == 1
-    save(f"marginals_{name.lower()}" if only else "marginals", {"tables": tables, "runs": results}, "numpy", "scikit-learn")
+    save(
+        f"marginals_{name.lower()}" if only else "marginals",
+        {"tables": tables, "runs": results},
+        "numpy",
+        "scikit-learn",
+    )
 
 
 def _with(name: str, value: str, at: dict[str, float], tables: list[str], *size: int) -> dict[str, float]:

@@ -43,7 +43,7 @@ SINGLE, SCORES = Fraction(3, 20), Fraction(1, 10)
 PURE_SINGLE, PURE_SCORES = Fraction(1, 5), Fraction(1, 10)
 ROUNDS = (Fraction(1, 2), Fraction(1, 2))
 #: Sweeps of the population per round, with the first and the last step.
-SWEEPS = ((10, 1.0, 0.1), (30, 2.0, 0.2))
+SWEEPS = ((10, 1.0, 0.1), (30, 2.0, 0.1))
 #: The population: as many rows as the table is said to have, but within these.
 FEWEST, MOST = 2_000, 2**16
 #: Pairs so far from independence (as a share of all rows) that neither column can be drawn without the other.
