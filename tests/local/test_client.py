@@ -251,6 +251,21 @@ def test_a_stored_response_is_paid_once(tmp_path: Path, server: Server) -> None:
     assert len({row.tobytes() for row in read_frame(m, frame).rows}) == 1
 
 
+def test_reports_are_framed_in_an_order_of_their_own(tmp_path: Path, server: Server) -> None:
+    """Sixty reports that differ: the order in which they were made comes out with a chance of 1 in 60 factorial."""
+    task = make(dc.local.DirectResponse(1, 200))
+    serve(server, task)
+    with opened(tmp_path, server) as client:
+        client.report("colour", 1)
+        bodies = [bytes([i]) for i in range(60)]
+        with client._file.change() as state:
+            state.queue = [[task.digest, body.hex()] for body in bodies]
+        assert client.flush().sent == 60
+    (frame,) = server.frames.values()
+    sent = [row.tobytes() for row in read_frame(task.mechanism, frame).rows]
+    assert sorted(sent) == bodies != sent
+
+
 def test_wrong_arguments_are_named(tmp_path: Path, server: Server) -> None:
     serve(server, make())
     for more, name in (

@@ -105,3 +105,20 @@ def test_what_cannot_be_a_frame_is_not_written() -> None:
     with pytest.raises(dc.errors.InvalidType):
         write_frame(m, np.zeros(3))
     assert frames.frame_size(m, 5) == len(write_frame(m, bytes(15)))
+
+
+@pytest.mark.parametrize("m", [MECHANISMS[0], MECHANISMS[3], MECHANISMS[9]], ids=lambda m: m.NAME)
+def test_twenty_thousand_odd_frames_are_read_or_refused_by_name(m: Any) -> None:
+    """Random bytes, good frames with changed bytes, cut and stretched ones: a report that can be, or a FormatError."""
+    rng, good = np.random.default_rng(3), write_frame(m, m.encode([1] * 5))
+    for turn in range(7000):
+        odd = bytearray(good if turn % 2 else rng.bytes(int(rng.integers(0, 60))))
+        for place in rng.integers(0, max(len(odd), 1), rng.integers(0, 4)):
+            odd[place : place + 1] = rng.bytes(1)
+        data = bytes(odd)[: rng.integers(len(odd) + 1)] if rng.random() < 0.2 else bytes(odd)
+        try:
+            frame = read_frame(m, data)
+        except FormatError:
+            continue
+        assert m.aggregate(frame.rows).rejected == 0
+        assert len(data) == frames.frame_size(m, len(frame.rows) if data[0] & 2 else None)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 import discreet as dc
@@ -116,3 +117,25 @@ def test_coins_are_rounded_towards_privacy() -> None:
         digits = Fraction(int.from_bytes(rounded(*coin), "big"), 256**16)
         assert digits >= exact if coin.up else digits <= exact
         assert abs(digits - exact) < Fraction(1, 256**16) + Fraction(1, 256**40)
+
+
+def test_thousands_of_odd_texts_are_refused_or_are_tasks_of_their_own() -> None:
+    """Every field replaced by things of other kinds, and texts with changed bytes: a FormatError, or another task."""
+    task = make(dc.local.HadamardSketch(1, 16, 16, key=7), candidates=["cat", "dog"])
+    odd: list[Any] = [None, True, -1, 0, 2**70, 0.5, "", "x", "1/0", "1e9", [], [[]], {}, {"file": 1, "sha256": 2}]
+    facts, parameters = task.to_dict(), task.mechanism.to_dict()
+    changed = [{**facts, field: value} for field in facts for value in odd]
+    changed += [{**facts, "mechanism": {**parameters, field: value}} for field in parameters for value in odd]
+    texts = [json.dumps(x, sort_keys=True, separators=(",", ":")).encode() for x in changed]
+    rng, text = np.random.default_rng(1), task.to_json().encode()
+    for place, byte in zip(rng.integers(len(text), size=2000), rng.integers(256, size=2000), strict=True):
+        texts.append(text[:place] + bytes([byte]) + text[place + 1 :])
+    refused = 0
+    for one in texts:
+        try:
+            found = Task.from_json(one)
+        except FormatError:
+            refused += 1
+            continue
+        assert found.to_json().encode() == one
+    assert refused > 0.8 * len(texts)

@@ -100,6 +100,10 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "local/test_projective.py",
         ),
     ),
+    "tasks": (
+        ("local.tasks", "noise.reports.one_device"),
+        ("local/test_device_reports.py", "local/test_tasks.py", "local/test_client.py"),
+    ),
     "sketches": (
         ("local.sketches.count_mean", "local.sketches.hadamard", "local.sketches.base", "noise.hashing.families"),
         ("local/test_sketches.py", "noise/test_hashing.py"),
