@@ -19,7 +19,7 @@ from discreet.noise.reports.one_device import ByteCoins
 TARGET = Path(__file__).parents[1] / "wire-vectors.json"
 SECRET = bytes(range(32))
 #: A value as JSON can hold it: bytes and whole numbers beyond 2^53 are wrapped.
-VALUES: list[Any] = [0, 2, "dog", "cafe\u0301", None, True, 7.0, 0.5, {"whole": "-1"}, {"bytes": "00ff"}]
+VALUES: list[Any] = [0, 2, "dog", "cafe\u0301", "\ud83d x", None, True, 7.0, 0.5, {"whole": "-1"}, {"bytes": "00ff"}]
 WORDS = ["cat", "dog", "café", 7, "emu"]
 #: Every mechanism that the planner may choose, and both sides of every rule.
 MECHANISMS = [
@@ -31,9 +31,11 @@ MECHANISMS = [
     dc.local.SubsetSelection(1, WORDS),
     dc.local.SubsetSelection(2, 300),
     dc.local.SubsetSelection(5, 300, size=3),
-    dc.local.LocalHashing(1, key=7),
+    dc.local.LocalHashing(1, candidates=20, key=7),
     dc.local.LocalHashing(3, candidates=WORDS, key=7),
     dc.local.LocalHashing(2, pool=1000, key=2**128 - 5),
+    dc.local.PrefixExtension(2, length=4, pool=256, key=7),
+    dc.local.PrefixExtension(4, alphabet="éabcdefgo'07", other="o", length=5, pool=99, key=8),
     dc.local.HadamardResponse(1, WORDS),
     dc.local.HadamardResponse(3, 500),
     dc.local.ProjectiveGeometry(1, WORDS),

@@ -26,6 +26,7 @@ SMALL: list[Any] = [
     dc.local.SubsetSelection(1, 5, size=2),
     dc.local.SubsetSelection(2, 9, size=1),
     dc.local.LocalHashing(1, pool=5, key=7),
+    dc.local.PrefixExtension(1, alphabet="ab", length=2, steps=(2, 2), width=3, pool=4, key=7),
     dc.local.HadamardResponse(1, 4, bits=1),
     dc.local.HadamardResponse(2, 4, bits=2),
     dc.local.ProjectiveGeometry(1, 7, order=2),
@@ -42,8 +43,10 @@ SAME: list[Any] = [
     dc.local.DirectResponse(1, 300),
     dc.local.SubsetSelection(1, 20),
     dc.local.SubsetSelection(3, 500),
-    dc.local.LocalHashing(1, key=7),
+    dc.local.LocalHashing(1, candidates=20, key=7),
     dc.local.LocalHashing(2, pool=100, key=7),
+    dc.local.PrefixExtension(2, length=4, pool=64, key=7),
+    dc.local.PrefixExtension(2, alphabet="alphanumeric", length=6, pool=64, key=7),
     dc.local.HadamardResponse(3, 100),
     dc.local.ProjectiveGeometry(2, 500),
     dc.local.ProjectiveGeometry(4, 22_000),
@@ -135,9 +138,10 @@ def test_no_report_tells_two_values_apart_by_more_than_epsilon(m: Any) -> None:
         once = {"take": m.bits}  # the vectors
     if isinstance(m, dc.local.ProjectiveGeometry):
         once = {"below": m.geometry.length - 1}  # all coordinates but one
-    laws = [exact_law(device, value, once) for value in range(size)]
+    values = ["", "a", "b", "aa", "ab", "Bb"] if isinstance(m, dc.local.PrefixExtension) else list(range(size))
+    laws = [exact_law(device, value, once) for value in values]
     low, _ = enclose_exp(m.epsilon.exact, 30, 90)  # at most e^-epsilon
-    for value, law in enumerate(laws):
+    for value, law in zip(values, laws, strict=True):
         rows, chances = m.report_law(value)
         assert sum(law.values()) == 1
         assert {r.tobytes() for r in rows} == set(law)
@@ -149,9 +153,12 @@ def test_no_report_tells_two_values_apart_by_more_than_epsilon(m: Any) -> None:
 @pytest.mark.parametrize("m", SAME, ids=[f"{m.NAME}-{i}" for i, m in enumerate(SAME)])
 def test_the_same_coins_give_the_same_report_as_the_kernels(m: Any) -> None:
     stream, device = np.random.default_rng(5), Device(task_of(m))
-    for _ in range(50):
+    words = ["", "Cat", "e\u0301te", "ab\ud800c", "long enough", None, b"cat\xff"]
+    for turn in range(50):
         given = stream.integers(0, 256, 4096, dtype=np.uint8)
-        value = int(stream.integers(-2, 20))
+        value = (
+            words[turn % 7] if isinstance(m, dc.local.PrefixExtension) and turn % 2 else int(stream.integers(-2, 20))
+        )
 
         def read(n: int, given: Any = given) -> Any:
             assert n <= len(given)
@@ -198,6 +205,7 @@ def test_values_are_what_every_language_makes_of_them() -> None:
     assert [words.code(v) for v in ("e\u0301", "é", 7, 7.0, "7", False, b"b", [])] == [0, 0, 2, 2, -1, -1, -1, -1]
     named = Device(task_of(dc.local.DirectResponse(1, 2), candidates=["a", "b"]))
     assert [named.code(v) for v in ("b", 1, "c")] == [1, -1, -1]
+    assert plain("a\ud800") == "a\ufffd"
     assert [plain(v) for v in (True, 1e300, float("nan"), b"x", 2.0**53)] == [True, None, None, b"x", None]
 
 

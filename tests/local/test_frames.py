@@ -19,6 +19,7 @@ MECHANISMS: list[Any] = [
     dc.local.SubsetSelection(3, 500),
     dc.local.LocalHashing(1, candidates=9, key=7),
     dc.local.LocalHashing(2, pool=100, key=7),
+    dc.local.PrefixExtension(2, length=4, pool=100, key=7),
     dc.local.HadamardResponse(2, 100),
     dc.local.ProjectiveGeometry(2, 100),
     dc.local.CountMeanSketch(2, 5, 12, key=7),

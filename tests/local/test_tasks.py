@@ -71,6 +71,9 @@ def test_a_file_of_candidates_is_the_one_that_was_meant() -> None:
         ({"mechanism": dc.local.DirectResponse(1, ["e\u0301", "f"])}, "NFC"),
         ({"mechanism": dc.local.MeanResponse(1, low=0, high=1)}, "single device"),
         ({"mechanism": "direct"}, "a local mechanism"),
+        ({"mechanism": dc.local.LocalHashing(1, key=1)}, "counts have a fixed size"),
+        ({"mechanism": dc.local.PrefixExtension(1, key=1)}, "counts have a fixed size"),
+        ({"mechanism": dc.local.PrefixExtension(1, bits=9, pool=8, key=1)}, "one of texts"),
     ],
 )
 def test_what_cannot_be_served_is_refused(more: dict[str, Any], fault: str) -> None:

@@ -36,6 +36,10 @@ out.flushed = await client.flush();
 out.second = await tried(() => open({ taste: second }).report("taste", "red"));
 out.replaced = await tried(() => open({ taste: [second, first] }, { life: 9 }).report("taste", "red"));
 out.big = await tried(() => open({ big }).report("big", "red"));
+const poor = open({ taste: [second, first] }, { life: 1, store: fileStore(path + ".poor") });
+out.poor = [await tried(() => poor.report("taste", 1)), await tried(() => poor.report("taste", 1)), await tried(() => poor.report("taste", 1))];
+const poorer = open({ taste: [second, first] }, { life: "1/2", store: fileStore(path + ".poorer") });
+out.poorer = [await tried(() => poorer.report("taste", 1)), await tried(() => poorer.report("taste", 1))];
 out.unpinned = await tried(() => client.report("other", 1));
 out.parallel = (await Promise.allSettled(Array.from({ length: 20 }, () => open({ taste: [second, first] }, { life: 9 }).report("taste", 1))))
   .map(({ status }) => status).sort();

@@ -21,7 +21,7 @@ from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.local.estimates import Estimate
-from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget, public_key
+from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, count_places, local_budget, public_key
 from discreet.local.oracles.local_hashing import LocalHashing, best_width
 from discreet.local.sketches.base import MOST_CELLS
 from discreet.local.strings import candidates as search
@@ -146,7 +146,17 @@ class PrefixExtension(Mechanism):
     @property
     def _ends(self) -> tuple[int, int, int]:
         """How many groups, hash functions to draw from, and buckets there are."""
-        return len(self.prefixes), _FUNCTIONS if self.pool is None else self.pool, self.oracle._g
+        return len(self.prefixes), self.functions, self.oracle._g
+
+    @property
+    def functions(self) -> int:
+        """How many hash functions there are to draw from."""
+        return _FUNCTIONS if self.pool is None else self.pool
+
+    def bucket(self, value: Any, group: int, function: int) -> int:
+        """Return where a hash function sends the prefix of a text that a group reports."""
+        prefix = self.code.prefix(self.code.read([value]), self.prefixes[group])
+        return int(self.oracle.family(_hashable(prefix, group), function)[0])
 
     @cached_property
     def layout(self) -> Layout:
@@ -170,6 +180,10 @@ class PrefixExtension(Mechanism):
 
     # ---- collector
 
+    @property
+    def _limits(self) -> dict[str, int]:
+        return dict(zip(("group", "function", "bucket"), self._ends, strict=True))
+
     def _zeros(self) -> dict[str, IntArray]:
         return {"reports": np.zeros((0,) if self.pool is None else self._ends, np.int64)}
 
@@ -180,8 +194,7 @@ class PrefixExtension(Mechanism):
         if self.pool is None:
             counters.update(self._merge(counters, {"reports": np.sort(numbers)}))
         else:
-            cells = counters["reports"].reshape(-1)
-            cells += np.bincount(numbers, minlength=len(cells))
+            count_places(counters["reports"].reshape(-1), numbers)
         return len(numbers)
 
     def _merge(self, one: dict[str, IntArray], two: dict[str, IntArray]) -> dict[str, IntArray]:

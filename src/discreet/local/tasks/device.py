@@ -27,6 +27,7 @@ from discreet.local.repeated.memo import Memo
 from discreet.local.repeated.rappor import Rappor
 from discreet.local.sketches.count_mean import CountMeanSketch
 from discreet.local.sketches.hadamard import HadamardSketch
+from discreet.local.strings.prefix import PrefixExtension
 from discreet.local.tasks.task import Task
 from discreet.local.wire.bits import bits_for
 from discreet.noise.reports.one_device import Coins
@@ -40,7 +41,7 @@ def plain(value: Any) -> int | str | bytes | None:
     """Return a value as every language has it: a whole number, a text in NFC form, bytes, or nothing.
 
     A number with nothing after the point is that whole number, below 2^53 either way; any other float is nothing, as is
-    what has no plain form.
+    what has no plain form. A lone surrogate is the replacement character, as JavaScript writes it.
 
     Examples
     --------
@@ -52,7 +53,8 @@ def plain(value: Any) -> int | str | bytes | None:
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) < _SAFE else None
     if isinstance(value, str):
-        return unicodedata.normalize("NFC", value)
+        whole = value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return unicodedata.normalize("NFC", whole)
     return value if isinstance(value, (int, bytes)) else None
 
 
@@ -166,6 +168,15 @@ def _hashing(device: Device, m: LocalHashing, value: Any, coins: Coins, memo: Me
     return seed | device.respond(bucket, m.width, coins) << bits
 
 
+def _prefix(device: Device, m: PrefixExtension, value: Any, coins: Coins, memo: Memo | None) -> int:
+    group, function = coins.below(len(m.prefixes)), coins.below(m.functions)
+    found = plain(value)
+    bucket = m.bucket(None if isinstance(found, bool) else found, group, function)
+    first = bits_for(len(m.prefixes))
+    sent = device.respond(bucket, m.oracle._g, coins)
+    return group | function << first | sent << first + bits_for(m.functions)
+
+
 def _hadamard(device: Device, m: HadamardResponse, value: Any, coins: Coins, memo: Memo | None) -> int:
     assert m.bits is not None
     code, length = device.known(value, coins), m.length
@@ -275,6 +286,7 @@ _MAKERS: dict[type[Mechanism], Maker] = {
     UnaryEncoding: _unary,
     SubsetSelection: _subset,
     LocalHashing: _hashing,
+    PrefixExtension: _prefix,
     HadamardResponse: _hadamard,
     ProjectiveGeometry: _projective,
     CountMeanSketch: _count_mean,

@@ -19,6 +19,8 @@ from discreet.core import checks
 from discreet.core.checks import Budget, written_amount
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.local.mechanism import Mechanism, local_budget, mechanism_from_dict
+from discreet.local.oracles.local_hashing import LocalHashing
+from discreet.local.strings.prefix import PrefixExtension
 from discreet.local.tasks.thresholds import thresholds
 from discreet.local.wire import binary
 
@@ -149,7 +151,18 @@ class Task:
         if self.opens >= self.closes:
             raise InvalidArgument("closes", self.closes, f"after opens, {self.opens}")
         self._check_labels()
+        self._check_size()
         assert self.coins
+
+    def _check_size(self) -> None:
+        """Refuse mechanisms whose counts grow with every report, and values that not every language can hold."""
+        m = self.mechanism
+        grows = isinstance(m, PrefixExtension) or (isinstance(m, LocalHashing) and m.candidates is None)
+        if grows and m.pool is None:  # type: ignore[attr-defined]
+            fix = "pool=1024"
+            raise InvalidArgument("mechanism", f"{m.NAME} without a pool", "one whose counts have a fixed size", fix)
+        if isinstance(m, PrefixExtension) and m.bits is not None:
+            raise InvalidArgument("mechanism", f"{m.NAME} of whole numbers", "one of texts, in a task", "bits=None")
 
     def _check_labels(self) -> None:
         domain = getattr(self.mechanism, "domain", getattr(self.mechanism, "candidates", None))

@@ -21,6 +21,7 @@ from discreet.local.repeated.bit_flip import BitFlip
 from discreet.local.repeated.rappor import Rappor
 from discreet.local.sketches.count_mean import CountMeanSketch
 from discreet.local.sketches.hadamard import HadamardSketch
+from discreet.local.strings.prefix import PrefixExtension
 from discreet.noise.reports.coins import keep_chance
 from discreet.noise.stream.thresholds import Chance
 
@@ -53,6 +54,9 @@ def coins_of(mechanism: Mechanism) -> dict[str, Coin]:
         case HadamardResponse():
             assert mechanism.bits is not None
             return {"keep": Coin(keep_chance(2**mechanism.bits, exact), up=False)}
+        case PrefixExtension():
+            assert mechanism.width is not None
+            return {"keep": Coin(keep_chance(mechanism.width, exact), up=False)}
         case UnaryEncoding():
             held, other = mechanism.chances
             return {"held": Coin(held, up=False), "other": Coin(other, up=True)}
@@ -69,7 +73,7 @@ def coins_of(mechanism: Mechanism) -> dict[str, Coin]:
             more = mechanism.q > mechanism.p  # towards each other: down where ones are likelier, up where they are not
             chances = {"one": Coin(Chance(a=mechanism.q), up=not more), "zero": Coin(Chance(a=mechanism.p), up=more)}
             return {"stored": Coin(mechanism.law.permanent, up=True), **chances}
-    expected = "one that a single device can answer: a frequency oracle or a sketch"
+    expected = "one that a single device can answer: a frequency oracle, a sketch or prefix extension"
     raise InvalidArgument("mechanism", mechanism.NAME, expected, "mechanism=plan(...).best.make(domain)")
 
 

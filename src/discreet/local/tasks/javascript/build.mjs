@@ -9,4 +9,4 @@ const source = readFileSync(here + "discreet.js");
 const esbuild = process.env.ESBUILD ?? here + "node_modules/.bin/esbuild";
 const small = execFileSync(esbuild, ["--minify", "--format=esm", "--target=es2022", here + "discreet.js"]);
 const seal = createHash("sha256").update(source).digest("hex");
-writeFileSync(here + "discreet.min.js", `// discreet.js ${seal}\n${small}`);
+writeFileSync(here + "discreet.min.js", `//${seal}\n${small}`);

@@ -15,18 +15,7 @@ export const hex = (bytes) => Array.from(bytes, (b) => b.toString(16).padStart(2
 export const unhex = (text) => bytesOf(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 const joined = (...parts) => bytesOf(parts.flatMap((part) => [...part]));
 
-/** UTF-8, also of a lone surrogate, which `TextEncoder` would replace. */
-function utf8(text) {
-  const out = [];
-  for (const character of text) {
-    const c = character.codePointAt(0);
-    if (c < 128) out.push(c);
-    else if (c < 2048) out.push(192 | (c >> 6), 128 | (c & 63));
-    else if (c < 65536) out.push(224 | (c >> 12), 128 | ((c >> 6) & 63), 128 | (c & 63));
-    else out.push(240 | (c >> 18), 128 | ((c >> 12) & 63), 128 | ((c >> 6) & 63), 128 | (c & 63));
-  }
-  return bytesOf(out);
-}
+const utf8 = (text) => new TextEncoder().encode(text);
 
 const word8 = (number) => {
   const out = new Uint8Array(8);
@@ -50,14 +39,11 @@ const canonical = (x) =>
 // ---- exact amounts: [numerator, denominator]
 
 function amount(value) {
-  const text = String(value);
-  let found = /^(\d+)\/([1-9]\d*)$/.exec(text);
-  if (found) return [big(found[1]), big(found[2])];
-  found = /^(\d+)(?:\.(\d+))?(?:e([+-]?\d{1,3}))?$/i.exec(text);
-  if (!found) throw new RangeError(`not an amount: ${text}`);
-  const exponent = Number(found[3] ?? 0) - (found[2] ?? "").length;
-  const digits = big(found[1] + (found[2] ?? ""));
-  return exponent < 0 ? [digits, 10n ** big(-exponent)] : [digits * 10n ** big(exponent), 1n];
+  const found = /^(\d+)(?:\.(\d+))?(?:e([+-]?\d{1,3}))?(?:\/([1-9]\d*))?$/i.exec(value);
+  if (!found) throw Error("not an amount: " + value);
+  const [, whole, rest = "", power = 0, under = 1] = found, shift = power - rest.length;
+  const [x, y] = [big(whole + rest), big(under)];
+  return shift < 0 ? [x, y * 10n ** big(-shift)] : [x * 10n ** big(shift), y];
 }
 const more = (a, b) => a[0] * b[1] > b[0] * a[1];
 function plus(a, b) {
@@ -80,7 +66,7 @@ export class Coins {
   }
   byte() {
     if (this.used === this.buffer.length) {
-      if (this.given) throw new RangeError("no coins left");
+      if (this.given) throw Error("no coins left");
       this.buffer = random(256);
       this.used = 0;
     }
@@ -99,13 +85,13 @@ export class Coins {
   }
   /** A uniform whole number below a bound: masked bytes, drawn again while too large. */
   below(bound) {
-    const bits = bitsFor(bound);
     for (;;) {
-      let number = 0;
-      for (let i = 0; i < Math.ceil(bits / 8); i++) number = number * 256 + this.byte();
-      number %= 2 ** bits;
+      const number = this.number(bitsFor(bound));
       if (number < bound) return number;
     }
+  }
+  number(bits) {
+    return this.bytes(Math.ceil(bits / 8)).reduce((sum, byte) => sum * 256 + byte, 0) % 2 ** bits;
   }
 }
 
@@ -162,10 +148,14 @@ function bucket(device, point, j, width, independence) {
   return Number((h * big(width)) >> 61n);
 }
 
+const hashed = (device, value, row, independence = 3) =>
+  bucket(device, fingerprint(device.key, value) % P, row, device.m.width, independence);
+
 // ---- one report
 
-const put = (bits, value, n) => {
-  for (; n-- > 0; value = Math.floor(value / 2)) bits.push(value % 2);
+/** Lay out a number below a bound, lowest bit first. */
+const put = (bits, value, bound) => {
+  for (let n = bitsFor(bound); n--; value = Math.floor(value / 2)) bits.push(value % 2);
 };
 const parity = (x) => {
   let odd = 0;
@@ -192,15 +182,16 @@ function geometry(order, size) {
   return { length, points, on };
 }
 
-function power(base, exponent, order) {
+/** A power modulo q. */
+function power(base, exponent, q) {
   let [out, b] = [1n, big(base)];
-  for (let e = exponent; e; e = Math.floor(e / 2), b = (b * b) % big(order)) if (e % 2) out = (out * b) % big(order);
+  for (let e = exponent; e; e = Math.floor(e / 2), b = (b * b) % q) if (e % 2) out = (out * b) % q;
   return out;
 }
 
 const MAKERS = {
   "direct-response"(device, value, coins, bits) {
-    put(bits, device.respond(device.known(value, coins), device.size, coins), bitsFor(device.size));
+    device.respond(bits, device.known(value, coins), device.size, coins);
   },
   "unary-encoding"(device, value, coins, bits) {
     const code = device.known(value, coins);
@@ -211,7 +202,7 @@ const MAKERS = {
     const code = device.known(value, coins), held = coins.toss(device.coins.hold);
     const others = floyd(size - 1, m.size - held, (bound) => coins.below(bound));
     const chosen = rising([...others.map((x) => x + (x >= code)), ...(held ? [code] : [])]);
-    if (m.size * bitsFor(size) <= size) for (const x of chosen) put(bits, x, bitsFor(size));
+    if (m.size * bitsFor(size) <= size) for (const x of chosen) put(bits, x, size);
     else for (let i = 0; i < size; i++) bits.push(+chosen.includes(i));
   },
   "local-hashing"(device, value, coins, bits) {
@@ -219,27 +210,47 @@ const MAKERS = {
     let seed;
     if (m.pool === null) {
       seed = coins.bytes(8).reduceRight((sum, byte) => sum * 256n + big(byte), 0n) >> 1n;
-      put(bits, Number(seed % 2n ** 32n), 32);
-      put(bits, Number(seed >> 32n), 31);
-    } else put(bits, (seed = coins.below(m.pool)), bitsFor(m.pool));
-    const found = bucket(device, fingerprint(device.key, value) % P, seed, m.width, m.pool === null ? 2 : 3);
-    put(bits, device.respond(found, m.width, coins), bitsFor(m.width));
+      put(bits, Number(seed % 2n ** 32n), 2 ** 32);
+      put(bits, Number(seed >> 32n), 2 ** 31);
+    } else put(bits, (seed = coins.below(m.pool)), m.pool);
+    device.respond(bits, hashed(device, value, seed, m.pool === null ? 2 : 3), m.width, coins);
+  },
+  "prefix-extension"(device, value, coins, bits) {
+    const { m } = device, letters = [...m.alphabet], groups = m.steps.length;
+    const group = coins.below(groups), row = coins.below(m.pool);
+    let text = plain(value);
+    if (text instanceof Uint8Array) text = plain(new TextDecoder("utf-8", { ignoreBOM: true }).decode(text));
+    else if (typeof text !== "string") text = letters.includes("0") && text !== null && text !== !!text ? String(text) : "";
+    const symbol = (c) => {
+      let place = letters.indexOf(c);
+      if (place < 0) place = letters.findIndex((x) => x.toUpperCase() === c && c.toLowerCase() === x);
+      return 1 + (place < 0 ? [...letters, m.other].indexOf(m.other) : place);
+    };
+    const symbols = Array.from(text, symbol), each = bitsFor(letters.length + 1 + !letters.includes(m.other));
+    const known = m.steps.slice(0, group + 1).reduce((x, y) => x + y), packed = [];
+    for (let i = 0; i < known; i++) {
+      const bit = (symbols[Math.floor(i / each)] >> (each - 1 - (i % each))) & 1;
+      packed[i >> 3] |= bit << (7 - (i & 7));
+    }
+    put(bits, group, groups);
+    put(bits, row, m.pool);
+    device.respond(bits, hashed(device, bytesOf([...packed, group]), row), m.width, coins);
   },
   "hadamard-response"(device, value, coins, bits) {
     const code = device.known(value, coins), length = bitsFor(device.size), reduced = [];
     let word = 0;
     while (reduced.length < device.m.bits) {
-      const vector = coins.bytes(Math.ceil(length / 8)).reduce((sum, byte) => sum * 256 + byte, 0) % 2 ** length;
+      const vector = coins.number(length);
       const rest = reduced.reduce((x, one) => Math.min(x, Number(big(x) ^ big(one))), vector);
       if (!rest) continue;
       word += parity(and(vector, code)) * 2 ** reduced.length;
       reduced.push(rest);
-      put(bits, vector, length);
+      put(bits, vector, 2 ** length);
     }
-    put(bits, device.respond(word, 2 ** device.m.bits, coins), device.m.bits);
+    device.respond(bits, word, 2 ** device.m.bits, coins);
   },
   "projective-geometry"(device, value, coins, bits) {
-    const { order } = device.m, { length, points } = geometry(order, device.size);
+    const { order } = device.m, q = big(order), { length, points } = geometry(order, device.size);
     let number = device.known(value, coins);
     const on = coins.toss(device.coins.on), vector = [];
     for (; number--; number = Math.floor(number / order)) vector.unshift(number % order);
@@ -253,26 +264,25 @@ const MAKERS = {
         point[k] = coins.below(order);
         rest -= big(point[k]) * big(vector[k]);
       }
-      point[lead] = Number(((rest % big(order)) + big(order)) % big(order));
+      point[lead] = Number(((rest % q) + q) % q);
     }
-    const first = point.findIndex(Boolean), factor = power(point[first], order - 2, order);
+    const first = point.findIndex(Boolean), factor = power(point[first], order - 2, q);
     number = 0;
-    for (const p of point.slice(first + 1)) number = number * order + 1 + Number((big(p) * factor) % big(order));
-    put(bits, number, bitsFor(points));
+    for (const p of point.slice(first + 1)) number = number * order + 1 + Number((big(p) * factor) % q);
+    put(bits, number, points);
   },
   "count-mean-sketch"(device, value, coins, bits) {
     const { m } = device, row = coins.below(m.n_hashes);
-    const found = bucket(device, fingerprint(device.key, value) % P, row, m.width, 3);
+    const found = hashed(device, value, row);
     for (let b = 0; b < m.width; b++) bits.push(coins.toss(device.coins.flip) ^ (b === found));
-    put(bits, row, bitsFor(m.n_hashes));
+    put(bits, row, m.n_hashes);
   },
   "hadamard-sketch"(device, value, coins, bits) {
     const { m } = device, first = +m.skip_zero;
     const row = coins.below(m.n_hashes), index = coins.below(m.width - first) + first;
-    const found = bucket(device, fingerprint(device.key, value) % P, row, m.width, 3);
-    bits.push(1 ^ parity(and(index, found)) ^ coins.toss(device.coins.flip));
-    put(bits, row, bitsFor(m.n_hashes));
-    put(bits, index, bitsFor(m.width));
+    bits.push(1 ^ parity(and(index, hashed(device, value, row))) ^ coins.toss(device.coins.flip));
+    put(bits, row, m.n_hashes);
+    put(bits, index, m.width);
   },
   async "bit-flip"(device, value, coins, bits, secret) {
     const { m, size } = device, code = device.code(value);
@@ -287,7 +297,7 @@ const MAKERS = {
       indices = floyd(size, m.bits, (bound) => coins.below(bound));
       flipped = () => coins.toss(device.coins.flip);
     }
-    if (m.bits < size) for (const x of indices) put(bits, x, bitsFor(size));
+    if (m.bits < size) for (const x of indices) put(bits, x, size);
     indices.forEach((x, i) => bits.push(flipped(i) ^ (x === code)));
   },
   async rappor(device, value, coins, bits, secret) {
@@ -300,7 +310,7 @@ const MAKERS = {
       const permanent = bloom.has(i) !== coin(i) < device.coins.stored;
       bits.push(+coins.toss(device.coins[permanent ? "one" : "zero"]));
     }
-    put(bits, cohort, bitsFor(cohorts));
+    put(bits, cohort, cohorts);
   },
 };
 
@@ -356,7 +366,7 @@ export class Device {
     const task = typeof text === "string" ? JSON.parse(text) : text;
     const m = task.mechanism;
     if (task.format !== "discreet.task" || task.version !== 1 || task.client !== RULES || !MAKERS[m.mechanism])
-      throw new TypeError("unknown kind of task");
+      throw Error("unknown kind of task");
     Object.assign(this, { task, m, terms: new Map(), coins: {} });
     for (const [name, digits] of Object.entries(task.coins))
       this.coins[name] = name === "stored" ? big("0x" + digits) : unhex(digits);
@@ -366,11 +376,11 @@ export class Device {
     if (m.domain !== undefined) {
       const names = Array.isArray(m.domain) ? m.domain : listed;
       this.size = Array.isArray(m.domain) ? m.domain.length : m.domain;
-      if (task.candidates && names?.length !== this.size) throw new TypeError("not the labels of the task");
+      if (task.candidates && names?.length !== this.size) throw Error("not the labels of the task");
       if (names) this.codes = new Map(names.map((label, i) => [label, i]));
     }
     const epsilon = near(amount(task.epsilon));
-    if (!(cost(this) <= epsilon * (1 + 1e-9) + 1e-11)) throw new RangeError("the coins tell more than epsilon");
+    if (!(cost(this) <= epsilon * (1 + 1e-9) + 1e-11)) throw Error("the coins tell more than epsilon");
   }
   /** The number of a value in the declared list, -1 if it is not in it. */
   code(value) {
@@ -384,10 +394,13 @@ export class Device {
     const code = this.code(value);
     return code < 0 ? coins.below(this.size) : code;
   }
-  respond(truth, size, coins) {
-    if (coins.toss(this.coins.keep)) return truth;
-    const other = coins.below(size - 1);
-    return other + (other >= truth);
+  /** Lay out the truth, or one of the other numbers below a size. */
+  respond(bits, truth, size, coins) {
+    if (!coins.toss(this.coins.keep)) {
+      const other = coins.below(size - 1);
+      truth = other + (other >= truth);
+    }
+    put(bits, truth, size);
   }
   /** Make one packed report. */
   async report(value, coins, secret) {
@@ -417,33 +430,24 @@ export function memoryStore() {
 
 /** The browser's IndexedDB. */
 export function indexedDbStore(name = "discreet") {
-  const wait = (request) => new Promise((done, fail) => {
+  const opened = () => new Promise((done, fail) => {
+    const request = indexedDB.open(name, 1);
+    request.onupgradeneeded = () => request.result.createObjectStore("device");
     request.onsuccess = () => done(request.result);
     request.onerror = () => fail(request.error);
   });
-  const opened = () => {
-    const request = indexedDB.open(name, 1);
-    request.onupgradeneeded = () => request.result.createObjectStore("device");
-    return wait(request);
-  };
   const act = async (mode, work) => {
     const base = await opened();
-    try {
+    return new Promise((done, fail) => {
       const deal = base.transaction("device", mode, { durability: "strict" });
-      const ended = new Promise((done, fail) => {
-        deal.oncomplete = done;
-        deal.onabort = deal.onerror = () => fail(deal.error);
-      });
-      const result = await wait(work(deal.objectStore("device")));
-      await ended;
-      return result;
-    } finally {
-      base.close();
-    }
+      const request = work(deal.objectStore("device"));
+      deal.oncomplete = () => done(request.result);
+      deal.onabort = () => fail(deal.error);
+    }).finally(() => base.close());
   };
   return {
     read: async () => (await act("readonly", (store) => store.get("state"))) ?? null,
-    write: async (text) => void (await act("readwrite", (store) => store.put(text, "state"))),
+    write: (text) => act("readwrite", (store) => store.put(text, "state")),
   };
 }
 
@@ -451,14 +455,10 @@ export function indexedDbStore(name = "discreet") {
 export function fileStore(path) {
   const files = import("node:fs/promises");
   return {
-    async read() {
-      try {
-        return await (await files).readFile(path, "utf8");
-      } catch (error) {
-        if (error.code === "ENOENT") return null;
-        throw error;
-      }
-    },
+    read: async () => (await files).readFile(path, "utf8").catch((error) => {
+      if (error.code === "ENOENT") return null;
+      throw error;
+    }),
     async write(text) {
       const fs = await files, file = await fs.open(path + ".new", "w", 0o600);
       try {
@@ -478,7 +478,6 @@ export function fileStore(path) {
 export class Refused extends Error {
   constructor(reason, message) {
     super(message);
-    this.name = "Refused";
     this.reason = reason;
   }
 }
@@ -491,7 +490,7 @@ export class Client {
     this.pins = new Map(Object.entries(pins).map(([question, pin]) => [question, [pin].flat()]));
     const pinned = [...this.pins.values()];
     if (!pinned.length || !pinned.flat().every(isDigest) || new Set(pinned.map((p) => p[0])).size < pinned.length)
-      throw new TypeError("pins: one digest of a task per question");
+      throw Error("pins: one digest per question");
     this.ceilings = { report: amount(report), day: amount(day), life: amount(life) };
     this.last = Promise.resolve();
   }
@@ -576,7 +575,7 @@ export class Client {
       const state = text === null
         ? { format, version, secret: hex(random(32)), day: "", today: {}, life: "0", tasks: {}, queue: [], frames: [] }
         : JSON.parse(text);
-      if (state.format !== format || state.version !== version) throw new TypeError("the store is damaged");
+      if (state.format !== format || state.version !== version) throw Error("the store is damaged");
       let before = text;
       const save = async () => {
         const now = JSON.stringify(state);
@@ -588,16 +587,16 @@ export class Client {
       return result;
     };
     const locks = globalThis.navigator?.locks;
-    const next = this.last.then(() => (locks ? locks.request("discreet " + this.url, work) : work()));
+    const next = this.last.then(() => (locks ? locks.request("discreet", work) : work()));
     this.last = next.catch(() => {});
     return next;
   }
 
   async #device(state, question) {
-    if (!this.pins.has(question)) throw new TypeError(`"${question}" is not pinned`);
-    if (this.devices.has(question)) return this.devices.get(question);
+    if (!this.pins.has(question)) throw Error(`"${question}" is not pinned`);
     const digest = this.pins.get(question)[0];
     let text = state.tasks[digest]?.text;
+    if (text && this.devices.has(question)) return this.devices.get(question);
     if (text === undefined) {
       const answer = await this.#ask(`/v1/tasks/${digest}`);
       if (answer?.status !== 200) throw new Refused("task", `no task for "${question}" from ${this.url}`);
@@ -610,7 +609,7 @@ export class Client {
     const refuse = (why) => {
       throw new Refused("task", `the task of "${question}" ${why}`);
     };
-    if (hex(await sha256(utf8(text))) !== digest) refuse("is not the pinned one");
+    if (hex(await sha256(utf8(text))) !== digest) refuse("is not pinned");
     const task = JSON.parse(text);
     for (const [what, asked] of [["report", task.epsilon], ["day", task.per_day]])
       if (more(amount(asked), this.ceilings[what]))
