@@ -77,3 +77,22 @@ def test_a_refinement_is_refused_where_it_would_not_be_used(folder: Path) -> Non
     done = runner.invoke(app.app, [str(a) for a in asked])
     assert done.exit_code != 0
     assert "k-means" in str(done.exception) + done.output
+
+
+def test_centres_are_compared_with_the_raw_rows_on_a_page_that_is_not_private(folder: Path) -> None:
+    done = runner.invoke(app.app, ["cluster", str(folder / "s.parquet"), "-k", "4", "--json"])
+    (folder / "clusters.json").write_text(done.output, "utf-8")
+    asked = ["report", folder / "s.parquet", "--against", folder / "rows.csv", "--clusters", folder / "clusters.json",
+             "-o", folder / "inside.html", "--json"]  # fmt: skip
+    done = runner.invoke(app.app, [str(a) for a in asked])
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.output)["comparison"]["clusters"]
+    assert told["centroid_index"] == 0
+    assert told["ari"] > 0.98
+    text = (folder / "inside.html").read_text("utf-8")
+    assert "adjusted Rand index" in text
+    assert "must not be published" in text
+    (folder / "clusters.json").write_text("[]", "utf-8")
+    wrong = runner.invoke(app.app, [str(a) for a in asked])
+    assert wrong.exit_code != 0
+    assert "discreet cluster --json" in str(wrong.exception) + wrong.output

@@ -7,8 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
+import discreet as dc
 from discreet.errors import InvalidArgument
-from discreet.evaluation import center_errors, clustering_agreement
+from discreet.evaluation import center_errors, clustering_agreement, compare_centers, nicv
 
 TRUTH = np.array([0, 0, 0, 1, 1, 1, 2, 2])
 FOUND = np.array([5, 5, 7, 7, 7, 7, 9, 9])
@@ -67,3 +68,24 @@ def test_centres_that_are_too_many_or_too_few_are_counted():
     assert np.isnan(center_errors([[1.0]], [[0.0]]).relative).all()  # no other centre to compare the distance with
     with pytest.raises(InvalidArgument, match="at least one centre"):
         center_errors(np.empty((0, 1)), [[0.0]])
+
+
+def test_private_centres_are_compared_with_those_of_raw_rows():
+    data = dc.datasets.mixture(3000, 2, 4, random_state=1)
+    km = dc.PrivateKMeans(4, 2.0, data.domain, random_state=1).fit(data.X)
+    found = compare_centers(data.X, km.cluster_centers_)
+    assert found.centroid_index == 0
+    assert found.ari > 0.98
+    assert found.nicv == pytest.approx(nicv(data.X, km.cluster_centers_))
+    assert 1 <= found.nicv_ratio < 1.2
+    assert found.center_error < 0.1
+    assert found.davies_bouldin == pytest.approx(found.davies_bouldin_raw, rel=0.1)
+    # Two centres on one cluster: one is missed, and it shows.
+    wrong = km.cluster_centers_.copy()
+    wrong[0] = wrong[1] + 0.01
+    worse = compare_centers(data.X, wrong)
+    assert worse.centroid_index == 1
+    assert worse.center_error > 5 * found.center_error
+    assert compare_centers(data.X, [[0.5, 0.5]]).to_dict()["davies_bouldin"] is None
+    with pytest.raises(InvalidArgument, match="as many different rows"):
+        compare_centers([[0.0], [0.0]], [[0.0], [1.0]])

@@ -5,7 +5,14 @@
 1.0
 """
 
-from discreet.evaluation.agreement import Agreement, CenterErrors, center_errors, clustering_agreement
+from discreet.evaluation.agreement import (
+    Agreement,
+    CenterErrors,
+    ClusterComparison,
+    center_errors,
+    clustering_agreement,
+    compare_centers,
+)
 from discreet.evaluation.attacks.attribute import attribute_attack
 from discreet.evaluation.attacks.averaging import AveragingResult, averaging_attack
 from discreet.evaluation.attacks.distinguishing import advantage_bound, best_advantage, distinguishing_attack
@@ -48,6 +55,7 @@ __all__ = [
     "AveragingResult",
     "BitPatterns",
     "CenterErrors",
+    "ClusterComparison",
     "ExactAudit",
     "GuessResult",
     "NeighbourPair",
@@ -75,6 +83,7 @@ __all__ = [
     "center_errors",
     "centroid_index",
     "clustering_agreement",
+    "compare_centers",
     "compare_tables",
     "distinguishing_attack",
     "exact_audit",

@@ -5,11 +5,12 @@ All look at the raw rows or at what was made of them: they judge a method, and p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from sklearn.cluster import KMeans
 from sklearn.metrics import (
     adjusted_mutual_info_score,
     adjusted_rand_score,
@@ -25,7 +26,10 @@ from discreet import noise
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.errors import InvalidArgument
-from discreet.evaluation.metrics import Spread, read_matrix, squared_distances
+from discreet.evaluation.metrics import Spread, centroid_index, nicv, nicv_ratio, read_matrix, squared_distances
+
+#: Rows that centres are compared on.
+_MOST_ROWS = 20_000
 
 #: Scores of labels against labels, and of labels on the points they were given to.
 _AGAINST = {
@@ -233,3 +237,98 @@ def center_errors(centers: Any, reference: Any, *, unit: float | None = None) ->
         units = np.sqrt(apart.min(axis=1))[right]
     relative = np.divide(distances, units, out=np.full(len(units), np.nan), where=units > 0)
     return CenterErrors(left, right, distances, relative, abs(len(a) - len(b)))
+
+
+@dataclass(frozen=True)
+class ClusterComparison:
+    """Private centres beside those of k-means on the raw rows. Not private: raw rows were looked at.
+
+    Attributes
+    ----------
+    nicv, nicv_ratio : float
+        Mean squared distance of rows to their nearest private centre, and the same over that of raw k-means.
+    centroid_index : int
+        Clusters of raw k-means that were missed.
+    center_error : float
+        Mean distance of matched centres, over the distance of a raw centre to the next one.
+    ari, nmi, fowlkes_mallows : float
+        Agreement of the rows' labels by either set of centres; see `Agreement`.
+    davies_bouldin, davies_bouldin_raw : float
+        Of the rows by private and by raw centres; less is better.
+    n_clusters, n_rows : int
+        Private centres, and rows that were compared.
+
+    Examples
+    --------
+    >>> compare_centers([[0.0], [0.2], [5.0], [5.2]], [[0.0], [5.1]])
+    <ClusterComparison: NICV ratio 1.5, ARI 1, 0 of 2 clusters missed>
+    """
+
+    nicv: float
+    nicv_ratio: float
+    centroid_index: int
+    center_error: float
+    ari: float
+    nmi: float
+    fowlkes_mallows: float
+    davies_bouldin: float
+    davies_bouldin_raw: float
+    n_clusters: int
+    n_rows: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all figures as plain data; what is not defined is None."""
+        return {name: None if isinstance(value, float) and not np.isfinite(value) else value
+                for name, value in asdict(self).items()}  # fmt: skip
+
+    def __repr__(self) -> str:
+        missed = f"{self.centroid_index} of {self.n_clusters} clusters missed"
+        return f"<ClusterComparison: NICV ratio {self.nicv_ratio:.3g}, ARI {self.ari:.3g}, {missed}>"
+
+
+def compare_centers(X: Any, centers: Any, *, n_init: int = 5, seed: int = 0) -> ClusterComparison:
+    """Compare private centres with as many centres of plain k-means on the raw rows.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        The raw rows. Rows with a value that is not finite are left out; of more than 20,000 that many are drawn.
+    centers : array of shape (k, d)
+        The private centres, in the same units.
+    n_init, seed : int
+        Starts and seed of plain k-means, and seed of the rows that are drawn.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> data = dc.datasets.mixture(2000, 2, 3, random_state=0)
+    >>> km = dc.PrivateKMeans(3, 1.0, data.domain, random_state=0).fit(data.X)
+    >>> compare_centers(data.X, km.cluster_centers_).centroid_index
+    0
+    """
+    places = read_matrix("centers", centers)
+    rows = read_matrix("X", X, places.shape[1])
+    rows = rows[np.isfinite(rows).all(axis=1)]
+    if len(rows) > _MOST_ROWS:
+        rows = rows[np.argsort(noise.below(2**53, (len(rows),), noise.generator(seed)), kind="stable")[:_MOST_ROWS]]
+    k = len(places)
+    if not k or len(np.unique(rows, axis=0)) < k:
+        expected = f"at least as many different rows as centres ({k}), and a centre"
+        raise InvalidArgument("X", rows.shape, expected, "X=table with more rows")
+    plain = KMeans(k, n_init=n_init, random_state=seed).fit(rows)
+    ours = squared_distances(rows, places).argmin(axis=1)
+    scores = dict(zip(_NAMES, _figures(plain.labels_, ours, rows, float("nan")).tolist(), strict=True))
+    alone = 2 <= k < len(rows)
+    return ClusterComparison(
+        nicv(rows, places),
+        nicv_ratio(rows, places, plain.cluster_centers_) if plain.inertia_ > 0 else float("nan"),
+        centroid_index(places, plain.cluster_centers_),
+        center_errors(places, plain.cluster_centers_).mean_relative,
+        scores["ari"],
+        scores["nmi"],
+        scores["fowlkes_mallows"],
+        scores["davies_bouldin"],
+        float(davies_bouldin_score(rows, plain.labels_)) if alone else float("nan"),
+        k,
+        len(rows),
+    )

@@ -26,6 +26,7 @@ from discreet.engines import open as open_table
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument
 from discreet.reporting import views, words
 from discreet.reporting.artifacts import kind_of, read_released
+from discreet.reporting.clusters import against_raw
 from discreet.synopses import Synopsis
 
 _BINS = 24
@@ -129,6 +130,8 @@ def report_facts(
         release["clusters"] = {**{name: clusters[name] for name in names}, "suggestion": clusters.get("suggestion")}
     if against is not None:
         facts["comparison"] = _comparison(thing, guarantee, against, target)
+        if clusters is not None:
+            facts["comparison"]["clusters"] = against_raw(clusters, guarantee.domain, against)
     return facts
 
 

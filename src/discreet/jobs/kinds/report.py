@@ -28,6 +28,8 @@ KIND = Kind(
         option("attack", "files", "a result of 'discreet attack --json' to show", ["attack.json"],
             arguments=("attacks",)),
         option("audit", "files", "a result of 'discreet audit --json' to show", ["audit.json"], arguments=("audits",)),
+        option("clusters", "file", "a result of 'discreet cluster --json' to show; compared, with against",
+            "clusters.json"),
         option("candidates", ("names", "file"), "of counts: values whose frequencies to show", ["red"]),
         *(replace(each, arguments=(each.name,)) for each in PAGE),
     ),

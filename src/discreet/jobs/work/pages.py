@@ -1,10 +1,12 @@
 """What the jobs `report` and `plan` do, and what every release ends with: pages, and the promise alone."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import write_whole
+from discreet.errors import DataSourceError, FormatError
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.options import PAGE
 
@@ -66,10 +68,25 @@ def _report(job: Job) -> JobResult:
 
         written = None if schema is None or schema.schema is None else schema.read_domain().source
         given["against"] = engines.open(job.table(given["against"]), dialect=written)
+    if "clusters" in given:
+        given["clusters"] = _clusters(job, given["clusters"])
     if isinstance(given.get("candidates"), str):
         given["candidates"] = read_lines(job.place(given["candidates"]))
     facts = write_report(artifact, output, **given)
     return JobResult(job, None, {"report": output}, facts, facts, None, facts["checks"]["seal"] == "BROKEN")
+
+
+def _clusters(job: Job, name: str) -> Any:
+    """Read what `discreet cluster --json` has written."""
+    try:
+        found = json.loads(job.place(name).read_text(encoding="utf-8"))
+    except OSError:
+        raise DataSourceError(f"clusters: no file {name!r}; name what 'discreet cluster --json' has written") from None
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not {"columns", "centers", "weights", "may_be_noise"} <= set(found):
+        raise FormatError(f"{name} is not a result of 'discreet cluster --json'")
+    return found
 
 
 def _plan(job: Job) -> JobResult:

@@ -32,6 +32,28 @@ def told(found: dict[str, Any] | None) -> dict[str, Any] | None:
             "curves": _curves(said) if said else []}  # fmt: skip
 
 
+#: Figures of centres beside those of k-means on raw rows: name, what it is called, what it says.
+_COMPARED = (
+    ("nicv_ratio", "squared error, over that of raw k-means", "1 is as good"),
+    ("centroid_index", "clusters missed", "0 if every raw centre has its own"),
+    ("center_error", "distance of matched centres", "share of the way to the next centre; 0.5 is halfway"),
+    ("ari", "adjusted Rand index", "labels by either: 1 the same, 0 as by chance"),
+    ("nmi", "normalised mutual information", "1 the same"),
+    ("fowlkes_mallows", "Fowlkes-Mallows", "of pairs of rows that are together; 1 the same"),
+    ("davies_bouldin", "Davies-Bouldin, private centres", "width for distance of similar clusters; less is better"),
+    ("davies_bouldin_raw", "Davies-Bouldin, raw centres", "the same without privacy"),
+)
+
+
+def compared(found: dict[str, Any] | None) -> list[tuple[str, str, str]]:
+    """Return measure, value and meaning; nothing where centres were not compared."""
+    if not found:
+        return []
+    return [
+        (name, "not defined" if found[key] is None else number(found[key], 3), words) for key, name, words in _COMPARED
+    ]
+
+
 def _curves(said: dict[str, Any]) -> list[tuple[Any, str]]:
     pictures = []
     for vote, name, words in _CURVES:

@@ -358,7 +358,8 @@ def _comparison(found: dict[str, Any] | None) -> dict[str, Any] | None:
             (picture, f"{c['column']}: released (bars) and raw (lines); {moved} of the rows would have to move")
         )
     return {
-        "charts": charts, "reasons": _reasons(found.get("left_out", [])), "together": _together(found.get("together"))
+        "charts": charts, "reasons": _reasons(found.get("left_out", [])), "together": _together(found.get("together")),
+        "clusters": clusters.compared(found.get("clusters")),
     }  # fmt: skip
 
 

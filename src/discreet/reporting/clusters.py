@@ -1,0 +1,32 @@
+"""Private centres beside those of k-means on the raw rows, for the part of a page that is not private."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from discreet.core.domain import Domain
+from discreet.engines import open as open_table
+
+
+def against_raw(clusters: Mapping[str, Any], domain: Domain | None, against: Any) -> dict[str, Any] | None:
+    """Return the figures of `compare_centers`; None where a column has no numbers, or rows are fewer than centres.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.0], [0.2], [5.0], [5.2]])
+    >>> against_raw({"columns": ["x0"], "centers": [[0.1], [5.0]]}, Domain.box(0, 9), rows)["centroid_index"]
+    0
+    """
+    from discreet.evaluation.agreement import compare_centers  # here: other pages do without scikit-learn
+
+    names, centers = list(clusters["columns"]), clusters["centers"]
+    if domain is None or not centers or any(isinstance(place, str) for center in centers for place in center):
+        return None
+    batches = open_table(against)._batches(domain.select(names))
+    rows = np.concatenate([np.empty((0, len(names))), *(np.column_stack(list(batch)) for batch in batches)])
+    rows = domain.select(names).clamp(rows)
+    rows = rows[np.isfinite(rows).all(axis=1)]
+    if len(np.unique(rows, axis=0)) < len(centers):
+        return None
+    return compare_centers(rows, np.asarray(centers, dtype=np.float64)).to_dict()
