@@ -243,6 +243,22 @@ def clusters_after_noise() -> str:
     return table(heads, rows)
 
 
+def how_many() -> str:
+    """Return how often the suggested number of clusters is right."""
+    held = results.read("how_many")
+    words = {
+        "separable": "clusters apart, at least 200 rows × ε each on average",
+        "faint": "the same, 2 to 200 rows × ε",
+        "even": "no clusters, or one",
+        "nothing": "no rows: noise alone",
+    }
+    parts = held["summary"]["in use"]
+    names = ("within_one", "exact", "wrong", "cannot_tell")
+    rows = [[text, *(f"{100 * parts[kind][name]:.1f} %" for name in names)] for kind, text in words.items()]
+    heads = [f"{held['tables_of_each_kind']} generated tables each", "within one", "exact", "wrong", "cannot tell"]
+    return table(heads, rows)
+
+
 def seeds() -> str:
     """Return the agreement of clusters of one small table with and without noise, beside the published figures."""
     rows = [r for r in results.read("metric_clustering")["seeds"]["rows"] if (r["units"], r["k"]) == ("raw units", 2)]
@@ -308,6 +324,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "clusters-after-noise": clusters_after_noise,
     "coverage": coverage,
     "density": density,
+    "how-many": how_many,
     "heavy-hitters": heavy_hitters,
     "leaks": leaks,
     "other-values": other_values,

@@ -129,9 +129,8 @@ def report_facts(
         names = ("columns", "centers", "weights", "weight_std_errors", "may_be_noise")
         release["clusters"] = {**{name: clusters[name] for name in names}, "suggestion": clusters.get("suggestion")}
     if against is not None:
-        facts["comparison"] = _comparison(thing, guarantee, against, target)
-        if clusters is not None:
-            facts["comparison"]["clusters"] = against_raw(clusters, guarantee.domain, against)
+        beside = None if clusters is None else {"clusters": against_raw(clusters, guarantee.domain, against)}
+        facts["comparison"] = {**_comparison(thing, guarantee, against, target), **(beside or {})}
     return facts
 
 
