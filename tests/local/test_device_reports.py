@@ -187,11 +187,11 @@ def test_a_memo_says_the_same_on_the_device_as_in_a_column(m: Any) -> None:
 
 
 def test_fresh_bits_of_rappor_have_their_law() -> None:
-    """2,000 reports of one device, each bit a coin given its permanent bit; seeded, a false alarm in 1e6 seeds."""
+    """500 reports of one device, each bit a coin given its permanent bit; seeded, a false alarm in 1e6 seeds."""
     m = dc.local.Rappor(0.5, 0.25, 0.75, bits=8, cohorts=2, key=1)
     memo, device = dc.local.Memo(bytes(range(32))), Device(task_of(m))
     coins = ByteCoins(rng=1)
-    sent = np.frombuffer(b"".join(device.report("cat", coins, memo) for _ in range(2000)), np.uint8).reshape(-1, 2)
+    sent = np.frombuffer(b"".join(device.report("cat", coins, memo) for _ in range(500)), np.uint8).reshape(-1, 2)
     _, stored, _ = m._permanent(["cat"], ["device"], memo, dc.noise.generator())
     ones = np.unpackbits(sent[:, :1], axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
     expected = np.where(np.unpackbits(stored[0], bitorder="little"), 0.75, 0.25) * len(sent)

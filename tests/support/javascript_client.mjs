@@ -46,4 +46,5 @@ out.parallel = (await Promise.allSettled(Array.from({ length: 20 }, () => open({
 const state = JSON.parse(readFileSync(path, "utf8"));
 out.life_spent = state.life;
 out.mode = statSync(path).mode & 0o077;
+out.state = readFileSync(path, "utf8");
 console.log(JSON.stringify(out));

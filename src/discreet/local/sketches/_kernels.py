@@ -14,6 +14,8 @@ _u64 = np.uint64
 _EIGHT, _BYTE, _ONE = _u64(8), _u64(255), _u64(1)
 #: A counter of one byte is full after this many reports.
 _FULL = 255
+#: Reports per row from which counters of one byte pay.
+_FEW = 2
 
 
 @jit
@@ -112,6 +114,8 @@ def add_vectors(
     """
     n_rows, width = ones.shape
     n_words = (width + 7) >> 3
+    if reports.shape[0] < _FEW * n_rows:
+        return _add_few(reports, drawn, ones, row_reports)
     words = np.zeros((n_rows, n_words), np.uint64)
     held = np.zeros(n_rows, np.int64)
     accepted = 0
@@ -133,6 +137,23 @@ def add_vectors(
         if held[row]:
             row_reports[row] += held[row]
             _empty(words[row], ones[row])
+    return accepted
+
+
+@jit
+def _add_few(reports: Any, drawn: Any, ones: Any, row_reports: Any) -> int:  # pragma: no cover
+    """Add vectors one by one: fewer steps than words for every row where most rows have none or one."""
+    n_rows, width = ones.shape
+    accepted = 0
+    for i in range(reports.shape[0]):
+        row = drawn[i]
+        if row >= n_rows:
+            continue
+        report, line = reports[i], ones[row]
+        for place in range(width):
+            line[place] += (report[place >> 3] >> (place & 7)) & 1
+        row_reports[row] += 1
+        accepted += 1
     return accepted
 
 

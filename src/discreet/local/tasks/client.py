@@ -261,9 +261,8 @@ wait for tomorrow
         for entry in list(self._file.state.frames):
             if time.monotonic() < self._not_before:
                 break
-            digest, frame, _ = entry
+            digest, frame, _, reports = entry
             task = Task.from_json(self._file.state.tasks[digest]["text"])
-            reports = len(frames.read_frame(task.mechanism, bytes.fromhex(frame)).rows)
             # Once the collector may have forgotten the key, sending again could count twice.
             answer = _GONE if self._late(task, entry) else self._post(digest, bytes.fromhex(frame))
             if answer is None or answer >= 500 or answer in _LATER:
@@ -274,12 +273,7 @@ wait for tomorrow
         return Sent(sent, self._waiting(), refused)
 
     def _waiting(self) -> int:
-        state = self._file.state
-        waiting = len(state.queue)
-        for digest, frame, _ in state.frames:
-            mechanism = Task.from_json(state.tasks[digest]["text"]).mechanism
-            waiting += len(frames.read_frame(mechanism, bytes.fromhex(frame)).rows)
-        return waiting
+        return len(self._file.state.queue) + sum(reports for *_, reports in self._file.state.frames)
 
     def _frame(self) -> None:
         """Put what is queued into frames, in an order of its own, and save them before anything is sent."""
@@ -291,8 +285,9 @@ wait for tomorrow
                 bodies = [bytes.fromhex(body) for task, body in state.queue if task == digest]
                 mixed = [bodies[i] for i in noise.permutation(len(bodies))]
                 for start in range(0, len(mixed), _BATCH):
-                    frame = frames.write_frame(mechanism, b"".join(mixed[start : start + _BATCH]))
-                    state.frames.append([digest, frame.hex(), None])
+                    part = mixed[start : start + _BATCH]
+                    frame = frames.write_frame(mechanism, b"".join(part))
+                    state.frames.append([digest, frame.hex(), None, len(part)])
             state.queue = []
 
     def _late(self, task: Task, entry: list[Any]) -> bool:

@@ -1,5 +1,7 @@
 """What a device remembers: its secret, what it has spent, which tasks it answered, what waits to be sent. One file.
 
+The client in JavaScript keeps the same text in its store.
+
 The file is written under another name, synced, and moved into place, so a crash leaves the old one or the new one. A
 charge and the report it paid for are in one and the same write: no crash leaves a report that was not charged.
 """
@@ -40,8 +42,8 @@ class DeviceState:
         The tasks answered so far, by digest: the question, what was asked, the text, how many reports were made.
     queue : list of (task, report)
         Reports that are not in a frame yet.
-    frames : list of (task, frame, time of the first attempt or None)
-        Frames that no collector has acknowledged yet.
+    frames : list of (task, frame, first attempt, reports)
+        Frames that no collector has acknowledged yet, with the device's time in seconds or None.
     """
 
     secret: str

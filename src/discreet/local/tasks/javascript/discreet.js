@@ -543,9 +543,9 @@ export class Client {
       let sent = 0, refused = 0;
       for (const entry of [...state.frames]) {
         if (Date.now() < this.notBefore) break;
-        const [digest, bytes, first, reports] = entry, now = this.clock().getTime();
+        const [digest, bytes, first, reports] = entry, now = this.clock() / 1000;
         let status = 410; // once the collector may have forgotten the key, sending again could count twice
-        if (first === null || Math.abs(now - first) < 1000 * JSON.parse(state.tasks[digest].text).key_window) {
+        if (first === null || Math.abs(now - first) < JSON.parse(state.tasks[digest].text).key_window) {
           entry[2] ??= now;
           await save();
           status = (await this.#ask(`/v1/tasks/${digest}/reports`, unhex(bytes)))?.status;
