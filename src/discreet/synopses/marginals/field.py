@@ -40,7 +40,7 @@ _AT_ONCE = 2**14
 #: Steps over which marginals are averaged at the end.
 _AVERAGED = 12
 #: Table entries that may be read in order to even out the population: bounds what is watched.
-WATCHING = 1_200_000_000
+WATCHING = 700_000_000
 #: Times that every row is drawn anew for it; cells of a marginal that is watched at most, and of all of them.
 EVENED, _WATCHED_CELLS, _ALL_WATCHED = 3, 10_000, 2**20
 
