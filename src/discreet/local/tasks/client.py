@@ -273,7 +273,7 @@ wait for tomorrow
         return Sent(sent, self._waiting(), refused)
 
     def _waiting(self) -> int:
-        return len(self._file.state.queue) + sum(reports for *_, reports in self._file.state.frames)
+        return len(self._file.state.queue) + sum(int(entry[3]) for entry in self._file.state.frames)
 
     def _frame(self) -> None:
         """Put what is queued into frames, in an order of its own, and save them before anything is sent."""
