@@ -7,6 +7,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -263,6 +264,26 @@ def test_a_report_that_reached_two_collectors_is_in_the_segments_once(tmp_path: 
         store.shut()
     assert segments.count(WORDS, shared) == expected(WORDS, sent)
     assert len(list(shared.rglob("*.parquet"))) == 2
+
+
+def test_a_connection_that_breaks_is_replaced(opened: Open) -> None:
+    store = opened()
+    store.create(COLOURS)
+    first, second = posts(COLOURS, ["red", "blue"])
+    assert store.commit([first]) == [Outcome.NEW]
+    if isinstance(store, PostgresStore):
+        import psycopg
+
+        with psycopg.connect(store._address, autocommit=True) as link:
+            link.execute("select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()")
+    else:
+        store._base.close()
+    with pytest.raises(StoreUnavailable):
+        store.commit([second])
+    assert store.commit([first, second]) == [Outcome.AGAIN, Outcome.NEW]
+    with suppress(StoreUnavailable):
+        store.tasks()
+    assert COLOURS.digest in store.tasks()
 
 
 def test_a_server_that_may_lose_what_it_took_is_refused() -> None:

@@ -73,10 +73,12 @@ class Devices:
             thread.join()
 
     def again(self, running: Collector, replayed: float) -> None:
-        """Send what has no answer yet, as devices do, and some of what has one."""
+        """Send what has no answer yet, as devices do, and some of what has one: a share, a few hundred, or all."""
         self._stop.clear()
-        chosen = [i for i in range(len(self.frames)) if i not in self.acknowledged or self.draw.random() < replayed]
-        left = iter(chosen)
+        known = sorted(self.acknowledged)
+        some = round(replayed * len(known)) if replayed == 1 else min(round(replayed * len(known)), 300)
+        unanswered = [i for i in range(len(self.frames)) if i not in self.acknowledged]
+        left = iter([*unanswered, *self.draw.sample(known, some)])
         lock = threading.Lock()
 
         def choose() -> int | None:

@@ -8,6 +8,7 @@ either all of it or nothing.
 
 from __future__ import annotations
 
+import threading
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -63,6 +64,8 @@ select task, key from fresh
 #: Numbers by which processes know the one lock of whoever folds.
 _LOCK = 0x44534352
 _TRIES = 4
+#: Seconds after which a process that does not fold asks again whether it should.
+_AGAIN = 5.0
 
 
 class PostgresStore:
@@ -84,8 +87,10 @@ class PostgresStore:
         self._psycopg, self._address = psycopg, address
         self._base: psycopg.Connection[Any] | None = None
         self._keeper: psycopg.Connection[Any] | None = None
+        self._other: psycopg.Connection[Any] | None = None
+        self._taking_turns = threading.Lock()
         self._held: dict[str, Held] = {}
-        self._ticked = monotonic()
+        self._ticked, self._tried = monotonic(), monotonic() - _AGAIN
         try:
             with self._connect() as base:
                 # Two processes that start at once must not both make the tables.
@@ -107,9 +112,24 @@ class PostgresStore:
 
     @contextmanager
     def _session(self) -> Iterator[psycopg.Connection[Any]]:
-        """Open a connection of one's own, with one transaction."""
+        """Give one transaction on the connection for all that is not posts."""
+        with self._taking_turns:
+            try:
+                if self._other is None or self._other.closed:
+                    self._other = self._connect()
+                with self._other.transaction():
+                    yield self._other
+            except self._psycopg.Error as error:
+                if self._other is not None:
+                    self._other.close()
+                raise StoreUnavailable(_first(error)) from None
+
+    @contextmanager
+    def _reading(self) -> Iterator[psycopg.Connection[Any]]:
+        """Open a connection of one's own that sees one moment of the store; reading may take a while."""
         try:
             with self._connect() as base:
+                base.execute("set transaction isolation level repeatable read, read only")
                 yield base
         except self._psycopg.Error as error:
             raise StoreUnavailable(_first(error)) from None
@@ -211,8 +231,7 @@ class PostgresStore:
         held = self._known(task)
         found: dict[int, Counts | None] = {}
         logs: defaultdict[int, list[bytes]] = defaultdict(list)
-        with self._session() as base:
-            base.execute("set transaction isolation level repeatable read")
+        with self._reading() as base:
             line = "select period, content from discreet.state where task = %b"
             for period, content in base.execute(line, (held.number,), binary=True):
                 found[period] = Counts.from_bytes(content)
@@ -226,8 +245,9 @@ class PostgresStore:
     def refused(self, task: str) -> dict[str, int]:
         """Return how many frames of a task were refused, by reason."""
         line = "select reason, n from discreet.refused where task = %s order by reason"
+        number = self._known(task).number
         with self._session() as base:
-            return dict(base.execute(line, (self._known(task).number,)).fetchall())
+            return dict(base.execute(line, (number,)).fetchall())
 
     def note_refused(self, run: Run, found: dict[tuple[str, str], int]) -> None:
         """Add to the numbers of refused frames."""
@@ -235,8 +255,9 @@ class PostgresStore:
             "insert into discreet.refused as r values (%s, %s, %s) "
             "on conflict (task, reason) do update set n = r.n + excluded.n"
         )
+        rows = [(self._known(task).number, why, n) for (task, why), n in sorted(found.items())]
         with self._session() as base, base.cursor() as cursor:
-            cursor.executemany(line, [(self._known(task).number, why, n) for (task, why), n in sorted(found.items())])
+            cursor.executemany(line, rows)
 
     # ---- what is done beside the commits, by one process at a time
 
@@ -266,6 +287,9 @@ class PostgresStore:
         """Tell whether this process is the one that folds; the lock goes with its connection."""
         if self._keeper is not None and not self._keeper.closed:
             return True
+        if monotonic() - self._tried < _AGAIN:
+            return False
+        self._tried = monotonic()
         keeper = self._connect(autocommit=True)
         if _one(keeper.execute("select pg_try_advisory_lock(%s)", (_LOCK,))):
             self._keeper, self._ticked = keeper, monotonic()
@@ -311,7 +335,7 @@ class PostgresStore:
 
     def shut(self) -> None:
         """Let go of the connections."""
-        for base in (self._base, self._keeper):
+        for base in (self._base, self._keeper, self._other):
             if base is not None:
                 base.close()
 

@@ -14,8 +14,9 @@ import os
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from time import monotonic
 from zlib import crc32
 
 from discreet.collector.stores import segments
@@ -41,6 +42,8 @@ Logs = dict[tuple[int, int], list[bytes]]
 FILE = "collected.sqlite"
 #: Bytes of counters that one transaction carries.
 PIECE = 1 << 16
+#: A segment holds about this much, or what came in this many seconds.
+SEGMENT_BYTES, SEGMENT_SECONDS = 1 << 23, 300.0
 #: Rows of the log, or pieces, that one transaction removes; parts of the space of keys that are swept one by one.
 _REMOVED, _SWEPT = 256, 512
 
@@ -102,6 +105,7 @@ class SqliteStore:
         self._appended, self._removed = [int(rows), int(size)], [0, 0]
         self._touched = {(t, p) for t, p in self._base.execute("select distinct task, period from log")}
         self._sizes: dict[int, int] = {}
+        self._folded_at = monotonic()
 
     def _open(self) -> sqlite3.Connection:
         base = sqlite3.connect(self.folder / FILE, isolation_level=None, check_same_thread=False, timeout=10)
@@ -188,13 +192,22 @@ class SqliteStore:
                 base.executemany(line, values)
             self._commit()
         except sqlite3.Error as error:
-            if base.in_transaction:
-                base.execute("rollback")
+            self._undo()
             raise StoreUnavailable(str(error)) from error
         self._appended[0] += len(fresh)
         self._appended[1] += sum(len(post.reports) for found in fresh.values() for post in found)
         self._touched.update(fresh)
         return outcomes
+
+    def _undo(self) -> None:
+        """Leave a transaction that failed; a connection that cannot even do that is replaced."""
+        try:
+            if self._base.in_transaction:
+                self._base.execute("rollback")
+        except sqlite3.Error:
+            self._base.close()
+            with suppress(sqlite3.Error):  # then the next transaction fails and comes here again
+                self._base = self._open()
 
     def _take(self, rows: list[tuple[int, bytes, int, int]]) -> list[Outcome]:
         """Write keys down, and tell which were new. Most often all are, which one call finds out."""
@@ -266,9 +279,13 @@ class SqliteStore:
             rows, size = (a - b for a, b in zip(self._appended, self._removed, strict=True))
             # Counters are written anew as a whole: worth it when the log is as long as they are.
             worth = min(max(LEAST_FOLDED, sum(map(self._size, list(self._touched)))), MOST_FOLDED)
-            if not rows or not (all_of_it or size >= worth or rows >= MOST_ROWS * max(1, worth // LEAST_FOLDED)):
+            due = all_of_it or rows >= MOST_ROWS * max(1, worth // LEAST_FOLDED)
+            if self.segments is not None:
+                worth, due = SEGMENT_BYTES, all_of_it or monotonic() - self._folded_at > SEGMENT_SECONDS
+            if not rows or not (due or size >= worth):
                 break
             self._fold(run)
+            self._folded_at = monotonic()
         self._forget(run)
 
     def _size(self, place: tuple[int, int]) -> int:
@@ -337,11 +354,15 @@ class SqliteStore:
             age = 2**62 if held.closed else self.ages.forgotten(held.task)
             if self._swept.get(held.number, 0) >= age:
                 continue
+            self._swept[held.number] = age
+            with self._reading() as base:
+                any_old = "select 1 from seen where task = ? and age < ? limit 1"
+                if base.execute(any_old, (held.number, age)).fetchone() is None:
+                    continue
             step = (1 << 16) // _SWEPT
             for start in range(0, 1 << 16, step):
                 end = (start + step).to_bytes(3, "big")[1:] if start + step < 1 << 16 else b"\xff" * 17
                 run([(line, [(held.number, age, start.to_bytes(2, "big"), end)])])
-            self._swept[held.number] = age
 
     def backup(self, target: str | Path) -> None:
         """Copy the store as it is at one moment, while others write to it."""
