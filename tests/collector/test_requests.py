@@ -13,7 +13,8 @@ import pytest
 
 import discreet as dc
 from collecting import Collector, collector, some_task
-from discreet.collector import open_store
+from discreet.collector import Settings, open_store
+from discreet.collector.service import serve
 from discreet.errors import DataSourceError
 from discreet.local import Task, write_frame
 
@@ -213,6 +214,12 @@ def test_a_task_made_or_closed_while_it_runs_is_known_at_once(running: Collector
 def test_a_second_collector_on_the_same_folder_is_refused(running: Collector) -> None:
     with pytest.raises(DataSourceError, match="another collector"):
         open_store(running.data, serving=True)
+
+
+def test_a_second_collector_on_the_same_port_is_refused(running: Collector, tmp_path: Path) -> None:
+    """Ports can be shared: without a check both would run, and each would get half of the reports."""
+    with pytest.raises(DataSourceError, match="name another with --port"):
+        serve.check(Settings(data=str(tmp_path / "other"), port=running.port))
 
 
 def test_a_rate_is_kept_and_the_end_is_in_good_order(tmp_path: Path) -> None:

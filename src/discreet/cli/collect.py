@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from discreet.cli.common import Json, console, epilog, show_files, show_table
+from discreet.cli.common import Json, console, epilog, show_files, show_table, warn
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 
 collect = typer.Typer(
@@ -67,16 +67,21 @@ def serve(
         rate=rate, most_body=most_body, most_waiting=most_waiting,
     )  # fmt: skip
     address = f"http://{host}:{port}"
-    if as_json:
-        typer.echo(json.dumps({"address": address, "data": str(data), "token": str(data / "operator.token")}))
-    else:
+
+    def told() -> None:
+        if as_json:
+            typer.echo(json.dumps({"address": address, "data": str(data), "token": str(data / "operator.token")}))
+            return
         console.print(f"[bold]Collecting[/] at [cyan]{address}[/], into [cyan]{escape(store_name(data, store))}[/].")
         console.print(
             "Open it in a browser for the dashboard; the password is in "
             f"[cyan]{escape(str(data / 'operator.token'))}[/]. Ctrl-C ends it.",
             soft_wrap=True,
         )
-    serve(settings)
+        if host not in ("127.0.0.1", "::1", "localhost"):
+            warn(["others can reach this address: put a proxy with TLS in front of it (docs/collector.md)"])
+
+    serve(settings, told=told)
 
 
 @collect.command(epilog=epilog("collect demo", "collect demo --data ./try-it --port 9000"))
@@ -98,13 +103,16 @@ def demo(
     address = f"http://127.0.0.1:{port}"
     # What stands behind the # is not sent to anybody: the page reads it in the browser.
     page = f"{address}/demo#{settings.token()}"
-    if as_json:
-        typer.echo(json.dumps({"page": page, "task": asked.digest, "data": str(data)}))
-    else:
-        console.print("[bold]Open this in a browser:[/]", soft_wrap=True)
+
+    def told() -> None:
+        if as_json:
+            typer.echo(json.dumps({"page": page, "task": asked.digest, "data": str(data)}))
+            return
+        console.print("[bold]Open this in a browser:[/]")
         console.print(f"  {page}", soft_wrap=True, highlight=False)
         console.print(f"The dashboard is at [cyan]{address}[/] (password: what stands behind the #). Ctrl-C ends it.")
-    serve(settings)
+
+    serve(settings, told=told)
 
 
 def store_name(data: Path, store: str | None) -> str:

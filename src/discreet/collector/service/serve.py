@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import socket
 import sys
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -20,7 +22,23 @@ def application(settings: Settings) -> Any:
     return App(settings)
 
 
-def serve(settings: Settings, make: Any = application) -> None:
+def check(settings: Settings) -> None:
+    """Refuse what cannot be served, before a process is started that would only die of it."""
+    settings.open(serving=True).shut()
+    settings.token()
+    try:
+        family = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
+        # granian shares ports: two collectors on one would each get half of the reports, and nobody would notice.
+        with socket.socket(family[0], socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(family[4])
+    except OSError as error:
+        raise DataSourceError(
+            f"cannot serve on {settings.host}:{settings.port} ({error.strerror}); name another with --port"
+        ) from None
+
+
+def serve(settings: Settings, make: Any = application, *, told: Callable[[], None] | None = None) -> None:
     """Serve until a signal ends it; what was acknowledged before is on the disk, what waits is written first.
 
     Parameters
@@ -29,6 +47,8 @@ def serve(settings: Settings, make: Any = application) -> None:
         What to serve and how.
     make : callable
         Makes the application from the settings.
+    told : callable, optional
+        Called when nothing stands in the way.
 
     Examples
     --------
@@ -42,8 +62,9 @@ def serve(settings: Settings, make: Any = application) -> None:
         from granian.log import LogLevels
     except ImportError:
         raise MissingExtra("serving a collector", "collector") from None
-    settings.open(serving=True).shut()  # what is wrong with the store is said here, not by a process that dies
-    settings.token()
+    check(settings)
+    if told is not None:
+        told()
     patience = int(1000 * settings.patience)
     server = Granian(
         "discreet.collector",
@@ -63,6 +84,4 @@ def serve(settings: Settings, make: Any = application) -> None:
     try:
         server.serve(target_loader=partial(make, settings), wrap_loader=False)
     except (FatalError, OSError) as error:
-        raise DataSourceError(
-            f"cannot serve on {settings.host}:{settings.port} ({error}); is the port taken?"
-        ) from None
+        raise DataSourceError(f"cannot serve on {settings.host}:{settings.port} ({error}); look at the log") from None

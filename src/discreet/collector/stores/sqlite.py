@@ -94,6 +94,8 @@ class SqliteStore:
             self._base = self._open()
             with closing(self._base.cursor()) as cursor:
                 cursor.executescript(_SCHEMA)
+        except DataSourceError:
+            raise
         except (OSError, sqlite3.Error) as error:
             raise DataSourceError(f"data: cannot keep reports in {str(folder)!r} ({error}); check the folder") from None
         check_format(int(self._fact(self._base, "format")))
