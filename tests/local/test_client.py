@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -268,6 +269,40 @@ def test_reports_are_framed_in_an_order_of_their_own(tmp_path: Path, server: Ser
     (frame,) = server.frames.values()
     sent = [row.tobytes() for row in read_frame(task.mechanism, frame).rows]
     assert sorted(sent) == bodies != sent
+
+
+def test_threads_share_one_ledger(tmp_path: Path, server: Server) -> None:
+    serve(server, make(per_day=9))
+    with opened(tmp_path, server) as client:
+        refused: list[int] = []
+
+        def work() -> None:
+            for _ in range(4):
+                try:
+                    client.report("colour", "red")
+                except BudgetExceeded:
+                    refused.append(1)
+                client.flush()
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert (client.spent, len(refused)) == (9, 7)
+        assert client.flush().waiting == 0
+    assert sum(len(read_frame(COLOURS, frame).rows) for frame in server.frames.values()) == 9
+
+
+def test_a_public_file_names_what_is_answered(tmp_path: Path, server: Server) -> None:
+    content = b"cat\ndog\n"
+    task = make(dc.local.DirectResponse(1, 2), candidates=dc.local.PublicFile.of("w.txt", content))
+    serve(server, task)
+    with opened(tmp_path, server, labels={"colour": content}) as client:
+        client.report("colour", "dog")
+        assert client.flush().sent == 1
+    with opened(tmp_path, server) as client, pytest.raises(InvalidArgument, match=r"w\.txt"):
+        client.report("colour", "dog")
 
 
 def test_wrong_arguments_are_named(tmp_path: Path, server: Server) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import http.client
+import threading
 import time
 import urllib.error
 import urllib.parse
@@ -123,6 +124,8 @@ wait for tomorrow
         self._clock = clock or datetime.now
         self._devices: dict[str, Device] = {}
         self._not_before = 0.0
+        #: Held while the file is read and changed, not while the network is waited for.
+        self._lock = threading.RLock()
         self._file = DeviceFile(path)
 
     # ---- tasks
@@ -141,7 +144,8 @@ wait for tomorrow
         question = next((q for q, (pinned, _) in self._pins.items() if pinned == digest), None)
         if question is None:
             raise FormatError(f"the task {digest[:12]}… is not pinned by the application; nothing is sent to it")
-        self._accept(question, digest, Task.from_json(raw))
+        with self._lock:
+            self._accept(question, digest, Task.from_json(raw))
 
     def _accept(self, question: str, digest: str, task: Task) -> Device:
         for what, asked, ceiling in (("report", task.epsilon, self._report), ("day", task.per_day, self._day)):
@@ -196,6 +200,10 @@ wait for tomorrow
         BudgetExceeded
             If it would go over a ceiling. Nothing is charged.
         """
+        with self._lock:
+            self._make(question, value)
+
+    def _make(self, question: str, value: Any) -> None:
         device = self._device(question)
         task, state, now = device.task, self._file.state, self._clock()
         if not task.open_at(now.astimezone()):
@@ -256,20 +264,20 @@ wait for tomorrow
         -------
         Sent
         """
-        self._frame()
         sent = refused = 0
-        for entry in list(self._file.state.frames):
+        with self._lock:
+            self._frame()
+            entries = [tuple(entry) for entry in self._file.state.frames]
+        for digest, frame, first, reports in entries:
             if time.monotonic() < self._not_before:
                 break
-            digest, frame, _, reports = entry
-            task = Task.from_json(self._file.state.tasks[digest]["text"])
             # Once the collector may have forgotten the key, sending again could count twice.
-            answer = _GONE if self._late(task, entry) else self._post(digest, bytes.fromhex(frame))
+            late = self._late(digest, frame, first)
+            answer = _GONE if late else self._ask(f"/v1/tasks/{digest}/reports", bytes.fromhex(frame))[0]
             if answer is None or answer >= 500 or answer in _LATER:
                 break
-            with self._file.change() as state:
-                state.frames.remove(entry)
-            sent, refused = (sent + reports, refused) if answer < 300 else (sent, refused + reports)
+            if self._done(frame):
+                sent, refused = (sent + reports, refused) if answer < 300 else (sent, refused + reports)
         return Sent(sent, self._waiting(), refused)
 
     def _waiting(self) -> int:
@@ -290,18 +298,26 @@ wait for tomorrow
                     state.frames.append([digest, frame.hex(), None, len(part)])
             state.queue = []
 
-    def _late(self, task: Task, entry: list[Any]) -> bool:
+    def _late(self, digest: str, frame: str, first: float | None) -> bool:
         """Note the first attempt; tell whether the key may be forgotten by now."""
         now = self._clock().timestamp()
-        if entry[2] is None:
-            with self._file.change():
-                entry[2] = now
-            return False
-        return bool(abs(now - entry[2]) >= task.key_window)
+        if first is not None:
+            return abs(now - first) >= Task.from_json(self._file.state.tasks[digest]["text"]).key_window
+        with self._lock, self._file.change() as state:
+            for entry in state.frames:
+                if entry[1] == frame:
+                    entry[2] = now
+        return False
 
-    def _post(self, digest: str, frame: bytes) -> int | None:
-        status, _ = self._ask(f"/v1/tasks/{digest}/reports", frame)
-        return status
+    def _done(self, frame: str) -> bool:
+        """Forget a frame; another thread may have done so before."""
+        with self._lock:
+            left = [entry for entry in self._file.state.frames if entry[1] != frame]
+            if len(left) == len(self._file.state.frames):
+                return False
+            with self._file.change() as state:
+                state.frames = left
+        return True
 
     def _fetch(self, digest: str) -> bytes:
         status, text = self._ask(f"/v1/tasks/{digest}", None)
