@@ -19,6 +19,7 @@ import discreet as dc
 from collecting import Collector, collector, some_task
 from discreet.collector import open_store
 from discreet.local import Client, Task
+from report_law import chance_of
 
 SUPPORT = Path(__file__).parents[1] / "support"
 MODULE = Path(str(files("discreet.local.tasks") / "javascript"))
@@ -135,3 +136,23 @@ _VECTORS = """async (file) => {
 def test_a_browser_makes_the_same_bytes(page: Any) -> None:
     vectors = json.loads((Path(__file__).parents[2] / "docs" / "wire-vectors.json").read_text())
     assert page.evaluate(_VECTORS, vectors) == []
+
+
+_MANY = """async ([task, value, n]) => {
+  const { Coins, Device, hex } = await import("/discreet.min.js");
+  const device = new Device(task), coins = new Coins(), parts = [];
+  for (let i = 0; i < n; i++) parts.push(hex(await device.report(value, coins)));
+  return parts.join("");
+}"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "m",
+    [dc.local.DirectResponse(1, 7), dc.local.ProjectiveGeometry(1, 20), dc.local.HadamardSketch(2, 4, 16, key=7)],
+    ids=lambda m: m.NAME,
+)
+def test_reports_from_a_browser_have_their_law(page: Any, m: Any) -> None:
+    """100,000 reports by WebCrypto in Chromium; a false alarm in ten million runs."""
+    sent = page.evaluate(_MANY, [some_task(m).to_json(), 3, 100_000])
+    assert chance_of(m, 3, bytes.fromhex(sent)) > 1e-7
