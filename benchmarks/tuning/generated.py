@@ -112,6 +112,23 @@ def _tubes(t: Table, rng: np.random.Generator) -> np.ndarray:
     return centres[labels] + along + rng.normal(0, spread / 2, (t.n, t.d))
 
 
+def _heavy(t: Table, rng: np.random.Generator) -> np.ndarray:
+    """Clusters of unequal weight with tails so long that their variance barely exists."""
+    centres, spread = _parts(t, rng)
+    sizes = np.exp(rng.uniform(0, 2, t.k))
+    labels = rng.choice(t.k, t.n, p=sizes / sizes.sum())
+    return centres[labels] + spread / 2 * rng.standard_t(2.2, (t.n, t.d))
+
+
+def _sparse(t: Table, rng: np.random.Generator) -> np.ndarray:
+    """Mostly zeros: a cluster has columns of its own that are likely to be in use, as words or pixels are."""
+    common = rng.random(t.d) ** 4
+    likely = np.clip(common * rng.gamma(0.7, 1.4, (t.k, t.d)), 0.0, 0.95)
+    labels = rng.integers(t.k, size=t.n)
+    used = rng.random((t.n, t.d)) < likely[labels]
+    return used * rng.beta(2.0, 1.5, (t.n, t.d))
+
+
 def _patients(t: Table, rng: np.random.Generator) -> np.ndarray:
     """The invented patients: two columns, 15 groups of 2 to 16 per cent."""
     return datasets.patients(t.n, random_state=int(rng.integers(2**31))).X / 100
@@ -130,6 +147,8 @@ SHAPES = {
     "skewed": _skewed,
     "scores": _scores,
     "tubes": _tubes,
+    "heavy": _heavy,
+    "sparse": _sparse,
     "patients": _patients,
     "s_like": _s_like,
 }

@@ -407,6 +407,8 @@ def _cells(parts: tuple[int, ...]) -> str:
 def _chosen(n: int, d: int, clusters: int, epsilon: float) -> str:
     """Say which synopsis private k-means would take."""
     choice = auto.choose(float(n), Domain.box([0.0] * d, 1.0), clusters, _left(epsilon))
+    if choice.method == "lift":
+        return "groups on the axes of a random projection, with their means in all columns"
     if choice.method == "tree":
         return f"a {choice.settings['partitioner']} tree with means of its leaves"
     rule = choice.settings["rule"]

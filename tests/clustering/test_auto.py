@@ -27,7 +27,7 @@ PLANE = dc.Domain.box([0, 0], 1)
         (5000, 24, 5, 0.1, False, "grid", ("project",)),  # many axes, and few rows for the mean of a cluster
         (5000, 4, 50, 0.1, False, "grid", ("project",)),
         (-20, 8, 5, 0.1, False, "grid", ("project",)),  # a noisy number of rows may be anything
-        (500_000, 24, 5, 0.1, False, "tree", ("threshold",)),
+        (500_000, 11, 5, 0.1, False, "tree", ("threshold",)),
         (50_000, 4, 10, 1.0, False, "tree", ("threshold",)),
         (5000, 24, 5, math.inf, False, "tree", ("threshold",)),
     ],
@@ -54,7 +54,7 @@ def test_categories_are_left_to_the_grid_rule() -> None:
     assert not auto.wants_probe(1e9, domain, 3, 1.0)
 
 
-@pytest.mark.parametrize("d", [4, 7, 16])
+@pytest.mark.parametrize("d", [4, 7, 11])
 def test_with_many_axes_a_tree_is_grown_where_a_cluster_has_rows_for_several_means(d: int) -> None:
     edge = auto.RICH * auto.rows_for_a_mean(d) * 5 / 0.1
     domain = dc.Domain.box([0] * d, 1)
@@ -62,7 +62,7 @@ def test_with_many_axes_a_tree_is_grown_where_a_cluster_has_rows_for_several_mea
     assert auto.choose(1.01 * edge, domain, 5, 0.1).method == "tree"
 
 
-@pytest.mark.parametrize(("d", "method"), [(4, "grid"), (5, "grid"), (9, "tree"), (30, "tree")])
+@pytest.mark.parametrize(("d", "method"), [(4, "grid"), (5, "grid"), (9, "tree"), (11, "tree")])
 def test_large_tables_are_read_few_times_and_have_few_leaves(
     d: int, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,6 +83,16 @@ def test_large_tables_are_read_few_times_and_have_few_leaves(
     model = dc.PrivateKMeans(3, 1.0, domain=domain, n_rows=1e8, random_state=0, refine="project").fit(X)
     assert len(reads) <= 2 * 3  # a pass over one table in memory asks for its batches once
     assert model.synopsis_.n_leaves <= auto.BROAD_CELLS
+
+
+@pytest.mark.parametrize("d", [12, 24, 100, 784])
+def test_with_still_more_axes_rows_are_projected_where_a_cluster_has_rows_for_a_mean(d: int) -> None:
+    edge = max(auto.LIFT_FROM, auto.LIFT_AXES / d) * auto.rows_for_a_mean(d) * 5 / 0.1
+    domain = dc.Domain.box([0] * d, 1)
+    assert auto.choose(0.99 * edge, domain, 5, 0.1).method in ("grid", "tree")
+    assert auto.choose(1.01 * edge, domain, 5, 0.1).method == "lift"
+    own = dc.Domain({f"x{j}": {"bounds": (0, 1), "missing": "own"} for j in range(d)})
+    assert auto.choose(1.01 * edge, own, 5, 0.1).method == "tree"  # a missing value has no place to project
 
 
 def test_categories_among_many_axes_are_left_to_the_tree() -> None:

@@ -251,7 +251,8 @@ def test_scikit_learn_contract(estimator):
 def test_the_chooser_looks_at_public_values_only():
     assert choose(5000.0, dc.Domain.box([0, 0], 1), 15, 0.1).method == "grid"
     assert choose(-3.0, dc.Domain.box([0] * 24, 1), 5, 0.1).method == "grid"
-    assert choose(1e6, dc.Domain.box([0] * 24, 1), 5, 0.1).method == "tree"
+    assert choose(1e6, dc.Domain.box([0] * 11, 1), 5, 0.1).method == "tree"
+    assert choose(1e6, dc.Domain.box([0] * 24, 1), 5, 0.1).method == "lift"
 
 
 @pytest.mark.parametrize("d", [1, 2, 6, 24])

@@ -178,6 +178,26 @@ def test_private_k_means_finds_the_same_centres(frame: Any) -> None:
     assert lloyd[0] == lloyd[1]
 
 
+def test_many_columns_are_projected_where_the_rows_are(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums of all columns come back as one aggregate of keys and numbers; no row does."""
+    from discreet.engines.tables.spark import SparkTable
+
+    rng = np.random.default_rng(0)
+    rows = np.clip(rng.uniform(0, 1, (3, 20))[rng.integers(3, size=400)] + rng.normal(0, 0.05, (400, 20)), 0, 1)
+    names = [f"c{j}" for j in range(20)]
+    domain = dc.Domain.box([0.0] * 20, 1.0, names=names)
+    table = pa.table(dict(zip(names, rows.T, strict=True)))
+    frame = spark.createDataFrame(table.to_pandas()).repartition(3)
+
+    def read(*_: Any) -> None:
+        raise AssertionError("rows were brought to the driver")
+
+    monkeypatch.setattr(SparkTable, "read", read)
+    settings = {"n_clusters": 3, "epsilon": 5.0, "domain": domain, "synopsis": "lift", "random_state": 7}
+    made = [dc.PrivateKMeans(**settings).fit(data).synopsis_ for data in (table, frame)]
+    assert made[0].digest == made[1].digest
+
+
 def test_rows_are_perturbed_on_the_driver_in_their_order(frame: Any) -> None:
     in_order = frame.coalesce(1)
     brought = read_columns(dc.engines.open(in_order), ["age", "income"])

@@ -6,9 +6,9 @@ Spark is a part too: passes are sent to where its rows are (`discreet.engines.ta
 """
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
@@ -18,11 +18,13 @@ from discreet.engines.passes.cells import CellMap, GridMap
 from discreet.engines.passes.checkpoint import Checkpoint
 from discreet.engines.passes.counts import CellCounts
 from discreet.engines.passes.gather import gather, units_of
+from discreet.engines.passes.lattice import BallPass, batch_rows
 from discreet.engines.passes.marginals import MarginalsPass
 from discreet.engines.passes.sums import BoxedMap, CellSums, SumsPass
 from discreet.engines.passes.tally import Adder, CountPass, KeyedNumbers, Pass
 from discreet.engines.progress import Meter
 from discreet.engines.tables.encode import Encoder
+from discreet.engines.tables.memory import ArrayTable
 from discreet.engines.tables.part import (
     BATCH_SIZE,
     Batch,
@@ -35,6 +37,8 @@ from discreet.engines.tables.part import (
 )
 from discreet.engines.threads import in_order
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
+
+T = TypeVar("T")
 
 
 class Source:
@@ -150,6 +154,10 @@ class Source:
         """Count many marginals in one pass; raw counts of each, its last column fastest."""
         return job.split(self._gather(job))
 
+    def ball_sums(self, job: BallPass) -> IntArray:
+        """Count rows by group and add up their clipped offsets, in one pass; raw numbers, the count first."""
+        return job.result(self._gather(job, batch_rows(len(job.domain))))
+
     @property
     def _distant(self) -> bool:
         """Whether rows are better not brought here: passes go to where they are, or are to be saved."""
@@ -174,7 +182,8 @@ class Source:
             saved = self._checkpoint.of(job, [_identity(part) for part in self._parts])
         elif len(units) < 2:
             adder = job.start()
-            batches = self._batches(job.domain, batch_size, progress, matched=matched)
+            by_row = getattr(job, "by_row", False)
+            batches = self._batches(job.domain, batch_size, progress, matched=matched, by_row=by_row)
             # Threads are not worth starting for what is known to be a single batch.
             single = len(units) == 1 and units[0].number is not None and units[0].size <= batch_size
             for prepared in map(job.prepare, batches) if single else in_order(job.prepare, batches):
@@ -191,17 +200,31 @@ class Source:
         progress: bool | None = None,
         *,
         matched: list[tuple[list[int], list[Encoder]]] | None = None,
-    ) -> Iterator[list[FloatArray]]:
-        """Yield the coordinates of some rows at a time, one array per column of the domain: what every pass reads."""
+        by_row: bool = False,
+    ) -> Iterator[Any]:
+        """Yield the coordinates of some rows at a time, one array per column of the domain: what every pass reads.
+
+        ``by_row`` takes them as one array, rows by columns, from a table that has them in that form: hundreds of
+        columns are not taken apart only to be put together again.
+        """
         batch_size, progress = _checked(batch_size, progress)
         jobs = self._match(domain) if matched is None else matched
         with Meter(sum(part.size() for part in self._parts), progress) as meter:
             for part, (positions, encoders) in zip(self._parts, jobs, strict=True):
+                if by_row and isinstance(part, ArrayTable) and part.plain(positions, encoders):
+                    for block in part.blocks(batch_size):
+                        yield block
+                        meter.advance(len(block))
+                    continue
                 encode = functools.partial(_encoded, part, encoders)
                 batches = part.read(positions, batch_size)
                 for columns, amount in in_order(encode, batches) if part.slow else map(encode, batches):
                     yield columns
                     meter.advance(amount)
+
+    def _prepared(self, prepare: Callable[[Any], T], domain: Domain, batch_size: int) -> Iterator[T]:
+        """Yield what ``prepare`` makes of every batch, in order."""
+        return in_order(prepare, self._batches(domain, batch_size, by_row=True))
 
     def _match(self, domain: Domain) -> list[tuple[list[int], list[Encoder]]]:
         """Find the columns of a domain in every part and check their types, before any row is read."""

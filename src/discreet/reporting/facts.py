@@ -192,6 +192,9 @@ def _synopsis(synopsis: Synopsis) -> dict[str, Any]:
         facts["clustering"] = said
     if synopsis.measured is not None:
         facts["measured"] = views.measured(synopsis)
+    if (known := synopsis.lifted) is not None:
+        sizes = {"axes": known.matrix.shape[1], "boxes": len(known.weights), "centres": len(known.centers)}
+        facts["lifted"] = {**sizes, "radius": synopsis.guarantee.parameters.get("radius")}
     if synopsis.hidden is not None and elsewhere is not None:
         facts["unlisted"] = {
             "rows": elsewhere.value,

@@ -29,6 +29,7 @@ from discreet.core.people import check_unit, released_columns, row_promise
 from discreet.core.unit import PERSON_NEIGHBOURS, Person, Unit
 from discreet.engines.passes.cells import GridMap, RowMap
 from discreet.engines.passes.counts import CellCounts
+from discreet.engines.passes.lattice import batch_rows
 from discreet.engines.persons.bounded import PersonTable, check_person
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.noise.integer.laplace import LARGEST_SCALE
@@ -233,7 +234,7 @@ def open_release(
     pay(own, "number of rows", price, own.unit, "sequential", law="laplace")
     law = count_law(price, own.unit)
     known = None if grid is None else grid(axes)
-    counts = source.count(RowMap(axes) if known is None else known)
+    counts = source.count(RowMap(axes), batch_size=batch_rows(len(axes))) if known is None else source.count(known)
     noisy = float(int(counts.counts.sum()) + draw(law, None, stream))
     kept = None if known is None else counts
     return OpenRelease(source, axes, declared, own, stream, noisy, law.variance, assumed, kept, reserved, person, paid)

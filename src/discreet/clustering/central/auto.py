@@ -17,8 +17,12 @@ What decides is the number of axes and x = N ε / k, the rows of a cluster in un
   cluster, and every cell publishes its mean. Beyond, PrivTree cuts where the rows are; with leaf means few leaves do,
   so its structure gets a small share. A tree is read for level after level, so that of a **large** table stays shallow,
   or is a grid with means where rows suffice for a fine one.
+- **Still more axes**: no box sees anything. Rows are projected to few axes, at random, groups are found there, and
+  means of the groups are bought in all dimensions (`lift.py`), where a cluster has rows for them; with fewer, boxes as
+  above do less harm. With a δ there is no other choice: rules of trees are written for pure ε.
 
-The constants were chosen on generated tables by ``benchmarks/tuning/auto.py``, which prints what they rest on. One was
+The constants were chosen on generated tables by ``benchmarks/tuning/auto.py`` (those of projections by
+``benchmarks/tuning/lift.py``), which prints what they rest on. One was
 not settled by it: TIGHT_FACTOR, where the generated tables cannot tell 0.7 to 1.6 apart. The argument above asks for
 more than 1.6, and that 1.6 does well on the public set Birch2 was known when it was taken. COARSE comes from the study
 optimal-grid. MIXTURE_WORK, PROBE_CELLS, MANY_ROWS, BROAD_CELLS and DEEPEST bound time and memory.
@@ -36,6 +40,7 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
+from discreet.core.checks import Exact
 from discreet.core.domain import Categorical, Domain
 from discreet.core.guarantee import Ledger
 from discreet.engines import GridMap, Source
@@ -43,6 +48,7 @@ from discreet.noise import Generator
 from discreet.synopses import Synopsis
 from discreet.synopses.consistency import rate_of
 from discreet.synopses.grid.rules import least_parts, rugnik_root
+from discreet.synopses.prices import pure_part
 from discreet.synopses.publishing import TYPICAL_OFFSET, noise_scale
 from discreet.synopses.tree.axes import tie_order
 
@@ -75,6 +81,8 @@ DEEPEST = 40
 #: have: the share for its structure falls as their number grows.
 MANY_ROWS, BROAD, ROWS_PER_CELL, BROAD_CELLS = 4e6, 5, 3.0, 2**16
 SHALLOW = 24
+#: From this many axes on, a projection (`lift.py`), where z is this large; with few axes, this over their number.
+MANY_AXES, LIFT_FROM, LIFT_AXES = 12, 2.5, 160
 
 
 @dataclass(frozen=True)
@@ -114,18 +122,29 @@ def choose(n_rows: float, domain: Domain, n_clusters: int, epsilon: float, tight
     Choice(method='grid', settings={'rule': 16, 'n_clusters': 15}, refine=('mixture',))
     >>> choose(5000, Domain.box([0] * 6, 1), 4, 0.1).settings["rule"]
     [2, 2, 2, 1, 2, 2]
-    >>> choose(50_000, Domain.box([0] * 12, 1), 5, 0.1).settings["partitioner"]
+    >>> choose(50_000, Domain.box([0] * 11, 1), 5, 0.1).settings["partitioner"]
     'privtree'
     >>> choose(1e8, Domain.box([0] * 4, 1), 8, 1.0).settings["rule"]  # two reads of the rows
     16
+    >>> choose(50_000, Domain.box([0] * 100, 1), 5, 0.1).method
+    'lift'
     """
+    d = len(domain)
+    x = n_rows * epsilon / n_clusters
+    if may_lift(domain) and max(LIFT_FROM, LIFT_AXES / d) * rows_for_a_mean(d) <= x < math.inf:
+        return Choice("lift", {"n_clusters": n_clusters})
+    return boxes(n_rows, domain, n_clusters, epsilon, tight)
+
+
+def boxes(n_rows: float, domain: Domain, n_clusters: int, epsilon: float, tight: bool = False) -> Choice:
+    """Choose a synopsis of boxes, as `choose` does for few axes or few rows."""
     d = len(domain)
     x = n_rows * epsilon / n_clusters
     plain = not any(isinstance(c, Categorical) for c in domain)
     if d > FEW_AXES:
         large = n_rows >= MANY_ROWS
         # A cell for missing values on every axis would multiply the cells.
-        whole = plain and not any(c.missing == "own" for c in domain)
+        whole = is_whole(domain)
         if whole and x < RICH * rows_for_a_mean(d):
             parts = coarse_parts(domain, CELLS_PER_CLUSTER * n_clusters)
             steps = refinement(x, n_axes=d, parts=min(parts), work=math.prod(parts) * n_clusters, means=True)
@@ -149,6 +168,43 @@ def choose(n_rows: float, domain: Domain, n_clusters: int, epsilon: float, tight
     settings = {"rule": each, "n_clusters": n_clusters, **({"leaf_means": True} if tight else {})}
     steps = refinement(x, n_axes=d, parts=each, work=each**d * n_clusters, means=tight)
     return Choice("grid", settings, steps)
+
+
+def is_whole(domain: Domain) -> bool:
+    """Tell whether every row that counts has a number on every axis."""
+    return not any(isinstance(c, Categorical) or c.missing == "own" for c in domain)
+
+
+def may_lift(domain: Domain) -> bool:
+    """Tell whether a table has so many axes that a projection is to be thought of."""
+    return len(domain) >= MANY_AXES and is_whole(domain)
+
+
+def on_axes(n_rows: float, domain: Domain, n_groups: int, price: Exact, unit: str) -> tuple[Choice, bool]:
+    """Choose a synopsis for the axes of a projection, and tell whether its noise is Gaussian.
+
+    In ρ a grid has Gaussian noise, if that is less, and is weighed at the ε whose noise on a mean would be as strong; a
+    tree's rule is written for Laplace noise, at √(2ρ).
+
+    Examples
+    --------
+    >>> on_axes(50_000, Domain.box([0] * 10, 1), 25, Fraction(1, 500), "rho")[1]
+    True
+    """
+    like = like_pure(price, unit, len(domain))
+    chosen = boxes(n_rows, domain, n_groups, like)
+    return chosen, chosen.method == "grid" and like > pure_part(price, unit)
+
+
+def like_pure(price: Exact, unit: str, n_axes: int) -> float:
+    """Return the ε at which the noise of a mean is that of a price, at least what the price buys of pure ε.
+
+    (d + 2)(d + 3)/(3 ε²) for max-norm noise, (d + 1)/(2ρ) for Gaussian noise.
+    """
+    pure = float(pure_part(price, unit))
+    if unit == "epsilon" or isinstance(price, float):
+        return pure
+    return max(pure, math.sqrt((n_axes + 2) * (n_axes + 3) / 3 * 2 * float(price) / (n_axes + 1)))
 
 
 def refinement(

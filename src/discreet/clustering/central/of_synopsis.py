@@ -20,6 +20,8 @@ from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses import Synopsis
 from discreet.synopses import refine as refinement_steps
 from discreet.synopses.artifact.answers import wide
+from discreet.synopses.artifact.empty import EMPTY_UP_TO
+from discreet.synopses.artifact.lifted import Lifted
 
 #: What may be passed as ``refine``: "auto", None (or "none"), a name, a function of a synopsis, or a sequence of
 #: names and functions.
@@ -169,6 +171,9 @@ def cluster_synopsis(
         suggestion = suggest_k(synopsis, max_clusters=max_clusters, **how)
     n_clusters = given or (suggestion and suggestion.n_clusters) or 1
     axes = cluster_columns(synopsis.domain, columns)
+    known = synopsis.lifted
+    if known is not None and (n_clusters, scale, axes) == (len(known.centers), known.scale, synopsis.domain.names):
+        return _lifted(synopsis, known, suggestion)
     released, seen, steps = synopsis, synopsis, refine
     if axes != synopsis.domain.names:
         # Counts above the leaves are about all columns: they are used before the others are summed out.
@@ -205,6 +210,15 @@ def cluster_synopsis(
     errors, doubtful = noise_of_weights(released, axes, centers, widths, weights)
     note = "; ".join(filter(None, notes))
     return ClusterResult(centers, weights, found.cost, refined, note, axes, shares, errors, doubtful, suggestion)
+
+
+def _lifted(synopsis: Synopsis, known: Lifted, suggestion: KSuggestion | None) -> ClusterResult:
+    """Return the centres that a release in many dimensions ended with."""
+    errors = np.sqrt(known.center_variances)
+    doubtful = (known.center_weights <= EMPTY_UP_TO * errors) & (errors > 0)
+    weights = np.maximum(known.center_weights, 0.0)
+    names, note = synopsis.domain.names, "" if suggestion is None else suggestion.text
+    return ClusterResult(known.centers, weights, np.nan, synopsis, note, names, {}, errors, doubtful, suggestion)
 
 
 def refined_synopsis(

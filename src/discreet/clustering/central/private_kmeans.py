@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from discreet import noise
-from discreet.clustering.central import auto
+from discreet.clustering.central import auto, lift
 from discreet.clustering.central.columns import left_out, no_part, select_columns
 from discreet.clustering.central.estimator import Centers
 from discreet.clustering.central.how_many import check_clusters
@@ -43,10 +43,11 @@ class PrivateKMeans(Centers):
         The whole budget; ``math.inf`` for a run without privacy.
     domain : Domain, mapping or (low, high)
         The declared columns. Bounds are never read off the data.
-    synopsis : {"auto", "grid", "tree"} or GridSynopsis or TreeSynopsis
-        "auto" chooses by the noisy number of rows, the domain, the number of clusters and ε; see
-        `discreet.clustering.auto`. An estimator gives the settings; its own budget, domain, numbers of rows and
-        clusters and random state are not used.
+    synopsis : {"auto", "grid", "tree", "lift"} or GridSynopsis or TreeSynopsis
+        "auto" chooses by the noisy number of rows, the domain, the number of clusters and the budget; see
+        `discreet.clustering.auto`. "lift" is for a dozen columns and more: groups on the axes of a random projection,
+        and their means in all columns (`discreet.clustering.central.lift`). An estimator gives the
+        settings; its own budget, domain, numbers of rows and clusters and random state are not used.
     refine : "auto", str, callable, sequence of them, or None
         See `cluster_synopsis`. "auto" takes what goes with the chosen synopsis.
     n_init : int, default 10
@@ -65,7 +66,8 @@ class PrivateKMeans(Centers):
         the full table all the same.
     rho, delta : float, optional
         With ``delta`` beside ``epsilon`` the release may be (ε, δ)-DP; with ``rho`` and ``delta`` in its place, ρ-zCDP,
-        its ε stated at δ: as the synopsis that is named. ("auto" makes pure releases, of ε or of √(2ρ).)
+        its ε stated at δ: as the synopsis that is named. ("auto" makes pure releases, of ε or of √(2ρ), for up to 11
+        columns, and others where noise on means is Gaussian: with 100 columns that is a tenth of the pure one.)
     ledger : Ledger or Account, optional
         Charged with all of ε before the first row is read; fitting twice charges twice.
     max_clusters : int, default 20
@@ -75,7 +77,7 @@ class PrivateKMeans(Centers):
     ----------
     cluster_centers_ : array of shape (clusters, columns)
         The private centres, on the columns of ``domain_``. May be fewer than asked for, if the synopsis has fewer
-        leaves; `note_` says so.
+        leaves; `note_` says so. On a projection they are those of the last noisy step.
     cluster_weights_ : array of shape (clusters,)
         Estimated number of rows nearest to each.
     cluster_std_errors_ : array of shape (clusters,)
@@ -99,7 +101,8 @@ class PrivateKMeans(Centers):
     Privacy
     -------
     Neighbours: add or remove one row. The rows are seen by the synopsis' mechanism alone, which spends exactly ε;
-    refining and clustering are post-processing, seeded from the same stream as the noise.
+    refining and clustering are post-processing, seeded from the same stream as the noise. With "lift" they are seen by
+    `discreet.clustering.central.lift.fit`, which spends exactly ε, or ρ.
 
     Examples
     --------
@@ -151,7 +154,7 @@ class PrivateKMeans(Centers):
         opening = open_for(self, X, check=fits, select=select, **shape)
         k, refine = self._planned_clusters(), self.refine
         choice = named or choice_for(opening, k)
-        released = _named(_build(choice, opening), opening)
+        released = _named(_build(choice, opening, self.scale, self.n_init), opening)
         if isinstance(refine, str) and refine == "auto" and not isinstance(self.n_clusters, str):
             refine = choice.refine
         found = cluster_synopsis(
@@ -211,6 +214,8 @@ def _named(released: Synopsis, opening: OpenRelease) -> Synopsis:
 def choice_for(opening: OpenRelease, n_clusters: int) -> auto.Choice:
     """Choose a method; what that takes is bought from the opening's ledger."""
     facts = opening.n_rows, opening.domain, n_clusters
+    if opening.ledger.unit == "rho":  # which "auto" opens for many axes only
+        return auto.Choice("lift", {"n_clusters": n_clusters})
     tight = auto.wants_probe(*facts, float(opening.ledger.remaining)) and auto.finds_tight(
         opening.source, opening.domain, opening.n_rows, n_clusters, opening.ledger, opening.stream
     )
@@ -220,7 +225,7 @@ def choice_for(opening: OpenRelease, n_clusters: int) -> auto.Choice:
 def _method(synopsis: Any, n_clusters: int) -> auto.Choice | None:
     """Return the method that the argument names; None for "auto"."""
     if isinstance(synopsis, str):
-        kind = checks.choice("synopsis", synopsis, ("auto", "grid", "tree"))
+        kind = checks.choice("synopsis", synopsis, ("auto", "grid", "tree", "lift"))
         return None if kind == "auto" else auto.Choice(kind, {"n_clusters": n_clusters})
     if not isinstance(synopsis, (GridSynopsis, TreeSynopsis)):
         expected = '"auto", "grid", "tree", a GridSynopsis or a TreeSynopsis'
@@ -239,6 +244,9 @@ def _check_size(domain: Domain, choice: auto.Choice | None, epsilon: Any, n_rows
     """Refuse a method that does not fit its memory, before rows are read; "auto" takes a grid for few axes."""
     if choice is None and len(domain) > auto.FEW_AXES:
         return
+    if choice is not None and choice.method == "lift":
+        lift.check(domain)
+        return
     settings = _read(choice or auto.Choice("grid"))
     if isinstance(settings, TreeSettings):
         settings.check_fit(len(domain), epsilon, n_rows, size_share)
@@ -251,18 +259,25 @@ def _read(choice: auto.Choice) -> TreeSettings | GridSettings:
 
 
 def _known_grid(domain: Domain, choice: auto.Choice | None) -> GridMap | None:
-    settings = None if choice is None else _read(choice)
+    settings = None if choice is None or choice.method == "lift" else _read(choice)
     return estimator.fixed_grid(domain, settings) if isinstance(settings, GridSettings) else None
 
 
 def _gaussian(choice: auto.Choice | None) -> Any:
-    """Return what tells whether Gaussian noise is better for the synopsis that is named; "auto" weighs pure budgets."""
-    settings = None if choice is None else _read(choice)
-    if settings is None:
-        return None
+    """Return what tells whether Gaussian noise is better for the synopsis that is named.
+
+    "auto" weighs pure budgets, but where there are so many axes that rows are projected.
+    """
+    if choice is None:
+        return lambda domain, pure, rho: auto.may_lift(domain) and lift.gaussian_lift(domain, pure, rho)
+    if choice.method == "lift":
+        return lift.gaussian_lift
+    settings = _read(choice)
     return tree.gaussian_tree(settings) if isinstance(settings, TreeSettings) else estimator.gaussian_grid(settings)
 
 
-def _build(choice: auto.Choice, opening: OpenRelease) -> Synopsis:
+def _build(choice: auto.Choice, opening: OpenRelease, scale: str, n_init: int) -> Synopsis:
+    if choice.method == "lift":
+        return lift.fit(opening, choice.settings["n_clusters"], scale=scale, n_init=n_init)
     settings = _read(choice)
     return tree.build(opening, settings) if isinstance(settings, TreeSettings) else estimator.build(opening, settings)

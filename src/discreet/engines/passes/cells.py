@@ -15,7 +15,7 @@ import numpy as np
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import Categorical, Column, Domain, Integer
-from discreet.engines.passes.kernels import append_axis, drop_missing
+from discreet.engines.passes.kernels import append_axis, drop_missing, drop_rows
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 
@@ -174,9 +174,12 @@ class RowMap:
 
     domain: Domain
     n_cells: ClassVar[int] = 1
+    by_row: ClassVar[bool] = True
 
-    def ids(self, columns: Sequence[FloatArray]) -> IntArray:
+    def ids(self, columns: Sequence[FloatArray] | FloatArray) -> IntArray:
         """Return 0 for a row that counts, -1 for a dropped one."""
+        if isinstance(columns, np.ndarray):
+            return drop_rows(np.ascontiguousarray(columns, np.float64), np.array([not _own(c) for c in self.domain]))
         ids = np.zeros(len(columns[0]), dtype=np.int64)
         for x, column in zip(columns, self.domain, strict=True):
             if not _own(column):

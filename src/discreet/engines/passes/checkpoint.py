@@ -125,7 +125,7 @@ def _describe(digest: Any, thing: object) -> None:
         digest.update(len(thing).to_bytes(8, "little"))
         for part in thing:
             _describe(digest, part)
-    elif isinstance(thing, (str, int, float, np.integer)):
+    elif thing is None or isinstance(thing, (str, int, float, np.integer)):
         text = repr(thing.item() if isinstance(thing, np.integer) else thing).encode()
         digest.update(len(text).to_bytes(8, "little") + text)
     else:

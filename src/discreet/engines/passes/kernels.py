@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import IntArray
+from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.jit import jit
 
 
@@ -34,6 +34,17 @@ def append_axis(ids: IntArray, x: Any, low: float, width: float, parts: int, own
             # Beyond 2**53 parts the float `scale` may exceed the integer `parts`.
             cell = min(int(t), parts - 1)
         ids[i] = ids[i] * radix + cell if ids[i] >= 0 and cell >= 0 else -1
+
+
+@jit
+def drop_rows(block: FloatArray, drops: BoolArray) -> IntArray:  # pragma: no cover
+    """Return 0 for every row, -1 where a column that drops rows has a missing value."""
+    ids = np.zeros(block.shape[0], np.int64)
+    for i in range(block.shape[0]):
+        for j in range(block.shape[1]):
+            if drops[j] and block[i, j] != block[i, j]:
+                ids[i] = -1
+    return ids
 
 
 @jit

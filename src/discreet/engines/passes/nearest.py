@@ -1,16 +1,20 @@
 """The cell map of k-means: a row belongs to its nearest centre. Also labels and distances of a user's own rows."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.core.jit import jit
-from discreet.engines.source import Source
 from discreet.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from discreet.engines.source import Source
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +86,11 @@ def nearest_distances(source: Source, cells: NearestMap) -> FloatArray:
     """Return the distance of every row to every centre, in order: not for publication."""
     parts = [cells.distances(columns) for columns in source._batches(cells.domain)]
     return np.concatenate([np.empty((0, cells.n_cells)), *parts])
+
+
+def nearest_rows(rows: FloatArray, centers: FloatArray) -> IntArray:
+    """Return the nearest of some centres for each row, the first of several; -1 where a value is missing."""
+    return _nearest(rows, centers)
 
 
 @jit

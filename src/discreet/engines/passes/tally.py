@@ -135,6 +135,11 @@ class CountPass:
         """One count."""
         return 1
 
+    @property
+    def by_row(self) -> bool:
+        """Whether the map takes a batch as one array, rows by columns, where a table has it in that form."""
+        return getattr(self.cell_map, "by_row", False)
+
     def prepare(self, columns: list[FloatArray]) -> IntArray:
         """Find the cell of every row."""
         return self.cell_map.ids(columns)

@@ -132,6 +132,11 @@ class Encoder:
         if isinstance(column, Integer):
             self._whole = column
 
+    @property
+    def plain(self) -> bool:
+        """Whether a number is its own coordinate: no mark of missing values, no rounding, no list of categories."""
+        return self._codes is None and not self._dated and self._whole is None and not self._absent.size
+
     def check(self, kind: str, shown: object, where: str) -> None:
         """Refuse a column type that cannot carry this column; ``shown`` is the type as the user knows it."""
         label = f"column {self.column.name!r} of {where} has type {shown}"

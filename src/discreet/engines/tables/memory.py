@@ -67,6 +67,15 @@ class ArrayTable(_Table):
             return encoder.times(piece)
         return encoder.objects(piece.tolist()) if piece.dtype.kind in "OUST" else encoder.numbers(piece)
 
+    def plain(self, positions: Sequence[int], encoders: Sequence[Encoder]) -> bool:
+        """Tell whether the asked columns are all of the array, in order, and its numbers are their coordinates."""
+        whole = list(positions) == list(range(len(self.names))) and self._data.dtype.kind in "biuf"
+        return whole and all(encoder.plain for encoder in encoders)
+
+    def blocks(self, batch_size: int) -> Iterator[AnyArray]:
+        """Yield rows of a `plain` array, some at a time."""
+        return (self._data[start : start + batch_size] for start in range(0, self._n_rows, batch_size))
+
     def _slice(self, position: int, start: int, stop: int) -> AnyArray:
         return self._data[start:stop, position]
 

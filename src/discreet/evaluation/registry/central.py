@@ -68,6 +68,14 @@ def entries() -> Iterator[AuditedMechanism]:
     for synopsis in ("auto", "grid", "tree"):
         method = PrivateKMeans(2, epsilon=_EPSILON, domain=line, synopsis=synopsis, n_init=1)
         yield _entry(f"clustering.PrivateKMeans/{synopsis}", method, line)
+    solid = Domain.box([0.0] * 3, 1.0)
+    for name, settings in prices.items():
+        method = PrivateKMeans(2, epsilon=_EPSILON, domain=solid, synopsis="lift", n_init=1, **settings)
+        delta = _DELTA if settings else 0.0
+        yield AuditedMechanism(
+            f"clustering.PrivateKMeans/lift, {name}", _Fit(method), _pairs(solid), _EPSILON, delta, batch=False,
+            trials=_QUICK,
+        )  # fmt: skip
     lloyds: dict[str, Any] = {
         "joint": {},
         "split": {"draw": "split", "schedule": "plain"},

@@ -77,7 +77,7 @@ KIND = Kind(
         RHO,
         option(
             "method", "text", "the synopsis under the clusters of a table", "auto", default="auto",
-            choices=("auto", "grid", "tree"), arguments=("synopsis",),
+            choices=("auto", "grid", "tree", "lift"), arguments=("synopsis",),
         ),
         option("algorithm", "text", "what finds the clusters; density finds their number too", "k-means",
             default="k-means", choices=("k-means", "density", "ward", "spectral", "gaussians"), arguments=()),

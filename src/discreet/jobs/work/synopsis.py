@@ -142,7 +142,7 @@ def figures(made: Synopsis, output: Path) -> dict[str, Any]:
 
 def summary(made: Synopsis) -> str:
     """Return the same in a sentence."""
-    text = f"{made.n_leaves:,} boxes"
+    text = f"{made.n_leaves:,} boxes" if made.lifted is None else f"{made.n_leaves:,} groups of rows"
     if made.hidden is not None:
         text += f" that survived out of {made.hidden.n_cells:,} (noisy count above {made.hidden.cutoff:,})"
     error = float(np.sqrt(made.total_variance))

@@ -20,6 +20,8 @@ def headline(release: dict[str, Any], columns: int) -> str:
     """Say in a line what a synopsis is."""
     if "measured" in release:
         return f"A model of {columns:,} columns, made from noisy counts"
+    if "lifted" in release:
+        return f"Clusters in {columns:,} columns: {release['leaves']:,} groups of rows with a noisy mean each"
     return f"A synopsis: {release['leaves']:,} boxes with a noisy count each"
 
 
@@ -38,6 +40,25 @@ def told(found: Sequence[dict[str, Any]]) -> list[str]:
     return [
         f"Every column was counted by itself, and these together: {'; '.join(listed[:_MOST])}{more}. What was not "
         "counted together is what the model assumes: as even as the rest allows. Rows that it invents are nobody's."
+    ]
+
+
+def projected(release: dict[str, Any]) -> list[str]:
+    """Say what clusters in many dimensions were found with, and what the release does not know.
+
+    Examples
+    --------
+    >>> projected({"lifted": {"axes": 10, "boxes": 200, "centres": 8, "radius": 1.5}, "leaves": 20})[0][:67]
+    'Rows were projected to 10 axes, chosen at random before any row was'
+    """
+    if (known := release.get("lifted")) is None:
+        return []
+    return [
+        f"Rows were projected to {known['axes']:,} axes, chosen at random before any row was read, and counted there "
+        f"in {known['boxes']:,} boxes. {release['leaves']:,} groups were found in these; noisy means of the groups in "
+        f"all columns, and of the clusters after them, gave {known['centres']:,} centres. Rows further than "
+        f"{known['radius']:.3g} from the middle of the table count as if they were nearer. How single columns are "
+        "distributed is not in the release."
     ]
 
 

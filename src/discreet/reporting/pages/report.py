@@ -199,7 +199,7 @@ def _declared(column: dict[str, Any]) -> str:
 def _not_known(release: dict[str, Any]) -> list[str]:
     """Say what the boxes do not tell, before any of them is shown."""
     parts = [release["clustering"][:1].upper() + release["clustering"][1:] + "."] if "clustering" in release else []
-    parts += counted.told(release.get("measured", ()))
+    parts += counted.told(release.get("measured", ())) + counted.projected(release)
     if elsewhere := release.get("unlisted"):
         listed, other, error = (f"{elsewhere[key]:,.0f}" for key in ("listed_rows", "rows", "std_error"))
         text = (

@@ -25,6 +25,7 @@ from discreet.core.domain import Domain
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import check_name, write_whole
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument
+from discreet.synopses.artifact.lifted import Lifted
 from discreet.synopses.artifact.measured import Marginals
 from discreet.synopses.artifact.tables import HiddenCells, TreeTable
 
@@ -74,7 +75,8 @@ def _facts(synopsis: Synopsis) -> dict[str, Any]:
         "uncut": list(synopsis.uncut),
     }
     # Left out where there are none, so that the seals of other synopses stay.
-    return facts if synopsis.measured is None else {**facts, "measured": synopsis.measured.to_dict()}
+    more = {"measured": synopsis.measured, "lifted": synopsis.lifted}
+    return {**facts, **{name: part.to_dict() for name, part in more.items() if part is not None}}
 
 
 def leaves(synopsis: Synopsis) -> pa.Table:
@@ -220,6 +222,7 @@ def _build(table: pa.Table, facts: dict[str, Any], promise: Guarantee) -> Synops
         hidden=None if hidden is None else HiddenCells(**hidden),
         uncut=facts["uncut"],
         measured=Marginals.from_dict(facts["measured"]) if "measured" in facts else None,
+        lifted=Lifted.from_dict(facts["lifted"]) if "lifted" in facts else None,
     )
 
 

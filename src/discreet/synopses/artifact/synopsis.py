@@ -26,6 +26,7 @@ from discreet.synopses.artifact import merge as _merge
 from discreet.synopses.artifact.answers import Count
 from discreet.synopses.artifact.empty import empty_text
 from discreet.synopses.artifact.evenness import Neighbours
+from discreet.synopses.artifact.lifted import Lifted
 from discreet.synopses.artifact.measured import Marginals
 from discreet.synopses.artifact.questions import Questions
 from discreet.synopses.artifact.tables import HiddenCells, TreeTable, frozen_floats, frozen_ints
@@ -36,7 +37,7 @@ UNUSED = (
 )
 #: The parts of a synopsis beside its domain and its promise.
 _BOXES = ("lower", "upper", "weights", "variances", "points")
-FIELDS = (*_BOXES, "total", "total_variance", "tree", "hidden", "uncut", "measured")
+FIELDS = (*_BOXES, "total", "total_variance", "tree", "hidden", "uncut", "measured", "lifted")
 
 
 class Synopsis(Questions, Frames):
@@ -69,6 +70,8 @@ class Synopsis(Questions, Frames):
         Names of the columns that were never cut: the synopsis knows nothing of how they are distributed.
     measured : Marginals, optional
         Says that the leaves are rows of a model, and what the model was made from.
+    lifted : Lifted, optional
+        Says that the leaves are groups on the axes of a public projection, and what was found with them.
 
     Examples
     --------
@@ -100,6 +103,7 @@ class Synopsis(Questions, Frames):
         hidden: HiddenCells | None = None,
         uncut: Iterable[str] = (),
         measured: Marginals | None = None,
+        lifted: Lifted | None = None,
     ) -> None:
         if not isinstance(domain, Domain):
             raise InvalidType("domain", type(domain), "a Domain", 'domain=Domain({"age": (0, 120)})')
@@ -156,7 +160,9 @@ class Synopsis(Questions, Frames):
             raise InvalidArgument("measured", len(measured.bins), f"about {shape[1]} columns", "measured=None")
         if measured is not None:
             measured = measured.about(domain)
-        self._tree, self._hidden, self._measured = tree, hidden, measured
+        if lifted is not None and (not isinstance(lifted, Lifted) or len(lifted.matrix) != shape[1]):
+            raise InvalidType("lifted", type(lifted), f"Lifted, of {shape[1]} columns", "lifted=None")
+        self._tree, self._hidden, self._measured, self._lifted = tree, hidden, measured, lifted
         named = set(uncut)
         for name in named:
             domain.position(name)
@@ -230,6 +236,11 @@ class Synopsis(Questions, Frames):
     def measured(self) -> Marginals | None:
         """What the model whose rows are the leaves was made from; None where leaves were counted themselves."""
         return self._measured
+
+    @property
+    def lifted(self) -> Lifted | None:
+        """The projection on whose axes the leaves were found, and the centres; None where leaves are boxes."""
+        return self._lifted
 
     @property
     def unlisted(self) -> Count | None:

@@ -1,0 +1,354 @@
+"""Rows as points of a public lattice, and sums of what lies in a ball: what means in many dimensions are made of.
+
+The lattice has one step for all axes, 2^-20 of half the domain's diagonal, and its origin in the middle of the domain.
+A row is clamped into the domain and rounded to it once. From there on everything is whole numbers below 2^53: products
+of matrices are exact in doubles, so neither the library that multiplies them nor the batches, threads or machines over
+which rows are spread change a single bit.
+
+Sensitivity. A row adds q, its offset from a public anchor clipped to a ball of radius R, to the sums of one group. The
+clipped offset is rounded towards the anchor, coordinate by coordinate, which never lengthens it; should doubles have
+erred by a last digit nevertheless, the whole number Σq² says so, and all coordinates are moved one step towards the
+anchor until it is at most R². So ‖q‖ <= R holds for the whole numbers that are added, not for reals they stand for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from discreet.core.arrays import BoolArray, FloatArray, IntArray
+from discreet.core.domain import Domain
+from discreet.core.jit import jit
+from discreet.engines.passes.nearest import nearest_rows
+from discreet.engines.passes.tally import KeyedNumbers, Pass
+
+#: Lattice steps of half the domain's diagonal.
+REACH = 2**20
+#: Whole numbers that stand for 1 in a projection.
+ONE = 2**10
+#: Cells into which distances up to the whole diagonal are told apart.
+NORM_CELLS = 2**16
+#: Rows of a batch at most, and rows times columns, so that memory does not grow with the number of columns.
+BATCH_SIZE, BATCH_NUMBERS = 2**17, 2**20
+
+
+def batch_rows(n_axes: int) -> int:
+    """Return how many rows make a batch, by their number of columns.
+
+    Examples
+    --------
+    >>> batch_rows(16), batch_rows(784)
+    (65536, 1337)
+    """
+    return max(256, min(BATCH_SIZE, BATCH_NUMBERS // n_axes))
+
+
+@dataclass(frozen=True, eq=False)
+class Lattice:
+    """Where rows are, in whole numbers.
+
+    Parameters
+    ----------
+    domain : Domain
+        The columns; none of categories.
+    units : array of shape (columns,), optional
+        What coordinates are divided by before distances are taken; 1 by default.
+
+    Examples
+    --------
+    >>> lattice = Lattice(Domain.box([0, 0], [3, 4]))
+    >>> lattice.step * REACH, lattice.rows([np.array([0.0, np.nan]), np.array([9.0, 1.0])])[0].tolist()
+    (2.5, [[-629146.0, 838861.0]])
+    >>> lattice.coordinates(lattice.points(np.array([[1.0, 1.0]]))).round(4).tolist()
+    [[1.0, 1.0]]
+    """
+
+    domain: Domain
+    units: FloatArray
+    step: float
+
+    def __init__(self, domain: Domain, units: Any = None) -> None:
+        object.__setattr__(self, "domain", domain)
+        object.__setattr__(self, "units", np.ones(len(domain)) if units is None else np.array(units, dtype=np.float64))
+        half = (domain.high - domain.low) / 2 / self.units
+        object.__setattr__(self, "step", math.sqrt(float((half * half).sum())) / REACH)
+
+    @property
+    def middle(self) -> FloatArray:
+        """The origin."""
+        return self.domain.low + (self.domain.high - self.domain.low) / 2
+
+    def rows(self, columns: Sequence[FloatArray] | FloatArray) -> tuple[FloatArray, BoolArray]:
+        """Return the points of rows without missing values, as doubles that are whole, and which rows these are."""
+        block = columns if isinstance(columns, np.ndarray) else np.column_stack(list(columns))
+        with np.errstate(all="ignore"):  # a long double may overflow: it is clamped like any infinite value
+            block = np.ascontiguousarray(block, dtype=np.float64)
+        out, kept = np.empty_like(block), np.empty(len(block), np.bool_)
+        _to_lattice(block, self.domain.low, self.domain.high, self.middle, 1 / (self.step * self.units), out, kept)
+        return (out if kept.all() else out[kept]), kept
+
+    def points(self, coordinates: FloatArray) -> FloatArray:
+        """Return the lattice points nearest to places, clamped into the domain."""
+        inside = self.domain.clamp(coordinates)
+        return np.asarray(np.rint((inside - self.middle) / (self.step * self.units)), np.float64)
+
+    def coordinates(self, points: FloatArray) -> FloatArray:
+        """Return the places of points, real ones too."""
+        return np.asarray(self.middle + points * (self.step * self.units), np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """A public map from lattice points to few axes: y = (z - origin) M s, M of whole numbers.
+
+    Parameters
+    ----------
+    lattice : Lattice
+        Where rows are.
+    matrix : array of int, shape (columns, axes)
+        Orthonormal but for rounding, times `ONE`.
+    origin : array of shape (columns,)
+        The lattice point that goes to 0.
+
+    Examples
+    --------
+    >>> lattice = Lattice(Domain.box([0, 0], [2, 2]))
+    >>> turned = Projection(lattice, np.array([[ONE], [0]]), np.zeros(2))
+    >>> turned.columns([np.array([1.0, 2.0]), np.array([0.0, 0.0])])[0].round(3).tolist()
+    [0.0, 1.0]
+    """
+
+    lattice: Lattice
+    matrix: IntArray
+    origin: FloatArray
+
+    def of_points(self, points: FloatArray) -> FloatArray:
+        """Return the image of lattice points, one row each."""
+        matrix = self.matrix.astype(np.float64)
+        return np.asarray((points @ matrix - self.origin @ matrix) * (self.lattice.step / ONE), np.float64)
+
+    def columns(self, columns: Sequence[FloatArray] | FloatArray) -> list[FloatArray]:
+        """Return the coordinates of rows on the few axes; rows with missing values are left out."""
+        return list(np.ascontiguousarray(self.of_points(self.lattice.rows(columns)[0]).T))
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Which group a row belongs to: the nearest centre, in all dimensions or after a projection.
+
+    Parameters
+    ----------
+    lattice : Lattice
+        Where rows are.
+    centers : array of shape (groups, columns or axes)
+        Lattice points; with a projection, places on its axes.
+    projection : Projection, optional
+        Where distances are taken.
+
+    Examples
+    --------
+    >>> lattice = Lattice(Domain.box([0, 0], [2, 2]))
+    >>> Groups(lattice, lattice.points(np.array([[0.0, 0.0], [2.0, 2.0]]))).of(np.array([[5.0, 9.0]])).tolist()
+    [1]
+    """
+
+    lattice: Lattice
+    centers: FloatArray
+    projection: Projection | None = None
+
+    def of(self, points: FloatArray) -> IntArray:
+        """Return the group of each lattice point; the first of several at the same distance."""
+        if self.projection is not None:
+            return nearest_rows(self.projection.of_points(points), self.centers)
+        if len(self.centers) == 1:
+            return np.zeros(len(points), np.int64)
+        # Whole numbers below 2^45: the product is exact, whoever works it out.
+        return np.asarray(((self.centers * self.centers).sum(axis=1) - 2 * (points @ self.centers.T)).argmin(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class NormMap:
+    """A cell map of how far rows are from their group's centre: equal steps up to the domain's diagonal.
+
+    Examples
+    --------
+    >>> lattice = Lattice(Domain.box([0, 0], [2, 2]))
+    >>> norms = NormMap(Groups(lattice, np.zeros((1, 2))))
+    >>> norms.ids([np.array([1.0, 2.0]), np.array([1.0, 2.0])]).tolist()
+    [0, 32767]
+    """
+
+    groups: Groups
+    n_cells: ClassVar[int] = NORM_CELLS
+    by_row: ClassVar[bool] = True
+
+    @property
+    def domain(self) -> Domain:
+        """The columns."""
+        return self.groups.lattice.domain
+
+    def ids(self, columns: Sequence[FloatArray] | FloatArray) -> IntArray:
+        """Return the cell of each row, -1 where a value is missing."""
+        points, kept = self.groups.lattice.rows(columns)
+        ids = np.full(len(kept), -1, np.int64)
+        found = np.empty(len(points), np.int64)
+        _norm_cells(points, self.groups.of(points), self.groups.centers, 2.0 * REACH / NORM_CELLS, found)
+        ids[kept] = np.minimum(found, NORM_CELLS - 1)
+        return ids
+
+
+@dataclass(frozen=True, eq=False)
+class BallPass:
+    """Count rows by group and add up their offsets from the group's anchor, clipped to a ball.
+
+    A key is a group and a column in one number; column 0 is the count.
+
+    Parameters
+    ----------
+    groups : Groups
+        Which row belongs where.
+    anchors : array of shape (groups, columns)
+        Lattice points.
+    radius : int
+        Of the ball, in lattice steps.
+
+    Examples
+    --------
+    >>> lattice = Lattice(Domain.box([0, 0], [2, 2]))
+    >>> job = BallPass(Groups(lattice, np.zeros((1, 2))), np.zeros((1, 2)), 500_000)
+    >>> adder = job.start()
+    >>> adder.add(job.prepare([np.array([2.0, 1.0]), np.array([2.0, 1.5])]))
+    >>> job.result(adder.result()).tolist()
+    [[2, 353553, 724281]]
+    """
+
+    groups: Groups
+    anchors: FloatArray
+    radius: int
+    by_row: ClassVar[bool] = True
+    width: ClassVar[int] = 1
+
+    @property
+    def domain(self) -> Domain:
+        """The columns."""
+        return self.groups.lattice.domain
+
+    def prepare(self, columns: Sequence[FloatArray] | FloatArray) -> IntArray:
+        """Add a batch up by itself."""
+        points, _ = self.groups.lattice.rows(columns)
+        table = np.zeros((len(self.anchors), 1 + len(self.domain)), np.int64)
+        _add_clipped(points, self.groups.of(points), self.anchors, self.radius, table)
+        return table
+
+    def start(self) -> TableAdder:
+        """Return an empty table."""
+        return TableAdder(np.zeros((len(self.anchors), 1 + len(self.domain)), np.int64))
+
+    def result(self, found: KeyedNumbers) -> IntArray:
+        """Return counts and sums: one row per group, the count first."""
+        table = np.zeros((len(self.anchors), 1 + len(self.domain)), np.int64)
+        table.reshape(-1)[found.keys] = found.values[0]
+        return table
+
+
+@dataclass
+class TableAdder:
+    """Adds tables up."""
+
+    table: IntArray
+
+    def add(self, prepared: IntArray) -> None:
+        """Take in the table of a batch."""
+        self.table += prepared
+
+    def result(self) -> KeyedNumbers:
+        """Return all that is not 0."""
+        flat = self.table.reshape(-1)
+        keys = np.flatnonzero(flat)
+        return KeyedNumbers(keys, flat[keys][np.newaxis])
+
+
+@dataclass(frozen=True, eq=False)
+class ProjectedPass:
+    """A pass over the few axes of a projection, as one over the columns themselves: it can be sent where rows are."""
+
+    inner: Pass
+    projection: Projection
+    by_row: ClassVar[bool] = True
+
+    @property
+    def domain(self) -> Domain:
+        """The columns."""
+        return self.projection.lattice.domain
+
+    @property
+    def width(self) -> int:
+        """As of the pass inside."""
+        return self.inner.width
+
+    def prepare(self, columns: Any) -> Any:
+        """Project a batch, and prepare what comes of it."""
+        return self.inner.prepare(self.projection.columns(columns))
+
+    def start(self) -> Any:
+        """Return the adder of the pass inside."""
+        return self.inner.start()
+
+
+@jit
+def _to_lattice(
+    block: FloatArray, low: FloatArray, high: FloatArray, middle: FloatArray, per_unit: FloatArray, out: FloatArray,
+    kept: BoolArray,
+) -> None:  # pragma: no cover  # fmt: skip
+    for i in range(block.shape[0]):
+        missing = 0
+        for j in range(block.shape[1]):
+            x = block[i, j]
+            missing += x != x
+            out[i, j] = np.floor((min(max(x, low[j]), high[j]) - middle[j]) * per_unit[j] + 0.5)
+        kept[i] = missing == 0
+
+
+@jit
+def _norm_cells(
+    points: FloatArray, groups: IntArray, centers: FloatArray, step: float, out: IntArray
+) -> None:  # pragma: no cover
+    for i in range(points.shape[0]):
+        square = 0.0
+        for j in range(points.shape[1]):
+            gap = points[i, j] - centers[groups[i], j]
+            square += gap * gap
+        out[i] = int(np.sqrt(square) / step)
+
+
+@jit
+def _add_clipped(
+    points: FloatArray, groups: IntArray, anchors: FloatArray, radius: int, table: IntArray
+) -> None:  # pragma: no cover
+    d = points.shape[1]
+    limit = float(radius) * float(radius)
+    offset = np.empty(d)
+    for i in range(points.shape[0]):
+        group = groups[i]
+        square = 0.0
+        for j in range(d):
+            offset[j] = points[i, j] - anchors[group, j]
+            square += offset[j] * offset[j]
+        if square > limit:
+            share = float(radius) / np.sqrt(square)
+            square = 0.0
+            for j in range(d):
+                offset[j] = np.trunc(offset[j] * share)
+                square += offset[j] * offset[j]
+            while square > limit:
+                square = 0.0
+                for j in range(d):
+                    offset[j] -= np.sign(offset[j])
+                    square += offset[j] * offset[j]
+        table[group, 0] += 1
+        for j in range(d):
+            table[group, j + 1] += int(offset[j])

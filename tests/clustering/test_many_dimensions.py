@@ -1,0 +1,201 @@
+"""Private k-means in many dimensions: clusters are found, whatever the table is stored in, and the release says how."""
+
+from __future__ import annotations
+
+import math
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import discreet as dc
+from discreet.clustering import cluster_synopsis
+from discreet.clustering.central import auto
+from discreet.errors import FormatError, InvalidArgument
+from discreet.synopses import Synopsis
+
+
+def blobs(n: int, d: int, k: int, seed: int = 0, spread: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    centers = rng.uniform(0.2, 0.8, (k, d))
+    return np.clip(rng.normal(centers[rng.integers(k, size=n)], spread), 0, 1), centers
+
+
+def cost(X: np.ndarray, centers: np.ndarray) -> float:
+    return float(((X**2).sum(axis=1) + ((centers**2).sum(axis=1) - 2 * X @ centers.T).min(axis=1)).sum())
+
+
+def box(d: int) -> dc.Domain:
+    return dc.Domain.box([0.0] * d, 1.0)
+
+
+@pytest.mark.parametrize(("d", "delta"), [(16, None), (40, None), (100, 1e-6)])
+def test_clusters_are_found_that_no_box_sees(d: int, delta: float | None) -> None:
+    X, centers = blobs(20_000, d, 6)
+    found = dc.PrivateKMeans(6, 1.0, box(d), delta=delta, random_state=1).fit(X)
+    assert found.guarantee_.parameters["method"] == "lift"
+    assert cost(X, found.cluster_centers_) < 1.03 * cost(X, centers)
+    gaps = np.linalg.norm(found.cluster_centers_[:, None] - centers, axis=2)
+    assert sorted(gaps.argmin(axis=1)) == list(range(6))  # a centre for each
+    errors = np.abs(found.cluster_weights_ - 20_000 / 6) / np.hypot(found.cluster_std_errors_, 60)
+    assert errors.max() < 5
+    assert not found.cluster_may_be_noise_.any()
+
+
+def test_a_delta_buys_far_less_noise_in_hundreds_of_columns() -> None:
+    X, centers = blobs(10_000, 200, 4)
+    costs = [
+        cost(X, dc.PrivateKMeans(4, 1.0, box(200), delta=d, random_state=1).fit(X).cluster_centers_) for d in (0, 1e-6)
+    ]
+    assert costs[1] < 1.02 * cost(X, centers) < costs[0]
+
+
+@pytest.mark.parametrize(
+    "budget", [{"epsilon": 0.7}, {"epsilon": 0.7, "delta": 1e-6}, {"epsilon": None, "rho": 0.02, "delta": 1e-6}]
+)
+@pytest.mark.parametrize("rows", [0, 1, 3000])
+def test_all_of_the_budget_is_charged_and_no_more(budget: dict[str, Any], rows: int) -> None:
+    X = blobs(rows, 20, 3)[0]
+    promise = dc.PrivateKMeans(3, domain=box(20), synopsis="lift", random_state=1, **budget).fit(X).guarantee_
+    if "rho" in budget:
+        assert promise.rho == 0.02
+    elif "delta" in budget:
+        assert 0.699 < promise.epsilon <= 0.7
+        assert promise.delta == 1e-6
+        assert promise.parameters["noise"] == "gaussian"
+    else:
+        assert promise.epsilon == 0.7
+
+
+def test_without_noise_it_is_the_plain_algorithm() -> None:
+    X, centers = blobs(400, 30, 5)
+    found = dc.PrivateKMeans(5, math.inf, box(30), synopsis="lift", random_state=1).fit(X)
+    own = np.array([X[np.linalg.norm(X[:, None] - centers, axis=2).argmin(axis=1) == j].mean(axis=0) for j in range(5)])
+    assert cost(X, found.cluster_centers_) < 1.002 * cost(X, own)
+
+
+def test_what_is_published_is_kept_in_one_sealed_file(tmp_path: Path) -> None:
+    X = blobs(5000, 25, 4)[0]
+    found = dc.PrivateKMeans(4, 2.0, box(25), synopsis="lift", random_state=1).fit(X)
+    found.synopsis_.save(tmp_path / "s.parquet")
+    again = Synopsis.load(tmp_path / "s.parquet")
+    assert again == found.synopsis_
+    assert repr(again.lifted) == f"<Lifted: 25 columns on 8 axes, {again.n_leaves} groups, 4 centres>"
+    assert np.array_equal(cluster_synopsis(again, 4).centers, found.cluster_centers_)
+    assert np.array_equal(cluster_synopsis(again, 4).std_errors, found.cluster_std_errors_)
+    fewer = cluster_synopsis(again, 2)  # of the groups' means, at no further cost
+    assert fewer.centers.shape == (2, 25)
+    assert cost(X, fewer.centers) < 1.3 * min(
+        cost(X, dc.clustering.weighted_kmeans(X, np.ones(len(X)), 2).centers), math.inf
+    )
+    # A projection that does not fit its leaves is no release of ours.
+    facts = again.lifted.to_dict()
+    with pytest.raises(FormatError, match="do not fit"):
+        type(again.lifted).from_dict({**facts, "origin": facts["origin"][1:]})
+    with pytest.raises(FormatError, match="finite"):
+        type(again.lifted).from_dict({**facts, "center_weights": [math.nan] * 4})
+
+
+def test_the_same_release_comes_from_arrays_frames_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    X = blobs(3000, 18, 4)[0]
+    X[5, 3], X[7, 0], X[9, 1] = np.nan, 7.0, -np.inf
+    names = [f"c{j}" for j in range(18)]
+    domain = dc.Domain.box([0.0] * 18, 1.0, names=names)
+    frame = pd.DataFrame(X, columns=names)
+    table = pa.Table.from_pandas(frame)
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=700)
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for i, rows in enumerate((slice(2000, 3000), slice(0, 2000))):
+        pq.write_table(table.slice(rows.start, rows.stop - rows.start), folder / f"{i}.parquet")
+    frame.to_csv(tmp_path / "a.csv", index=False)
+
+    def digest(data: Any, **more: Any) -> str:
+        settings = {"n_clusters": 4, "epsilon": 1.0, "domain": domain, "synopsis": "lift", "random_state": 3} | more
+        return str(dc.PrivateKMeans(**settings).fit(data).synopsis_.digest)
+
+    first = digest(X)
+    assert digest(np.asfortranarray(X)) == first
+    for data in (X[::-1], frame, table, tmp_path / "a.parquet", folder, tmp_path / "a.csv"):
+        assert digest(data) == first
+    from discreet.engines.passes import lattice
+
+    monkeypatch.setattr(lattice, "BATCH_NUMBERS", 18 * 300)
+    assert digest(X) == digest(tmp_path / "a.parquet") == first
+    saved = dc.engines.open(tmp_path / "a.parquet", checkpoint=tmp_path / "state")
+    assert digest(saved) == first
+
+
+def test_small_numbers_and_whole_ones_are_read_alike() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 16, (2000, 15))
+    plain = dc.Domain.box([0.0] * 15, 15.0)
+    whole = dc.Domain({f"x{j}": dc.Integer(0, 15) for j in range(15)})
+    settings = {"n_clusters": 3, "epsilon": 1.0, "synopsis": "lift", "random_state": 3}
+    made = [
+        dc.PrivateKMeans(domain=plain, **settings).fit(X.astype(t)).synopsis_.digest
+        for t in (np.uint8, np.float32, float)
+    ]
+    assert len(set(made)) == 1
+    assert dc.PrivateKMeans(domain=whole, **settings).fit(X).cluster_centers_.shape == (3, 15)
+
+
+def test_the_promise_can_be_made_to_persons() -> None:
+    X = np.column_stack([np.repeat(np.arange(500.0), 4), blobs(2000, 14, 3)[0]])
+    columns: dict[str, Any] = {"who": {"role": "person"}} | {f"x{j}": (0.0, 1.0) for j in range(14)}
+    domain = dc.Domain(columns, unit=dc.Person("who", rows=2))
+    for delta in (None, 1e-6):
+        made = dc.PrivateKMeans(3, 2.0, domain, "lift", delta=delta, random_state=1).fit(X)
+        assert made.guarantee_.unit.startswith("one person")
+        assert 1.99 < made.guarantee_.epsilon <= 2.0
+
+
+def test_columns_without_places_are_refused_before_rows_are_read() -> None:
+    own = dc.Domain({"a": {"bounds": (0, 1), "missing": "own"}, "b": (0, 1)})
+    for domain in (own, dc.Domain({"a": (0, 1)})):
+        with pytest.raises(InvalidArgument, match=r'two or more columns of numbers.*synopsis="auto"'):
+            dc.PrivateKMeans(2, 1.0, domain, "lift").check()
+
+
+def test_units_of_columns_count_only_where_asked() -> None:
+    """One column in thousands hides the others; shares of declared ranges do not."""
+    X, centers = blobs(8000, 20, 4)
+    wide = X.copy()
+    wide[:, 0] = np.random.default_rng(1).uniform(0, 1, 8000)
+    scaled = wide * np.array([1000.0] + [1.0] * 19)
+    domain = dc.Domain.box([0.0] * 20, [1000.0] + [1.0] * 19)
+    made = dc.PrivateKMeans(4, 2.0, domain, "lift", scale="domain", random_state=1).fit(scaled)
+    found = made.cluster_centers_[:, 1:]
+    gaps = np.linalg.norm(found[:, None] - centers[:, 1:], axis=2)
+    assert sorted(gaps.argmin(axis=1)) == [0, 1, 2, 3]
+    assert gaps.min(axis=1).max() < 0.2
+
+
+def test_bounds_that_are_far_too_wide_cost_little() -> None:
+    """The ball is bought: all noise follows from it, not from what was declared."""
+    X, centers = blobs(20_000, 30, 4)
+    found = dc.PrivateKMeans(4, 2.0, dc.Domain.box([0.0] * 30, 40.0), "lift", random_state=1).fit(X)
+    assert cost(X, found.cluster_centers_) < 1.1 * cost(X, centers)
+
+
+@pytest.mark.slow
+def test_memory_stays_below_half_of_the_table() -> None:
+    X = blobs(60_000, 400, 5)[0]
+    model = dc.PrivateKMeans(5, 1.0, box(400), delta=1e-6, random_state=1)
+    model.fit(X[:3000])  # what is compiled or cached is not the table's
+    tracemalloc.start()
+    model.fit(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.5 * X.nbytes
+
+
+def test_few_axes_are_clustered_as_before() -> None:
+    assert not auto.may_lift(box(11))
+    X = blobs(2000, 6, 3)[0]
+    assert dc.PrivateKMeans(3, 1.0, box(6), random_state=1).fit(X).synopsis_.lifted is None

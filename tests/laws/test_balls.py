@@ -1,0 +1,252 @@
+"""What one row changes of sums in many dimensions, and of a whole release made from them: no more than is paid for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet import noise
+from discreet.clustering.central import lift
+from discreet.core.domain import Domain
+from discreet.engines.passes import lattice as passes
+from discreet.engines.passes.lattice import REACH, BallPass, Groups, Lattice
+from discreet.engines.source import Source
+from discreet.synopses.grid import estimator as grids
+from discreet.synopses.opening import OpenRelease
+from discreet.synopses.publishing import publish
+
+# The sums
+
+
+def share_of(row: np.ndarray, anchor: np.ndarray, radius: int) -> list[int]:
+    """What a lattice point adds to its group: the count, then the clipped offset, as exact whole numbers."""
+    table = np.zeros((1, 1 + len(row)), np.int64)
+    passes._add_clipped(row[np.newaxis], np.zeros(1, np.int64), anchor[np.newaxis], radius, table)
+    return [int(x) for x in table[0]]
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 17, 784])
+@pytest.mark.parametrize("radius", [1, 2, 64, 99_991, REACH, 2 * REACH])
+def test_an_offset_is_no_longer_than_the_radius_as_a_whole_number(d: int, radius: int) -> None:
+    """At corners of the domain, just inside and outside the ball, along an axis and along diagonals."""
+    rng = np.random.default_rng(d * radius)
+    most = math.floor(REACH / math.sqrt(d))
+    signs = rng.choice([-1.0, 1.0], (40, d))
+    rows = [s * most for s in signs[:8]]
+    rows += [np.rint(s * radius / math.sqrt(d)) + shift for s in signs[8:16] for shift in (-1.0, 0.0, 1.0)]
+    rows += [np.eye(d)[0] * (radius + shift) for shift in (-1, 0, 1)]
+    rows += [np.rint(rng.normal(size=d) * REACH / d) for _ in range(20)]
+    anchors = [np.zeros(d), *(s * most for s in signs[16:20])]
+    for row in rows:
+        for anchor in anchors:
+            count, *q = share_of(row, anchor, radius)
+            assert count == 1
+            assert sum(x * x for x in q) <= radius**2
+            offset = row - anchor
+            # Towards the anchor, and by less than a step where nothing is clipped.
+            assert all(abs(x) <= abs(o) and x * o >= 0 for x, o in zip(q, offset, strict=True))
+            if float(offset @ offset) <= radius**2:
+                assert q == offset.tolist()
+
+
+def test_rounding_to_nearest_would_be_too_long() -> None:
+    """Why offsets are rounded towards the anchor: the corner of a ball of radius 2 in five dimensions."""
+    row = np.full(5, 1000.0)
+    nearest = np.rint(row * 2 / np.linalg.norm(row))
+    assert float(nearest @ nearest) > 4
+    assert sum(x * x for x in share_of(row, np.zeros(5), 2)[1:]) <= 4
+
+
+def test_doubles_that_err_by_a_digit_are_put_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A root that is too small lengthens offsets; the whole numbers say so, and are moved towards the anchor."""
+    kernel = passes._add_clipped.py_func
+
+    class Wrong:
+        def __getattr__(self, name: str) -> Any:
+            return (lambda x: np.sqrt(x) * 0.9) if name == "sqrt" else getattr(np, name)
+
+    monkeypatch.setitem(kernel.__globals__, "np", Wrong())
+    table = np.zeros((1, 4), np.int64)
+    kernel(np.full((1, 3), 5e5), np.zeros(1, np.int64), np.zeros((1, 3)), 100_000, table)
+    assert 0.9 * 100_000 < math.sqrt(sum(int(x) ** 2 for x in table[0, 1:])) <= 100_000
+
+
+def test_a_row_changes_one_group_only() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-0.5, 1.5, (200, 12))
+    X[3, 4] = np.nan
+    space = Lattice(Domain.box([0.0] * 12, 1.0))
+    centers = space.points(rng.uniform(0, 1, (5, 12)))
+    job = BallPass(Groups(space, centers), centers, 300_000)
+
+    def table(rows: np.ndarray) -> np.ndarray:
+        return dc.engines.open(rows).ball_sums(job)
+
+    whole = table(X)
+    assert whole[:, 0].sum() == 199
+    for i in range(0, 200, 7):
+        moved = whole - table(np.delete(X, i, axis=0))
+        changed = np.flatnonzero(np.abs(moved).sum(axis=1))
+        assert len(changed) == 1
+        assert moved[changed[0], 0] == 1
+        assert sum(int(x) ** 2 for x in moved[changed[0], 1:]) <= 300_000**2
+
+
+# The whole release: the same transcript from a neighbouring table
+
+
+class Replay:
+    """Runs a release once, then on a neighbour with the noise that leads to the same noisy values.
+
+    What follows must then be the same, to the last bit, or something else of the rows was looked at. The log of the
+    ratio of both chances is added up: of discrete Laplace noise on counts, of isotropic noise on sums.
+    """
+
+    def __init__(self, patch: pytest.MonkeyPatch, radius: float) -> None:
+        self.kept: list[Any] = []
+        self.place, self.loss, self.again = 0, 0.0, False
+        self._raw: np.ndarray = np.empty(0)
+        raw_sums = Source.ball_sums
+        real = lift.vector_noise
+
+        def ball_sums(source: Source, job: BallPass) -> np.ndarray:
+            self._raw = raw_sums(source, job)
+            self._weight = max(1, int(job.radius * lift.COUNT_WEIGHT))
+            return self._raw.copy()
+
+        def vector_noise(shape: Any, square: int, price: Any, unit: str, stream: Any) -> Any:
+            drawn, variance = real(shape, square, price, unit, stream)
+            raw = self._raw.copy()
+            raw[:, 0] *= self._weight
+            noisy = self._step(raw + drawn)
+            before, after = noisy - self._last(raw), noisy - raw
+            rate = float(price) / math.sqrt(square)
+            self.loss += rate * float((np.linalg.norm(after, axis=1) - np.linalg.norm(before, axis=1)).sum())
+            return after, variance
+
+        def counted(rows: Any, sums: Any, *, epsilon: Any, **more: Any) -> Any:
+            out = publish(rows, sums, epsilon=epsilon, **more)
+            assert sums is None
+            noisy = self._step(out.weights)
+            before, after = noisy - self._last(rows), noisy - rows
+            self.loss += float(epsilon) * float(np.abs(after).sum() - np.abs(before).sum())
+            return out._replace(weights=noisy)
+
+        patch.setattr(Source, "ball_sums", ball_sums)
+        patch.setattr(lift, "vector_noise", vector_noise)
+        patch.setattr(grids, "publish", counted)
+        # Quantiles are laws of their own (tests/laws/test_quantiles.py): here they are as they are, whoever is there.
+        patch.setattr(noise, "quantiles_from_counts", lambda *_, **__: np.array([radius]))
+
+    def _step(self, made: Any) -> Any:
+        if not self.again:
+            self.kept.append(made)
+            return made
+        self.place += 1
+        return self.kept[self.place - 1]
+
+    def _last(self, raw: Any) -> Any:
+        if not self.again:
+            self.raws = [*getattr(self, "raws", []), np.array(raw)]
+            return raw
+        return self.raws[self.place - 1]
+
+
+def worst_loss(
+    monkeypatch: pytest.MonkeyPatch, rows: Any, row: Any, radius: float, *, seeds: int, noise_of_lift: float
+) -> tuple[float, float]:
+    """Return the largest loss seen of sums and counts, and what they cost."""
+    worst = paid = 0.0
+    monkeypatch.setattr(lift, "LIFT_NOISE", noise_of_lift)
+    for seed in range(seeds):
+        with monkeypatch.context() as patch:
+            replay = Replay(patch, radius)
+            digests = []
+            for X in (rows, np.vstack([row, rows])):
+                domain = Domain.box([0.0] * rows.shape[1], 1.0)
+                made = dc.PrivateKMeans(2, 1.0, domain, "lift", n_rows=10, n_init=1, random_state=seed).fit(X)
+                digests.append(made.synopsis_.digest)
+                replay.again = True
+            assert replay.place == len(replay.kept)
+            assert digests[0] == digests[1]
+            worst = max(worst, abs(replay.loss))
+            lines = {line.label: float(line.amount) for line in made.guarantee_.ledger}
+            paid = sum(amount for label, amount in lines.items() if not label.startswith("radius"))
+            assert sum(lines.values()) == pytest.approx(1.0)
+    return worst, paid
+
+
+@pytest.mark.parametrize("noise_of_lift", [0.0, math.inf])  # means of k groups at once; lift, merge and steps
+@pytest.mark.parametrize("row", [[1.0, 1.0, 1.0], [0.0, 1.0, 0.5]])
+@pytest.mark.parametrize("n", [0, 6])
+def test_a_release_loses_what_its_ledger_says_and_looks_at_nothing_else(
+    n: int, row: list[float], noise_of_lift: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = np.random.default_rng(1).uniform(0, 1, (n, 3))
+    worst, paid = worst_loss(monkeypatch, rows, np.array([row]), 0.8 * REACH, seeds=12, noise_of_lift=noise_of_lift)
+    assert worst <= paid + 1e-9
+    assert worst > 0.5 * paid  # near what it may be: noise in three dimensions is seldom in line with the row
+
+
+def broken_radius(kernel: Callable[..., None]) -> Callable[..., None]:
+    def wrong(points: Any, groups: Any, anchors: Any, radius: int, table: Any) -> None:
+        kernel(points, groups, anchors, 4 * radius, table)
+
+    return wrong
+
+
+def test_clipping_to_a_larger_ball_than_the_noise_is_for_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passes, "_add_clipped", broken_radius(passes._add_clipped))
+    worst, paid = worst_loss(monkeypatch, np.zeros((0, 3)), np.ones((1, 3)), 0.2 * REACH, seeds=12, noise_of_lift=0.0)
+    assert worst > 1.2 * paid
+
+
+def test_a_centre_that_looks_at_rows_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last radius, taken from raw sums instead of bought ones, gives the neighbour another release."""
+    real = lift.Purse.means
+
+    def peeking(self: Any, label: str, groups: Any, anchors: Any, radius: int, price: Any) -> Any:
+        found = real(self, label, groups, anchors, radius, price)
+        raw = self.source.ball_sums(BallPass(groups, anchors, radius))
+        return lift.Means(found.counts + 1e-6 * raw[:, 0], found.sums, found.variance, found.count_variance)
+
+    monkeypatch.setattr(lift.Purse, "means", peeking)
+    with pytest.raises(AssertionError):
+        worst_loss(monkeypatch, np.zeros((0, 3)), np.ones((1, 3)), 0.8 * REACH, seeds=1, noise_of_lift=0.0)
+
+
+@pytest.mark.parametrize("radius", [64, 1000, REACH - 1, 2 * REACH])
+@pytest.mark.parametrize("budget", [{"epsilon": 1.0}, {"rho": 0.1, "delta": 1e-6}])
+def test_noise_is_for_all_that_a_row_can_move(
+    radius: int, budget: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The vector that noise is added to, of no row and of one in a corner, in whole numbers."""
+    space = Lattice(Domain.box([0.0] * 5, 1.0))
+    zero = np.zeros((1, 5))
+    seen: list[tuple[int, np.ndarray]] = []
+
+    class Kept(np.ndarray):
+        def __radd__(self, other: Any) -> Any:
+            seen[-1] = (seen[-1][0], np.asarray(other))
+            return np.asarray(other)
+
+    def no_noise(shape: Any, square: int, *_: Any) -> Any:
+        seen.append((square, np.empty(0)))
+        return np.zeros(shape, np.int64).view(Kept), 1.0
+
+    monkeypatch.setattr(lift, "vector_noise", no_noise)
+    for X in (np.empty((0, 5)), np.ones((1, 5))):
+        ledger = dc.Ledger(**budget)
+        release = OpenRelease(dc.engines.open(X), space.domain, space.domain, ledger, noise.generator(1), 1.0)
+        price = ledger.remaining.exact / 2
+        lift.Purse(release, space).means("sums", Groups(space, zero), zero, radius, price)
+    moved = seen[1][1] - seen[0][1]
+    length = sum(int(x) ** 2 for x in moved.ravel())
+    assert length <= seen[0][0] == seen[1][0]
+    if 64 < radius < REACH:
+        assert length > 0.98 * seen[0][0]  # and for no more
