@@ -28,7 +28,8 @@ import numpy as np
 
 from discreet import noise
 from discreet.clustering.central import auto
-from discreet.clustering.central.of_synopsis import cluster_synopsis, distance_units
+from discreet.clustering.central.columns import distance_units
+from discreet.clustering.central.of_synopsis import cluster_synopsis
 from discreet.clustering.kmeans import mass_by, nearest, weighted_kmeans
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.checks import Exact
