@@ -178,6 +178,7 @@ def test_private_k_means_finds_the_same_centres(frame: Any) -> None:
     assert lloyd[0] == lloyd[1]
 
 
+@pytest.mark.slow  # a dozen passes, each a job of its own
 def test_many_columns_are_projected_where_the_rows_are(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sums of all columns come back as one aggregate of keys and numbers; no row does."""
     from discreet.engines.tables.spark import SparkTable
