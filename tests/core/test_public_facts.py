@@ -191,3 +191,8 @@ def test_cells_end_where_facts_do(parts):
     for j, values in ((0, n[~broken]), (2, x[~broken])):
         lower, upper = (ends[codes[j]] for ends in grid.boxes(j))
         assert ((values >= lower) & ((values < upper) | (lower == upper))).all()
+
+
+def test_ends_that_differ_are_told_apart_in_words():
+    told = dc.Domain({"x": (1e9, 1e9 + 1), "sex": ["f", "m"]}, impossible=[{"x": (1e9 + 0.25, 1e9 + 1), "sex": "m"}])
+    assert told.facts.sentences == ("no row has x = 1000000000.25 to 1000000001.0 and sex = m",)

@@ -327,3 +327,42 @@ def test_a_model_that_forgets_what_cannot_occur_is_caught(monkeypatch, fault):
     s = dc.MarginalSynopsis(1.0, told, random_state=5).fit(people()).synopsis_
     rows = s.sample(20_000, rng=1).to_pandas()
     assert (rows.age.between(64, 66) & (rows.relation != "none")).any()
+
+
+def test_facts_are_kept_far_from_zero():
+    """Milliseconds since 1970, and numbers with few digits left behind the point: no row is rounded into the next cell.
+
+    A sum that is rounded up to the end of its cell would have the next value, and the column that follows the old one.
+    """
+    first, far = 2 * 10**15, 1e12
+    told = dc.Domain(
+        {"t": dc.Integer(first, first + 9), "late": [False, True], "sex": ["f", "m"], "x": (far, far + 0.25)},
+        functions={"late": {"t": {(first, first + 4): False, (first + 5, first + 9): True}}},
+        impossible=[{"x": (far + 0.125, far + 0.25), "sex": "m"}],
+    )
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "t": first + rng.integers(0, 10, 500),
+            "sex": np.array(["f", "m"])[rng.integers(0, 2, 500)],
+            "x": far + 0.25 * rng.random(500),
+        }
+    )
+    rows = dc.MarginalSynopsis(100.0, told, random_state=0).fit(table).synopsis_.sample(20_000, rng=1).to_pandas()
+    assert (rows.late == (rows.t > first + 4)).all()
+    assert not ((rows.x >= far + 0.125) & (rows.sex == "m")).any()
+    assert set(rows.t - first) == set(range(10))
+
+
+def test_an_auditor_finds_nothing_where_a_number_follows():
+    """A declared value inside the bounds of a column of numbers is not taken for the bound."""
+    told = dc.Domain(
+        {"size": ["S", "M", "L", "XL"], "price": (0.0, 10.0), "sex": ["f", "m"]},
+        functions={"price": {"size": {"S": 0.0, "M": 2.5, "L": 9.99, "XL": 10.0}}},
+    )
+    table = pd.DataFrame({"size": ["S", "M", "L", "XL"] * 50, "sex": ["f", "m"] * 100})
+    rows = dc.MarginalSynopsis(5.0, told, random_state=0).fit(table).synopsis_.sample(400, rng=1)
+    assert set(rows["price"].to_pylist()) == {0.0, 2.5, 9.99, 10.0}
+    assert broken_facts(rows, told) == ()
+    wrong = rows.to_pandas().assign(price=2.6)
+    assert broken_facts(pa.Table.from_pandas(wrong), told) == ("price is a function of size",)

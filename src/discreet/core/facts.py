@@ -408,5 +408,5 @@ def _text(column: Column, stretches: Sequence[tuple[float, float]]) -> str:
     if isinstance(column, Categorical):
         return f"{column.name} = {' or '.join(map(category_text, written))}"
     if isinstance(written[0], float):
-        written = [f"{end:g}" for end in written]
+        written = [short if float(short := f"{end:g}") == end else repr(end) for end in written]
     return f"{column.name} = {written[0]}" + ("" if written[0] == written[1] else f" to {written[1]}")

@@ -58,4 +58,5 @@ def _cell(grid: AxisGrids, place: float) -> int:
     column, (lower, upper) = grid.domain.columns[1], grid.boxes(1)
     if isinstance(column, Date):
         lower, upper = by_days(column, lower), by_days(column, upper)
-    return int(np.flatnonzero((lower <= place) & ((place < upper) | (lower == upper)))[0])
+    # A bound of real numbers is a cell without width, and is no other place's.
+    return int(np.flatnonzero(((lower <= place) & (place < upper)) | ((lower == place) & (upper == place)))[0])

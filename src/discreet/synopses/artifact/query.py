@@ -178,6 +178,8 @@ def sample(synopsis: Synopsis, n: int | None, rng: object) -> pa.Table:
             lower, upper = lower.copy(), upper.copy()
             lower[:, j], upper[:, j] = (by_days(column, ends[:, j]) for ends in (lower, upper))
     X = lower[leaf] + place * (upper[leaf] - lower[leaf])
+    # Far from zero a sum is rounded up to the end, where the next cell begins and another fact may hold.
+    X = np.where(lower[leaf] < upper[leaf], np.minimum(X, np.nextafter(upper[leaf], -np.inf)), X)
     return pa.table({c.name: _column(c, X[:, j]) for j, c in enumerate(synopsis.domain.columns)})
 
 
