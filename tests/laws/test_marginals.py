@@ -18,7 +18,7 @@ import pytest
 import discreet as dc
 from discreet import noise
 from discreet.engines.passes.marginals import AxisGrids
-from discreet.synopses.marginals import field, release
+from discreet.synopses.marginals import estimator, field, release
 from discreet.synopses.marginals import purse as purse_file
 from discreet.synopses.marginals.purse import Purse
 from enumeration import worst_loss
@@ -136,12 +136,13 @@ class Record:
 def asked_of(rows: Any, patch: pytest.MonkeyPatch, **settings: Any) -> list[tuple[str, Any, float]]:
     record = Record(patch)
     budget = {"random_state": 0} if "epsilon" in settings else {"rho": RHO, "delta": 1e-6, "random_state": 0}
-    dc.MarginalSynopsis(**{"domain": WIDE, **budget, **settings}).fit(rows)
-    return record.asked
+    released = dc.MarginalSynopsis(**{"domain": WIDE, **budget, **settings}).fit(rows).synopsis_.digest
+    # The answers were held fixed, so what is published may not depend on the rows either.
+    return [*record.asked, (released, np.zeros(0), 1.0)]
 
 
 def paid(one: list[Any], other: list[Any], *, pure: bool = False) -> float:
-    """Return the ρ (or ε) by which two tables differ, all draws together; infinite if one was asked something else.
+    """Return the ρ (or ε) by which two tables differ, all draws together; infinite if anything else differs.
 
     A choice costs by the range over which scores move: that is its ε, and ε²/8 its ρ.
     """
@@ -201,6 +202,40 @@ def test_neighbours_under_facts_differ_by_what_was_paid(monkeypatch, no_climb, s
             worst, nothing = max(worst, loss), nothing + broken
     assert nothing >= 4
     assert 0.4 < worst <= 0.5 * (1 + 1e-9)
+
+
+PERSONS = dc.Domain({"who": {"role": "person"}, **WIDE.to_dict()}, unit=dc.Person("who", rows=3))
+
+
+@pytest.mark.parametrize("settings", [{}, PURE], ids=str)
+def test_persons_differ_by_what_was_paid(monkeypatch, no_climb, settings):
+    """A person with as many rows as are used, or with forty, equal or not, before or behind a crowd."""
+    pure = "epsilon" in settings
+    settings = {"domain": PERSONS, **settings}
+    crowd = np.array([[i // 5, *ROWS[7 * i % len(ROWS)]] for i in range(40)])
+    worst = 0.0
+    for base in (np.zeros((0, 5)), crowd):
+        first = asked_of(base, monkeypatch, **settings)
+        for rows in (ROWS[-1:] * 3, ROWS[-1:] * 40, ROWS[:2]):
+            canary = np.array([[99.0, *row] for row in rows])
+            for table in ([canary, base], [base, canary]):
+                worst = max(worst, paid(asked_of(np.vstack(table), monkeypatch, **settings), first, pure=pure))
+    assert 0.45 < worst <= 0.5 * (1 + 1e-9)
+
+
+def test_a_release_that_looks_at_rows_behind_the_noise_is_caught(monkeypatch, no_climb):
+    """All draws are as they should be, and what is published tells the number of rows."""
+    kept = estimator.publish
+
+    def asked(rows: Any) -> list[Any]:
+        def telling(found: Any, *more: Any) -> Any:
+            found.total = float(len(rows))
+            return kept(found, *more)
+
+        monkeypatch.setattr(estimator, "publish", telling)
+        return asked_of(rows, monkeypatch)
+
+    assert paid(asked(np.array(ROWS[:1])), asked(np.array(ROWS[:2]))) == math.inf
 
 
 def test_bins_read_off_the_rows_are_caught(monkeypatch, no_climb):
