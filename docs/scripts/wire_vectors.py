@@ -18,8 +18,9 @@ from discreet.noise.reports.one_device import ByteCoins
 
 TARGET = Path(__file__).parents[1] / "wire-vectors.json"
 SECRET = bytes(range(32))
-#: A value as JSON can hold it: bytes and whole numbers beyond 2^53 are wrapped.
-VALUES: list[Any] = [0, 2, "dog", "cafe\u0301", "\ud83d x", None, True, 7.0, 0.5, {"whole": "-1"}, {"bytes": "00ff"}]
+#: A value as every reader of JSON can hold it: others are wrapped, a text that is not one as its UTF-16 units.
+VALUES: list[Any] = [0, 2, "dog", "cafe\u0301", None, True, 7.0, 0.5, {"whole": "-1"}, {"bytes": "00ff"}]
+VALUES += [{"units": [0xD83D, 0x20, 0x78]}]
 WORDS = ["cat", "dog", "café", 7, "emu"]
 #: Every mechanism that the planner may choose, and both sides of every rule.
 MECHANISMS = [
@@ -61,8 +62,13 @@ def stream(name: str) -> bytes:
 
 def unwrapped(value: Any) -> Any:
     """Return the value that JSON wraps."""
-    if isinstance(value, dict):
-        return int(value["whole"]) if "whole" in value else bytes.fromhex(value["bytes"])
+    match value:
+        case {"whole": digits}:
+            return int(digits)
+        case {"bytes": digits}:
+            return bytes.fromhex(digits)
+        case {"units": units}:
+            return "".join(map(chr, units))
     return value
 
 

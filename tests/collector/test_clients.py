@@ -121,7 +121,8 @@ def test_a_browser_is_counted_and_remembers_what_it_spent(running: Collector, pa
 
 _VECTORS = """async (file) => {
   const { Coins, Device, hex, unhex } = await import("/discreet.min.js");
-  const unwrapped = (v) => (v?.whole !== undefined ? BigInt(v.whole) : v?.bytes !== undefined ? unhex(v.bytes) : v);
+  const unwrapped = (v) =>
+    v?.whole ? BigInt(v.whole) : v?.bytes ? unhex(v.bytes) : v?.units ? String.fromCharCode(...v.units) : v;
   const wrong = [];
   for (const { task, reports } of file.tasks)
     for (const { value, coins, report } of reports) {

@@ -195,3 +195,16 @@ def test_intervals_from_devices_in_node_hold_at_their_rate(tmp_path: Path) -> No
             low, high = m.estimate(m.aggregate(task), [0]).interval(0.95)
             held += bool(low[0] <= 1500 <= high[0])
     assert held >= 176
+
+
+@pytest.mark.slow
+def test_words_that_nobody_listed_are_found_from_devices_in_node(tmp_path: Path) -> None:
+    m = dc.local.PrefixExtension(4, length=6, pool=512, key=7)
+    (tmp_path / "task").write_text(make(m, per_day=4).to_json())
+    words = ["outfit"] * 6 + ["Brunch"] * 3 + ["link", "x1", None]
+    sent = node("javascript_law.mjs", str(tmp_path / "task"), json.dumps(words), "24000")
+    counts = m.aggregate(np.frombuffer(sent, np.uint8).reshape(-1, m.layout.size))
+    found = m.discover(counts)
+    assert found.strings[:2] == ["outfit", "brunch"]
+    assert "link" in found.strings
+    assert counts.rejected == 0

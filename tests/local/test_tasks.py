@@ -65,6 +65,8 @@ def test_a_file_of_candidates_is_the_one_that_was_meant() -> None:
         ({"name": ""}, "name must be a line"),
         ({"name": "two\nlines"}, "name must be a line"),
         ({"candidates": ["a", "b", "c"]}, "candidates must be None"),
+        ({"candidates": PublicFile("w.txt", "0" * 64)}, "candidates must be None"),
+        ({"mechanism": dc.local.LocalHashing(1, candidates=2), "candidates": ["a", "b"]}, "candidates must be None"),
         ({"mechanism": dc.local.DirectResponse(1, 2), "candidates": ["a"]}, "at least two labels"),
         ({"mechanism": dc.local.DirectResponse(1, 2), "candidates": ["a", "b", "c"]}, "one for each of the 2"),
         ({"mechanism": dc.local.DirectResponse(1, 2), "candidates": "ab"}, "a list of labels"),

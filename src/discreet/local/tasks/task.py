@@ -168,10 +168,13 @@ class Task:
         domain = getattr(self.mechanism, "domain", getattr(self.mechanism, "candidates", None))
         if isinstance(domain, tuple):
             _labels("mechanism", domain)
-        if self.candidates is None or isinstance(self.candidates, PublicFile):
+        if self.candidates is None:
             return
-        if isinstance(domain, tuple):
+        # Local hashing that counts its candidates hashes them as they are: names of its numbers would be other values.
+        if isinstance(domain, tuple) or (domain is not None and isinstance(self.mechanism, LocalHashing)):
             raise InvalidArgument("candidates", "given", "None: the mechanism lists its values", "candidates=None")
+        if isinstance(self.candidates, PublicFile):
+            return
         if isinstance(self.candidates, (str, bytes)) or not hasattr(self.candidates, "__iter__"):
             raise InvalidType(
                 "candidates", self.candidates, "a list of labels or a PublicFile", "candidates=['a', 'b']"
