@@ -303,6 +303,11 @@ def test_a_public_file_names_what_is_answered(tmp_path: Path, server: Server) ->
         assert client.flush().sent == 1
     with opened(tmp_path, server) as client, pytest.raises(InvalidArgument, match=r"w\.txt"):
         client.report("colour", "dog")
+    more = dc.local.PublicFile.of("v.txt", b"cat\ndog\nemu\n")
+    sketch = make(dc.local.HadamardSketch(1, 8, 16, key=7), name="sketched", candidates=more)
+    serve(server, sketch)
+    with opened(tmp_path, server, pins={"sketched": sketch.digest}) as client:
+        client.report("sketched", "dog")  # what is hashed needs no list on the device
 
 
 def test_wrong_arguments_are_named(tmp_path: Path, server: Server) -> None:

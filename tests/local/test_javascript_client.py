@@ -86,11 +86,13 @@ def test_a_device_in_node_keeps_its_ceilings_and_sends_the_same_again() -> None:
     big = make(dc.local.DirectResponse(2, 7), name="big")
     file = dc.local.PublicFile.of("w.txt", b"cat\ndog\n")
     words = make(dc.local.DirectResponse(1, 2), name="words", candidates=file)
+    more = dc.local.PublicFile.of("v.txt", b"cat\ndog\nemu\n")
+    sketched = make(dc.local.HadamardSketch(1, 8, 16, key=7), name="sketched", candidates=more)
     with running() as server:
-        server.tasks = {task.digest: task.to_json() for task in (first, second, big, words)}
+        server.tasks = {task.digest: task.to_json() for task in (first, second, big, words, sketched)}
         server.mood = ["lose", 503]
         facts = {"url": server.url, "first": first.digest, "second": second.digest, "big": big.digest}
-        facts["words"] = words.digest
+        facts |= {"words": words.digest, "sketched": sketched.digest}
         out = json.loads(node("javascript_client.mjs", json.dumps(facts)))
     assert out["reports"][:2] == ["done", "done"]
     assert out["reports"][2].startswith("ceiling: ")
@@ -107,7 +109,8 @@ def test_a_device_in_node_keeps_its_ceilings_and_sends_the_same_again() -> None:
     assert out["big"].startswith("ceiling: ")
     assert [x.split(":")[0] for x in out["poor"]] == ["done", "ceiling", "ceiling"]
     assert [x.split(":")[0] for x in out["poorer"]] == ["ceiling", "ceiling"]
-    assert out["words"] == ['task: the task of "words" needs its file "w.txt"', "done"]
+    assert out["words"] == ['task: the task of "words" needs w.txt', "done"]
+    assert out["sketched"] == "done"  # what is hashed needs no list on the device
     assert "not pinned" in out["unpinned"]
     assert out["parallel"].count("fulfilled") == 1  # one at a time, and each sees what the one before has spent
     assert out["life_spent"] == "7"

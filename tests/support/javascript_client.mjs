@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client, Refused, fileStore } from "../../src/discreet/local/tasks/javascript/discreet.js";
 
-const { url, first, second, big, words } = JSON.parse(process.argv[2]);
+const { url, first, second, big, words, sketched } = JSON.parse(process.argv[2]);
 const path = join(mkdtempSync(join(tmpdir(), "discreet-")), "device.json");
 const store = fileStore(path);
 let now = new Date(2026, 10, 16, 12);
@@ -42,6 +42,7 @@ const poorer = open({ taste: [second, first] }, { life: "1/2", store: fileStore(
 out.poorer = [await tried(() => poorer.report("taste", 1)), await tried(() => poorer.report("taste", 1))];
 const named = (content) => open({ words }, { life: 9, labels: { words: content }, store: fileStore(path + ".words") });
 out.words = [await tried(() => named("cat\n").report("words", "dog")), await tried(() => named("cat\ndog\n").report("words", "dog"))];
+out.sketched = await tried(() => open({ sketched }, { store: fileStore(path + ".sketched") }).report("sketched", "dog"));
 out.unpinned = await tried(() => client.report("other", 1));
 out.parallel = (await Promise.allSettled(Array.from({ length: 20 }, () => open({ taste: [second, first] }, { life: 9 }).report("taste", 1))))
   .map(({ status }) => status).sort();

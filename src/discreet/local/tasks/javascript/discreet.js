@@ -621,8 +621,8 @@ export class Client {
       if ((question === facts.question || task.name === facts.name || subject === facts.subject)
         && !this.pins.get(question).includes(other)) refuse(`asks what task ${other} has asked`);
     const content = this.labels[question];
-    if (listed?.sha256 && (!content || hex(await sha256(utf8(content))) !== listed.sha256))
-      refuse(`needs its file "${listed.file}"`);
+    if (task.mechanism.domain && listed.sha256 && (!content || hex(await sha256(utf8(content))) !== listed.sha256))
+      refuse(`needs ${listed.file}`);
     const device = new Device(task, content?.split(/\r?\n/).filter(Boolean));
     state.tasks[digest] ??= { question, name: task.name, subject, text, reports: 0 };
     this.devices.set(question, device);
