@@ -90,7 +90,7 @@ def test_a_device_in_node_keeps_its_ceilings_and_sends_the_same_again() -> None:
     sketched = make(dc.local.HadamardSketch(1, 8, 16, key=7), name="sketched", candidates=more)
     with running() as server:
         server.tasks = {task.digest: task.to_json() for task in (first, second, big, words, sketched)}
-        server.mood = ["lose", 503]
+        server.mood = ["lose", 503, 204, 204, "slow"]
         facts = {"url": server.url, "first": first.digest, "second": second.digest, "big": big.digest}
         facts |= {"words": words.digest, "sketched": sketched.digest}
         out = json.loads(node("javascript_client.mjs", json.dumps(facts)))
@@ -111,6 +111,8 @@ def test_a_device_in_node_keeps_its_ceilings_and_sends_the_same_again() -> None:
     assert [x.split(":")[0] for x in out["poorer"]] == ["ceiling", "ceiling"]
     assert out["words"] == ['task: the task of "words" needs w.txt', "done"]
     assert out["sketched"] == "done"  # what is hashed needs no list on the device
+    assert out["waited"] < 800  # a report is stored while a slow network is waited for
+    assert out["slow"] == {"sent": 0, "waiting": 2, "refused": 0}
     assert "not pinned" in out["unpinned"]
     assert out["parallel"].count("fulfilled") == 1  # one at a time, and each sees what the one before has spent
     assert out["life_spent"] == "7"

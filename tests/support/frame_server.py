@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -46,6 +47,9 @@ class Handler(BaseHTTPRequestHandler):
         mood = self.server.mood.pop(0) if self.server.mood else 204
         if mood in ("lose", 204):
             assert self.server.frames.setdefault(body[1:17], body) == body
+        if mood == "slow":
+            time.sleep(1)
+            mood = 503
         if mood == "lose":  # taken, but the answer never arrives
             self.close_connection = True
             self.connection.close()

@@ -43,6 +43,14 @@ out.poorer = [await tried(() => poorer.report("taste", 1)), await tried(() => po
 const named = (content) => open({ words }, { life: 9, labels: { words: content }, store: fileStore(path + ".words") });
 out.words = [await tried(() => named("cat\n").report("words", "dog")), await tried(() => named("cat\ndog\n").report("words", "dog"))];
 out.sketched = await tried(() => open({ sketched }, { store: fileStore(path + ".sketched") }).report("sketched", "dog"));
+const busy = open({ colour: first }, { life: 9, store: fileStore(path + ".busy") });
+await busy.report("colour", "red");
+const slow = busy.flush();
+await new Promise((done) => setTimeout(done, 100));
+const begun = Date.now();
+await busy.report("colour", "red");
+out.waited = Date.now() - begun;
+out.slow = await slow;
 out.unpinned = await tried(() => client.report("other", 1));
 out.parallel = (await Promise.allSettled(Array.from({ length: 20 }, () => open({ taste: [second, first] }, { life: 9 }).report("taste", 1))))
   .map(({ status }) => status).sort();

@@ -7,6 +7,6 @@ import { readFileSync, writeFileSync } from "node:fs";
 const here = new URL(".", import.meta.url).pathname;
 const source = readFileSync(here + "discreet.js");
 const esbuild = process.env.ESBUILD ?? here + "node_modules/.bin/esbuild";
-const small = execFileSync(esbuild, ["--minify", "--format=esm", "--target=es2022", here + "discreet.js"]);
+const small = execFileSync(esbuild, ["--minify", "--tree-shaking=true", "--format=esm", "--target=es2022", here + "discreet.js"]);
 const seal = createHash("sha256").update(source).digest("hex");
 writeFileSync(here + "discreet.min.js", `//${seal}\n${small}`);

@@ -511,7 +511,7 @@ export class Client {
       const device = await this.#device(state, question), { task } = device, now = this.clock();
       const digest = this.pins.get(question)[0], time = now.toISOString().slice(0, 19) + "Z";
       if (time < task.opens || time >= task.closes)
-        throw new Refused("closed", `"${question}" is open from ${task.opens} until ${task.closes}`);
+        throw new Refused("closed", `"${question}" is closed`);
       if (waiting(state) >= MOST_WAITING) throw new Refused("full", `${MOST_WAITING} reports wait`);
       const made = state.tasks[digest].reports;
       // A memoised d-bit flip has d + 1 stored responses, all paid for by then; whatever the value is.
@@ -521,7 +521,7 @@ export class Client {
       const spent = (name) => amount(state.today[name] ?? 0);
       const all = Object.keys(state.today).map(spent).reduce(plus, [0n, 1n]);
       for (const [limit, used, where] of [
-        [amount(task.per_day), spent(digest), "today on its task"],
+        [amount(task.per_day), spent(digest), "today here"],
         [this.ceilings.day, all, "today"],
         [this.ceilings.life, amount(state.life), "for life"],
       ])
@@ -535,34 +535,36 @@ export class Client {
     });
   }
 
-  /** Try once to send what waits; what is not acknowledged stays. */
-  flush() {
-    return this.#alone(async (state, save) => {
+  /** Try once to send what waits; what is not acknowledged stays. The store is free while the network is waited for. */
+  async flush() {
+    let sent = 0, refused = 0;
+    const entries = await this.#alone((state) => {
       this.#frame(state);
-      await save();
-      let sent = 0, refused = 0;
-      for (const entry of [...state.frames]) {
-        if (Date.now() < this.notBefore) break;
-        const [digest, bytes, first, reports] = entry, now = this.clock() / 1000;
-        let status = 410; // once the collector may have forgotten the key, sending again could count twice
-        if (first === null || Math.abs(now - first) < JSON.parse(state.tasks[digest].text).key_window) {
-          entry[2] ??= now;
-          await save();
-          status = (await this.#ask(`/v1/tasks/${digest}/reports`, unhex(bytes)))?.status;
-        }
-        if (!status || status >= 500 || [408, 425, 429].includes(status)) break;
-        state.frames.splice(state.frames.indexOf(entry), 1);
-        await save();
+      return state.frames.map((entry) => [...entry, JSON.parse(state.tasks[entry[0]].text).key_window]);
+    });
+    for (const [digest, bytes, first, reports, window] of entries) {
+      if (Date.now() < this.notBefore) break;
+      const now = this.clock() / 1000;
+      let status = 410; // once the collector may have forgotten the key, sending again could count twice
+      if (first === null || Math.abs(now - first) < window) {
+        await this.#alone((state) => state.frames.forEach((entry) => entry[1] === bytes && (entry[2] ??= now)));
+        status = (await this.#ask(`/v1/tasks/${digest}/reports`, unhex(bytes)))?.status;
+      }
+      if (!status || status >= 500 || [408, 425, 429].includes(status)) break;
+      await this.#alone((state) => {
+        const place = state.frames.findIndex((entry) => entry[1] === bytes);
+        if (place < 0) return; // another page was quicker
+        state.frames.splice(place, 1);
         if (status < 300) sent += reports;
         else refused += reports;
-      }
-      return { sent, waiting: waiting(state), refused };
-    });
+      });
+    }
+    return { sent, waiting: await this.#alone(waiting), refused };
   }
 
   /** What the reports of this device have cost: on its last day, and ever. */
   spent() {
-    return this.#alone(async (state) => ({
+    return this.#alone((state) => ({
       today: near(Object.values(state.today).map(amount).reduce(plus, [0n, 1n])),
       life: near(amount(state.life)),
     }));
@@ -576,14 +578,8 @@ export class Client {
         ? { format, version, secret: hex(random(32)), day: "", today: {}, life: "0", tasks: {}, queue: [], frames: [] }
         : JSON.parse(text);
       if (state.format !== format || state.version !== version) throw Error("the store is damaged");
-      let before = text;
-      const save = async () => {
-        const now = JSON.stringify(state);
-        if (now !== before) await this.store.write(now);
-        before = now;
-      };
-      const result = await act(state, save);
-      await save();
+      const result = await act(state), now = JSON.stringify(state);
+      if (now !== text) await this.store.write(now);
       return result;
     };
     const locks = globalThis.navigator?.locks;
