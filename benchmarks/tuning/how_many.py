@@ -52,6 +52,7 @@ TRIED: dict[str, tuple[Any, ...]] = {
         {"elbow": 0.5, "silhouette": 1.0, "gap": 1.0, "BIC": 0.5},
     ),
     "AGREEMENT": (0.5, 0.4, 0.6, 0.75),
+    "LEAD": (1.3, 1.0, 2.0),
 }
 
 

@@ -14,6 +14,7 @@ import argparse
 import json
 import math
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def labelled(method: str, synopsis: Synopsis, k: int, X: FloatArray) -> tuple[In
     return found.predict(X), found.n_clusters_
 
 
-def measure(name: str, epsilon: float, seeds: int) -> list[dict[str, Any]]:
+def measure(name: str, epsilon: float, seeds: int, methods: Sequence[str] = METHODS) -> list[dict[str, Any]]:
     X, truth, k = table(name)
     some = np.random.default_rng(0).permutation(len(X))[:_COMPARED]
     domain = Domain.box([0, 0], 1)
@@ -82,7 +83,7 @@ def measure(name: str, epsilon: float, seeds: int) -> list[dict[str, Any]]:
         raw = KMeans(k, n_init=5, random_state=0).fit(X).predict(X[some])
         found = clustering_agreement(truth[some], np.array([raw, raw]))
         rows.append({**facts, "method": "k-means on raw rows", **_figures(found), "clusters": k, "seconds": None})
-    for method in METHODS:
+    for method in methods:
         start = time.perf_counter()
         made = [labelled(method, synopsis, k, X[some]) for synopsis in drawn]
         seconds = (time.perf_counter() - start) / seeds
@@ -102,13 +103,15 @@ def main() -> None:
     parser.add_argument("--data", nargs="+", choices=TABLES, default=list(TABLES))
     parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--method", nargs="+", choices=METHODS, default=list(METHODS), help="default: all")
     arguments = parser.parse_args()
     path = _measure.RESULTS / "cluster_shapes.json"
     kept = json.loads(path.read_text())["rows"] if path.is_file() else []
     for name in arguments.data:
-        rows = measure(name, arguments.epsilon, arguments.seeds)
-        kept = [r for r in kept if (r["data"], r["epsilon"]) != (name, arguments.epsilon)] + rows
-        kept.sort(key=lambda r: TABLES.index(r["data"]))
+        rows = measure(name, arguments.epsilon, arguments.seeds, arguments.method)
+        new = {(r["data"], r["epsilon"], r["method"]) for r in rows}
+        kept = [r for r in kept if (r["data"], r["epsilon"], r["method"]) not in new] + rows
+        kept.sort(key=lambda r: (TABLES.index(r["data"]), ("k-means on raw rows", *METHODS).index(r["method"])))
         _measure.save("cluster_shapes", {"seeds": arguments.seeds, "rows": kept}, "discreet", "numpy", "scikit-learn")
         names = ("ari", "nmi", "fowlkes_mallows")
         shown = [[r["method"], *(r[m]["mean"] for m in names), r["clusters"], r["seconds"] or 0.0] for r in rows]

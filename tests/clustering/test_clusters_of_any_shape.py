@@ -144,6 +144,18 @@ def test_touching_leaves_are_all_found():
     assert set(zip(*(part.tolist() for part in touching(leaves)), strict=True)) == expected
 
 
+def test_leaves_that_touch_nothing_are_joined_to_what_is_near():
+    # Every second cell of a chessboard of three fields: no two boxes touch, not even at corners.
+    at = [(x, y) for x in range(0, 40, 2) for y in range(0, 40, 2) if (x < 12 or x > 26) and (y < 12 or x > 26)]
+    lower = np.array(at, dtype=float)
+    s = Synopsis(dc.Domain.box([0, 0], 40), lower=lower, upper=lower + 1, weights=np.full(len(at), 50),
+                 variances=np.full(len(at), 1.0), guarantee=dc.Guarantee("central"))  # fmt: skip
+    found = SpectralClusters(2).fit(s)
+    left = found.labels_[lower[:, 0] < 12]
+    assert len(set(left.tolist())) == 1
+    assert not set(left.tolist()) & set(found.labels_[lower[:, 0] > 26].tolist())
+
+
 def test_a_number_that_is_not_given_is_suggested():
     data = dc.datasets.mixture(5000, 2, 5, random_state=3)
     synopsis = released(data.X, domain=data.domain)

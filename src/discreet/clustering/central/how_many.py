@@ -52,9 +52,10 @@ LEAST_ROWS_OF_ONE, WIDE = 40.0, 0.4
 LEAVES_PER_CLUSTER = 1.6
 #: Up to these a criterion votes for one cluster: excess fall of the log cost, gain of the gap, excess silhouette.
 LEAST_FALL, LEAST_GAP, LEAST_SILHOUETTE = 0.15, 0.15, 0.05
-#: What a vote counts, and the share of all votes that have to lie within one of the answer.
+#: What a vote counts, the share of all votes that have to lie within one of the answer, and how many times as many
+#: votes as any number farther away it must have: two against two is no answer.
 WEIGHTS: Mapping[str, float] = {"elbow": 1.0, "silhouette": 0.75, "gap": 1.0, "BIC": 0.5}
-AGREEMENT = 0.5
+AGREEMENT, LEAD = 0.5, 1.3
 #: Tables without clusters, k-means starts, steps of the mixture's optimiser, and leaves that are clustered at most.
 _REFERENCES, _STARTS, _STEPS, _MOST = 6, 4, 40, 1000
 
@@ -183,7 +184,7 @@ def suggest_k(
     points, weights, inner = leaves.bundled(_MOST)
     found = _curves(leaves, points, weights, inner, top, seed)
     votes = _votes(found)
-    answer, share = _count(votes, top)
+    answer, agreed = _count(votes, top)
     reason = ""
     if top < most:
         few = held < seen
@@ -191,7 +192,7 @@ def suggest_k(
             f"{places} boxes hold more than noise" if few else "noise covers more"
         )
     told: int | None = answer
-    if share < AGREEMENT:
+    if not agreed:
         told, reason = None, "the criteria disagree"
     elif answer == 1 and signal < LEAST_ROWS_OF_ONE * most and _wide(leaves):
         told, reason = None, f"{most} clusters would look like one, because noise covers them"
@@ -322,11 +323,13 @@ def _best(one: float, more: FloatArray) -> int:
     return int(np.argmax(np.concatenate([[one], more]))) + 1
 
 
-def _count(votes: Mapping[str, int], top: int) -> tuple[int, float]:
-    """Return the number that most votes are for, and the share of the votes that lie within one of it."""
+def _count(votes: Mapping[str, int], top: int) -> tuple[int, bool]:
+    """Return the number that most votes are for, and whether enough are, and no other number has nearly as many."""
     numbers: IntArray = np.arange(1, top + 1)
     score, whole = np.zeros(top), sum(WEIGHTS[name] for name in votes)
     for name, vote in votes.items():
         score += WEIGHTS[name] * np.select([numbers == vote, np.abs(numbers - vote) == 1], [1.0, 0.5], 0.0)
     answer = int(numbers[np.argmax(score)])
-    return answer, sum(WEIGHTS[name] for name, vote in votes.items() if abs(vote - answer) <= 1) / whole
+    near = sum(WEIGHTS[name] for name, vote in votes.items() if abs(vote - answer) <= 1)
+    rival = float(score[np.abs(numbers - answer) > 1].max(initial=0.0))
+    return answer, near >= AGREEMENT * whole and float(score.max()) >= LEAD * rival

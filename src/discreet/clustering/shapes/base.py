@@ -105,7 +105,7 @@ class LeafClusters(BaseEstimator):  # type: ignore[misc]
         said = [
             "" if self.suggestion_ is None else self.suggestion_.text,
             leaves.note,
-            "" if k else "no leaf stands out of the noise: there are no clusters",
+            "" if k else "no leaves hold enough rows for a cluster",
         ]
         note = "; ".join(filter(None, said))
         return ClusterResult(centers, mass, math.nan, leaves.seen, note, leaves.seen.domain.names, {}, errors, doubtful,

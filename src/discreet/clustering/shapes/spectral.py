@@ -23,8 +23,11 @@ from discreet.clustering.shapes.base import LeafClusters, for_the_heaviest
 from discreet.clustering.shapes.neighbours import density, touching
 from discreet.core.arrays import FloatArray, IntArray
 
-#: Leaves in the graph at most, and the strength of a link between parts that do not touch, in the median affinity.
+#: Leaves in the graph at most, and the strength of a link between leaves that do not touch, in the median affinity (of
+#: one between parts that are not even near: that share of it again).
 _MOST, _FAINT = 8000, 1e-3
+#: Leaves around a leaf among which one of another part is looked for first.
+_AROUND = 16
 #: Up to this many leaves eigenvectors are found by the dense method, which is exact.
 _DENSE = 600
 
@@ -96,21 +99,30 @@ def _affinity(leaves: Leaves) -> csr_matrix:
 
 
 def _joined(affinity: csr_matrix, points: FloatArray) -> csr_matrix:
-    """Link every part of the graph to the leaf nearest to it, until the graph hangs together."""
+    """Link leaves faintly to those around them, and parts to what is nearest until the graph hangs together."""
     faint = _FAINT * (float(np.median(affinity.data)) if affinity.nnz else 1.0)
+    n = len(points)
+    far, near = cKDTree(points).query(points, min(_AROUND, n))
+    step = max(float(np.median(far[:, 1])), 1e-300)
+    strength = faint * np.exp(-((far[:, 1:] / step) ** 2) / 2)
+    ends = (np.repeat(np.arange(n), strength.shape[1]), near[:, 1:].ravel())
+    links = coo_matrix((strength.ravel(), ends), (n, n)).tocsr()
+    affinity = (affinity + links + links.T).tocsr()
     while True:
         parts, part = connected_components(affinity, directed=False)
         if parts == 1:
             return affinity
-        links = []
-        for number in range(parts):
-            own = np.flatnonzero(part == number)
-            others = np.flatnonzero(part != number)
-            far, near = cKDTree(points[others]).query(points[own])
-            at = int(np.argmin(far))
-            links.append((own[at], others[near[at]]))
-        a, b = np.array(links).T
-        more = coo_matrix((np.full(2 * len(a), faint), (np.r_[a, b], np.r_[b, a])), affinity.shape)
+        gaps = np.where(part[near] != part[:, np.newaxis], far, np.inf)
+        best = gaps.argmin(axis=1)
+        reach, other = gaps[np.arange(n), best], near[np.arange(n), best]
+        order = np.lexsort((reach, part))
+        first = order[np.unique(part[order], return_index=True)[1]]  # of each part the leaf nearest to another part
+        a, b = first, other[first]
+        for at in np.flatnonzero(np.isinf(reach[first])).tolist():  # parts so large that none is around their leaves
+            own, rest = np.flatnonzero(part == at), np.flatnonzero(part != at)
+            distance, nearby = cKDTree(points[rest]).query(points[own])
+            a[at], b[at] = own[distance.argmin()], rest[nearby[distance.argmin()]]
+        more = coo_matrix((np.full(2 * len(a), _FAINT * faint), (np.r_[a, b], np.r_[b, a])), affinity.shape)
         affinity = (affinity + more.tocsr()).tocsr()
 
 
