@@ -11,6 +11,7 @@ this machine alone and ends by itself.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import re
 import shutil
@@ -20,9 +21,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
@@ -31,6 +31,8 @@ from typing import Any
 import discreet as dc
 from benchmarks._bench import save, show
 from discreet.collector import Settings, open_store, serve
+from discreet.collector.stores.base import Post
+from discreet.collector.stores.sqlite import SqliteStore
 from discreet.local import Task, write_frame
 
 CONNECTIONS = 64
@@ -110,12 +112,12 @@ def running(make: Any = None, **settings: Any) -> Iterator[Server]:
         os.waitpid(pid, 0)
 
 
-def wrk(server: Server, task: Task, body: bytes, head: int, seconds: float, folder: Path) -> dict[str, float]:
+def wrk(server: Server, task: Task, body: bytes, head: int, seconds: int, folder: Path) -> dict[str, float]:
     """Load a server for some seconds; returns requests per second and the 99th percentile in milliseconds."""
     (folder / "post.lua").write_text(SCRIPT)
     (folder / "body").write_bytes(body)
     path, place = f"/v1/tasks/{task.digest}/reports", str(folder / "post.lua")
-    line = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds:g}s", "--latency", "-s", place]
+    line = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "-s", place]
     line += [f"http://127.0.0.1:{server.port}", "--", path, str(folder / "body"), str(head)]
     told = subprocess.run(line, capture_output=True, text=True, check=True, timeout=seconds + 60).stdout
     if "Non-2xx" in told or "Socket errors" in told:
@@ -138,7 +140,7 @@ def median(turns: list[dict[str, float]], name: str) -> float:
     return statistics.median(turn[name] for turn in turns)
 
 
-def compared(seconds: float, runs: int, folder: Path, address: str | None) -> dict[str, Any]:
+def compared(seconds: int, runs: int, folder: Path, address: str | None) -> dict[str, Any]:
     """Let the echo and the collectors take turns."""
     task = task_of(1024, 1024)
     body = task.mechanism.encode(["cat"]).rows.tobytes()
@@ -164,7 +166,7 @@ def compared(seconds: float, runs: int, folder: Path, address: str | None) -> di
     }
 
 
-def batched(seconds: float, runs: int, folder: Path, batch: int = 1000) -> dict[str, float]:
+def batched(seconds: int, runs: int, folder: Path, batch: int = 1000) -> dict[str, float]:
     """Send batches; the reports of a batch share one key."""
     task = task_of(1024, 1024)
     body = batch.to_bytes(4, "little") + task.mechanism.encode(["cat", "dog"] * (batch // 2)).rows.tobytes()
@@ -175,43 +177,39 @@ def batched(seconds: float, runs: int, folder: Path, batch: int = 1000) -> dict[
     return {"reports_per_second": batch * median(turns, "per_second"), "p99_ms": median(turns, "p99_ms")}
 
 
-def poured(server: Server, task: Task, reports: int, batch: int, stop: threading.Event, watch: Any = None) -> int:
-    """Send reports over one connection, in batches of their own key, until there were so many or it is enough."""
-    link, sent = HTTPConnection("127.0.0.1", server.port, timeout=60), 0
+def poured(server: Server, task: Task, reports: int, batch: int, watch: Callable[[], None]) -> None:
+    """Send reports over one connection, in batches with keys of their own."""
+    link = HTTPConnection("127.0.0.1", server.port, timeout=60)
     rows = task.mechanism.encode(["cat", "dog"] * (batch // 2))
-    while sent < reports and not stop.is_set():
+    for _ in range(reports // batch):
         link.request("POST", f"/v1/tasks/{task.digest}/reports", write_frame(task.mechanism, rows))
         answer = link.getresponse()
         answer.read()
-        if answer.status == 200:
-            sent += batch
-        if watch is not None:
-            watch()
+        assert answer.status == 200
+        watch()
     link.close()
-    return sent
 
 
-def folding(seconds: float, runs: int, folder: Path) -> dict[str, float]:
-    """Measure single posts while batches keep a sketch of 1024 x 1024 counters being folded all the time."""
+def folding(seconds: int, runs: int, folder: Path) -> dict[str, float]:
+    """Measure single posts while a long log is folded into a sketch of 1024 x 1024 counters, all the time."""
     task = task_of(1024, 1024)
     body = task.mechanism.encode(["cat"]).rows.tobytes()
-    prepared(folder / "folding", task)
-    stop = threading.Event()
+    million = task.mechanism.encode(["cat", "dog"] * 500_000).rows.tobytes()
+    store, waiting = SqliteStore(folder / "folding"), math.ceil(seconds * runs * 6)
+    store.create(task)
+    for number in range(waiting):
+        store.commit([Post(task.digest, 0, number.to_bytes(16, "big"), 10**6, million)])
+    store.shut()
     with running(data=str(folder / "folding")) as collector:
-        pouring = threading.Thread(target=poured, args=(collector, task, 10**12, 200_000, stop))
-        pouring.start()
-        try:
-            turns = [wrk(collector, task, body, 0x10, seconds, folder) for _ in range(runs)]
-        finally:
-            stop.set()
-            pouring.join()
-    store = open_store(folder / "folding")
-    folds = store.folded()  # type: ignore[attr-defined]
+        turns = [wrk(collector, task, body, 0x10, seconds, folder) for _ in range(runs)]
+    store = SqliteStore(folder / "folding")
+    done = min(store.folded(), waiting)
     n = sum(counts.n for counts in store.counts(task.digest).values())
     store.shut()
     shutil.rmtree(folder / "folding")
-    return {"p99_ms": median(turns, "p99_ms"), "per_second": median(turns, "per_second"), "reports": n,
-            "log_rows_folded": folds}  # fmt: skip
+    assert n > waiting * 10**6
+    return {"p99_ms": median(turns, "p99_ms"), "per_second": median(turns, "per_second"),
+            "reports_folded": done * 10**6, "reports_waiting": waiting * 10**6}  # fmt: skip
 
 
 def remembered(folder: Path, reports: int = 10**7) -> dict[str, float]:
@@ -220,7 +218,7 @@ def remembered(folder: Path, reports: int = 10**7) -> dict[str, float]:
     prepared(folder / "memory", task)
     seen: list[int] = []
     with running(data=str(folder / "memory")) as collector:
-        poured(collector, task, reports, 10_000, threading.Event(), lambda: seen.append(collector.memory))
+        poured(collector, task, reports, 10_000, lambda: seen.append(collector.memory))
     settled = seen[len(seen) // 5 :]
     size = sum(p.stat().st_size for p in (folder / "memory").iterdir())
     return {"reports": reports, "first_mib": settled[0] / 2**20, "last_mib": settled[-1] / 2**20,
@@ -243,7 +241,7 @@ def postgres() -> Iterator[str | None]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--seconds", type=int, default=3)
     parser.add_argument("--runs", type=int, default=5)
     arguments = parser.parse_args()
     if shutil.which("wrk") is None:

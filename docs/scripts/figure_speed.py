@@ -61,6 +61,42 @@ def speed_front() -> str:
     return table(["job", "Discreet", "peer", "times faster"], rows)
 
 
+def collector() -> str:
+    """Return what a collector takes in, beside a server that only echoes."""
+    held = results.read("collector")
+    single, ratios = held["single"], held["durable_over_echo"]
+    rows = [["one report per request, echoed", f"{single['echo']['per_second']:,.0f} per second", "1"]]
+    for name, shown in (("sqlite", "SQLite"), ("postgres", "PostgreSQL, one process")):
+        if name in ratios:
+            rows.append(
+                [
+                    f"the same, on the disk: {shown}",
+                    f"{single[name]['per_second']:,.0f} per second, 99 % within {digits(single[name]['p99_ms'])} ms",
+                    digits(ratios[name]),
+                ]
+            )
+    folding, memory = held["folding"], held["memory"]
+    kept = [f"{memory[name]:.0f} MiB" for name in ("first_mib", "last_mib", "disk_mib")]
+    rows += [
+        [
+            "batches of 1,000, SQLite",
+            f"{held['batches']['reports_per_second'] / 1e6:.1f} million reports per second",
+            "",
+        ],
+        [
+            f"one by one while {folding['reports_folded'] / 1e6:.0f} million are folded into a sketch of 1024 x 1024",
+            f"{folding['per_second']:,.0f} per second, 99 % within {digits(folding['p99_ms'])} ms",
+            "",
+        ],
+        [
+            f"memory over {memory['reports']:,} reports",
+            f"{kept[0]} at first, {kept[1]} at last, {kept[2]} on the disk",
+            "",
+        ],
+    ]
+    return table(["load, 64 connections", "measured", "durable over echo"], rows)
+
+
 def _speed_of_noise() -> list[list[str]]:
     held = results.read("noise")
     version = ".".join(held["versions"]["opendp"].split(".")[:2])

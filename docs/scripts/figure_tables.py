@@ -9,7 +9,7 @@ from typing import Any
 
 import figure_results as results
 from figure_results import geometric_mean, one, table
-from figure_speed import spark, speed, speed_front
+from figure_speed import collector, spark, speed, speed_front
 
 METHODS = ("auto", "EUGkM as published", "RUGNIK as published", "diffprivlib")
 SHOWN = {
@@ -322,6 +322,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "audits": audits,
     "categories": categories,
     "clusters-after-noise": clusters_after_noise,
+    "collector": collector,
     "coverage": coverage,
     "density": density,
     "how-many": how_many,

@@ -15,6 +15,7 @@ import discreet as dc
 from collecting import Collector, collector, some_task
 from discreet.collector import Settings, open_store
 from discreet.collector.service import serve
+from discreet.collector.stores.segments import count
 from discreet.errors import DataSourceError
 from discreet.local import Task, write_frame
 
@@ -222,8 +223,9 @@ def test_a_second_collector_on_the_same_port_is_refused(running: Collector, tmp_
         serve.check(Settings(data=str(tmp_path / "other"), port=running.port))
 
 
-def test_a_rate_is_kept_and_the_end_is_in_good_order(tmp_path: Path) -> None:
-    with collector(tmp_path / "collected", COLOURS, rate=1) as running:
+def test_a_rate_is_kept_and_at_the_end_segments_are_whole(tmp_path: Path) -> None:
+    shared = tmp_path / "segments"
+    with collector(tmp_path / "collected", COLOURS, rate=1, segments=str(shared)) as running:
         sent = frame(COLOURS, *["red"] * 150)
         assert running.post(COLOURS, sent)[0] == 200
         path = f"/v1/tasks/{COLOURS.digest}/reports"
@@ -232,4 +234,4 @@ def test_a_rate_is_kept_and_the_end_is_in_good_order(tmp_path: Path) -> None:
         running.stop()
         assert running.status() == 0
         assert "Traceback" not in running.log.read_text()
-        assert n_of(running, COLOURS) == 150
+    assert sum(counts.n for counts in count(COLOURS, shared).values()) == 150

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
@@ -20,7 +21,7 @@ from discreet.collector.stores import base, segments, sqlite
 from discreet.collector.stores.base import Outcome, Post
 from discreet.collector.stores.postgres import PostgresStore
 from discreet.collector.stores.sqlite import SqliteStore
-from discreet.errors import DataSourceError, StoreUnavailable
+from discreet.errors import DataSourceError, InvalidArgument, StoreUnavailable
 from postgres import binaries, server
 
 COLOURS = some_task(dc.local.DirectResponse(2, ["red", "green", "blue"]))
@@ -123,6 +124,11 @@ def test_a_key_counts_once_within_a_group_too_and_for_other_reports_not_at_all(o
     assert told == [Outcome.NEW, Outcome.AGAIN, Outcome.OTHER, Outcome.NEW]
     assert store.commit([other, first]) == [Outcome.OTHER, Outcome.AGAIN]
     assert counted(store, COLOURS)[0].counters["reports"].tolist() == [0, 1, 0]
+
+
+def test_a_task_with_more_counters_than_memory_should_hold_is_refused(opened: Open) -> None:
+    with pytest.raises(InvalidArgument, match="at most 33,554,432 counters"):
+        opened().create(some_task(dc.local.HadamardSketch(2, 2**16, 2**10, key=7)))
 
 
 def test_refused_frames_are_counted_by_reason(opened: Open) -> None:
@@ -238,6 +244,34 @@ def test_a_fold_that_fails_at_any_step_leaves_the_counts_as_they_were(tmp_path: 
         assert link.execute("select count(distinct generation), count(*) from piece").fetchone()[0] == 1
         assert link.execute("select count(*) from log").fetchone() == (0,)
     link.close()
+    store.shut()
+
+
+def test_a_collector_that_fails_while_it_writes_segments_writes_each_report_once(tmp_path: Path) -> None:
+    """Every transaction in turn is the last one that succeeds; then the store is opened anew."""
+    shared, sent = tmp_path / "segments", []
+    for step in range(6):
+        store = SqliteStore(tmp_path / "collected", segments=shared)
+        store.create(WORDS)
+        group = posts(WORDS, ["cat", "dog"] * 10, size=4)
+        sent += group
+        store.commit(group)
+        left = [step]
+
+        def run(work: Any, store: Any = store, left: list[int] = left) -> None:
+            if left[0] == 0:
+                raise StoreUnavailable("cut")
+            left[0] -= 1
+            store.commit([], work)
+
+        with suppress(StoreUnavailable):
+            store.tidy(run, all_of_it=True)
+        store.shut()
+    store = SqliteStore(tmp_path / "collected", segments=shared)
+    tidy(store)
+    assert segments.count(WORDS, shared) == expected(WORDS, sent)
+    keys = [key for file in shared.rglob("*.parquet") for key in pq.read_table(file)["key"].to_pylist()]
+    assert len(keys) == sum(post.n for post in sent)  # nothing that a count would have to drop
     store.shut()
 
 

@@ -55,7 +55,7 @@ class Committer:
         self._posts: deque[Waiting] = deque()
         self._work: deque[_Work] = deque()
         self._wake = threading.Condition()
-        self._stopping, self._stopped = False, threading.Event()
+        self._stopping, self._stopped, self._last = False, threading.Event(), False
         self.waiting_bytes = 0
         self.ready = True
         #: What frames were refused for, since the store was told last.
@@ -87,6 +87,8 @@ class Committer:
 
     def run(self, statements: Work) -> None:
         """Have statements carried out in the next transaction, and wait for it."""
+        if self._stopped.is_set() and not self._last:
+            raise StoreUnavailable("the collector ends")  # what is half folded is folded when it begins again
         work = _Work(statements)
         with self._wake:
             self._work.append(work)
@@ -170,18 +172,27 @@ class Committer:
     def _keep(self) -> None:
         ticked = monotonic()
         while not self._stopped.wait(TIDY):
-            try:
-                if monotonic() - ticked >= TICK or not self.ready:
-                    self.store.tick(self.run)
-                    ticked = monotonic()
-                refused, self.refused = self.refused, Counter()
-                if refused:
-                    self.store.note_refused(self.run, dict(refused))
-                self.store.tidy(self.run)
-            except StoreUnavailable as error:
+            tick = monotonic() - ticked >= TICK or not self.ready
+            self._tidied(tick=tick)
+            ticked = monotonic() if tick else ticked
+        self._last = True
+        # What lies in segments others can count while this collector is down.
+        self._tidied(tick=True, all_of_it=self.store.segments is not None)
+
+    def _tidied(self, *, tick: bool, all_of_it: bool = False) -> None:
+        try:
+            if tick:
+                self.store.tick(self.run)
+            refused, self.refused = self.refused, Counter()
+            if refused:
+                self.store.note_refused(self.run, dict(refused))
+            if all_of_it or not self._last:
+                self.store.tidy(self.run, all_of_it=all_of_it)
+        except StoreUnavailable as error:
+            if not self._stopped.is_set():
                 log.warning("not tidied: %s", error)
-            except DiscreetError as error:
-                log.error("not tidied: %s", error)
+        except DiscreetError as error:
+            log.error("not tidied: %s", error)
 
 
 def _checked(group: Sequence[Waiting]) -> list[Any]:

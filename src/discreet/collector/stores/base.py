@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple, Protocol
 from zlib import crc32
 
 import numpy as np
 
-from discreet.errors import DataSourceError
+from discreet.errors import DataSourceError, InvalidArgument
 from discreet.local import Counts, Task
 
 #: Statements with their rows, to be carried out in the next transaction of whoever writes.
@@ -23,6 +24,8 @@ Work = Sequence[tuple[str, Sequence[tuple[Any, ...]]]]
 #: Carries work out, and returns when it is durable.
 Run = Callable[[Work], None]
 
+#: Counters of one task: 256 MiB.
+MOST_COUNTERS = 1 << 25
 #: The form of the tables.
 FORMAT = 1
 #: Log that is folded in one go, in bytes; and log that is left lying although a state is smaller.
@@ -65,6 +68,9 @@ class Held:
 
 class Store(Protocol):
     """What the service, the command line and the tests ask of a store."""
+
+    #: Where reports go as Parquet; None where they are counted.
+    segments: Path | None
 
     def create(self, task: Task) -> bool:
         """Take a task in; False if it is there already."""
@@ -142,6 +148,18 @@ def _parts(reports: Iterable[bytes], most: int = 1 << 22) -> Iterator[bytes]:
             held, total = [], 0
     if held:
         yield b"".join(held)
+
+
+def counters_of(task: Task) -> int:
+    """Return how many counters a task begins with."""
+    return sum(int(a.size) for a in task.mechanism.empty().counters.values())
+
+
+def check_size(task: Task) -> None:
+    """Refuse a task whose counters are more than a collector should hold in memory while it folds."""
+    n = counters_of(task)
+    if n > MOST_COUNTERS:
+        raise InvalidArgument("mechanism", f"{n:,} counters", f"one with at most {MOST_COUNTERS:,} counters")
 
 
 def check_format(found: int) -> None:

@@ -12,6 +12,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from discreet.collector.stores.base import (
     Run,
     Work,
     check_format,
+    check_size,
     joined,
     known,
 )
@@ -77,7 +79,7 @@ class PostgresStore:
         ``postgresql://user:password@host/database``; any number of collectors may use it at once.
     """
 
-    segments = None
+    segments: Path | None = None
 
     def __init__(self, address: str) -> None:
         try:
@@ -138,6 +140,7 @@ class PostgresStore:
 
     def create(self, task: Task) -> bool:
         """Take a task in; False if it is there already."""
+        check_size(task)
         line = "insert into discreet.task (id, description) values (%s, %s) on conflict do nothing"
         with self._session() as base:
             return int(base.execute(line, (task.digest, task.to_json())).rowcount) > 0

@@ -32,6 +32,8 @@ from discreet.collector.stores.base import (
     Run,
     Work,
     check_format,
+    check_size,
+    counters_of,
     joined,
     known,
 )
@@ -44,8 +46,8 @@ FILE = "collected.sqlite"
 PIECE = 1 << 16
 #: A segment holds about this much, or what came in this many seconds.
 SEGMENT_BYTES, SEGMENT_SECONDS = 1 << 23, 300.0
-#: Rows of the log, or pieces, that one transaction removes; parts of the space of keys that are swept one by one.
-_REMOVED, _SWEPT = 256, 512
+#: Rows and bytes of the log that one transaction removes; parts of the space of keys that are swept one by one.
+_REMOVED, _REMOVED_BYTES, _SWEPT = 256, 1 << 20, 512
 
 # Ids of the log must never come twice (AUTOINCREMENT): what is folded is all up to an id.
 _SCHEMA = f"""
@@ -106,7 +108,7 @@ class SqliteStore:
         # What was appended is the writer's to count, what was removed the keeper's: two threads, no lock.
         self._appended, self._removed = [int(rows), int(size)], [0, 0]
         self._touched = {(t, p) for t, p in self._base.execute("select distinct task, period from log")}
-        self._sizes: dict[int, int] = {}
+        self._sizes: dict[tuple[int, int], int] = {}
         self._folded_at = monotonic()
 
     def _open(self) -> sqlite3.Connection:
@@ -143,6 +145,7 @@ class SqliteStore:
 
     def create(self, task: Task) -> bool:
         """Take a task in; False if it is there already."""
+        check_size(task)
         made = self._change("insert or ignore into task (id, description) values (?, ?)", (task.digest, task.to_json()))
         return made > 0
 
@@ -291,11 +294,11 @@ class SqliteStore:
         self._forget(run)
 
     def _size(self, place: tuple[int, int]) -> int:
-        """Return the bytes of the counters of a task."""
-        if place[0] not in self._sizes:
+        """Return the bytes of the counters of a task and period: as they were last, or as they begin."""
+        if place not in self._sizes:
             held = next(h for h in self._held.values() if h.number == place[0])
-            self._sizes[place[0]] = 8 * sum(a.size for a in held.task.mechanism.empty().counters.values())
-        return self._sizes[place[0]]
+            self._sizes[place] = 8 * counters_of(held.task)
+        return self._sizes[place]
 
     def _fold(self, run: Run) -> None:
         """Fold the oldest part of the log: write what it gives beside what is in force, then put that in force."""
@@ -309,6 +312,7 @@ class SqliteStore:
         flip = [(*place, upto) for place in states]
         for place in flip:
             content = joined(by_number[place[0]].task, logs.pop(place[:2]), states.pop(place[:2])).to_bytes()
+            self._sizes[place[:2]] = len(content)
             # A fold that was interrupted may have left pieces of the same name.
             run([("delete from piece where task = ? and period = ? and generation = ?", [place])])
             for number in range(-(-len(content) // PIECE)):
@@ -337,15 +341,16 @@ class SqliteStore:
     def _remove(self, run: Run, upto: int, flip: Sequence[tuple[int, int, int]]) -> None:
         """Remove what is in the counters now, and the counters that were in force before, a few rows at a time."""
         with self._reading() as base:
-            ids = [row[0] for row in base.execute("select id from log where id <= ? order by id", (upto,))]
-            size = base.execute("select coalesce(sum(length(reports)), 0) from log where id <= ?", (upto,)).fetchone()[
-                0
-            ]
+            rows = base.execute("select id, length(reports) from log where id <= ? order by id", (upto,)).fetchall()
             line = "select rowid from piece where task = ? and period = ? and generation <> ?"
             old = [row for place in flip for row in base.execute(line, place)]
-        for start in range(0, len(ids), _REMOVED):
-            run([("delete from log where id <= ?", [(ids[min(start + _REMOVED, len(ids)) - 1],)])])
-        self._removed = [self._removed[0] + len(ids), self._removed[1] + int(size)]
+        some = size = 0
+        for number, length in rows:
+            some, size = some + 1, size + length
+            if some >= _REMOVED or size >= _REMOVED_BYTES or number == rows[-1][0]:
+                run([("delete from log where id <= ?", [(number,)])])
+                some = size = 0
+        self._removed = [self._removed[0] + len(rows), self._removed[1] + sum(length for _, length in rows)]
         for start in range(0, len(old), 4):
             run([("delete from piece where rowid = ?", old[start : start + 4])])
 
