@@ -298,3 +298,26 @@ def spark() -> str:
     rows = [[title, *(f"{s[name] / s['bare group-by']:.1f} times" for s in seconds)] for name, title in lines.items()]
     heads = [f"10^{len(str(r['rows'])) - 1} rows" for r in held["sizes"]]
     return table(["", *heads], [bare, *rows])
+
+
+def marginals() -> str:
+    """Return seconds and memory of marginal synopses."""
+    rows = []
+    for job, r in results.read("speed_marginals")["jobs"].items():
+        size = f"{r['rows']:,} x {r['columns']}"
+        told = [digits(r[name]) for name in ("read_seconds", "counting_seconds", "model_seconds", "cpu_seconds")]
+        rows.append([job, size, *told, f"{r['grown_mb']:,.0f}"])
+    return table(["table", "size", "plain read, s", "counting, s", "model and rows, s", "CPU s", "memory, MB"], rows)
+
+
+def privacy_cost() -> str:
+    """Return what privacy costs a classifier trained on invented rows of Adult."""
+    held = results.read("synthetic-tables")["results"]
+    runs = [r for r in held if r["data"] == "adult-raw" and r["method"] == "discreet" and r["delta"] > 0]
+    real = runs[0]["auc_of_real"]
+    rows = [["none: the real rows", f"{real:.3f}", "", ""]]
+    for epsilon in sorted({r["epsilon"] for r in runs}, reverse=True):
+        own = [r for r in runs if r["epsilon"] == epsilon]
+        area, pairs = (sum(r[name] for r in own) / len(own) for name in ("auc", "pairs"))
+        rows.append([f"ε = {epsilon:g}", f"{area:.3f}", f"{real - area:.3f}", f"{pairs:.3f}"])
+    return table(["privacy", "AUC on real test rows", "lost", "error of pairs"], rows)

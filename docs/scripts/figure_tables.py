@@ -9,7 +9,7 @@ from typing import Any
 
 import figure_results as results
 from figure_results import geometric_mean, one, table
-from figure_speed import collector, spark, speed, speed_front
+from figure_speed import collector, marginals, privacy_cost, spark, speed, speed_front
 
 METHODS = ("auto", "EUGkM as published", "RUGNIK as published", "diffprivlib")
 SHOWN = {
@@ -328,8 +328,10 @@ TABLES: dict[str, Callable[[], str]] = {
     "how-many": how_many,
     "heavy-hitters": heavy_hitters,
     "leaks": leaks,
+    "marginals": marginals,
     "other-values": other_values,
     "price": price,
+    "privacy-cost": privacy_cost,
     "remap": remap,
     "rivals": rivals,
     "seeds": seeds,

@@ -16,7 +16,7 @@ Case = tuple[str, float, float, int]
 ADULT: tuple[Case, ...] = (
     ("adult-16", 0.1, DELTA, 1), ("adult-16", 1.0, DELTA, 0), ("adult-16", 1.0, DELTA, 1),
     ("adult-16", 10.0, DELTA, 1), ("adult-16", 1.0, 0.0, 0), ("adult-32", 1.0, DELTA, 0), ("adult-32", 1.0, DELTA, 1),
-    ("adult-raw", 1.0, DELTA, 1), ("adult-raw", 10.0, DELTA, 1),
+    ("adult-raw", 0.1, DELTA, 1), ("adult-raw", 1.0, DELTA, 1), ("adult-raw", 10.0, DELTA, 1),
 )  # fmt: skip
 FURTHER = ("arx-adult", "mushroom", "satimage", "abalone", "titanic", "heart", "breast-cancer")
 MADE = ("tree", "loop", "parity", "hidden-parity")
