@@ -5,11 +5,13 @@ the sensor, the form or the generator where one is documented; else (Shuttle, HT
 powers of two, wide enough for the published file, which leaks nothing because the file itself is public.
 """
 
+import gzip
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
@@ -178,6 +180,13 @@ _SOURCES = {
         "income",
         "Adult: the six numeric columns, training rows and then test rows (UCI, Becker and Kohavi 1996)",
     ),
+    "mnist": _Source(
+        ("mnist/train-images-idx3-ubyte.gz", "mnist/train-labels-idx1-ubyte.gz"),
+        {f"pixel_{i}": (0, 255) for i in range(784)},
+        10,
+        "label",
+        "MNIST: grey levels of 28 by 28 pixels of handwritten digits, the training images (LeCun et al. 1998)",
+    ),
     "gowalla": _Source(
         ("gowalla-nyc/gowalla_nyc_checkins.csv.gz",),
         {"lat": (40.4, 41.0), "lon": (-74.3, -73.7)},
@@ -216,7 +225,7 @@ def load(name: str) -> Dataset:
     ----------
     name : str
         One of s1 to s4, a1 to a3, unbalance, birch1 to birch3, aggregation, worms, shuttle, shuttle_test, skin, travel,
-        magic, letter, htru2, breast, glass, seeds, adult, gowalla, geonames.
+        magic, letter, htru2, breast, glass, seeds, adult, mnist, gowalla, geonames.
 
     Raises
     ------
@@ -231,6 +240,12 @@ def load(name: str) -> Dataset:
     discreet.errors.InvalidArgument: name must be one of 's1', 's2', ... got 's5'; try name='s1'
     """
     source = _SOURCES[checks.choice("name", name, list(_SOURCES))]
+    if all(file.endswith("-ubyte.gz") for file in source.files):
+        X, labels = (_idx(file, name) for file in source.files)
+        images = X.reshape(len(labels), -1).astype(np.float64)
+        return Dataset(
+            name, images, Domain(source.columns), source.n_clusters, labels.astype(np.int64), source.description
+        )
     tables = [read_file(file, name) for file in source.files]
     table = pa.concat_tables(tables).select([*source.columns, *([source.label] if source.label else [])])
     X = np.column_stack([numbers(table.column(c)) for c in source.columns])
@@ -275,6 +290,17 @@ def read_file(file: str, name: str) -> pa.Table:
         raise DataSourceError(
             f"{name}: {str(path)!r} cannot be read as compressed CSV; fetch it again ({error})"
         ) from None
+
+
+def _idx(file: str, name: str) -> npt.NDArray[np.uint8]:
+    """Read bytes in the form of LeCun's files: two zeros, the type, the number of axes, their lengths, the values."""
+    path = place(file, name)
+    try:
+        data = gzip.decompress(path.read_bytes())
+        shape = np.frombuffer(data, ">u4", data[3], offset=4)
+        return np.frombuffer(data, np.uint8, offset=4 + 4 * data[3]).reshape(shape)
+    except (OSError, EOFError, ValueError, IndexError) as error:
+        raise DataSourceError(f"{name}: {str(path)!r} cannot be read; fetch it again ({error})") from None
 
 
 def numbers(column: pa.ChunkedArray) -> FloatArray:

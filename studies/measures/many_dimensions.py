@@ -1,0 +1,187 @@
+"""How good private k-means is in many dimensions: blobs of 16 to 300 columns, and MNIST, with and without a δ.
+
+    python -m studies.measures.many_dimensions [--seeds 20] [--minutes 14] [--tables blobs mnist] [--peers]
+
+Blobs: 50,000 rows, 10 clusters of equal weight, centres even in [0.2, 0.8], standard deviation 0.1, bounds [0, 1]; a
+table of its own for every seed. MNIST (where it is here, `discreet.datasets.available`): 60,000 images of 784 pixels,
+k = 10. Everything is paid for, the number of rows, the ball and the choice of a method included. The figure is the
+k-means cost on raw rows over that of the means of the true clusters after Lloyd's steps (blobs), or of the best of ten
+starts of plain k-means (MNIST); a cluster is missed if `centroid_index` to these is not 0. ``--peers`` runs `DPLloyd`
+and, where they are installed, diffprivlib and Google's clustering (under the import name ``clustering``, from a
+snapshot of google/differential-privacy, told the exact radius and given the same δ). Results go to
+results/many_dimensions.json after every setting, those of other settings are kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from sklearn.cluster import KMeans
+
+import discreet as dc
+from discreet.core.arrays import FloatArray
+from discreet.evaluation import centroid_index
+from studies.measures._measure import RESULTS, save, show
+
+ROWS, CLUSTERS, SPREAD, DELTA = 50_000, 10, 0.1, 1e-6
+#: Columns, and whether there is a δ.
+BLOBS = ((16, False), (40, False), (100, False), (16, True), (40, True), (100, True), (300, True))
+EPSILONS = (0.5, 1.0)
+Fit = Callable[[FloatArray, dc.Domain, int, float, float, int], FloatArray]
+
+
+def blobs(d: int, seed: int) -> tuple[FloatArray, FloatArray]:
+    """Return rows, and the means of the true clusters after some steps of Lloyd's algorithm."""
+    rng = np.random.default_rng(seed)
+    centers = rng.uniform(0.2, 0.8, (CLUSTERS, d))
+    X = np.clip(rng.normal(centers[rng.integers(CLUSTERS, size=ROWS)], SPREAD), 0, 1)
+    return X, KMeans(CLUSTERS, init=centers, n_init=1, max_iter=5).fit(X).cluster_centers_
+
+
+def cost(X: FloatArray, centers: FloatArray) -> float:
+    """Return the k-means cost, some rows at a time."""
+    squares, total = (centers**2).sum(axis=1), 0.0
+    for start in range(0, len(X), 8192):
+        rows = X[start : start + 8192]
+        total += float(((rows**2).sum(axis=1) + (squares - 2 * rows @ centers.T).min(axis=1)).sum())
+    return total
+
+
+def labelled(X: FloatArray, labels: Any, centers: FloatArray) -> float:
+    """Return the share of rows that have the commonest label of their cluster."""
+    near = np.concatenate(
+        [((centers**2).sum(axis=1) - 2 * X[i : i + 8192] @ centers.T).argmin(axis=1) for i in range(0, len(X), 8192)]
+    )
+    table = np.zeros((len(centers), int(labels.max()) + 1))
+    np.add.at(table, (near, labels), 1)
+    return float(table.max(axis=1).sum() / len(X))
+
+
+def _ours(X: FloatArray, domain: dc.Domain, k: int, epsilon: float, delta: float, seed: int) -> FloatArray:
+    model = dc.PrivateKMeans(k, epsilon=epsilon, delta=delta or None, domain=domain, random_state=seed)
+    return model.fit(X).cluster_centers_
+
+
+def _lloyd(X: FloatArray, domain: dc.Domain, k: int, epsilon: float, delta: float, seed: int) -> FloatArray:
+    model = dc.DPLloyd(k, epsilon=epsilon, delta=delta or None, domain=domain, random_state=seed)
+    return model.fit(X).cluster_centers_
+
+
+def _diffprivlib(X: FloatArray, domain: dc.Domain, k: int, epsilon: float, delta: float, seed: int) -> FloatArray:
+    from diffprivlib.models import KMeans as Theirs
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = Theirs(k, epsilon=epsilon, bounds=(domain.low, domain.high), random_state=seed)
+        return np.asarray(model.fit(X).cluster_centers_)
+
+
+def _google(X: FloatArray, domain: dc.Domain, k: int, epsilon: float, delta: float, seed: int) -> FloatArray:
+    from clustering import clustering_algorithm, clustering_params
+
+    middle = domain.low + (domain.high - domain.low) / 2
+    radius = float(np.linalg.norm(X - middle, axis=1).max())
+    np.random.seed(seed)  # noqa: NPY002 - theirs
+    found = clustering_algorithm.private_lsh_clustering(
+        k,
+        clustering_params.Data(X - middle, radius),
+        clustering_params.DifferentialPrivacyParam(epsilon, delta or DELTA),
+    )
+    return np.asarray(found.centers) + middle
+
+
+def methods(peers: bool) -> dict[str, Fit]:
+    """Return what runs here."""
+    found: dict[str, Fit] = {"PrivateKMeans": _ours}
+    if peers:
+        found["DPLloyd"] = _lloyd
+        found |= {"diffprivlib": _diffprivlib} if find_spec("diffprivlib") else {}
+        found |= {"Google LSH": _google} if find_spec("clustering") else {}
+    return found
+
+
+def figures(runs: list[dict[str, float]]) -> dict[str, Any]:
+    """Return the mean over seeds with a 95 % interval, and how many missed a cluster."""
+    costs = np.array([run["cost"] for run in runs])
+    wide = float(stats.t.ppf(0.975, len(costs) - 1) * stats.sem(costs)) if len(costs) > 1 else None
+    told: dict[str, Any] = {
+        "mean": float(costs.mean()),
+        "interval": wide,
+        "worst": float(costs.max()),
+        "seeds": len(runs),
+    }
+    told["missed"] = int(sum(run["missed"] > 0 for run in runs))
+    told["seconds"] = float(np.median([run["seconds"] for run in runs]))
+    if "label_accuracy" in runs[0]:
+        told["label_accuracy"] = float(np.mean([run["label_accuracy"] for run in runs]))
+    return told
+
+
+def settings(tables: list[str]) -> Iterator[tuple[str, Callable[[int], Any], float, float]]:
+    """Yield a name, what gives rows, reference and labels for a seed, and the budget."""
+    if "blobs" in tables:
+        for d, relaxed in BLOBS:
+            for epsilon in EPSILONS:
+                delta = DELTA if relaxed else 0.0
+                yield (
+                    f"blobs d={d}",
+                    (lambda seed, d=d: (*blobs(d, seed), None, dc.Domain.box([0.0] * d, 1.0))),
+                    epsilon,
+                    delta,
+                )
+    if "mnist" in tables and "mnist" in dc.datasets.available():
+        data = dc.datasets.load("mnist")
+        X, box = data.X / 255, dc.Domain.box([0.0] * 784, 1.0)
+        starts = [KMeans(10, n_init=1, random_state=s, max_iter=100).fit(X) for s in range(10)]
+        plain = min(starts, key=lambda found: found.inertia_).cluster_centers_
+        for delta in (0.0, DELTA):
+            yield "mnist", (lambda _: (X, plain, data.labels, box)), 1.0, delta
+
+
+def main() -> None:
+    """Run and print."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--minutes", type=float, default=1e9)
+    parser.add_argument("--tables", nargs="*", default=["blobs", "mnist"])
+    parser.add_argument("--peers", action="store_true")
+    given = parser.parse_args()
+    until, place = time.monotonic() + 60 * given.minutes, RESULTS / "many_dimensions.json"
+    found = json.loads(place.read_text())["settings"] if place.exists() else {}
+    for name, make, epsilon, delta in settings(given.tables):
+        runs: dict[str, list[dict[str, float]]] = {method: [] for method in methods(given.peers)}
+        key, label = f"{name} epsilon={epsilon:g} delta={delta:g}", {}
+        if time.monotonic() > until:
+            break
+        for seed in range(given.seeds):
+            X, plain, labels, domain = make(seed)
+            best = cost(X, plain)
+            for method, fit in methods(given.peers).items():
+                start = time.perf_counter()
+                centers = fit(X, domain, len(plain), epsilon, delta, seed)
+                run = {"cost": cost(X, centers) / best, "seconds": time.perf_counter() - start}
+                run["missed"] = float(centroid_index(centers, plain))
+                if labels is not None:
+                    run["label_accuracy"] = labelled(X, labels, centers)
+                    label = {"plain": {"label_accuracy": labelled(X, labels, plain)}}
+                runs[method].append(run)
+        found[key] = {**found.get(key, {}), **label, **{method: figures(all_) for method, all_ in runs.items()}}
+        save("many_dimensions", {"settings": found}, "discreet", "numpy", "scikit-learn", "diffprivlib")
+        print(key, found[key], flush=True)
+    rows = [
+        [key, method, f["mean"], f["interval"], f["worst"], f["missed"], f["seconds"]]
+        for key, every in found.items() for method, f in every.items() if "mean" in f
+    ]  # fmt: skip
+    show("Cost over non-private", ["setting", "method", "mean", "±", "worst", "missed", "seconds"], rows)
+
+
+if __name__ == "__main__":
+    main()
