@@ -1,0 +1,53 @@
+"""Clusters of a wide table on the command line: released with a δ, kept in one file, told on a page."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+from typer.testing import CliRunner
+
+from discreet.cli import app
+from discreet.synopses import Synopsis
+
+runner = CliRunner()
+
+
+def run(*args: object) -> str:
+    done = runner.invoke(app.app, [str(a) for a in args])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_a_wide_table_is_clustered_with_a_delta_and_its_page_says_how(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    centers = rng.uniform(0.2, 0.8, (3, 30))
+    rows = rng.normal(centers[rng.integers(3, size=4000)], 0.05)
+    names = [f"c{j}" for j in range(30)]
+    pa_csv.write_csv(pa.table(dict(zip(names, rows.T, strict=True))), tmp_path / "t.csv")
+    (tmp_path / "schema.toml").write_text("".join(f"[columns.{n}]\nbounds = [0, 1]\n" for n in names))
+    release, page = tmp_path / "s.parquet", tmp_path / "page.html"
+    job = ("cluster", tmp_path / "t.csv", "--schema", tmp_path / "schema.toml", "-k", 3)
+    run(*job, "--epsilon", 1, "--delta", 1e-6, "-o", tmp_path / "c.csv", "--release", release, "--report", page)
+    made = Synopsis.load(release)
+    assert made.guarantee.delta == 1e-6
+    assert made.guarantee.parameters["method"] == "lift"
+    with (tmp_path / "c.csv").open() as file:
+        written = np.array([[float(row[n]) for n in names] for row in csv.DictReader(file)])
+    gaps = np.linalg.norm(written[:, None] - centers, axis=2)
+    assert gaps.min(axis=0).max() < 0.1
+    text = page.read_text()
+    assert "Clusters in 30 columns" in text
+    assert "Rows were projected to 8 axes" in text
+    again = json.loads(run("cluster", release, "-k", 3, "--json"))  # of the saved release: the same, at no cost
+    assert np.allclose(again["centers"], written)
+    assert "--method" in run("cluster", "--help")
+    named = json.loads(run(*job, "--epsilon", 2, "--method", "lift", "--seed", 1, "--json", "-o", tmp_path / "d.csv"))
+    assert len(named["centers"]) == 3
+    assert named["epsilon"] == 2
