@@ -15,7 +15,7 @@ import pytest
 
 import discreet as dc
 from discreet.clustering import cluster_synopsis
-from discreet.clustering.central import auto
+from discreet.clustering.central import auto, lift
 from discreet.errors import FormatError, InvalidArgument
 from discreet.synopses import Synopsis
 
@@ -70,6 +70,19 @@ def test_all_of_the_budget_is_charged_and_no_more(budget: dict[str, Any], rows: 
         assert promise.parameters["noise"] == "gaussian"
     else:
         assert promise.epsilon == 0.7
+
+
+@pytest.mark.parametrize("noise_of_lift", [0.0, math.inf])  # means of k groups at once; lift, merge and steps
+def test_weights_belong_to_their_centres(noise_of_lift: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lift, "LIFT_NOISE", noise_of_lift)
+    sizes = [8000, 4000, 2000, 1000]
+    centers = np.random.default_rng(3).uniform(0.1, 0.9, (4, 20))
+    X = np.clip(np.random.default_rng(1).normal(np.repeat(centers, sizes, axis=0), 0.02), 0, 1)
+    for seed in range(3):
+        found = dc.PrivateKMeans(4, 4.0, box(20), "lift", random_state=seed).fit(X)
+        near = np.linalg.norm(found.cluster_centers_[:, None] - centers, axis=2).argmin(axis=1)
+        assert sorted(near) == [0, 1, 2, 3]
+        assert np.abs(found.cluster_weights_ - np.array(sizes)[near]).max() < 5 * found.cluster_std_errors_.max()
 
 
 def test_without_noise_it_is_the_plain_algorithm() -> None:

@@ -210,14 +210,15 @@ def fit(opening: OpenRelease, n_clusters: int, *, scale: str = "none", n_init: i
     if not held.any():
         held[np.argmax(lifted.counts)] = True
     seed = int(noise.below(2**31, rng=opening.stream))
-    points, centers = _merge(lifted, held, places, projection, n_clusters, n_init, seed)
-    centers, last = lattice.points(lattice.coordinates(centers + origin)), lifted
+    points, centers, member = _merge(lifted, held, places, projection, n_clusters, n_init, seed)
+    centers = lattice.points(lattice.coordinates(centers + origin))
+    weights, variances = member @ lifted.counts, member.sum(axis=1) * lifted.count_variance
     if not direct:
         centers, last = _polish(purse, centers, n)
+        weights, variances = last.counts, np.full(len(centers), last.count_variance)
     order = np.lexsort(centers.T[::-1])
-    centers, weights = lattice.coordinates(centers)[order], last.counts[order]
+    centers, weights, variances = lattice.coordinates(centers)[order], weights[order], variances[order]
     centers = opening.domain.clamp(centers)
-    variances = np.full(len(centers), last.count_variance)
     facts = {"method": "lift", "n_clusters": n_clusters, "n_rows": opening.n_rows, "axes": matrix.shape[1]}
     facts |= {"groups": len(places), "radius": radius * lattice.step, "scale": scale}
     whole = np.repeat(opening.domain.low[np.newaxis], len(places), axis=0)
@@ -310,8 +311,11 @@ def _groups(
 
 def _merge(
     lifted: Means, held: Any, places: FloatArray, projection: Projection, k: int, n_init: int, seed: int
-) -> tuple[FloatArray, FloatArray]:
-    """Return estimates of all groups' means and k centres, as offsets from the origin: post-processing."""
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return estimates of all groups' means and k centres, as offsets from the origin, and which groups are whose.
+
+    Post-processing: everything here was bought.
+    """
     counts = np.maximum(lifted.counts, 1.0)
     axes = projection.matrix / ONE
     inside = places / projection.lattice.step @ axes.T
@@ -326,10 +330,11 @@ def _merge(
     label = nearest(points[held], found.centers)
     # The centre of several groups has less noise than each of them, and is shrunk less.
     heavy = mass_by(label, mass[held], len(found.centers))
-    member = (label == np.arange(len(heavy))[:, np.newaxis]) * mass[held] / heavy[:, np.newaxis]
-    blur = lifted.variance * (member > 0).sum(axis=1) / heavy**2
-    centers = member @ inside[held] + common + _shrunk(member @ apart[held], signal, blur)
-    return points, centers
+    member = np.zeros((len(heavy), len(mass)))
+    member[label, np.flatnonzero(held)] = 1.0
+    part = member * mass / heavy[:, np.newaxis]
+    blur = lifted.variance * member.sum(axis=1) / heavy**2
+    return points, part @ inside + common + _shrunk(part @ apart, signal, blur), member
 
 
 def _signal(apart: FloatArray, mass: FloatArray, blur: FloatArray) -> FloatArray:
