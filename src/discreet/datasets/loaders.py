@@ -241,11 +241,9 @@ def load(name: str) -> Dataset:
     """
     source = _SOURCES[checks.choice("name", name, list(_SOURCES))]
     if all(file.endswith("-ubyte.gz") for file in source.files):
-        X, labels = (_idx(file, name) for file in source.files)
-        images = X.reshape(len(labels), -1).astype(np.float64)
-        return Dataset(
-            name, images, Domain(source.columns), source.n_clusters, labels.astype(np.int64), source.description
-        )
+        images, classes = (_idx(file, name) for file in source.files)
+        rows, codes = images.reshape(len(classes), -1).astype(np.float64), classes.astype(np.int64)
+        return Dataset(name, rows, Domain(source.columns), source.n_clusters, codes, source.description)
     tables = [read_file(file, name) for file in source.files]
     table = pa.concat_tables(tables).select([*source.columns, *([source.label] if source.label else [])])
     X = np.column_stack([numbers(table.column(c)) for c in source.columns])
