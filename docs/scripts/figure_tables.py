@@ -259,6 +259,36 @@ def how_many() -> str:
     return table(heads, rows)
 
 
+def cluster_shapes() -> str:
+    """Return how well clusterers of a synopsis agree with the reference."""
+    held = results.read("cluster_shapes")
+    names = {
+        "moons": "two moons",
+        "rings": "two rings",
+        "aggregation": "Aggregation",
+        "worms": "Worms",
+        "birch2": "Birch2",
+        "gowalla": "Gowalla (against itself without noise)",
+    }
+    methods = list(dict.fromkeys(r["method"] for r in held["rows"]))
+    rows = []
+    for data, title in names.items():
+        own = {r["method"]: r for r in held["rows"] if r["data"] == data}
+        best = max(r["ari"]["mean"] for m, r in own.items() if m != methods[0])
+        cells = []
+        for method in methods:
+            if method not in own:
+                cells.append("–")
+                continue
+            mean, (low, high) = own[method]["ari"]["mean"], own[method]["ari"]["interval"]
+            figure = f"{mean:.2f} ± {(high - low) / 2:.2f}" if method != methods[0] else f"{mean:.2f}"
+            cells.append(f"**{figure}**" if method != methods[0] and mean == best else figure.replace("-0.00", "0.00"))
+        first = next(iter(own.values()))
+        rows.append([f"{title}: {first['n']:,} rows, k = {first['k']}", *cells])
+    budget = held["rows"][0]["epsilon"]
+    return table([f"ARI at ε = {budget:g}, {held['seeds']} seeds", *methods], rows)
+
+
 def seeds() -> str:
     """Return the agreement of clusters of one small table with and without noise, beside the published figures."""
     rows = [r for r in results.read("metric_clustering")["seeds"]["rows"] if (r["units"], r["k"]) == ("raw units", 2)]
@@ -321,6 +351,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "audit-front": audit_front,
     "audits": audits,
     "categories": categories,
+    "cluster-shapes": cluster_shapes,
     "clusters-after-noise": clusters_after_noise,
     "collector": collector,
     "coverage": coverage,

@@ -23,7 +23,7 @@ def released(data, epsilon=1.0, seed=0, **how):
 @pytest.mark.parametrize(("columns", "k"), [(1, 3), (2, 1), (2, 9), (3, 5)])
 def test_clusters_that_stand_apart_are_counted(columns, k):
     data = dc.datasets.mixture(1500 * k, columns, k, separation=8 if k > 1 else 4, random_state=k)
-    found = suggest_k(released(data, n_clusters=10))
+    found = suggest_k(released(data, n_clusters=10), max_clusters=12)
     assert found.n_clusters == k, found
     assert set(found.votes) == {"elbow", "silhouette", "gap", "BIC"}
 
@@ -40,13 +40,18 @@ def test_private_k_means_counts_its_own_clusters(columns, k):
 def test_rows_without_clusters_are_one():
     even = np.random.default_rng(3).random((6000, 2))
     for how in ({"rule": 6}, {"rule": 25}):
-        assert suggest_k(dc.GridSynopsis(1.0, (0, 1), random_state=2, **how).fit(even).synopsis_).n_clusters == 1
+        assert (
+            suggest_k(
+                dc.GridSynopsis(1.0, (0, 1), random_state=2, **how).fit(even).synopsis_, max_clusters=8
+            ).n_clusters
+            == 1
+        )
 
 
 def test_noise_asks_for_no_more_clusters():
     # Sixty-four cells of noise for every one that holds rows: without its share taken out they would be clusters.
     data = dc.datasets.mixture(6000, 2, 4, separation=12, random_state=5)
-    told = {suggest_k(released(data, epsilon, rule=40)).n_clusters for epsilon in (math.inf, 1.0, 0.3)}
+    told = {suggest_k(released(data, epsilon, rule=40), max_clusters=8).n_clusters for epsilon in (math.inf, 1.0, 0.3)}
     assert told == {4}
 
 
@@ -80,7 +85,7 @@ def test_the_curves_are_plain_data_and_a_picture():
     pytest.importorskip("plotly")
     data = dc.datasets.mixture(4000, 2, 3, random_state=3)
     for synopsis in (released(data), released(data, 0.001)):
-        found = suggest_k(synopsis)
+        found = suggest_k(synopsis, max_clusters=8)
         json.dumps(found.to_dict(), allow_nan=False)
         assert found.to_arrow().num_rows == found.largest
         picture = found.plot()
@@ -105,14 +110,14 @@ def test_mixed_tables_survivors_and_trees_are_counted_too():
     import pyarrow as pa
 
     mixed = dc.GridSynopsis(1.0, domain, 14, random_state=1).fit(pa.table(table)).synopsis_
-    assert suggest_k(mixed).n_clusters == 4
+    assert suggest_k(mixed, max_clusters=8).n_clusters == 4
     survivors = dc.GridSynopsis(1.0, data.domain, 60, max_cells=100, random_state=1).fit(data.X).synopsis_
-    found = suggest_k(survivors)
+    found = suggest_k(survivors, max_clusters=8)
     assert survivors.hidden is not None
     assert found.n_clusters == 4
     assert "BIC" not in found.votes
     tree = dc.TreeSynopsis(1.0, data.domain, "median", random_state=1).fit(data.X).synopsis_
-    assert suggest_k(tree).n_clusters == 4
+    assert suggest_k(tree, max_clusters=8).n_clusters == 4
 
 
 def test_a_word_that_is_not_auto_is_refused():
