@@ -70,7 +70,7 @@ KIND = Kind(
     schema="optional",
     parameters=(
         option("n_clusters", ("text", "whole"), "number of centres; auto reads it off the synopsis", "auto",
-            required=True, choices=("auto",), low=1, short="-k"),
+            required=True, choices=("auto",), low=1, short="-k", expected="a whole number of at least 1, or 'auto'"),
         option("max_clusters", "whole", "the most clusters that auto looks for", 20, default=20, low=1),
         replace(EPSILON, required=False, shown=True, help="privacy budget, of a table; a synopsis spent its own"),
         DELTA,
