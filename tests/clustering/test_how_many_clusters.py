@@ -120,6 +120,15 @@ def test_mixed_tables_survivors_and_trees_are_counted_too():
     assert suggest_k(tree, max_clusters=8).n_clusters == 4
 
 
+def test_groups_of_a_wide_table_are_counted():
+    rng = np.random.default_rng(0)
+    X = np.clip(rng.uniform(0.2, 0.8, (6, 40))[rng.integers(6, size=20000)] + rng.normal(0, 0.1, (20000, 40)), 0, 1)
+    km = dc.PrivateKMeans("auto", 1.0, dc.Domain.box([0] * 40, 1), delta=1e-6, random_state=1).fit(X)
+    assert len(km.cluster_centers_) == km.suggestion_.n_clusters == 6
+    assert "BIC" not in km.suggestion_.votes  # groups have no boxes to fit a mixture to
+    assert "does not know where clusters are" not in km.note_
+
+
 def test_a_word_that_is_not_auto_is_refused():
     with pytest.raises(InvalidArgument, match='whole number, or "auto"'):
         dc.PrivateKMeans("five", domain=(0, 1)).fit(np.zeros((3, 1)))

@@ -278,10 +278,14 @@ def _references(
 
 
 def _bic(leaves: Leaves, fits: list[FloatArray]) -> FloatArray:
-    """Return half the BIC of a mixture for each number of clusters; NaN where counts are not listed, exact or many."""
+    """Return half the BIC of a mixture for each number of clusters.
+
+    NaN where counts are exact, not listed or too many, or where no leaf is smaller than the domain (but has a mean).
+    """
     seen, top = leaves.seen, len(fits)
     n, d = seen.n_leaves, len(seen.domain)
-    if seen.hidden is not None or not (seen.variances > 0).any() or n * top > MIXTURE_WORK:
+    flat = set(seen.domain.names) <= set(seen.uncut) or not (seen.variances > 0).any()
+    if flat or seen.hidden is not None or n * top > MIXTURE_WORK:
         return np.full(top, np.nan)
     starts = []
     for centers in fits:

@@ -204,7 +204,7 @@ def cluster_synopsis(
             else (f"{len(centers)} places have positive weight: they are the centres")
         )
         notes.append(f"{said}, fewer than {n_clusters}")
-    if set(axes) <= set(seen.uncut):
+    if set(axes) <= set(seen.uncut) and known is None:  # groups of a projection have means
         notes.append("none of these columns was divided, so the synopsis does not know where clusters are")
     shares = category_shares(synopsis, axes, centers, widths)
     errors, doubtful = noise_of_weights(released, axes, centers, widths, weights)
