@@ -195,3 +195,33 @@ def test_numbers_with_marks_are_told_apart(tmp_path: Path, capsys: pytest.Captur
         path.write_text("a;b\n" + "".join(f"{v};x\n" for v in values))
         found = tomllib.loads(_run(capsys, "schema", path, "--look", 20))["source"]
         assert (found.get("decimal", "."), found.get("thousands", "")) == (decimal, thousands), shape
+
+
+@pytest.mark.parametrize(
+    ("most", "rare", "decimal", "thousands"),
+    [
+        ("0,00", "1.234,00", ",", "."), ("0.00", "1,234.00", ".", ","), ("0", "1.234.567", ",", "."),
+        ("0,0", "1 234,5", ",", " "), ("0.0", "1'234.5", ".", "'"), ("0,00", "1234,00", ",", ""),
+    ],
+)  # fmt: skip
+def test_a_mark_between_digits_is_seen_where_large_numbers_are_rare(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], most: str, rare: str, decimal: str, thousands: str
+) -> None:
+    """Without the mark every large number would be missing, and its row left out."""
+    path = tmp_path / "t.csv"
+    path.write_text("gain;b\n" + "".join(f" {rare if i == 7 else most} ;x\n" for i in range(20)))
+    found = tomllib.loads(_run(capsys, "schema", path, "--look", 20))["source"]
+    assert (found.get("decimal", "."), found.get("thousands", "")) == (decimal, thousands)
+
+
+def test_rows_without_a_value_are_kept_by_a_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("age,job,town\n")
+    said = ("--declare", "age=0..120", "--declare", "job=a,b", "--declare", "town=n,s", "--declare", "job,town=own")
+    columns = tomllib.loads(_run(capsys, "schema", path, *said))["columns"]
+    assert columns["job"] == {"categories": ["a", "b"], "missing": "own"}
+    assert columns["town"]["missing"] == "own"
+    assert "missing" not in columns["age"]
+    for wrong in ("job=missing=own", "job=missing"):
+        told = _run(capsys, "schema", path, "--declare", wrong, code=2)
+        assert "try --declare job=own" in " ".join(told.split())

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli.app import app
+from discreet.reporting.pages import counted
 
 SCHEMA = """
 [columns.age]
@@ -160,3 +161,27 @@ role = "wife"
     assert "no row has sex = m and role = wife" in Path("page.html").read_text()
     assert "Public facts used" in " ".join(done.replace("│", " ").split())
     assert "every row keeps the declared facts" in " ".join(run("audit", "safe.parquet").replace("│", " ").split())
+
+
+def test_a_question_to_the_rows_is_sent_to_the_synopsis(folder):
+    run("synthesize", "people.csv", "--schema", "schema.toml", "--epsilon", "1", "-o", "safe.csv")
+    refused = CliRunner().invoke(app, ["ask", "safe.csv", "age > 40"])
+    assert "'safe.synopsis.parquet'" in str(refused.exception)
+    assert "rows" in run("ask", "safe.synopsis.parquet", "age > 40")
+
+
+def test_a_raw_table_that_was_misread_is_told_to_need_its_schema(folder):
+    run("synthesize", "people.csv", "--schema", "schema.toml", "--epsilon", "1", "-o", "safe.csv")
+    pd.read_csv("people.csv").to_csv("german.csv", index=False, sep=";")
+    (folder / "german.toml").write_text('[source]\ndelimiter = ";"\n' + SCHEMA)
+    given = ["report", "safe.csv", "--against", "german.csv", "--target", "ill", "--json"]
+    refused = CliRunner().invoke(app, given)
+    assert "has no column of the release; say how its file is written: --schema" in str(refused.exception)
+    told = json.loads(run(*given, "--schema", "german.toml"))
+    assert {c["column"] for c in told["comparison"]["columns"]} == {"age", "town", "ill"}
+
+
+def test_pairs_of_columns_are_told_apart_beside_their_bars():
+    name = "marital_status by relationship"
+    picture, _ = counted.drawn([{"columns": name, "dependence": 0.5}])[0]
+    assert f">{name}</text>" in picture

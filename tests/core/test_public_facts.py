@@ -196,3 +196,20 @@ def test_cells_end_where_facts_do(parts):
 def test_ends_that_differ_are_told_apart_in_words():
     told = dc.Domain({"x": (1e9, 1e9 + 1), "sex": ["f", "m"]}, impossible=[{"x": (1e9 + 0.25, 1e9 + 1), "sex": "m"}])
     assert told.facts.sentences == ("no row has x = 1000000000.25 to 1000000001.0 and sex = m",)
+
+
+def test_no_fact_is_suggested_that_nobody_knows():
+    """A value that is copied from another line would be a false fact, typed back."""
+    with pytest.raises(dc.errors.InvalidArgument) as told:
+        declared(functions={"num": {"education": {"none": 1, "Bachelors": 13}}})
+    assert told.value.fix == "adding 'Masters' with the value that belongs to it"
+    with pytest.raises(dc.errors.InvalidArgument) as told:
+        declared(impossible=[{"sex": "m"}])
+    assert told.value.fix == "adding a column to 'sex'"
+    with pytest.raises(dc.errors.InvalidArgument) as told:
+        declared(impossible=[{"age": (200, 300), "smokes": True}])
+    assert told.value.fix == "leaving it out: no row is counted there"
+    with pytest.raises(dc.errors.InvalidType) as told:
+        declared(impossible={"sex": "m", "smokes": True})
+    assert told.value.fix == "impossible=[{'sex': 'm', 'smokes': True}], in a schema file under [[impossible]]"
+    declared(impossible=[{"sex": "m", "smokes": True}])

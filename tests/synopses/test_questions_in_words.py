@@ -204,7 +204,9 @@ def test_and_or_not_and_missing_values_follow_the_logic_of_sql(question: str) ->
     [
         ("agee < 3", "'agee' is none", "agee < 3".replace("agee", "age")),
         ("AGE < 3", "'AGE' is none", "age < 3"),
+        ("age < 3 and Marital-Status = 'single'", "back quotes", "age < 3 and `marital-status` = 'single'"),
         ("sex = 'x'", "declared categories of sex", None),
+        ("`marital-status` = 'It''s complicated'", "declared categories", "`marital-status` = 'it''s complicated'"),
         ("sex = f", "quotation marks", "sex = 'f'"),
         ("sex = 'f", "closed", "sex = 'f'"),
         ("(age < 3", r"'\)' after '\('", "(age < 3)"),
@@ -246,3 +248,14 @@ def test_a_question_of_too_many_combinations_is_refused() -> None:
     many = " or ".join(f"({' and '.join(f'x{j} < 0.{i}{j}1' for j in range(6))})" for i in range(1, 9))
     with pytest.raises(InvalidArgument, match="about fewer"):
         parse(wide, many)
+
+
+def test_a_category_that_is_spelled_otherwise_is_recognised() -> None:
+    """The first of the list may be the opposite of what was meant."""
+    s = fine()
+    with pytest.raises(InvalidArgument) as told:
+        s.count(**{"marital-status": "It's Complicated"})
+    assert told.value.fix == 'marital-status=["it\'s complicated"]'
+    with pytest.raises(InvalidArgument) as told:
+        s.count(sex="M")
+    assert told.value.fix == "sex=['m']"

@@ -111,7 +111,8 @@ class Facts:
             fix = 'functions={"education_num": {"education": {"Bachelors": 13}}}'
             raise InvalidType("functions", functions, "a mapping from a column to the one it follows from", fix)
         if impossible is not None and (isinstance(impossible, (str, Mapping)) or not isinstance(impossible, Iterable)):
-            fix = 'impossible=[{"sex": "Male", "relationship": "Wife"}]'
+            meant = dict(impossible) if isinstance(impossible, Mapping) else {"sex": "Male", "relationship": "Wife"}
+            fix = f"impossible=[{meant}], in a schema file under [[impossible]]"
             raise InvalidType("impossible", impossible, "a list of combinations", fix)
         made = cls(
             tuple(_function(columns, name, of) for name, of in (functions or {}).items()),
@@ -288,9 +289,10 @@ def _function(columns: Mapping[str, Column], name: Any, of: Any) -> Function:
     for low, high in [*pieces, (_end(source), 0.0)]:
         if low > end:
             absent = _written(source, [(end, end + 1)])[0]
-            some = next(iter(found.values()))[1] if found else "..."
             expected = f"about every value of {other!r}: nothing is said of {absent!r}"
-            raise InvalidArgument(at, sorted(map(str, values)), expected, f"adding {absent!r}: {some!r}")
+            raise InvalidArgument(
+                at, sorted(map(str, values)), expected, f"adding {absent!r} with the value that belongs to it"
+            )
         end = max(end, high)
     return Function(
         str(name), str(other), tuple((*pair, found[pair][2]) for pair in pieces),
@@ -351,7 +353,10 @@ def _combination(columns: Mapping[str, Column], i: int, one: Any) -> Impossible:
         what = "a mapping from two or three columns to values that do not occur together"
         some = [c for c in columns.values() if c.role not in NAMING][:2]
         fix = f"{{{', '.join(f'{c.name!r}: {_written(c, [(c.low, min(c.low + 1, c.high))])}' for c in some)}}}"
-        raise (InvalidArgument if isinstance(one, Mapping) else InvalidType)(label, one, what, fix)
+        if isinstance(one, Mapping):  # what does not occur is known to whoever declares it, so no value is proposed
+            fix = f"adding a column to {', '.join(map(repr, one))}" if len(one) == 1 else "two or three of its columns"
+            raise InvalidArgument(label, one, what, fix if one else "leaving it out")
+        raise InvalidType(label, one, what, fix)
     stretches, written, texts = [], [], []
     for name, value in one.items():
         column = _known(columns, label, name)
@@ -367,7 +372,7 @@ def _combination(columns: Mapping[str, Column], i: int, one: Any) -> Impossible:
                 f"{label}: {name}",
                 value,
                 "inside what is declared of it, and hold some of it",
-                f"{name}={_written(column, [(low, high)])}",
+                "leaving it out: no row is counted there",
             )
         stretches.append((str(name), tuple(inside)))
         written.append((str(name), _written(column, inside)))

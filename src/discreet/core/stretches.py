@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.checks import nearest
 from discreet.core.columns import Categorical, Column, Date, Integer, category_text
 from discreet.core.dates import day_number, second_number
 from discreet.errors import InvalidArgument, InvalidType
@@ -24,12 +25,18 @@ def place_on(column: Column, value: Any) -> float:
     if isinstance(column, Categorical):
         places = {category_text(c): i for i, c in enumerate(column.categories)}
         if category_text(value) not in places:
-            fix = repr(column.categories[0])
-            raise InvalidArgument(column.name, value, "among the declared categories", fix)
+            raise InvalidArgument(column.name, value, "among the declared categories", repr(_meant(column, value)))
         return float(places[category_text(value)])
     read = {"date": day_number, "time": second_number}.get(column.kind)
     place = None if read is None else read(value)
     return float(value) if place is None else place
+
+
+def _meant(column: Categorical, value: Any) -> Any:
+    """Return the declared category that was most likely meant; the first if none is near."""
+    known = {category_text(c): c for c in column.categories}
+    near = nearest(value, list(known))
+    return column.categories[0] if near is None else known[near]
 
 
 def stretches_of(column: Column, value: Any) -> Intervals:
@@ -51,6 +58,7 @@ def stretches_of(column: Column, value: Any) -> Intervals:
         place = {category_text(c): i for i, c in enumerate(column.categories)}
         for category in chosen:
             if category_text(category) not in place:
+                fix = f"{column.name}={[_meant(column, category)]}"
                 raise InvalidArgument(column.name, category, "among the declared categories", fix)
         numbers = sorted({place[category_text(c)] for c in chosen})
         return [(float(i), float(i + 1)) for i in numbers]

@@ -50,6 +50,8 @@ _CLOCK = r"( \d{1,2}:\d{2}(:\d{2})?)?"
 #: Characters of a number or a date. Patterns take time by the square of the length, and a field may hold a megabyte.
 _LONGEST = 64
 _MARKS = ("€", "$", "£", "%", "EUR", "USD")
+#: Marks of decimals and of groups of digits that go together.
+_PAIRS = ((",", "."), (".", ","), (".", "'"), (",", " "), (".", " "))
 
 
 @dataclass(frozen=True)
@@ -138,17 +140,34 @@ def _number_marks(columns: Sequence[Sequence[str]], delimiter: str) -> tuple[str
             groups[unsure] += 1
         elif _mostly(column, r"[+-]?\d+(\.\d+)?"):
             points["."] += any("." in v for v in column)
+            groups.update(_rare_groups(column, "."))
         elif _mostly(column, r"[+-]?\d+(,\d+)?"):
             points[","] += 1
+            groups.update(_rare_groups(column, ","))
         else:
-            for decimal, thousands in ((",", "."), (".", ","), (".", "'"), (",", " "), (".", " ")):
-                blank = "[ \u00a0\u202f]" if thousands == " " else re.escape(thousands)
-                if _mostly(column, rf"[+-]?\d{{1,3}}({blank}?\d{{3}})*({re.escape(decimal)}\d+)?"):
+            for decimal, thousands in _PAIRS:
+                mark = _blanks(thousands)
+                if _mostly(column, rf"[+-]?\d{{1,3}}({mark}?\d{{3}})*({re.escape(decimal)}\d+)?"):
                     points[decimal] += 2
                     groups[thousands] += 2
                     break
     point = next((mark for mark, n in points.most_common(1) if n), "," if delimiter == ";" else ".")
     return point, next((mark for mark, _ in groups.most_common() if mark != point), "")
+
+
+def _blanks(thousands: str) -> str:
+    return "[ \u00a0\u202f]" if thousands == " " else re.escape(thousands)
+
+
+def _rare_groups(column: Sequence[str], point: str) -> dict[str, int]:
+    """Return the mark between groups of digits of a column whose large numbers are rare: 0,00 mostly, then 1.234,00."""
+    short = [v for v in column if len(v) <= _LONGEST]
+    for decimal, thousands in _PAIRS:
+        group = rf"({_blanks(thousands)}\d{{3}})"
+        sure = rf"[+-]?\d{{1,3}}({group}+{re.escape(decimal)}\d+|{group}{{2,}})"
+        if decimal == point and any(re.fullmatch(sure, v) for v in short):
+            return {thousands: 2}
+    return {}
 
 
 def _either(column: Sequence[str], mark: str) -> bool:

@@ -23,7 +23,7 @@ from discreet.core.domain import Categorical, Column, Date, Domain, Time, even_e
 from discreet.core.guarantee import Guarantee, found_at_most, person_column
 from discreet.core.output import promise_place
 from discreet.engines import open as open_table
-from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument
+from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, SchemaError
 from discreet.reporting import views, words
 from discreet.reporting.artifacts import kind_of, read_released
 from discreet.reporting.clusters import against_raw
@@ -353,15 +353,15 @@ def _frequencies(counts: local.Counts, candidates: Sequence[Any] | None) -> dict
 
 def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | None) -> dict[str, Any]:
     """Set the release's distribution of every column beside the raw one: total variation, and bins of both."""
-    domain = guarantee.domain
-    if domain is None:
+    if (domain := guarantee.domain) is None:
         raise FormatError("the artifact declares no columns, so there is nothing to compare by")
     columns: list[dict[str, Any]] = []
     left_out: list[dict[str, str]] = []
     source = open_table(against)
+    if not set(domain.names) & set(source.names):  # most often a file that was read with the wrong delimiter
+        raise SchemaError("the raw table has no column of the release; say how its file is written: --schema s.toml")
     for column in domain:
-        reason = _not_compared(thing, column, source.names)
-        if reason:
+        if reason := _not_compared(thing, column, source.names):
             left_out.append({"column": column.name, "reason": reason})
             continue
         raw = np.concatenate([b[0] for b in open_table(against)._batches(domain.select([column.name]))])
@@ -395,8 +395,9 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
 def _together(thing: Any, domain: Domain, names: list[str], against: Any, target: str | None) -> dict[str, Any] | None:
     """Compare the columns taken together: rows of a table as they are, those of a synopsis as it invents them."""
     if target is not None and target not in names:
-        near = checks.nearest(target, names) or next(iter(names), "none")
-        raise InvalidArgument("target", target, "a column that is compared", f"target={near!r}")
+        near = checks.nearest(target, names) or next(iter(names), "")
+        fix = f"target={near!r}" if near else "leaving it out"
+        raise InvalidArgument("target", target, "a column that is compared", fix)
     rows = thing if isinstance(thing, pa.Table) else None
     if isinstance(thing, Synopsis):
         rows = thing.sample(int(min(max(thing.total, _FEWEST_ROWS), _MOST_ROWS)), rng=0)

@@ -22,9 +22,13 @@ from discreet.errors import DataSourceError, InvalidArgument, SchemaError
 TARGET = "class"
 _NUMBER = r"-?\d+(?:\.\d+)?(?:e\d+)?"
 _DAY = r"\d{4}-\d{2}-\d{2}"
-_FORMS = "COLUMN=0..120, COLUMN=0:1.5, COLUMN=2020-01-01:2029-12-31, COLUMN=A,B, COLUMN=boolean or COLUMN=ROLE"
+_FORMS = (
+    "COLUMN=0..120, COLUMN=0:1.5, COLUMN=2020-01-01:2029-12-31, COLUMN=A,B, COLUMN=boolean, COLUMN=ROLE or COLUMN=own"
+)
 #: Kinds that need neither bounds nor categories; and others, with what is to be typed of such a column.
 _COMPLETE = ("boolean", "time")
+#: What becomes of rows without a value.
+_MISSING = ("drop", "own")
 _KINDS = {
     "boolean": "boolean", "bool": "boolean", "time": "time", "integer": "0..120", "int": "0..120", "number": "0:1.5",
     "float": "0:1.5", "numeric": "0:1.5", "date": "2020-01-01:2029-12-31", "category": "A,B", "categorical": "A,B",
@@ -99,8 +103,8 @@ def read_declarations(texts: Sequence[str], names: Sequence[str]) -> dict[str, d
     ``age=0..120`` are whole numbers, ``cost=0:5000`` numbers, ``day=2025-01-01:2025-12-31`` days, ``sex=f,m`` a
     list, ``smoker=boolean`` and ``arrived=time`` kinds that need no more; ``name=identifier`` is a role, which several
     columns may be given at once: ``age,sex=quasi-identifier``; ``user=person:8`` also says that persons are what is
-    hidden, with at most eight rows of each. What looks like one of these and is not is refused, not taken for a
-    category.
+    hidden, with at most eight rows of each; ``job,town=own`` gives rows without a value a cell of their own. What
+    looks like one of these and is not is refused, not taken for a category.
 
     Parameters
     ----------
@@ -118,7 +122,7 @@ def read_declarations(texts: Sequence[str], names: Sequence[str]) -> dict[str, d
     found: dict[str, dict[str, Any]] = {}
     for text in texts:
         left, equals, value = (part.strip() for part in text.partition("="))
-        listed = left.split(",") if left not in names and value in ROLES else [left]
+        listed = left.split(",") if left not in names and value in (*ROLES, *_MISSING) else [left]
         if not equals or not value or not set(listed) <= set(names):
             expected = f"{_FORMS}, of {', '.join(names[:20])}"
             raise InvalidArgument("--declare", text, expected, f"--declare {shlex.quote(f'{names[0]}=0..120')}")
@@ -148,6 +152,8 @@ def merged(known: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
 def _declared(value: str) -> Mapping[str, Any]:
     if value in ROLES:
         return {"role": value}
+    if value in _MISSING:
+        return {"missing": value}
     if value in _COMPLETE:
         return {"kind": value}
     if bound := re.fullmatch(r"person:(auto|\d+)", value):
@@ -183,6 +189,8 @@ def _meant(value: str) -> str:
         return _KINDS[value.casefold()]
     if value.startswith("person:"):
         return "person:8"
+    if said := re.fullmatch(r"missing\s*[=:]?\s*[\"']?(own|drop|)[\"']?", value):
+        return said[1] or "own"
     if near := nearest(value, (*ROLES, *_COMPLETE)):
         return near
     if "/" in value and not re.search(r"\d", value):

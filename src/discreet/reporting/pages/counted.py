@@ -69,7 +69,7 @@ def drawn(found: Sequence[dict[str, Any]]) -> list[tuple[Markup, str]]:
         return []
     shares = [100 * one["dependence"] for one in near]
     picture = svg.ranked(
-        [one["columns"] for one in near], shares, title="dependence", axis="% of the rows", form=_short
+        [one["columns"] for one in near], shares, title="dependence", axis="% of the rows", form=_short, letters=32
     )
     return [(picture, "What depends on what: rows that would have to move for independence")]
 

@@ -41,6 +41,7 @@ from discreet.reporting.words import number
 
 #: Rows of a ranking, and how wide its names and figures may be.
 _MOST_ROWS, _ROW, _NAMES, _FIGURES = 12, 20, 112, 92
+_LETTERS = 17  # of a name that has room beside a lying bar
 
 
 def bars(
@@ -116,10 +117,11 @@ def ranked(
     second: Sequence[float] | None = None,
     assumed: Sequence[float] | None = None,
     form: Callable[[float], str] = number,
+    letters: int = _LETTERS,
 ) -> Markup:
     """Draw lying bars with their names and figures written beside them: for categories, and for few figures.
 
-    Of more than twelve the largest are shown, and how many are not.
+    Of more than twelve the largest are shown, and how many are not. Names have room for that many letters.
 
     Examples
     --------
@@ -137,13 +139,16 @@ def ranked(
     shown = np.asarray(chosen, int)
     most = max(float(high[shown].max(initial=0)), float(v[shown].max(initial=0)), float(other[shown].max(initial=0)))
     least = min(float(low[shown].min(initial=0)), float(v[shown].min(initial=0)), 0.0)
-    x = scale(least, most if most > least else least + 1, _NAMES, WIDTH - _FIGURES)
+    room = _NAMES * letters // _LETTERS
+    x = scale(least, most if most > least else least + 1, room, WIDTH - _FIGURES)
     parts = [f'<text class="tick" x="0" y="11">{escape(axis)}</text>']
     for place, i in enumerate(shown.tolist()):
         top, middle = TOP + place * _ROW, TOP + (place + 0.5) * _ROW
         half = (high[i] - low[i]) / 2
         figure = form(float(v[i])) + (f" ± {form(float(half))}" if lower is not None and half > 0 else "")
-        parts.append(f'<text class="name end" x="{_NAMES - 6}" y="{middle + 4:.0f}">{cut_text(labels[i], 17)}</text>')
+        parts.append(
+            f'<text class="name end" x="{room - 6}" y="{middle + 4:.0f}">{cut_text(labels[i], letters)}</text>'
+        )
         known = float(v[i] - doubt[i])
         a, b = sorted((x(0.0), x(known)))
         parts.append(rect("bar", a, top + 3, max(b - a, 0.5), _ROW - 6, f"{labels[i]}: {figure}"))
@@ -158,7 +163,7 @@ def ranked(
     end = TOP + len(shown) * _ROW
     parts.append(f'<path class="axis" d="M{x(0.0):.1f} {TOP}V{end}"/>')
     if len(v) > len(shown):
-        parts.append(f'<text class="tick" x="{_NAMES}" y="{end + 14}">and {len(v) - len(shown):,} more</text>')
+        parts.append(f'<text class="tick" x="{room}" y="{end + 14}">and {len(v) - len(shown):,} more</text>')
         end += 18
     return picture(title, parts, WIDTH, end + 4)
 

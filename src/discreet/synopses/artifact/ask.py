@@ -13,6 +13,7 @@ from datetime import datetime
 from difflib import get_close_matches
 from typing import Any
 
+from discreet.core.checks import nearest
 from discreet.core.dates import day_number, second_number
 from discreet.core.domain import Categorical, Column, Date, Domain, Integer, Time, category_text
 from discreet.errors import InvalidArgument, InvalidType
@@ -69,6 +70,9 @@ def read(domain: Domain, question: object) -> tuple[list[Query], str]:
             again = re.sub(pattern, other, question)
             if again != question and _reads(domain, again):
                 expected, meant = spelling, again
+        again = _with_quotes(domain, question)
+        if again != question and _reads(domain, again):
+            expected, meant = "written with names of odd characters in back quotes", again
         raise InvalidArgument("question", _short(question), expected, _fix(domain, meant)) from None
     found: list[Said] = []
     collect(tree, found)
@@ -123,6 +127,17 @@ def _literal(text: str) -> str:
 
 def _quoted(name: str) -> str:
     return name if re.fullmatch(r"[^\W\d]\w*", name) and name.lower() not in _WORDS else f"`{name}`"
+
+
+def _with_quotes(domain: Domain, question: str) -> str:
+    """Return a question with back quotes around the names that need them and stand there without."""
+    odd = {name.lower(): _quoted(name) for name in domain.names if _quoted(name) != name}
+    if not odd:
+        return question
+    longest_first = "|".join(map(re.escape, sorted(odd, key=len, reverse=True)))
+    return re.sub(
+        rf"(?<![\w`'\"])({longest_first})(?![\w`'\"])", lambda m: odd.get(m[0].lower(), m[0]), question, flags=re.I
+    )
 
 
 def _short(text: str) -> str:
@@ -274,7 +289,7 @@ class _Reader:
                 )
             near = [n for n in self.domain.names if n.lower() == name.lower()]
             near = near or get_close_matches(name, self.domain.names, 1, 0.5)
-            listed = ", ".join(map(_quoted, self.domain.names[:8]))
+            listed = ", ".join([*map(_quoted, self.domain.names[:8]), *(["..."] if len(self.domain) > 8 else [])])
             raise self.wrong(
                 f"about declared columns ({listed}); {name!r} is none",
                 self.instead(text, _quoted(near[0])) if near else None,
@@ -355,9 +370,9 @@ def _category(reader: _Reader, column: Categorical, value: tuple[str, bool]) -> 
     if text not in known and not value[1]:
         text = _number_text(text)
     if text not in known:
-        near = get_close_matches(text, list(known), 1, 0.5) or [next(iter(known))]
+        near = nearest(text, list(known)) or next(iter(known))
         what = f"about declared categories of {_quoted(column.name)}; {text!r} is none"
-        raise reader.wrong(what, reader.instead(_literal(text), _literal(near[0])))
+        raise reader.wrong(what, reader.instead(_literal(text), _literal(near)))
     return known[text]
 
 

@@ -140,7 +140,8 @@ def load(path: str | Path) -> Synopsis:
     except (OSError, TypeError) as error:
         reason = getattr(error, "strerror", error)
         raise DataSourceError(f"path: cannot read {str(path)!r} ({reason}); check the path") from None
-    _check_bytes(where, data)
+    beside = Path(path).expanduser().with_suffix(".synopsis.parquet")
+    _check_bytes(where, data, f"; its synopsis is beside it, {str(beside)!r}" if beside.is_file() else "")
     try:
         file = pq.ParquetFile(pa.BufferReader(data))
         table = file.read()
@@ -167,14 +168,14 @@ def promise_of(path: Path) -> Guarantee | None:
         return None
 
 
-def _check_bytes(where: str, data: bytes) -> None:
+def _check_bytes(where: str, data: bytes, beside: str) -> None:
     if len(data) < 12 or not data.startswith(_MAGIC):
-        raise FormatError(f"{where} is not a Discreet synopsis: it is not a Parquet file")
+        raise FormatError(f"{where} is not a Discreet synopsis: it is not a Parquet file{beside}")
     if not data.endswith(_MAGIC):
         raise FormatError(f"{where} is damaged: it is cut off or has been added to")
     place = data.rfind(_MARK)
     if place < 0:
-        raise FormatError(f"{where} is not a Discreet synopsis: its metadata hold no checksum of ours")
+        raise FormatError(f"{where} is not a Discreet synopsis: its metadata hold no checksum of ours{beside}")
     place += len(_MARK)
     if data[place : place + 64] != hashlib.sha256(data[:place] + _BLANK + data[place + 64 :]).hexdigest().encode():
         raise FormatError(f"{where} is damaged or was changed after it was written: its checksum does not match")
