@@ -46,13 +46,13 @@ def test_a_disk_that_fails_is_said_and_survived(tmp_path: Path) -> None:
     with collector(data, TASK, environment={"COLLECTOR_DISK": str(place)}) as running:
         for fault in ("full", "readonly", "broken"):
             devices.load(running, 0.1, lambda fault=fault: (place / "control" / fault).touch())  # type: ignore[misc]
-            until(lambda: running.ask("GET", "/ready")[0], 503)
             frame = devices._next()
             assert frame is not None
             path = f"/v1/tasks/{TASK.digest}/reports"
             status, told, headers = running.ask("POST", path, devices.frames[frame])
             assert (status, told["reason"]) == (503, "store")
             assert int(headers["retry-after"]) > 0
+            assert running.ask("GET", "/ready")[0] == 503
             assert running.ask("GET", "/health")[0] == 200
             assert running.ask("GET", f"/v1/tasks/{TASK.digest}")[0] == 200
             (place / "control" / fault).unlink()
