@@ -185,3 +185,12 @@ def test_pairs_of_columns_are_told_apart_beside_their_bars():
     name = "marital_status by relationship"
     picture, _ = counted.drawn([{"columns": name, "dependence": 0.5}])[0]
     assert f">{name}</text>" in picture
+
+
+def test_the_target_of_the_schema_is_the_target(folder):
+    """A role that is declared and has no effect would cost accuracy in silence."""
+    (folder / "target.toml").write_text(SCHEMA + 'role = "target"\n')
+    run("synthesize", "people.csv", "--schema", "target.toml", "--epsilon", "1", "-o", "safe.csv")
+    assert dc.Synopsis.load("safe.synopsis.parquet").guarantee.parameters["target"] == "ill"
+    run("synthesize", "people.csv", "--schema", "target.toml", "--epsilon", "1", "--target", "town", "-o", "safe.csv")
+    assert dc.Synopsis.load("safe.synopsis.parquet").guarantee.parameters["target"] == "town"

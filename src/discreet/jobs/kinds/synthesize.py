@@ -31,7 +31,7 @@ KIND = Kind(
     parameters=(
         EPSILON,
         DELTA,
-        option("target", "text", "a column that the others are to predict", "income"),
+        option("target", "text", "a column that the others are to predict; by default the schema's target", "income"),
         option("workload", "text", "what is to be right", "pairs", default="pairs", choices=("pairs", "triples")),
         option("n", "whole", "how many rows to invent; by default about as many as the table has", 10000, low=0,
             arguments=()),

@@ -48,7 +48,7 @@ class MarginalSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # s
         What is to be right. Triples are measured anyway where the budget is large enough that pairs leave some over.
     target : str, optional
         A column that others are to predict: what depends on it is measured more closely. Of a function of another
-        column that other one is meant.
+        column that other one is meant. By default the one column that the domain gives the role ``target``.
     max_cells : int, default 2**22
         Counts held in memory at a time at most; candidates are coarsened until they fit. Too few for the cells of all
         single columns (of numbers up to 514 each, of categories one each) are refused before rows are read.
@@ -143,8 +143,10 @@ class MarginalSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # s
         if single > most:
             what = f"at least {single:,}: the cells of the single columns, which are all counted at once"
             raise InvalidArgument("max_cells", most, what, f"max_cells={single}")
-        follows = domain.facts.sources.get(self.target) if isinstance(self.target, str) else None
-        target = follows.source if follows else self.target
+        roles = [c.name for c in domain if c.role == "target"]
+        named = roles[0] if self.target is None and len(roles) == 1 else self.target
+        follows = domain.facts.sources.get(named) if isinstance(named, str) else None
+        target = follows.source if follows else named
         return MarginalSettings(self.workload, None if target is None else domain.position(target), most)
 
     def __sklearn_tags__(self) -> Any:
