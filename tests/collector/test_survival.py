@@ -6,13 +6,15 @@ The long versions kill a hundred times. Collectors that are broken on purpose sh
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from postgres import binaries, server
-from survival import survive
+from collecting import collector
+from postgres import binaries, cut_off, server
+from survival import TASK, Devices, survive
 
 FINE = {"lost": 0, "twice": 0}
 
@@ -82,6 +84,28 @@ def test_broken_collectors_on_postgres_are_caught_nine_times_of_ten(tmp_path: Pa
         with psycopg.connect(address) as link:
             link.execute("drop schema discreet cascade")
     assert caught >= 9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["", "never syncs"])
+def test_a_postgres_that_is_cut_off_keeps_what_was_acknowledged(tmp_path: Path, address: str, fault: str) -> None:
+    """The server itself crashes under load, again and again; the collector comes back to it by itself."""
+    import psycopg
+
+    data, devices, lost = tmp_path / "collected", Devices(seed=6), 0
+    with collector(data, TASK, store=address, fault=fault) as running:
+        for _ in range(6):
+            devices.load(running, devices.draw.uniform(0.05, 0.3), lambda: cut_off(address))
+            lost += devices.faults(address)["lost"]
+        end = time.monotonic() + 20
+        while len(devices.acknowledged) < len(devices.frames) and time.monotonic() < end:
+            devices.again(running, 0.5)
+    found = devices.faults(address)
+    with psycopg.connect(address) as link:
+        link.execute("drop schema discreet cascade")
+    assert len(devices.acknowledged) == len(devices.frames) > 20
+    assert found["twice"] == 0
+    assert (lost > 0) == (fault == "never syncs")
 
 
 def test_a_clock_that_jumps_changes_nothing(tmp_path: Path) -> None:

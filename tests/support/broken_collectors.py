@@ -74,6 +74,16 @@ class ForgetsKeysInPostgres(SlowPostgres):
         return outcomes
 
 
+class NeverSyncsInPostgres(SlowPostgres):
+    """Takes the server's word before its log is on the disk."""
+
+    def _connect(self, **more: Any) -> Any:
+        base = super()._connect(**more)
+        base.execute("set synchronous_commit = off")
+        base.commit()
+        return base
+
+
 class AnswersEarly(App):
     """Says that reports are on the disk when they are about to be."""
 
@@ -91,7 +101,10 @@ class AnswersEarly(App):
 
 
 STORES = {"": Slow, "forgets keys": ForgetsKeys, "never syncs": NeverSyncs, "answers early": Slow}
-SHARED = {"": SlowPostgres, "forgets keys": ForgetsKeysInPostgres, "answers early": SlowPostgres}
+SHARED = {
+    "": SlowPostgres, "forgets keys": ForgetsKeysInPostgres, "answers early": SlowPostgres,
+    "never syncs": NeverSyncsInPostgres,
+}  # fmt: skip
 
 
 def jump(place: str) -> None:

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 
 def binaries() -> Path | None:
@@ -24,6 +25,26 @@ def binaries() -> Path | None:
     return None
 
 
+def cut_off(address: str) -> None:
+    """End a server of `server` at once, as a crash would, and start it again: it recovers what its log holds."""
+    import psycopg
+
+    with psycopg.connect(address, autocommit=True) as link:
+        base = link.execute("show data_directory").fetchone()[0]  # type: ignore[index]
+    programs, other = binaries(), _somebody_else()
+    line = [str(programs / "pg_ctl"), "-D", base, "-w", "-m", "immediate", "-l", f"{base}.log", "restart"]  # type: ignore[operator]
+    told = subprocess.DEVNULL
+    subprocess.run(line, cwd=base, check=True, stdin=told, stdout=told, stderr=told, timeout=60, **other)
+
+
+def _somebody_else() -> dict[str, Any]:
+    """Return what makes a process another user's, where this one is root: PostgreSQL refuses to be root."""
+    if os.geteuid():
+        return {}
+    nobody = pwd.getpwnam("nobody")
+    return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+
+
 @contextmanager
 def server(*, fsync: bool = False) -> Iterator[str]:
     """Run a server for as long as the context lasts; yields its address, with a password in it.
@@ -33,11 +54,9 @@ def server(*, fsync: bool = False) -> Iterator[str]:
     programs = binaries()
     assert programs is not None
     folder = Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))  # the path of a socket must be short
-    other = {}
-    if os.geteuid() == 0:
-        nobody = pwd.getpwnam("nobody")
-        os.chown(folder, nobody.pw_uid, nobody.pw_gid)
-        other = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+    other = _somebody_else()
+    if other:
+        os.chown(folder, other["user"], other["group"])
 
     def run(*line: object) -> None:
         subprocess.run(
