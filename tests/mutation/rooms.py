@@ -4,7 +4,10 @@ from __future__ import annotations
 
 #: From a room to its modules (of the longest name that fits) and its tests, the sharpest first.
 ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "clustering": (("clustering",), ("laws/test_clustering.py", "clustering/test_clusters_of_mixed_tables.py")),
+    "clustering": (
+        ("clustering", "engines.passes.lattice"),
+        ("laws/test_balls.py", "laws/test_clustering.py", "clustering/test_clusters_of_mixed_tables.py"),
+    ),
     "synopses": (
         ("synopses",),
         (

@@ -162,6 +162,25 @@ def laplace_with_a_uniform_polar_angle(point: Any, rng: Any, size: int) -> Any:
     return np.asarray(point)[None] + offsets
 
 
+def sums_clipped_column_by_column(rows: Any, rng: Any, size: int) -> Any:
+    """Sums of 16 columns with noise for a ball of radius 1, of rows that were clipped to a cube instead."""
+    drawn = rng.normal(size=(size, 16))
+    drawn *= (rng.gamma(16, 1.0, size) / np.linalg.norm(drawn, axis=1))[:, np.newaxis]
+    return drawn + np.clip(np.reshape(rows, (-1, 16)), -1, 1).sum(axis=0)
+
+
+class AlongTheDiagonal:
+    """How far sums lie in the direction of a row at the corner."""
+
+    names = ("sum of all columns",)
+
+    def __call__(self, sums: Any) -> Any:
+        return np.array([np.sum(sums)])
+
+    def batch(self, sums: Any) -> Any:
+        return np.sum(sums, axis=1, keepdims=True)
+
+
 def distances_from_the_axes(batch: Any) -> Any:
     """How far the points are from the axes through the two candidates, and how far along."""
     first, second = (np.hypot(batch[:, 0] - x, batch[:, 1]) for x in (0.0, 1.0))
@@ -254,6 +273,14 @@ ZOO = [
         (1.0, 0.0, 0.0),
         1.0,
         options={"batch": True, "features": distances_from_the_axes},
+    ),
+    Broken(
+        "sums clipped column by column",
+        sums_clipped_column_by_column,
+        (),
+        (9.0,) * 16,
+        1.0,
+        options={"batch": True, "features": AlongTheDiagonal()},
     ),
     Broken("Laplace drawn again", laplace_drawn_again, (-1.0, -1.0), (0.0, 0.0), 2**0.5, 200_000, options=_BATCH),
     Broken("tight boxes", tight_boxes, _AGES, np.append(_AGES, 39.5), 1.0, 2000, delta=0.01),

@@ -320,6 +320,9 @@ def _identity(part: Part) -> tuple[object, ...]:
 def _positions(part: Part, domain: Domain) -> list[int]:
     """Return where the columns of a domain are: by name if both sides have names, by place otherwise."""
     check_named(part)
+    places: dict[str, list[int]] = {}
+    for i, name in enumerate(part.names):
+        places.setdefault(name, []).append(i)
     available = ", ".join(map(repr, part.names[:20])) + (", ..." if len(part.names) > 20 else "")
     if part.headed:
         available = f"{len(part.names)} others, if its first line holds their names"
@@ -332,7 +335,7 @@ def _positions(part: Part, domain: Domain) -> list[int]:
         wanted = part.names
     else:
         wanted = domain.names
-        missing = [name for name in wanted if name not in part.names]
+        missing = [name for name in wanted if name not in places]
         if missing:
             listed = ", ".join(map(repr, missing[:20]))
             other = next((d for d in (";", "\t", "|", ",") if len(part.names) == 1 and d in part.names[0]), None)
@@ -341,7 +344,7 @@ def _positions(part: Part, domain: Domain) -> list[int]:
                 available += "under [source], or skip = 1 if that line belongs to no table"
             raise SchemaError(f"{part.label} has no column {listed}; it has {available}{near_names(part, missing)}")
     for name in wanted:
-        if part.names.count(name) > 1:
+        if len(places[name]) > 1:
             shown = "" if part.headed and name not in domain.names else f" {name!r}"
             raise SchemaError(f"{part.label} has more than one column{shown}; rename or drop the others")
-    return [part.names.index(name) for name in wanted]
+    return [places[name][0] for name in wanted]
