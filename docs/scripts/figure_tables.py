@@ -95,6 +95,28 @@ def coverage() -> str:
     return "\n".join([*parts, textwrap.fill(more, width=130) + "\n"])
 
 
+def many_dimensions() -> str:
+    """Return what private k-means costs in many dimensions: a table, one row per number of columns, and a sentence."""
+    held = results.read("many_dimensions")["settings"]
+    found: dict[str, dict[tuple[float, float], dict[str, Any]]] = {}
+    for key, methods in held.items():
+        name, epsilon, delta = key.rsplit(" ", 2)
+        spent = float(epsilon.partition("=")[2]), float(delta.partition("=")[2])
+        found.setdefault(name, {})[spent] = methods["PrivateKMeans"]
+    budgets = [(0.5, 0.0), (1.0, 0.0), (0.5, 1e-6), (1.0, 1e-6)]
+    rows = []
+    for name, costs in found.items():
+        shown = f"blobs, {name.partition('=')[2]} columns" if "=" in name else "MNIST, 784 columns"
+        told = [f"{costs[b]['mean']:.3f} ± {costs[b]['interval']:.3f}" if b in costs else "" for b in budgets]
+        rows.append([shown, *told])
+    fits = sum(f["seeds"] for costs in found.values() for f in costs.values())
+    blobs = [f for name, costs in found.items() if "=" in name for f in costs.values()]
+    missed, tried = sum(f["missed"] for f in blobs), sum(f["seeds"] for f in blobs)
+    words = f"{missed} of {tried} fits of blobs missed a cluster; {fits} fits in all."
+    heads = ["table", "ε = 0.5", "ε = 1", "ε = 0.5, δ = 10⁻⁶", "ε = 1, δ = 10⁻⁶"]
+    return "\n".join([table(heads, rows), words + "\n"])
+
+
 def _ratio(row: dict[str, Any]) -> str:
     places = 0 if row["ratio"] >= 100 else 3
     return f"{row['ratio']:.{places}f} ± {row['half_width']:.{places}f}"
@@ -359,6 +381,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "how-many": how_many,
     "heavy-hitters": heavy_hitters,
     "leaks": leaks,
+    "many-dimensions": many_dimensions,
     "marginals": marginals,
     "other-values": other_values,
     "price": price,

@@ -1,15 +1,15 @@
 """How good private k-means is in many dimensions: blobs of 16 to 300 columns, and MNIST, with and without a δ.
 
-    python -m studies.measures.many_dimensions [--seeds 20] [--minutes 14] [--tables blobs mnist] [--peers]
+    python -m studies.measures.many_dimensions [--seeds 20] [--minutes 14] [--tables blobs mnist] [--methods ...]
 
 Blobs: 50,000 rows, 10 clusters of equal weight, centres even in [0.2, 0.8], standard deviation 0.1, bounds [0, 1]; a
 table of its own for every seed. MNIST (where it is here, `discreet.datasets.available`): 60,000 images of 784 pixels,
 k = 10. Everything is paid for, the number of rows, the ball and the choice of a method included. The figure is the
 k-means cost on raw rows over that of the means of the true clusters after Lloyd's steps (blobs), or of the best of ten
-starts of plain k-means (MNIST); a cluster is missed if `centroid_index` to these is not 0. ``--peers`` runs `DPLloyd`
-and, where they are installed, diffprivlib and Google's clustering (under the import name ``clustering``, from a
-snapshot of google/differential-privacy, told the exact radius and given the same δ). Results go to
-results/many_dimensions.json after every setting, those of other settings are kept.
+starts of plain k-means (MNIST); a cluster is missed if `centroid_index` to these is not 0. ``--methods`` may name
+`DPLloyd` too and, where they are installed, diffprivlib and Google LSH (under the import name ``clustering``, from a
+snapshot of google/differential-privacy; told the exact radius, and given the same δ also where ours has none). Results
+go to results/many_dimensions.json after every setting, those of other settings are kept.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import json
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -98,14 +97,9 @@ def _google(X: FloatArray, domain: dc.Domain, k: int, epsilon: float, delta: flo
     return np.asarray(found.centers) + middle
 
 
-def methods(peers: bool) -> dict[str, Fit]:
-    """Return what runs here."""
-    found: dict[str, Fit] = {"PrivateKMeans": _ours}
-    if peers:
-        found["DPLloyd"] = _lloyd
-        found |= {"diffprivlib": _diffprivlib} if find_spec("diffprivlib") else {}
-        found |= {"Google LSH": _google} if find_spec("clustering") else {}
-    return found
+METHODS: dict[str, Fit] = {
+    "PrivateKMeans": _ours, "DPLloyd": _lloyd, "diffprivlib": _diffprivlib, "Google LSH": _google
+}  # fmt: skip
 
 
 def figures(runs: list[dict[str, float]]) -> dict[str, Any]:
@@ -152,21 +146,21 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--minutes", type=float, default=1e9)
     parser.add_argument("--tables", nargs="*", default=["blobs", "mnist"])
-    parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--methods", nargs="*", choices=list(METHODS), default=["PrivateKMeans"])
     given = parser.parse_args()
     until, place = time.monotonic() + 60 * given.minutes, RESULTS / "many_dimensions.json"
     found = json.loads(place.read_text())["settings"] if place.exists() else {}
     for name, make, epsilon, delta in settings(given.tables):
-        runs: dict[str, list[dict[str, float]]] = {method: [] for method in methods(given.peers)}
+        runs: dict[str, list[dict[str, float]]] = {method: [] for method in given.methods}
         key, label = f"{name} epsilon={epsilon:g} delta={delta:g}", {}
         if time.monotonic() > until:
             break
         for seed in range(given.seeds):
             X, plain, labels, domain = make(seed)
             best = cost(X, plain)
-            for method, fit in methods(given.peers).items():
+            for method in given.methods:
                 start = time.perf_counter()
-                centers = fit(X, domain, len(plain), epsilon, delta, seed)
+                centers = METHODS[method](X, domain, len(plain), epsilon, delta, seed)
                 run = {"cost": cost(X, centers) / best, "seconds": time.perf_counter() - start}
                 run["missed"] = float(centroid_index(centers, plain))
                 if labels is not None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.synopses.artifact.answers import Count, Figure
 from discreet.synopses.artifact.groups import GroupTable, Marginal
+from discreet.synopses.artifact.lifted import Lifted
 from discreet.synopses.artifact.measured import Marginals, MeasuredMarginal
 from discreet.synopses.artifact.synopsis import Synopsis
 from discreet.synopses.artifact.tables import HiddenCells, TreeTable
@@ -33,6 +34,7 @@ __all__ = [
     "GridSynopsis",
     "GroupTable",
     "HiddenCells",
+    "Lifted",
     "Marginal",
     "MarginalSynopsis",
     "Marginals",
