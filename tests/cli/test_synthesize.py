@@ -194,3 +194,15 @@ def test_the_target_of_the_schema_is_the_target(folder):
     assert dc.Synopsis.load("safe.synopsis.parquet").guarantee.parameters["target"] == "ill"
     run("synthesize", "people.csv", "--schema", "target.toml", "--epsilon", "1", "--target", "town", "-o", "safe.csv")
     assert dc.Synopsis.load("safe.synopsis.parquet").guarantee.parameters["target"] == "town"
+
+
+def test_more_rows_of_a_release_cost_nothing(folder):
+    """Rows are drawn from what is published already: another number of them is not another release."""
+    account = dc.Account.create(folder / "a.account", dataset="people", epsilon=3, delta=1e-3)
+    given = ("--schema", "schema.toml", "--epsilon", "1", "--delta", "1e-9", "--account", "a.account", "-o", "safe.csv")
+    run("synthesize", "people.csv", *given)
+    sealed = (folder / "safe.synopsis.parquet").read_bytes()
+    run("synthesize", "people.csv", *given, "--n", "50")
+    assert len(pd.read_csv("safe.csv")) == 50
+    assert (folder / "safe.synopsis.parquet").read_bytes() == sealed
+    assert float(dc.Account(account.path).remaining) == 2

@@ -19,7 +19,8 @@ def task_of(job: Job) -> str | None:
     """Return the digest of what a job asks for: never of rows, and none where a seed would be in it."""
     if "seed" in job.parameters:
         return None
-    aside = {"account", "fresh", "overwrite", *(each.name for each in PAGE)}  # no part of what is released
+    # No part of what is paid for: how many rows are drawn from a release is up to whoever holds it.
+    aside = {"account", "fresh", "overwrite", "n", *(each.name for each in PAGE)}
     asked = {k: v for k, v in job.parameters.items() if k not in aside}
     facts = [job.kind, str(job.table(job.data)), job.read_domain().to_toml(), asked]
     return "sha256:" + hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
