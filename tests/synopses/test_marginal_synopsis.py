@@ -200,6 +200,27 @@ def test_intervals_cover_where_little_was_measured(budget, bound):
     assert np.mean(hits) > 0.88
 
 
+def test_intervals_cover_where_questions_cut_the_groups_that_were_measured():
+    """Stretches of numbers at a small budget: every pair that was measured splits its groups by the same guess."""
+    hits = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        age = rng.integers(18, 90, 3000)
+        ill = rng.random(3000) < 0.1 + 0.6 * (age > 50)
+        cost = np.minimum(np.where(rng.random(3000) < 0.4, 0, rng.gamma(2, 800, 3000) * (1 + ill)), 9999)
+        domain = dc.Domain({"age": dc.Integer(0, 99), "ill": [0, 1], "cost": (0.0, 1e4), "town": list(range(12))})
+        table = np.column_stack([age, ill, cost, rng.choice(12, 3000, p=np.arange(12, 0, -1) / 78)])
+        s = dc.MarginalSynopsis(0.2, domain, delta=1e-6, random_state=seed).fit(table.astype(float)).synopsis_
+        for name, x, ends in (("age", age, (15, 80, 25)), ("cost", cost, (0, 3000, 4000))):
+            for _ in range(15):
+                low = rng.integers(*ends[:2])
+                high = low + rng.integers(1, ends[2])
+                answer = s.count({name: (int(low), int(high))}).interval(0.95)
+                truth = ((x >= low) & (x < high + (name == "age"))).sum()
+                hits.append(answer[0] <= truth <= answer[1])
+    assert np.mean(hits) > 0.88
+
+
 def test_a_column_in_one_group_was_not_measured():
     """A pair so coarse that one of its columns is a single group is a count of the other column."""
     single = [dc.synopses.MeasuredMarginal((j,), ((0, 1),), (50, 50), 4.0) for j in range(2)]

@@ -215,6 +215,10 @@ def a_choice(members: Sequence[Mapping[Key, NDArray[np.bool_]]]) -> dict[Key, in
         # Values that belong to the same combinations are one to this search; those to few are tried first.
         first = np.unique(seen, axis=1, return_index=True)[1]
         values[name] = [int(v) for v in first[np.argsort(seen[:, first].sum(axis=0), kind="stable")]]
+    place = {name: i for i, name in enumerate(names)}
+    due: dict[Key, list[Mapping[Key, NDArray[np.bool_]]]] = {name: [] for name in names}
+    for one in members:  # can be told once the last of its columns is chosen
+        due[max(one, key=place.__getitem__)].append(one)
     tried = 0
 
     def search(made: dict[Key, int]) -> dict[Key, int] | None:
@@ -225,8 +229,7 @@ def a_choice(members: Sequence[Mapping[Key, NDArray[np.bool_]]]) -> dict[Key, in
         for value in values[name]:
             tried += 1
             then = {**made, name: value}
-            met = (one for one in members if name in one and set(one) <= set(then))
-            if not any(all(one[c][then[c]] for c in one) for one in met) and tried < _MOST_TRIED:
+            if tried < _MOST_TRIED and not any(all(one[c][then[c]] for c in one) for one in due[name]):
                 found = search(then)
                 if found is not None:
                     return found
@@ -249,13 +252,14 @@ def _checked(facts: Facts, columns: Mapping[str, Column]) -> Facts:
                 f"impossible: {one.text!r} says that values of column {one.stretches[0][0]!r} alone cannot occur; "
                 "leave them out of its categories or bounds"
             )
-    members = []
-    for one in plain.impossible:
-        found = {}
-        for name, pairs in one.stretches:
-            ends = np.unique([_start(columns[name]), _end(columns[name]), *plain.cuts(name)])
-            found[name] = held(columns[name], (at := (ends[1:] + ends[:-1]) / 2), at, pairs)
-        members.append(found)
+    middles = {}
+    for name in {name for one in plain.impossible for name, _ in one.stretches}:
+        ends = np.unique([_start(columns[name]), _end(columns[name]), *plain.cuts(name)])
+        middles[name] = (ends[1:] + ends[:-1]) / 2
+    members = [
+        {name: held(columns[name], middles[name], middles[name], pairs) for name, pairs in one.stretches}
+        for one in plain.impossible
+    ]
     if a_choice(members) is None:
         raise SchemaError("impossible: what is declared leaves no combination of values possible; leave some of it out")
     return facts

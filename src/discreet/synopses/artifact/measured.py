@@ -309,7 +309,8 @@ def of_model(
     if known.says(asked) == "measured":
         counted, noise, cut = _counted(synopsis, terms, asked)
         off = (float(covered @ synopsis.weights[leaves]) - counted) ** 2
-        return NOISE * noise, max(off - noise, cut)
+        # One distance tells little of how far the model is: even where noise explains it, half may be the model's.
+        return NOISE * noise, max(off - noise, off / 2, cut)
     if everything:
         noisy = of_model(synopsis, terms, covered + everything, leaves)[0]
         return noisy, of_model(synopsis, terms, covered, leaves)[1]
@@ -358,7 +359,8 @@ def _counted(synopsis: Synopsis, terms: Terms, asked: Sequence[int]) -> tuple[fl
     answers, noises, cuts = np.array(found).T
     trust = 1 / (noises + cuts)
     trust /= trust.sum()
-    return float(trust @ answers), float(trust**2 @ noises), float(trust**2 @ cuts)
+    # Noises are independent; how rows lie inside of groups is the same guess for all of them, and does not average out.
+    return float(trust @ answers), float(trust**2 @ noises), float((trust @ np.sqrt(cuts)) ** 2)
 
 
 def _held(synopsis: Synopsis, axis: int, intervals: Any) -> tuple[FloatArray, FloatArray]:
