@@ -307,3 +307,11 @@ def test_odd_rows_cause_no_error():
     assert found.marginals[1].mean == 0
     wide = pa.table({f"c{i}": np.arange(30) % (i + 1) for i in range(40)})
     assert len(compare_tables(wide, wide, triples=50, max_rows=0, random_state=1).marginals[3].sets) == 50
+
+
+def test_a_column_of_zeros_has_distances():
+    """The next number after zero is no measure of how far another one is: everything would be infinitely far."""
+    real = pa.table({"x": [0.0] * 40, "y": np.arange(40) % 4})
+    found = compare_tables(real, pa.table({"x": [0.0, 2.5] * 20, "y": np.arange(40) % 4}), random_state=1)
+    assert 0 < found.closeness.median < 10
+    assert found.marginals[1].mean == pytest.approx(0.25)

@@ -53,8 +53,9 @@ class Columns:
 
     @property
     def widths(self) -> FloatArray:
-        """How far apart two numbers of a column can be; 1 for categories."""
-        return np.array([1.0 if isinstance(k, Categorical) else k.high - k.low or 1.0 for k in self.kinds])
+        """How far apart two numbers of a column can be; 1 for categories, and where all of them are equal."""
+        one = [isinstance(k, Categorical) or k.high <= np.nextafter(k.low, np.inf) for k in self.kinds]
+        return np.array([1.0 if alone else k.high - k.low for alone, k in zip(one, self.kinds, strict=True)])
 
     def read(self, label: str, table: Any) -> FloatArray:
         """Return the rows of a table: shape (rows, columns)."""
