@@ -89,6 +89,17 @@ def test_a_sketch_names_the_values_that_will_be_asked_for(folder: Path, told: An
     assert [one["candidate"] for one in found["estimates"]] == ["cat", "dog", "emu"]
 
 
+def test_words_that_nobody_listed_are_found(folder: Path, told: Any) -> None:
+    """One task for all rounds of the search: a device answers in one of them, by a coin of its own."""
+    line = "task create --name words --epsilon 4 -m prefix-extension --set pool=256 --set length=5 --minimum 100 --json"
+    made = told(line)
+    fill(folder, Task.from_json(json.dumps(made["description"], sort_keys=True, separators=(",", ":"))), 20_000)
+    found = told(f"estimate {made['task']} --json")
+    assert [one["candidate"] for one in found["estimates"]][:2] == ["red", "green"]
+    assert found["liars"] is None
+    assert "red" in told(f"estimate {made['task']}")
+
+
 @pytest.mark.parametrize(
     ("line", "fault"),
     [
