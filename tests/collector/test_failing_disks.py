@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -166,10 +167,15 @@ def test_a_copy_made_while_it_runs_can_be_restored(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_file_cut_at_every_offset_of_its_tail(tmp_path: Path) -> None:
     """Every byte of the last page that was written, and every thirteenth of the two transactions before."""
-    groups, ends = _written(tmp_path / "whole", 6)
-    last = 4096 + 24
-    for size in [*range(ends[-1], ends[-1] - last - 1, -1), *range(ends[-1] - last, ends[-3] - 1, -13)]:
-        _cut(tmp_path / "cut", size, groups, ends)
+    memory = Path("/dev/shm")  # thousands of stores are opened and synced
+    place = Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else tmp_path))
+    try:
+        groups, ends = _written(place / "whole", 6)
+        last = 4096 + 24
+        for size in [*range(ends[-1], ends[-1] - last - 1, -1), *range(ends[-1] - last, ends[-3] - 1, -13)]:
+            _cut(place / "cut", size, groups, ends)
+    finally:
+        shutil.rmtree(place)
 
 
 @pytest.fixture

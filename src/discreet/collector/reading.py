@@ -153,9 +153,10 @@ def _sum(counts: Mapping[int, Counts]) -> Counts:
 
 
 def _estimated(task: Task, counts: Counts, asked: Any) -> dict[str, Any]:
-    searched = asked is None and hasattr(task.mechanism, "discover")  # values that nobody listed
-    found = task.mechanism.discover(counts).estimate if searched else task.mechanism.estimate(counts, asked)
-    figures = estimate_figures(found, None, task.mechanism)
+    mechanism: Any = task.mechanism
+    searched = asked is None and hasattr(mechanism, "discover")  # values that nobody listed
+    found = mechanism.discover(counts).estimate if searched else mechanism.estimate(counts, asked)
+    figures = estimate_figures(found, None, mechanism)
     names = task.candidates
     if asked is None and isinstance(names, tuple) and len(names) == len(figures["estimates"]):
         for one, name in zip(figures["estimates"], names, strict=True):
