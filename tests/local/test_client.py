@@ -181,7 +181,8 @@ def test_what_a_collector_never_takes_is_dropped_and_what_it_may_take_later_stay
     serve(server, make(key_window=3600))
     with opened(tmp_path, server, clock) as client:
         client.report("colour", "red")
-        server.mood = [307]  # to another address: never
+        server.mood = [307, 410]  # to another address: never; but the collector may be there again tomorrow
+        assert client.flush() == (0, 1, 0)
         assert client.flush() == (0, 0, 1)
         client.report("colour", "red")
         server.mood = ["1000"]
@@ -230,6 +231,43 @@ def test_one_program_at_a_time_holds_the_file_and_nobody_else_reads_it(tmp_path:
         with pytest.raises(DataSourceError, match="in use by another program"):
             opened(tmp_path, server)
     opened(tmp_path, server).close()
+
+
+def test_who_does_not_hold_the_file_any_more_makes_no_report(tmp_path: Path, server: Server) -> None:
+    """A client that was closed, and the copy of one in a child process, remember what may no longer be so."""
+    serve(server, make())
+    old = opened(tmp_path, server, life=2)
+    old.report("colour", "red")
+    pid = os.fork()
+    if not pid:  # pragma: no cover - another process
+        try:
+            old.report("colour", "red")
+            os._exit(1)
+        except DataSourceError:
+            os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert old.spent == 1
+    old.close()
+    with opened(tmp_path, server, life=2) as client:
+        client.report("colour", "red")
+        for act in (lambda: old.report("colour", "red"), old.flush):
+            with pytest.raises(DataSourceError, match="not held by this client"):
+                act()
+        assert client.flush().sent == 2
+    (tmp_path / "link").symlink_to(tmp_path / "device")
+    with opened(tmp_path, server, life=2), pytest.raises(DataSourceError, match="in use by another program"):
+        Client(tmp_path / "link", server.url, pins={"colour": "0" * 64}, report=1, day=1, life=1)
+
+
+def test_questions_share_no_stored_response(tmp_path: Path, server: Server) -> None:
+    """Were they shared, equal responses would tell for certain whether two answers have the same number."""
+    tasks = [make(dc.local.BitFlip(1, 9, bits=4, memoised=True), name=name) for name in "abcdefgh"]
+    serve(server, *tasks)
+    with opened(tmp_path, server, pins={task.name: task.digest for task in tasks}, day=99) as client:
+        for task in tasks:
+            client.report(task.name, 3)
+        client.flush()
+    assert len({frame[17:] for frame in server.frames.values()}) > 1  # four of nine values and their bits, eight times
 
 
 def test_a_damaged_file_is_no_new_lifetime(tmp_path: Path, server: Server) -> None:

@@ -158,6 +158,62 @@ def test_a_task_whose_coins_tell_more_than_it_says_is_not_answered(tmp_path: Pat
     assert told == ["taken"] * len(good) + ["Error: the coins tell more than epsilon"] * len(bad)
 
 
+def test_nothing_else_in_a_task_hides_what_its_coins_tell(tmp_path: Path) -> None:
+    """Each of these is worth epsilon 1 by some coin or number that its maker does not use, and more by those it uses."""
+    most, none, half, two = "f" * 32, "0" * 31 + "1", "8" + "0" * 31, make(dc.local.LocalHashing(1, width=2, pool=9)).coins
+    flat = {"one": half, "zero": half, "stored": half[:16]}
+    one_bit, stored = (make(dc.local.BitFlip(1, 9, memoised=memo)).coins for memo in (False, True))
+    direct, hashing = dc.local.DirectResponse(1, 5), dc.local.LocalHashing(1, width=16, pool=9, key=7)
+    sketch, means = dc.local.HadamardSketch(1, 8, 16, key=7), dc.local.CountMeanSketch(1, 8, 16, key=7)
+    several, geometry = dc.local.BitFlip(1, 9, bits=2, memoised=True), dc.local.ProjectiveGeometry(1, 9, order=3)
+    rappor, response = dc.local.Rappor(0.5, 0.5, 0.75, hashes=2, key=1), dc.local.HadamardResponse(1, 9, bits=3)
+    tricks: list[tuple[Any, dict[str, Any], dict[str, str]]] = [
+        (direct, {"width": 2}, two),
+        (direct, {"hashes": 0}, {**flat, "keep": most}),
+        (direct, {}, {"keep": "ff" + " " * 30}),
+        (direct, {}, {"keep": "e0"}),
+        (response, {"width": 2}, two),
+        (hashing, {"domain": 2}, two),
+        (sketch, {}, {**two, "flip": none}),
+        (means, {"bits": 1}, one_bit),
+        (means, {"skip_zero": False}, one_bit),
+        (several, {"skip_zero": False}, stored),
+        (several, {}, {**one_bit, "stored": none[16:]}),
+        (several, {}, {"flip": half}),
+        (several, {}, {"stored": half}),
+        (several, {"hashes": 0}, {**flat, "stored": none[16:]}),
+        (geometry, {"order": 1}, {"on": none}),
+        (geometry, {"order": 4}, {"on": half}),
+        (rappor, {"hashes": 0.5}, make(rappor).coins),
+        (rappor, {"hashes": "1"}, make(rappor).coins),
+        (dc.local.SubsetSelection(1, 9, size=2), {"size": 1.5}, {"hold": most}),
+    ]
+    tasks = []
+    for m, more, coins in tricks:
+        facts = make(m).to_dict()
+        tasks.append({**facts, "mechanism": {**facts["mechanism"], **more}, "coins": coins})
+    (tmp_path / "tasks").write_text(json.dumps(tasks))
+    assert json.loads(node("javascript_coins.mjs", str(tmp_path / "tasks"))) == [
+        "Error: the coins tell more than epsilon"
+    ] * len(tasks)
+    # Coins of chance 0 and 1 are coins.
+    (tmp_path / "tasks").write_text(json.dumps([make(dc.local.Rappor(0.5, 0, 1, hashes=1, key=1), per_day=9).to_dict()]))
+    assert json.loads(node("javascript_coins.mjs", str(tmp_path / "tasks"))) == ["taken"]
+
+
+def test_clients_of_one_store_share_its_ledger_and_questions_share_no_stored_response() -> None:
+    """Without locks of a browser too. What is stored follows from the device's secret and the question alone."""
+    first, second = (make(dc.local.BitFlip(1, 9, bits=4, memoised=True), name=name, per_day=4) for name in "ab")
+    facts = {"first": first.to_json(), "second": second.to_json(), "pins": {"a": first.digest, "b": second.digest}}
+    out = json.loads(node("javascript_store.mjs", json.dumps(facts)))
+    assert (out["fulfilled"], out["spent"]) == (4, 4)
+    state = DeviceState.from_json(out["state"])
+    for question, task in (("a", first), ("b", second)):
+        made = {body for digest, body in state.queue if digest == task.digest}
+        assert made == {Device(task).report(3, ByteCoins(given=b""), state.memo(question)).hex()}
+    assert len({body for _, body in state.queue}) == 2
+
+
 LAWS = [
     (dc.local.DirectResponse(1, 7), 200_000),
     (dc.local.UnaryEncoding(1, 7), 100_000),

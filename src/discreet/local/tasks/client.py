@@ -73,7 +73,9 @@ class Client:
     Neighbours: any two histories of values of one device. Each report costs ``task.epsilon`` by the task's mechanism
     and is charged before it is made. Charges add up (basic composition over all tasks and days), so everything a device
     ever sends costs at most ``life``, and what it sends in one of its days at most ``day``. A memoised d-bit flip is
-    charged for its first d + 1 reports; it has no more responses than that. Whether a report is refused depends on
+    charged for its first d + 1 reports; it has no more responses than that. Of mechanisms that store responses this
+    holds given which reports of a question rest on the same one: that a value changed is not covered by any ε
+    (`BitFlip`, `Rappor`). Every question has stored responses of its own. Whether a report is refused depends on
     counts of reports and on days only, never on a value. *When* a device reports is up to the application and is not
     covered.
 
@@ -214,7 +216,7 @@ wait for tomorrow
         price = self._price(task, made)
         today = max(now.date().isoformat(), state.day)
         self._check(question, task, price, new_day=today != state.day)
-        body = device.report(value, ByteCoins(), state.memo)
+        body = device.report(value, ByteCoins(), state.memo(question))
         with self._file.change() as changed:
             if today != changed.day:
                 changed.day, changed.today = today, {}
@@ -274,8 +276,8 @@ wait for tomorrow
             # Once the collector may have forgotten the key, sending again could count twice.
             late = self._late(digest, frame, first)
             answer = _GONE if late else self._ask(f"/v1/tasks/{digest}/reports", bytes.fromhex(frame))[0]
-            if answer is None or answer >= 500 or answer in _LATER:
-                break
+            if answer is None or 300 <= answer < 400 or answer >= 500 or answer in _LATER:
+                break  # a redirect is somebody else's answer, such as that of a café's network
             if self._done(frame):
                 sent, refused = (sent + reports, refused) if answer < 300 else (sent, refused + reports)
         return Sent(sent, self._waiting(), refused)

@@ -9,6 +9,8 @@ charge and the report it paid for are in one and the same write: no crash leaves
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import hmac
 import json
 import os
 from collections.abc import Iterator
@@ -54,10 +56,12 @@ class DeviceState:
     queue: list[list[str]] = field(default_factory=list)
     frames: list[list[Any]] = field(default_factory=list)
 
-    @property
-    def memo(self) -> Memo:
-        """The secret as mechanisms take it."""
-        return Memo(bytes.fromhex(self.secret))
+    def memo(self, question: str) -> Memo:
+        """Return the secret of one question, as mechanisms take it.
+
+        Each question has its own: were stored responses shared, equal ones would tell that two answers are equal.
+        """
+        return Memo(hmac.digest(bytes.fromhex(self.secret), question.encode("utf-8", "replace"), hashlib.sha256))
 
     def spent_today(self, task: str | None = None) -> Fraction:
         """Return what was spent on the last day: on one task, or on all."""
@@ -81,7 +85,7 @@ class DeviceState:
             if (facts.pop("format"), facts.pop("version")) != (_FORMAT, _VERSION):
                 raise FormatError(f"not a device file of Discreet of version {_VERSION}")
             state = cls(**facts)
-            _ = state.memo, state.spent_today(), written_amount(state.life)
+            _ = Memo(bytes.fromhex(state.secret)), state.spent_today(), written_amount(state.life)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise FormatError(f"the device file is damaged: {error}") from None
         return state
@@ -104,8 +108,9 @@ class DeviceFile:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self._path = Path(path).expanduser()
-        self._lock = self._hold()
+        # One file has one lock, whatever links lead to it.
+        self._path = Path(path).expanduser().resolve()
+        self._lock, self._process = self._hold(), os.getpid()
         with contextlib.ExitStack() as undo:
             undo.callback(self.close)
             try:
@@ -153,6 +158,9 @@ class DeviceFile:
     @contextlib.contextmanager
     def change(self) -> Iterator[DeviceState]:
         """Change the state and save it; if either fails, the state is as it was."""
+        # A lock outlives neither `close` nor the way into a child process: what is in memory may be old there.
+        if self._lock < 0 or self._process != os.getpid():
+            raise DataSourceError(f"device: {str(self._path)!r} is not held by this client any more; open another")
         before, saved = self.state.to_json(), False
         try:
             yield self.state

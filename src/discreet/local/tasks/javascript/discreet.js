@@ -6,12 +6,15 @@
 
 const RULES = 1, BATCH = 100, MOST_WAITING = 1000, LONGEST_PAUSE = 3600e3;
 const P = 2n ** 61n - 1n, WORD = 2n ** 64n;
-const big = BigInt, bytesOf = (...x) => Uint8Array.from(...x), { crypto } = globalThis;
+const big = BigInt, small = Number, { isArray } = Array, { isSafeInteger } = Number;
+const { abs, ceil, exp, floor, log, min } = Math, { entries, keys } = Object, { parse, stringify } = JSON;
+const bytesOf = (...x) => Uint8Array.from(...x), { crypto } = globalThis;
 const random = (n) => crypto.getRandomValues(new Uint8Array(n)), cut = (x) => big.asUintN(64, x);
 
 // ---- bytes
 
 export const hex = (bytes) => Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
+const isHex = (text, length) => text?.length === length && !/[^\da-f]/.test(text);
 export const unhex = (text) => bytesOf(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 const joined = (...parts) => bytesOf(parts.flatMap((part) => [...part]));
 
@@ -32,9 +35,9 @@ async function hmac(key, message) {
 
 /** JSON the one way: sorted keys, no blanks. */
 const canonical = (x) =>
-  Array.isArray(x) ? `[${x.map(canonical)}]`
-  : x && typeof x === "object" ? `{${Object.keys(x).sort().map((k) => JSON.stringify(k) + ":" + canonical(x[k]))}}`
-  : JSON.stringify(x);
+  isArray(x) ? `[${x.map(canonical)}]`
+  : x && typeof x === "object" ? `{${keys(x).sort().map((k) => stringify(k) + ":" + canonical(x[k]))}}`
+  : stringify(x);
 
 // ---- exact amounts: [numerator, denominator]
 
@@ -53,7 +56,7 @@ function plus(a, b) {
   return [sum[0] / x, sum[1] / x];
 }
 const shown = (a) => (a[1] === 1n ? String(a[0]) : `${a[0]}/${a[1]}`);
-const near = (a) => Number((a[0] * 10n ** 12n) / a[1]) / 1e12;
+const near = (a) => small((a[0] * 10n ** 12n) / a[1]) / 1e12;
 
 // ---- coins
 
@@ -91,7 +94,7 @@ export class Coins {
     }
   }
   number(bits) {
-    return this.bytes(Math.ceil(bits / 8)).reduce((sum, byte) => sum * 256 + byte, 0) % 2 ** bits;
+    return this.bytes(ceil(bits / 8)).reduce((sum, byte) => sum * 256 + byte, 0) % 2 ** bits;
   }
 }
 
@@ -124,7 +127,7 @@ function siphash(key, message) {
 
 /** A value as every language has it: a whole number, a truth value, text in NFC form, bytes, or nothing. */
 export function plain(value) {
-  if (typeof value === "number") return Number.isSafeInteger(value) ? value : null;
+  if (typeof value === "number") return isSafeInteger(value) ? value : null;
   if (typeof value === "string") return value.normalize("NFC");
   return ["bigint", "boolean"].includes(typeof value) || value instanceof Uint8Array ? value : null;
 }
@@ -145,7 +148,7 @@ function bucket(device, point, j, width, independence) {
   }
   let h = 0n;
   for (let i = independence; i--; ) h = (h * point + terms[i]) % P;
-  return Number((h * big(width)) >> 61n);
+  return small((h * big(width)) >> 61n);
 }
 
 const hashed = (device, value, row, independence = 3) =>
@@ -155,14 +158,14 @@ const hashed = (device, value, row, independence = 3) =>
 
 /** Lay out a number below a bound, lowest bit first. */
 const put = (bits, value, bound) => {
-  for (let n = bitsFor(bound); n--; value = Math.floor(value / 2)) bits.push(value % 2);
+  for (let n = bitsFor(bound); n--; value = floor(value / 2)) bits.push(value % 2);
 };
 const parity = (x) => {
   let odd = 0;
-  for (; x; x = Math.floor(x / 2)) odd ^= x % 2;
+  for (; x; x = floor(x / 2)) odd ^= x % 2;
   return odd;
 };
-const and = (x, y) => Number(big(x) & big(y));
+const and = (x, y) => small(big(x) & big(y));
 const rising = (chosen) => [...chosen].sort((x, y) => x - y);
 
 /** A uniform subset (Bentley and Floyd 1987), from draws below the bounds given in turn. */
@@ -185,7 +188,7 @@ function geometry(order, size) {
 /** A power modulo q. */
 function power(base, exponent, q) {
   let [out, b] = [1n, big(base)];
-  for (let e = exponent; e; e = Math.floor(e / 2), b = (b * b) % q) if (e % 2) out = (out * b) % q;
+  for (let e = exponent; e; e = floor(e / 2), b = (b * b) % q) if (e % 2) out = (out * b) % q;
   return out;
 }
 
@@ -210,8 +213,8 @@ const MAKERS = {
     let seed;
     if (m.pool === null) {
       seed = coins.bytes(8).reduceRight((sum, byte) => sum * 256n + big(byte), 0n) >> 1n;
-      put(bits, Number(seed % 2n ** 32n), 2 ** 32);
-      put(bits, Number(seed >> 32n), 2 ** 31);
+      put(bits, small(seed % 2n ** 32n), 2 ** 32);
+      put(bits, small(seed >> 32n), 2 ** 31);
     } else put(bits, (seed = coins.below(m.pool)), m.pool);
     device.respond(bits, hashed(device, value, seed, m.pool === null ? 2 : 3), m.width, coins);
   },
@@ -229,7 +232,7 @@ const MAKERS = {
     const symbols = Array.from(text, symbol), each = bitsFor(letters.length + 1 + !letters.includes(m.other));
     const known = m.steps.slice(0, group + 1).reduce((x, y) => x + y), packed = [];
     for (let i = 0; i < known; i++) {
-      const bit = (symbols[Math.floor(i / each)] >> (each - 1 - (i % each))) & 1;
+      const bit = (symbols[floor(i / each)] >> (each - 1 - (i % each))) & 1;
       packed[i >> 3] |= bit << (7 - (i & 7));
     }
     put(bits, group, groups);
@@ -241,7 +244,7 @@ const MAKERS = {
     let word = 0;
     while (reduced.length < device.m.bits) {
       const vector = coins.number(length);
-      const rest = reduced.reduce((x, one) => Math.min(x, Number(big(x) ^ big(one))), vector);
+      const rest = reduced.reduce((x, one) => min(x, small(big(x) ^ big(one))), vector);
       if (!rest) continue;
       word += parity(and(vector, code)) * 2 ** reduced.length;
       reduced.push(rest);
@@ -253,7 +256,7 @@ const MAKERS = {
     const { order } = device.m, q = big(order), { length, points } = geometry(order, device.size);
     let number = device.known(value, coins);
     const on = coins.toss(device.coins.on), vector = [];
-    for (; number--; number = Math.floor(number / order)) vector.unshift(number % order);
+    for (; number--; number = floor(number / order)) vector.unshift(number % order);
     vector.unshift(1);
     while (vector.length < length) vector.unshift(0);
     const lead = vector.indexOf(1), point = Array(length).fill(0);
@@ -264,11 +267,11 @@ const MAKERS = {
         point[k] = coins.below(order);
         rest -= big(point[k]) * big(vector[k]);
       }
-      point[lead] = Number(((rest % q) + q) % q);
+      point[lead] = small(((rest % q) + q) % q);
     }
     const first = point.findIndex(Boolean), factor = power(point[first], order - 2, q);
     number = 0;
-    for (const p of point.slice(first + 1)) number = number * order + 1 + Number((big(p) * factor) % q);
+    for (const p of point.slice(first + 1)) number = number * order + 1 + small((big(p) * factor) % q);
     put(bits, number, points);
   },
   "count-mean-sketch"(device, value, coins, bits) {
@@ -326,7 +329,7 @@ function storedBelow(key) {
   return (bound) => {
     for (;;) {
       const word = storedWord(key, place++);
-      if (word >= WORD % big(bound)) return Number(word % big(bound));
+      if (word >= WORD % big(bound)) return small(word % big(bound));
     }
   };
 }
@@ -335,47 +338,56 @@ async function stored(personal, value) {
   return (place) => storedWord(key, place);
 }
 
-/** What a report costs by its coins, so that a task cannot ask for more than it says. */
-function cost(device) {
-  const { m, size, task } = device;
+/** What a report costs by the very coins and numbers that its maker uses: a task cannot ask for more than it says. */
+function cost({ m, size, task }) {
+  const { mechanism, order } = m;
+  // Which mechanism it is, by first and last letter; what else a task may hold must not matter.
+  const kind = mechanism[0] + mechanism.at(-1);
   const odds = (name) => {
-    const digits = task.coins[name], heads = big("0x" + digits), tails = 256n ** big(digits.length / 2) - heads;
-    return Math.log(Number(heads) / Number(tails));
+    const digits = task.coins[name], n = name === "stored" ? 16 : 32;
+    if (!isHex(digits, n)) return NaN;
+    const heads = big("0x" + digits);
+    return log(small(heads) / small(16n ** big(n) - heads));
   };
-  const { log } = Math, { coins } = task;
-  if (coins.one) {
-    const chance = (name) => 1 / (1 + Math.exp(-odds(name)));
+  const chance = (name) => 1 / (1 + exp(-odds(name)));
+  if (![m.size, m.bits, m.width, m.hashes].every((x) => x == null || isSafeInteger(x))) return NaN;
+  if (kind === "rr") {
     const turned = chance("stored"), q = chance("one"), p = chance("zero");
     const one = q + turned * (p - q), zero = p + turned * (q - p);
-    return m.hashes * Math.abs(log((one * (1 - zero)) / (zero * (1 - one))));
+    return m.hashes * abs(log((one * (1 - zero)) / (zero * (1 - one))));
   }
-  if (coins.keep) return odds("keep") + log((m.width ?? (m.mechanism[0] === "h" ? 2 ** m.bits : size)) - 1);
-  if (coins.held) return odds("held") - odds("other");
-  if (coins.hold) return odds("hold") + log((size - m.size) / m.size);
-  if (coins.on) {
-    const { points, on } = geometry(m.order, size);
+  if (kind === "ug") return odds("held") - odds("other");
+  if (kind === "sn") return odds("hold") + log((size - m.size) / m.size);
+  if (kind === "py") {
+    let prime = 2;
+    while (order % prime && prime < order) prime++;
+    if (prime !== order) return NaN;
+    const { points, on } = geometry(order, size);
     return odds("on") + log((points - on) / on);
   }
   // A flip for each of two bits in which values differ, or for the one bit there is.
-  return (m.skip_zero !== undefined || m.bits === 1 ? -1 : -2) * odds(coins.flip ? "flip" : "stored");
+  if (kind === "hh") return -odds("flip");
+  if (kind === "ch") return -2 * odds("flip");
+  if (kind === "bp") return -(m.bits > 1 ? 2 : 1) * odds(m.memoised ? "stored" : "flip");
+  return odds("keep") + log((kind === "de" ? size : kind === "he" ? 2 ** m.bits : m.width) - 1);
 }
 
 /** Turns values into reports of one task. */
 export class Device {
   constructor(text, labels) {
-    const task = typeof text === "string" ? JSON.parse(text) : text;
+    const task = typeof text === "string" ? parse(text) : text;
     const m = task.mechanism;
     if (task.format !== "discreet.task" || task.version !== 1 || task.client !== RULES || !MAKERS[m.mechanism])
       throw Error("unknown kind of task");
     Object.assign(this, { task, m, terms: new Map(), coins: {} });
-    for (const [name, digits] of Object.entries(task.coins))
+    for (const [name, digits] of entries(task.coins))
       this.coins[name] = name === "stored" ? big("0x" + digits) : unhex(digits);
     if (m.key) this.key = unhex(m.key);
     let listed = task.candidates;
-    if (listed && !Array.isArray(listed)) listed = labels;
+    if (listed && !isArray(listed)) listed = labels;
     if (m.domain !== undefined) {
-      const names = Array.isArray(m.domain) ? m.domain : listed;
-      this.size = Array.isArray(m.domain) ? m.domain.length : m.domain;
+      const names = isArray(m.domain) ? m.domain : listed;
+      this.size = isArray(m.domain) ? m.domain.length : m.domain;
       if (task.candidates && names?.length !== this.size) throw Error("not the labels of the task");
       if (names) this.codes = new Map(names.map((label, i) => [label, i]));
     }
@@ -385,7 +397,7 @@ export class Device {
   /** The number of a value in the declared list, -1 if it is not in it. */
   code(value) {
     let v = plain(value);
-    if (typeof v === "bigint") v = plain(Number(v));
+    if (typeof v === "bigint") v = plain(small(v));
     if (typeof v === "boolean" || v === null) return -1;
     if (this.codes) return this.codes.get(v) ?? -1;
     return typeof v === "number" && v >= 0 && v < this.size ? v : -1;
@@ -407,7 +419,7 @@ export class Device {
     const bits = [];
     const waits = MAKERS[this.m.mechanism](this, value, coins, bits, secret);
     if (waits) await waits;
-    const out = new Uint8Array(Math.ceil(bits.length / 8));
+    const out = new Uint8Array(ceil(bits.length / 8));
     bits.forEach((bit, i) => (out[i >> 3] |= bit << (i & 7)));
     return out;
   }
@@ -482,17 +494,14 @@ export class Refused extends Error {
   }
 }
 
-const isDigest = (text) => /^[0-9a-f]{64}$/.test(text);
-
 export class Client {
   constructor({ url, pins, report, day, life, store, labels = {}, clock = () => new Date() }) {
     Object.assign(this, { url: url.replace(/\/+$/, ""), store, labels, clock, devices: new Map(), notBefore: 0 });
-    this.pins = new Map(Object.entries(pins).map(([question, pin]) => [question, [pin].flat()]));
+    this.pins = new Map(entries(pins).map(([question, pin]) => [question, [pin].flat()]));
     const pinned = [...this.pins.values()];
-    if (!pinned.length || !pinned.flat().every(isDigest) || new Set(pinned.map((p) => p[0])).size < pinned.length)
+    if (!pinned.length || !pinned.flat().every((pin) => isHex(pin, 64)) || new Set(pinned.map((p) => p[0])).size < pinned.length)
       throw Error("pins: one digest per question");
     this.ceilings = { report: amount(report), day: amount(day), life: amount(life) };
-    this.last = Promise.resolve();
   }
 
   /** Take a task that came some other way than from the collector. */
@@ -519,7 +528,7 @@ export class Client {
       const local = [now.getFullYear(), now.getMonth() + 1, now.getDate()].map((x) => String(x).padStart(2, "0")).join("-");
       if (local > state.day) Object.assign(state, { day: local, today: {} });
       const spent = (name) => amount(state.today[name] ?? 0);
-      const all = Object.keys(state.today).map(spent).reduce(plus, [0n, 1n]);
+      const all = keys(state.today).map(spent).reduce(plus, [0n, 1n]);
       for (const [limit, used, where] of [
         [amount(task.per_day), spent(digest), "today here"],
         [this.ceilings.day, all, "today"],
@@ -527,7 +536,7 @@ export class Client {
       ])
         if (more(plus(used, price), limit))
           throw new Refused("ceiling", `"${question}" costs ${near(price)}; ${near(used)} of ${near(limit)} is spent ${where}`);
-      const body = await device.report(value, new Coins(), unhex(state.secret));
+      const body = await device.report(value, new Coins(), await hmac(unhex(state.secret), utf8(question)));
       state.today[digest] = shown(plus(spent(digest), price));
       state.life = shown(plus(amount(state.life), price));
       state.tasks[digest].reports = made + 1;
@@ -538,15 +547,15 @@ export class Client {
   /** Try once to send what waits; what is not acknowledged stays. The store is free while the network is waited for. */
   async flush() {
     let sent = 0, refused = 0;
-    const entries = await this.#alone((state) => {
+    const ready = await this.#alone((state) => {
       this.#frame(state);
-      return state.frames.map((entry) => [...entry, JSON.parse(state.tasks[entry[0]].text).key_window]);
+      return state.frames.map((entry) => [...entry, parse(state.tasks[entry[0]].text).key_window]);
     });
-    for (const [digest, bytes, first, reports, window] of entries) {
+    for (const [digest, bytes, first, reports, window] of ready) {
       if (Date.now() < this.notBefore) break;
       const now = this.clock() / 1000;
       let status = 410; // once the collector may have forgotten the key, sending again could count twice
-      if (first === null || Math.abs(now - first) < window) {
+      if (first === null || abs(now - first) < window) {
         await this.#alone((state) => state.frames.forEach((entry) => entry[1] === bytes && (entry[2] ??= now)));
         status = (await this.#ask(`/v1/tasks/${digest}/reports`, unhex(bytes)))?.status;
       }
@@ -576,15 +585,15 @@ export class Client {
       const text = await this.store.read(), format = "discreet.device", version = 1;
       const state = text === null
         ? { format, version, secret: hex(random(32)), day: "", today: {}, life: "0", tasks: {}, queue: [], frames: [] }
-        : JSON.parse(text);
+        : parse(text);
       if (state.format !== format || state.version !== version) throw Error("the store is damaged");
-      const result = await act(state), now = JSON.stringify(state);
+      const result = await act(state), now = stringify(state);
       if (now !== text) await this.store.write(now);
       return result;
     };
     const locks = globalThis.navigator?.locks;
-    const next = this.last.then(() => (locks ? locks.request("discreet", work) : work()));
-    this.last = next.catch(() => {});
+    const { store } = this, next = Promise.resolve(store.last).then(() => (locks ? locks.request("discreet", work) : work()));
+    store.last = next.catch(() => {}); // other clients of the store wait too
     return next;
   }
 
@@ -606,14 +615,14 @@ export class Client {
       throw new Refused("task", `the task of "${question}" ${why}`);
     };
     if (hex(await sha256(utf8(text))) !== digest) refuse("is not pinned");
-    const task = JSON.parse(text);
+    const task = parse(text);
     for (const [what, asked] of [["report", task.epsilon], ["day", task.per_day]])
       if (more(amount(asked), this.ceilings[what]))
         throw new Refused("ceiling", `"${question}" asks for ${asked} per ${what}, ${near(this.ceilings[what])} is allowed`);
     const listed = task.candidates ?? task.mechanism.domain ?? task.mechanism.candidates;
-    const labels = Array.isArray(listed) ? listed.map(String).sort() : listed?.sha256 ?? ["named", task.name];
+    const labels = isArray(listed) ? listed.map(String).sort() : listed?.sha256 ?? ["named", task.name];
     const subject = hex(await sha256(utf8(canonical({ asks: labels }))));
-    for (const [other, facts] of Object.entries(state.tasks))
+    for (const [other, facts] of entries(state.tasks))
       if ((question === facts.question || task.name === facts.name || subject === facts.subject)
         && !this.pins.get(question).includes(other)) refuse(`asks what task ${other} has asked`);
     const content = this.labels[question];
@@ -653,7 +662,7 @@ export class Client {
       });
       const pause = answer.headers.get("Retry-After");
       if (answer.status >= 400 && /^\d{1,9}$/.test(pause ?? ""))
-        this.notBefore = Date.now() + Math.min(1000 * Number(pause), LONGEST_PAUSE);
+        this.notBefore = Date.now() + min(1000 * small(pause), LONGEST_PAUSE);
       if (body) await answer.arrayBuffer();
       return answer;
     } catch {
