@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import os
+import select
 import socket
 import time
 from collections.abc import Iterator
@@ -14,7 +16,10 @@ import pytest
 import discreet as dc
 from collecting import Collector, collector, some_task
 from discreet.collector import Settings, open_store
+from discreet.collector.reading import read
 from discreet.collector.service import serve
+from discreet.collector.service.app import App
+from discreet.collector.stores.base import Post
 from discreet.collector.stores.segments import count
 from discreet.errors import DataSourceError
 from discreet.local import Task, write_frame
@@ -235,3 +240,68 @@ def test_a_rate_is_kept_and_at_the_end_segments_are_whole(tmp_path: Path) -> Non
         assert running.status() == 0
         assert "Traceback" not in running.log.read_text()
     assert sum(counts.n for counts in count(COLOURS, shared).values()) == 150
+
+
+def test_a_task_is_known_while_the_service_looks_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device that is told 404 throws its report away; so nobody may be told so of a task that is there."""
+    app, task = App(Settings(data=str(tmp_path))), some_task()
+    app.store = app.opened()
+    app.store.create(task)
+    app._learn()
+    path, known = f"/v1/tasks/{task.digest}/reports", []
+
+    class Looked(dict[str, Any]):
+        def items(self) -> Any:
+            for item in super().items():
+                known.append(path in app._paths)
+                yield item
+
+    found = Looked(app.store.tasks())
+    monkeypatch.setattr(app.store, "tasks", lambda: found)
+    app._learn()
+    app.store.shut()
+    assert known == [True]
+
+
+def test_a_folder_without_a_token_lets_nobody_in(tmp_path: Path) -> None:
+    assert len(Settings(data=str(tmp_path)).token()) == 48
+    for odd in (b"", b"\n", b"short", "ä".encode() * 20):
+        (tmp_path / "operator.token").write_bytes(odd)
+        with pytest.raises(DataSourceError, match="holds no token"):
+            Settings(data=str(tmp_path)).token()
+
+
+def test_bodies_that_arrive_in_part_count_as_what_waits(tmp_path: Path) -> None:
+    """Many devices that send most of a large frame and then stop must not fill the memory."""
+    path = f"/v1/tasks/{COLOURS.digest}/reports"
+    head = f"POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: 200000\r\n\r\n".encode()
+    with collector(tmp_path / "collected", COLOURS, most_waiting=150_000) as running:
+        links = [socket.create_connection(("127.0.0.1", running.port), timeout=5) for _ in range(4)]
+        for link in links:
+            link.sendall(head + bytes(100_000))
+        told = b""
+        for _ in range(3):  # there is room for one of the four
+            (link, *_), _, _ = select.select(links, [], [], 5)
+            told += link.recv(4000)
+            links.remove(link)
+            link.close()
+        assert told.count(b"HTTP/1.1 503") == told.count(b'"reason": "busy"') == 3
+        assert not select.select(links, [], [], 0.2)[0]
+        assert running.post(COLOURS, frame(COLOURS, "red"))[0] == 200
+        links[0].close()
+
+
+def test_what_may_be_read_does_not_give_away_a_day_of_too_few(tmp_path: Path) -> None:
+    """The whole less the days that are shown is the rest: it must be of enough reports too."""
+    task = some_task(minimum=100)
+    store = open_store(tmp_path)
+    store.create(task)
+    for period, n in ((0, 300), (1, 200), (2, 1)):
+        rows = task.mechanism.encode(["red"] * n).rows
+        store.commit([Post(task.digest, period, os.urandom(16), n, rows.tobytes())])
+    shown = [one["period"] for one in read(store, task.digest)["periods"] if "estimates" in one]
+    rows = task.mechanism.encode(["red"] * 120).rows
+    store.commit([Post(task.digest, 2, os.urandom(16), 120, rows.tobytes())])
+    later = [one["period"] for one in read(store, task.digest)["periods"] if "estimates" in one]
+    store.shut()
+    assert (shown, later) == ([0], [0, 1, 2])

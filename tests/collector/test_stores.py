@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +174,8 @@ def test_keys_are_forgotten_after_the_window_that_the_collector_ran(
     assert again(120) == [Outcome.NEW]
 
 
-def test_closing_a_task_forgets_its_keys_and_keeps_its_counts(opened: Open) -> None:
+def test_closing_a_task_keeps_its_counts_and_knows_its_keys(opened: Open) -> None:
+    """A post may have been let in a moment before, and may be one that came already."""
     store = opened()
     store.create(COLOURS)
     sent = posts(COLOURS, ["red"] * 5)
@@ -181,6 +183,7 @@ def test_closing_a_task_forgets_its_keys_and_keeps_its_counts(opened: Open) -> N
     store.close_task(COLOURS.digest)
     tidy(store)
     assert store.tasks()[COLOURS.digest].closed
+    assert store.commit(sent) == [Outcome.AGAIN] * 5
     assert counted(store, COLOURS) == expected(COLOURS, sent)
     with pytest.raises(DataSourceError, match="none has the digest"):
         store.close_task("0" * 64)
@@ -286,6 +289,45 @@ def test_a_store_of_a_later_version_is_refused_and_left_alone(opened: Open) -> N
         store._base.execute(line.format(""))
     with pytest.raises(DataSourceError, match="it has form 2"):
         opened()
+
+
+def test_a_task_that_was_seen_stays_known_whoever_looks_last(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Writer, keeper and service look for tasks at once; one that read too early must not have the last word."""
+    store, seen, slow = opened(), threading.Event(), threading.Event()
+    store.create(COLOURS)
+    real = base.Held
+
+    def held(*facts: Any) -> Any:
+        if threading.current_thread() is early:
+            slow.set()
+            seen.wait(0.3)
+        return real(*facts)
+
+    early = threading.Thread(target=store.tasks)
+    monkeypatch.setattr(f"{type(store).__module__}.Held", held)
+    early.start()
+    assert slow.wait(5)
+    other = opened()
+    other.create(WORDS)
+    assert len(store.tasks()) == 2
+    seen.set()
+    early.join()
+    assert set(store._held) == {COLOURS.digest, WORDS.digest}
+
+
+def test_segments_tell_neither_when_nor_in_which_order_reports_came(tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    store = SqliteStore(tmp_path / "collected", segments=tmp_path / "segments")
+    store.create(COLOURS)
+    sent = posts(COLOURS, ["red"] * 60, period=3, size=2)
+    store.commit(sent)
+    tidy(store)
+    store.shut()
+    (file,) = (tmp_path / "segments").rglob("*.parquet")
+    keys = pq.read_table(file)["key"].to_pylist()[::2]
+    assert keys == sorted(post.key for post in sent)
+    assert file.stat().st_mtime == datetime.fromisoformat(COLOURS.opens).timestamp() + 3 * COLOURS.period
 
 
 def test_a_report_that_reached_two_collectors_is_in_the_segments_once(tmp_path: Path) -> None:

@@ -159,8 +159,9 @@ def test_a_task_whose_coins_tell_more_than_it_says_is_not_answered(tmp_path: Pat
 
 
 def test_nothing_else_in_a_task_hides_what_its_coins_tell(tmp_path: Path) -> None:
-    """Each of these is worth epsilon 1 by some coin or number that its maker does not use, and more by those it uses."""
-    most, none, half, two = "f" * 32, "0" * 31 + "1", "8" + "0" * 31, make(dc.local.LocalHashing(1, width=2, pool=9)).coins
+    """Each is worth epsilon 1 by some coin or number that its maker does not use, and more by those it uses."""
+    most, none, half = "f" * 32, "0" * 31 + "1", "8" + "0" * 31
+    two = make(dc.local.LocalHashing(1, width=2, pool=9)).coins
     flat = {"one": half, "zero": half, "stored": half[:16]}
     one_bit, stored = (make(dc.local.BitFlip(1, 9, memoised=memo)).coins for memo in (False, True))
     direct, hashing = dc.local.DirectResponse(1, 5), dc.local.LocalHashing(1, width=16, pool=9, key=7)
@@ -197,7 +198,8 @@ def test_nothing_else_in_a_task_hides_what_its_coins_tell(tmp_path: Path) -> Non
         "Error: the coins tell more than epsilon"
     ] * len(tasks)
     # Coins of chance 0 and 1 are coins.
-    (tmp_path / "tasks").write_text(json.dumps([make(dc.local.Rappor(0.5, 0, 1, hashes=1, key=1), per_day=9).to_dict()]))
+    sure = make(dc.local.Rappor(0.5, 0, 1, hashes=1, key=1), per_day=9)
+    (tmp_path / "tasks").write_text(json.dumps([sure.to_dict()]))
     assert json.loads(node("javascript_coins.mjs", str(tmp_path / "tasks"))) == ["taken"]
 
 

@@ -336,10 +336,7 @@ def estimate(
     ]  # fmt: skip
     show_table(f"{facts['name']}, {facts['reports']:,} reports", ("value", "devices", "95 % interval", ""), shown,
                right=("devices", "95 % interval"))  # fmt: skip
-    days = [
-        [one["from"], f"{one['reports']:,}", "" if one["enough"] else "too few to be read alone"]
-        for one in facts["periods"]
-    ]
+    days = [[one["from"], f"{one['reports']:,}", "" if one["enough"] else "not read alone"] for one in facts["periods"]]
     show_table("Reports over time", ("from", "reports", ""), days, right=("reports",))
     if facts["refused"]:
         told = ", ".join(f"{n:,} ({reason})" for reason, n in facts["refused"].items())

@@ -121,7 +121,10 @@ def _tables(facts: dict[str, Any]) -> list[_Table]:
         shares = [{str(e["candidate"]): _share(e, day["reports"]) for e in day["estimates"]} for day in days]
         rows = [[name, *(share.get(name, "") for share in shares)] for name in names]
         heads = ["value", *(day["from"][:10] for day in days)]
-        note = ["Share of the devices that reported on a day ± half a 95 % interval; days with too few are left out."]
+        note = [
+            "Share of the devices that reported on a day ± half a 95 % interval; days with too few, or that would give "
+            "those away, are left out."
+        ]
         tables.append(("Day by day", note, heads, rows, tuple(range(1, len(heads)))))
     if facts["refused"]:
         rows = [[reason, f"{n:,}"] for reason, n in facts["refused"].items()]

@@ -104,8 +104,9 @@ def standing(store: Store, digest: str) -> dict[str, Any]:
 
 def _standing(held: Held, counts: Mapping[int, Counts], refused: Mapping[str, int]) -> dict[str, Any]:
     task = held.task
+    apart = read_apart({period: one.n for period, one in counts.items()}, task.minimum)
     periods = [
-        {"period": period, "from": starts(task, period), "reports": one.n, "enough": one.n >= task.minimum}
+        {"period": period, "from": starts(task, period), "reports": one.n, "enough": period in apart}
         for period, one in sorted(counts.items())
     ]
     return {
@@ -123,6 +124,23 @@ def _standing(held: Held, counts: Mapping[int, Counts], refused: Mapping[str, in
         "refused": dict(refused),
         "periods": periods,
     }
+
+
+def read_apart(reports: Mapping[int, int], minimum: int) -> set[int]:
+    """Return the periods that may be read by themselves: those with enough reports.
+
+    Whoever has the whole and these has the sum of all others too. Where that would be of too few reports, the smallest
+    of them is kept back with the others.
+
+    Examples
+    --------
+    >>> read_apart({0: 500, 1: 300, 2: 7}, minimum=100), read_apart({0: 500, 1: 300, 2: 70, 3: 40}, minimum=100)
+    ({0}, {0, 1})
+    """
+    found = {period for period, n in reports.items() if n >= minimum}
+    if found and 0 < sum(n for period, n in reports.items() if period not in found) < minimum:
+        found.remove(min(found, key=lambda period: (reports[period], period)))
+    return found
 
 
 def starts(task: Task, period: int) -> str:

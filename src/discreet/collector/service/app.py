@@ -39,6 +39,13 @@ _TASKS = "/v1/tasks/"
 #: Seconds between two looks for tasks that somebody may have made meanwhile.
 _LOOK = 0.5
 _AGAIN = b'{"counted":0,"known":true}'
+#: Bodies up to this size are read at once and not counted while they arrive.
+_SMALL = 1 << 16
+#: Status, reason, text, headers.
+Refusal = tuple[Any, ...]
+_BUSY: Refusal = (
+    503, "busy", "more reports wait than can be written; send the same frame again later", ("retry-after", "1"),
+)  # fmt: skip
 
 
 class Entry:
@@ -63,6 +70,8 @@ class App:
         self._looked = 0.0
         self._static: dict[str, tuple[str, bytes]] = {}
         self._reading: dict[asyncio.Task[Any], float] = {}
+        #: Bytes of large bodies that have arrived in part.
+        self._arriving = 0
         # An estimate may take a while; looking for tasks must not wait for it.
         self._pool, self._looking = ThreadPoolExecutor(1, "reader"), ThreadPoolExecutor(1, "looker")
         self._token = settings.token().encode("ascii")
@@ -92,15 +101,15 @@ class App:
 
     def _learn(self) -> None:
         """Look which tasks there are."""
-        held = self.store.tasks()
+        found: dict[str, Entry] = {}
         old = self._paths
-        self._paths = {}
-        for digest, one in held.items():
+        for digest, one in self.store.tasks().items():
             entry = old.get(f"{_TASKS}{digest}/reports")
             if entry is None or entry.held != one:
                 entry = Entry(one, self.settings.rate)
-            self._paths[f"{_TASKS}{digest}/reports"] = self._paths[f"{_TASKS}{digest}"] = entry
-        self._looked = monotonic()
+            found[f"{_TASKS}{digest}/reports"] = found[f"{_TASKS}{digest}"] = entry
+        # At once: a task that is missing for a moment costs every device that asks then its report.
+        self._paths, self._looked = found, monotonic()
 
     async def _entry(self, path: str) -> Entry | None:
         """Return the task of a path; one that was made or closed a moment ago is found."""
@@ -143,9 +152,8 @@ class App:
             self._refuse_post(entry, proto, 410, "closed", "this task is closed; no more reports are taken")
         elif now < entry.opens:
             self._refuse_post(entry, proto, 403, "early", f"this task opens at {entry.held.task.opens}")
-        elif self.committer.full:
-            text = "more reports wait than can be written; send the same frame again later"
-            self._refuse_post(entry, proto, 503, "busy", text, ("retry-after", "1"))
+        elif self._full:
+            self._refuse_post(entry, proto, *_BUSY)
         else:
             await self._take(entry, now, scope, proto)
 
@@ -179,24 +187,32 @@ class App:
         else:
             self._refuse_post(entry, proto, 503, "store", str(outcome), ("retry-after", "5"))
 
-    async def _body(self, scope: Any, proto: Any) -> bytes | tuple[int, str, str]:
-        """Read the body of a request, or say why not; never more of it than is allowed."""
+    @property
+    def _full(self) -> bool:
+        """Whether as much arrives and waits as may."""
+        return self.committer.waiting_bytes + self._arriving >= self.settings.most_waiting
+
+    async def _body(self, scope: Any, proto: Any) -> bytes | Refusal:
+        """Read the body of a request, or say why not; never more of it than is allowed, of all of them together too."""
         most = self.settings.most_body
         told = scope.headers.get("content-length")
         large = (413, "large", f"a frame must have at most {most:,} bytes; send several")
         if told is not None and (not told.isdecimal() or int(told) > most):
             return large
-        reader = asyncio.current_task()
+        parts: list[bytes] = []
+        total, reader = 0, asyncio.current_task()
         assert reader is not None
         self._reading[reader] = monotonic()
         try:
-            if told is not None:
+            if told is not None and int(told) <= _SMALL:
                 return bytes(await proto())
-            parts, total = [], 0
             async for part in proto:
                 total += len(part)
+                self._arriving += len(part)
                 if total > most:
                     return large
+                if self._full:
+                    return _BUSY
                 parts.append(bytes(part))
             return b"".join(parts)
         except asyncio.CancelledError:
@@ -206,6 +222,7 @@ class App:
         except RuntimeError:  # granian: the connection went away, or its framing is broken
             return (400, "cut", "the request ended before its body did")
         finally:
+            self._arriving -= total
             self._reading.pop(reader, None)
 
     def _watch(self) -> None:
@@ -227,7 +244,7 @@ class App:
         if path == "/health":
             _send(proto, 200, b'{"alive":true}')
         elif path == "/ready":
-            ready = self.committer.ready and not self.committer.full
+            ready = self.committer.ready and not self._full
             _send(proto, 200 if ready else 503, b'{"ready":true}' if ready else b'{"ready":false}')
         elif path == "/metrics":
             text = self.numbers.text(self.committer, self.store)

@@ -13,6 +13,7 @@ from discreet.core.output import write_whole
 from discreet.errors import DataSourceError
 
 TOKEN = "operator.token"
+_SHORTEST = 16
 
 
 @dataclass(frozen=True)
@@ -49,13 +50,15 @@ class Settings:
         """Return the operator's token: from the folder, where it is made once."""
         path = Path(self.data).expanduser() / TOKEN
         try:
-            return path.read_text("ascii").strip()
-        except FileNotFoundError:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_whole(path, noise.generator().bytes(24).tobytes().hex() + "\n", private=True)
-            return path.read_text("ascii").strip()
+            if not path.exists():
+                path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                write_whole(path, noise.generator().bytes(24).tobytes().hex() + "\n", private=True)
+            token = path.read_bytes().strip()
         except OSError as error:
             raise DataSourceError(f"data: cannot read {str(path)!r} ({error.strerror}); check the folder") from None
+        if len(token) < _SHORTEST or not token.isascii():  # an empty one would let everybody in
+            raise DataSourceError(f"data: {str(path)!r} holds no token; remove it, and another is made")
+        return token.decode("ascii")
 
 
 class Bucket:

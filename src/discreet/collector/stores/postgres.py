@@ -155,13 +155,12 @@ class PostgresStore:
         """Return all tasks by their digest."""
         with self._session() as base:
             line = "select number, id, description, closed from discreet.task order by number"
-            rows = base.execute(line).fetchall()
-        old = self._held
-        self._held = {
-            digest: Held(number, old[digest].task if digest in old else Task.from_json(text), closed)
-            for number, digest, text, closed in rows
-        }
-        return self._held
+            old = self._held
+            self._held = {
+                digest: Held(number, old[digest].task if digest in old else Task.from_json(text), closed)
+                for number, digest, text, closed in base.execute(line).fetchall()
+            }
+            return self._held
 
     def _known(self, task: str) -> Held:
         return self._held[task] if task in self._held else known(self.tasks(), task)
@@ -332,8 +331,7 @@ class PostgresStore:
 
     def _forget(self, base: psycopg.Connection[Any]) -> None:
         for held in self._held.values():
-            age = 2**62 if held.closed else self.ages.forgotten(held.task)
-            if age > 0:
+            if (age := self.ages.forgotten(held.task)) > 0:
                 base.execute("delete from discreet.seen where task = %s and age < %s", (held.number, age))
 
     def shut(self) -> None:

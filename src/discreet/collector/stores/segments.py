@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,11 +43,12 @@ def write(store: SqliteStore, run: Run, upto: int, logs: Logs, found: Logs, held
         task = held[number].task
         folder = store.segments / task.digest / str(period)
         rows = table(task, b"".join(found[number, period]), b"".join(reports))
-        _write_whole(folder / f"{name}-{first:012d}-{upto:012d}.parquet", rows)
+        begun = datetime.fromisoformat(task.opens).timestamp() + period * task.period
+        _write_whole(folder / f"{name}-{first:012d}-{upto:012d}.parquet", rows, begun)
 
 
 def table(task: Task, head: bytes, reports: bytes) -> pa.Table:
-    """Return reports as a table: one row per report."""
+    """Return reports as a table: one row per report, in the order of their random keys, not as they came."""
     posts = np.frombuffer(head, _HEAD)
     n, size = posts["n"].astype(np.int64), task.mechanism.layout.size
     places = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
@@ -60,17 +62,21 @@ def table(task: Task, head: bytes, reports: bytes) -> pa.Table:
         ),
         "place": places.astype(np.int32),
     }
-    return pa.table(columns)
+    return pa.table(columns).sort_by([("key", "ascending"), ("place", "ascending")])
 
 
-def _write_whole(path: Path, rows: pa.Table) -> None:
-    """Write a segment so that nobody meets half of it, and so that it is there after a power cut."""
+def _write_whole(path: Path, rows: pa.Table, begun: float) -> None:
+    """Write a segment so that nobody meets half of it, and so that it is there after a power cut.
+
+    Its time is when its period began: files of a few minutes each would tell when their reports came.
+    """
     temporary = path.with_name(f".{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as file:
             pq.write_table(rows, file, compression="zstd")
             file.flush()
+            os.utime(file.fileno(), (begun, begun))
             os.fsync(file.fileno())
         temporary.replace(path)
         for folder in (path.parent, path.parent.parent, path.parent.parent.parent):

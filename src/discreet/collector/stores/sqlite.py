@@ -12,6 +12,7 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
+import threading
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -102,6 +103,7 @@ class SqliteStore:
             raise DataSourceError(f"data: cannot keep reports in {str(folder)!r} ({error}); check the folder") from None
         check_format(int(self._fact(self._base, "format")))
         self._held: dict[str, Held] = {}
+        self._looking = threading.Lock()
         self.ages = Ages(self._fact(self._base, "ran"))
         self._swept: dict[int, int] = {}
         rows, size = self._base.execute("select count(*), coalesce(sum(length(reports)), 0) from log").fetchone()
@@ -150,7 +152,7 @@ class SqliteStore:
         return made > 0
 
     def close_task(self, task: str) -> None:
-        """Take no more reports of a task. Its keys are forgotten with it: no replay is counted any more."""
+        """Take no more reports of a task. A post that is under way still finds its keys."""
         known(self.tasks(), task)
         self._change("update task set closed = 1 where id = ?", (task,))
 
@@ -163,14 +165,15 @@ class SqliteStore:
 
     def tasks(self) -> dict[str, Held]:
         """Return all tasks by their digest."""
-        with self._reading() as base:
-            rows = base.execute("select number, id, description, closed from task order by number").fetchall()
-        old = self._held
-        self._held = {
-            digest: Held(number, old[digest].task if digest in old else Task.from_json(text), bool(closed))
-            for number, digest, text, closed in rows
-        }
-        return self._held
+        with self._looking:  # whoever looked first must not write down last
+            with self._reading() as base:
+                rows = base.execute("select number, id, description, closed from task order by number").fetchall()
+            old = self._held
+            self._held = {
+                digest: Held(number, old[digest].task if digest in old else Task.from_json(text), bool(closed))
+                for number, digest, text, closed in rows
+            }
+            return self._held
 
     def _known(self, task: str) -> Held:
         return self._held[task] if task in self._held else known(self.tasks(), task)
@@ -358,7 +361,7 @@ class SqliteStore:
         """Forget the keys whose window is over, one part of their space after the other."""
         line = "delete from seen where task = ? and age < ? and key >= ? and key < ?"
         for held in self._held.values():
-            age = 2**62 if held.closed else self.ages.forgotten(held.task)
+            age = self.ages.forgotten(held.task)
             if self._swept.get(held.number, 0) >= age:
                 continue
             self._swept[held.number] = age
