@@ -117,7 +117,7 @@ def many_dimensions() -> str:
         told = ", ".join(f"{f['label_accuracy']:.2f}" for f in ours)
         words += (
             f" MNIST: {ours[0]['seeds']} seeds, against the best of {plain['starts']} starts; the share of images with "
-            f"their cluster's commonest digit is {told} (pure, with a δ), {plain['label_accuracy']:.2f} without privacy."
+            f"their cluster's commonest digit is {told} (pure, with a δ), and {plain['label_accuracy']:.2f} without."
         )
     words = textwrap.fill(words, width=130)
     heads = ["table", "ε = 0.5", "ε = 1", "ε = 0.5, δ = 10⁻⁶", "ε = 1, δ = 10⁻⁶"]
