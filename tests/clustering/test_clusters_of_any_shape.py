@@ -186,3 +186,60 @@ def test_pictures_show_every_cluster():
     assert len(found.plot_dendrogram(10).data) == 9
     with pytest.raises(InvalidArgument, match="two of x1, x2"):
         found.plot(("x1", "z"))
+
+
+def boxes(low, high, weights, domain=None):
+    domain = dc.Domain.box([0.0, 0.0], 1.0) if domain is None else domain
+    settings = {"weights": weights, "variances": np.full(len(weights), 2.0), "guarantee": dc.Guarantee("central")}
+    return Synopsis(domain, lower=low, upper=high, **settings)
+
+
+@pytest.mark.parametrize("clusterer", [WardClusters(2), SpectralClusters(2), DensityClusters()])
+def test_a_row_belongs_to_the_box_it_lies_in_however_large(clusterer):
+    """The middle of the left half is farther from a row at its edge than those of many small boxes beside it."""
+    strips = np.linspace(0.0, 1.0, 41)
+    low = np.array([[0.0, 0.0]] + [[0.9, a] for a in strips[:-1]])
+    high = np.array([[0.5, 1.0]] + [[1.0, b] for b in strips[1:]])
+    found = clusterer.fit(boxes(low, high, np.array([9000.0] + [500.0] * 40)))
+    inside, outside = np.array([[0.499, 0.01]]), np.array([[0.55, 0.01]])
+    assert found.n_clusters_ == 2
+    assert found.predict(inside)[0] == found.labels_[0]
+    assert found.predict(outside)[0] == (-1 if isinstance(clusterer, DensityClusters) else found.labels_[0])
+
+
+@pytest.mark.parametrize("n_clusters", ["auto", 1, 3])
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+def test_leaves_in_one_place_or_on_a_line_make_flat_gaussians(covariance, n_clusters):
+    one = boxes(np.array([[0.0, 0.0]]), np.array([[1.0, 1.0]]), np.array([500.0]))
+    line = boxes(np.array([[0.0, 0.0], [0.5, 0.0]]), np.array([[0.5, 1.0], [1.0, 1.0]]), np.array([500.0, 400.0]))
+    for synopsis in (one, line):
+        found = GaussianClusters(n_clusters, covariance=covariance).fit(synopsis)
+        assert np.linalg.eigvalsh(found.covariances_).min() > 0
+        assert found.predict([[0.5, 0.5]]).tolist() in ([0], [1])
+
+
+def test_gaussians_far_from_zero_are_where_they_are():
+    data = dc.datasets.mixture(5000, 2, 4, random_state=0)
+    away, span = np.array([1e9, -1e9]), (data.domain.high - data.domain.low).max()
+    domain = dc.Domain.box(data.domain.low + away, data.domain.high + away)
+    made = [
+        dc.GridSynopsis(2.0, d, 16, random_state=0).fit(x).synopsis_
+        for d, x in ((data.domain, data.X), (domain, data.X + away))
+    ]
+    near, far = (GaussianClusters(4).fit(s).means_ for s in made)
+    assert np.abs(np.sort(near[:, 0]) - np.sort(far[:, 0] - 1e9)).max() < 0.01 * span
+
+
+def test_an_even_table_is_at_its_own_level():
+    side = np.arange(25)
+    low = np.column_stack([side % 5, side // 5]) / 5
+    assert DensityClusters(level=1.0).fit(boxes(low, low + 0.2, np.full(25, 400.0))).n_clusters_ == 1
+
+
+@pytest.mark.parametrize("clusterer", [DensityClusters(), SpectralClusters(2)])
+def test_what_touches_is_not_told_by_groups_of_a_projection(clusterer):
+    X = np.random.default_rng(0).normal(np.repeat([[0.3], [0.7]], 500, axis=0), 0.05, (1000, 12))
+    synopsis = dc.PrivateKMeans(2, 50.0, dc.Domain.box([0.0] * 12, 1.0), "lift", random_state=0).fit(X).synopsis_
+    with pytest.raises(InvalidArgument, match=r"divides the columns.*WardClusters"):
+        clusterer.fit(synopsis)
+    assert WardClusters(2).fit(synopsis).n_clusters_ == 2

@@ -22,11 +22,12 @@ from discreet.clustering.central.of_synopsis import ClusterResult
 from discreet.clustering.kmeans import mass_by
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import Domain
+from discreet.core.jit import jit
 from discreet.synopses import Synopsis
 from discreet.synopses.artifact.empty import EMPTY_UP_TO
 from discreet.synopses.opening import bind, table
 
-#: Boxes whose representatives are nearest to a row, among which the nearest box is looked for.
+#: Boxes whose representatives are nearest to a row, among which the box that it lies in is looked for first.
 _CANDIDATES = 12
 
 
@@ -146,14 +147,39 @@ class LeafClusters(BaseEstimator):  # type: ignore[misc]
         gaps = (np.maximum(beyond, 0.0) ** 2).sum(axis=2)
         best = gaps.argmin(axis=1)
         rows = np.arange(len(points))
-        found: IntArray = self.labels_[leaves.which][near[rows, best]]
-        return np.where(gaps[rows, best] > 0, -1, found) if self._bounded else found
+        box, gap = near[rows, best], gaps[rows, best]
+        # A large box may hold a row that lies far from its representative, among those of small ones.
+        far = np.flatnonzero(gap > 0)
+        box[far], gap[far] = _nearest_box(points[far], low, high)
+        found: IntArray = self.labels_[leaves.which][box]
+        return np.where(gap > 0, -1, found) if self._bounded else found
 
     def plot(self, columns: tuple[str, str] | None = None) -> Any:
         """Draw the leaves of each cluster in the plane of two columns; needs Plotly (the extra ``plot``)."""
         from discreet.clustering.plots import draw_clusters
 
         return draw_clusters(self, columns)
+
+
+@jit
+def _nearest_box(points: FloatArray, low: FloatArray, high: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the box that each point is nearest to, and the square of how far it is from it: 0 inside."""
+    boxes, gaps = np.empty(len(points), np.int64), np.empty(len(points))
+    for i in range(len(points)):
+        best, at = np.inf, 0
+        for k in range(len(low)):
+            gap = 0.0
+            for j in range(points.shape[1]):
+                beyond = max(low[k, j] - points[i, j], points[i, j] - high[k, j], 0.0)
+                gap += beyond * beyond
+                if gap >= best:
+                    break
+            if gap < best:
+                best, at = gap, k
+            if gap == 0.0:
+                break
+        boxes[i], gaps[i] = at, best
+    return boxes, gaps
 
 
 def _by_weight(labels: IntArray, weights: FloatArray) -> IntArray:

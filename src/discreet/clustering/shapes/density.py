@@ -102,7 +102,8 @@ class DensityClusters(LeafClusters):
         dense, (first, second) = density(leaves), touching(leaves)
         n = len(dense)
         if self.level is not None:
-            above = dense >= float(checks.positive("level", self.level))
+            # Rows spread evenly are exactly as dense as themselves, but for rounding.
+            above = dense >= float(checks.positive("level", self.level)) * (1 - 1e-9)
             kept = above[first] & above[second]
             graph = csr_matrix((np.ones(int(kept.sum())), (first[kept], second[kept])), (n, n))
             labels = np.where(above, connected_components(graph, directed=False)[1], -1)

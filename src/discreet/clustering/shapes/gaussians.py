@@ -23,6 +23,8 @@ from discreet.core.arrays import FloatArray, IntArray
 _STEPS, _ENOUGH = 200, 1e-5
 #: A covariance has at least this share of the mean inner variance of a leaf on every axis.
 _FLOOR = 0.25
+#: A Gaussian is at least this share of the domain wide: leaves may all lie in one place, or on one line.
+_LEAST_WIDTH = 1e-6
 
 
 class GaussianClusters(LeafClusters):
@@ -90,7 +92,9 @@ class GaussianClusters(LeafClusters):
             nearest(places, weighted_kmeans(places, weights, k, n_init=self.n_init, seed=self.random_state).centers)
             for places in (points, _sphered(points, leaves.within, weights))
         ]
-        fits = [_fitted(points, leaves.within, weights, np.eye(k)[start], full) for start in starts]
+        span = (leaves.seen.domain.high - leaves.seen.domain.low) / leaves.units
+        least = (_LEAST_WIDTH * span) ** 2
+        fits = [_fitted(points, leaves.within, weights, np.eye(k)[start], full, least) for start in starts]
         _, shares, means, covariances = max(fits, key=lambda fit: fit[0])
         labels: IntArray = _explained(points, leaves.within, shares, means, covariances).argmax(axis=1)
         held = np.bincount(labels, weights, minlength=len(shares))
@@ -118,17 +122,19 @@ def _sphered(points: FloatArray, within: FloatArray, weights: FloatArray) -> Flo
 
 
 def _fitted(
-    points: FloatArray, within: FloatArray, weights: FloatArray, owned: FloatArray, full: bool
+    points: FloatArray, within: FloatArray, weights: FloatArray, owned: FloatArray, full: bool, least: FloatArray
 ) -> tuple[float, FloatArray, FloatArray, FloatArray]:
     """Return mean log density, shares, means and covariances, from which component owns which leaf."""
     d = points.shape[1]
     whole = weights.sum()
-    spread = weights @ (points - weights @ points / whole) ** 2 / whole
-    floor = np.diag(_FLOOR * (weights @ within / whole) + 1e-9 * spread + 1e-300)
+    middle = weights @ points / whole
+    spread = weights @ (points - middle) ** 2 / whole
+    floor = np.diag(_FLOOR * (weights @ within / whole) + 1e-9 * spread + least)
     before = -np.inf
     for _ in range(_STEPS):
         mass = owned.T @ weights + 1e-9 * whole
-        means = (owned * weights[:, np.newaxis]).T @ points / mass[:, np.newaxis]
+        # From the middle: a component without leaves is there, and far from 0 no digits are lost.
+        means = middle + (owned * weights[:, np.newaxis]).T @ (points - middle) / mass[:, np.newaxis]
         covariances = np.empty((len(mass), d, d))
         for j in range(len(mass)):
             w, gap = owned[:, j] * weights, points - means[j]

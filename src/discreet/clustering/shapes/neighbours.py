@@ -5,6 +5,7 @@ from scipy.spatial import cKDTree
 
 from discreet.clustering.central.leaves import Leaves
 from discreet.core.arrays import FloatArray, IntArray
+from discreet.errors import InvalidArgument
 
 #: Boxes touch if the gap between them is at most this share of the smaller one's side.
 _SLACK = 1e-6
@@ -23,7 +24,12 @@ def touching(leaves: Leaves) -> tuple[IntArray, IntArray]:
     >>> [pair.tolist() for pair in touching(Leaves.of(s))]
     [[0, 1], [1, 2]]
     """
-    low, high = (part[leaves.which] for part in (leaves.seen.lower, leaves.seen.upper))
+    seen = leaves.seen
+    if len(leaves.which) > 1 and set(seen.domain.names) <= set(seen.uncut):
+        expected = "one that divides the columns that are clustered: what touches is told by boxes"
+        fix = "WardClusters().fit(synopsis), which needs places alone"
+        raise InvalidArgument("synopsis", "boxes that are all the whole domain", expected, fix)
+    low, high = seen.lower[leaves.which], seen.upper[leaves.which]
     sides = high - low
     scale = np.median(sides, axis=0)
     low, high, sides = low / scale, high / scale, sides / scale
