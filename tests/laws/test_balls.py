@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -250,3 +251,56 @@ def test_noise_is_for_all_that_a_row_can_move(
     assert length <= seen[0][0] == seen[1][0]
     if 64 < radius < REACH:
         assert length > 0.98 * seen[0][0]  # and for no more
+
+
+# What is paid is what the noise is for
+
+
+@pytest.mark.parametrize("dimension", [1, 4, 30])
+@pytest.mark.parametrize("price", [Fraction(1, 20), Fraction(3)])
+def test_noise_is_as_wide_as_its_price_asks_for(dimension: int, price: Fraction) -> None:
+    """Mean length D Δ/ε of isotropic noise, and Δ/√(2ρ) of an entry: worked out here, within a few in a hundred."""
+    square, rows = 10**10 + 7, 24_000 // dimension
+    drawn, variance = lift.vector_noise((rows, dimension), square, price, "epsilon", noise.generator(1))
+    length = float(np.linalg.norm(drawn.astype(float), axis=1).mean())
+    assert length * float(price) == pytest.approx(dimension * math.sqrt(square), rel=0.03)
+    assert drawn.var() == pytest.approx(variance, rel=0.08)
+    drawn, variance = lift.vector_noise((rows, dimension), square, price, "rho", noise.generator(1))
+    assert drawn.std() * math.sqrt(2 * float(price)) == pytest.approx(math.sqrt(square), rel=0.03)
+    assert variance >= square / (2 * float(price)) * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("noise_of_lift", [0.0, math.inf])
+@pytest.mark.parametrize("budget", [{"epsilon": 2.0}, {"epsilon": None, "rho": 0.3, "delta": 1e-6}])
+def test_every_draw_gets_what_its_line_of_the_ledger_says(
+    budget: dict[str, Any], noise_of_lift: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In ε of pure steps and ρ of Gaussian ones, in the order in which they are drawn."""
+    used: list[float] = []
+    real_noise, real_quantiles, real_counts = lift.vector_noise, noise.quantiles_from_counts, grids.publish
+
+    def in_unit(amount: Any, unit: str) -> float:
+        return float(amount) if unit == "rho" or "rho" not in budget else float(amount) ** 2 / 2
+
+    def vector_noise(shape: Any, square: int, price: Any, unit: str, stream: Any) -> Any:
+        used.append(in_unit(price, unit))
+        return real_noise(shape, square, price, unit, stream)
+
+    def quantiles(*counts: Any, epsilon: Any, **more: Any) -> Any:
+        used.append(in_unit(epsilon, "epsilon"))
+        return real_quantiles(*counts, epsilon=epsilon, **more)
+
+    def publish(*counts: Any, epsilon: Any, unit: str = "epsilon", **more: Any) -> Any:
+        used.append(in_unit(epsilon, unit))
+        return real_counts(*counts, epsilon=epsilon, unit=unit, **more)
+
+    monkeypatch.setattr(lift, "LIFT_NOISE", noise_of_lift)
+    monkeypatch.setattr(lift, "vector_noise", vector_noise)
+    monkeypatch.setattr(noise, "quantiles_from_counts", quantiles)
+    monkeypatch.setattr(grids, "publish", publish)
+    X = np.random.default_rng(1).uniform(0, 1, (300, 12))
+    domain = Domain.box([0.0] * 12, 1.0)
+    made = dc.PrivateKMeans(2, domain=domain, synopsis="lift", n_rows=300, random_state=1, **budget).fit(X)
+    lines = [float(line.amount) for line in made.guarantee_.ledger]
+    assert used == pytest.approx(lines, rel=1e-9)
+    assert sum(lines) == pytest.approx(budget.get("rho", 2.0), rel=1e-6)
