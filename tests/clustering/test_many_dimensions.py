@@ -212,3 +212,60 @@ def test_few_axes_are_clustered_as_before() -> None:
     assert not auto.may_lift(box(11))
     X = blobs(2000, 6, 3)[0]
     assert dc.PrivateKMeans(3, 1.0, box(6), random_state=1).fit(X).synopsis_.lifted is None
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [
+        {"epsilon": 0.001, "delta": 1e-6},
+        {"epsilon": 1e-7, "delta": 1e-6},
+        {"epsilon": None, "rho": 1e-6, "delta": 1e-6},
+        {"epsilon": None, "rho": 1e-13, "delta": 1e-6},
+    ],
+)
+def test_a_small_budget_with_a_delta_is_spent_like_a_large_one(budget: dict[str, Any]) -> None:
+    """Gaussian noise wider than can be drawn would fail when rows were read and the account was charged."""
+    made = dc.PrivateKMeans(3, domain=box(40), synopsis="lift", random_state=1, **budget).fit(blobs(500, 40, 3)[0])
+    promise = made.guarantee_
+    assert promise.parameters["noise"] == "gaussian"
+    assert np.isfinite(made.cluster_centers_).all()
+    if "rho" in budget:
+        assert promise.rho == budget["rho"]
+    else:
+        assert 0.99 * budget["epsilon"] < promise.epsilon <= budget["epsilon"]
+
+
+def test_a_person_with_very_many_rows_can_have_a_delta() -> None:
+    X = np.column_stack([np.repeat(np.arange(125.0), 4), blobs(500, 20, 3)[0]])
+    columns: dict[str, Any] = {"who": {"role": "person"}} | {f"x{j}": (0.0, 1.0) for j in range(20)}
+    domain = dc.Domain(columns, unit=dc.Person("who", rows=100_000))
+    made = dc.PrivateKMeans(3, 1.0, domain, "lift", delta=1e-6, random_state=1).fit(X)
+    assert 0.99 < made.guarantee_.epsilon <= 1.0
+
+
+@pytest.mark.parametrize("width", [1e-200, 1e-310, 1e200, 1e308])
+def test_bounds_whose_squares_are_not_numbers_are_refused_before_rows_are_read(width: float) -> None:
+    domain = dc.Domain.box([0.0] * 14, [width] + [min(width, 1.0)] * 13)
+    with pytest.raises(InvalidArgument, match=r'1e-100 to 1e\+100 apart.*synopsis="auto"'):
+        dc.PrivateKMeans(2, 1.0, domain, "lift").check()
+    assert not auto.may_lift(domain)
+
+
+def test_fewer_centres_than_were_asked_for_are_those_of_the_last_step() -> None:
+    """Not means of groups that were bought before it, and not the middle of the domain."""
+    X = np.full((3000, 20), 0.3)
+    found = dc.PrivateKMeans(3, 20.0, box(20), "lift", random_state=1).fit(X)
+    known = found.synopsis_.lifted
+    assert known is not None
+    assert len(known.centers) < 3
+    assert np.array_equal(found.cluster_centers_, known.centers)
+    assert found.cluster_weights_.sum() == pytest.approx(3000, abs=100)
+    assert "fewer than 3" in found.note_
+    assert "divided" not in cluster_synopsis(found.synopsis_, 2 if len(known.centers) == 1 else 1).note
+
+
+@pytest.mark.parametrize("d", [4, 20])  # means of cells; means of groups
+def test_the_smallest_budget_buys_counts_where_means_cannot_be_drawn(d: int) -> None:
+    made = dc.PrivateKMeans(3, 1e-9, box(d), "lift" if d == 20 else "auto", random_state=1).fit(blobs(300, d, 3)[0])
+    assert made.guarantee_.epsilon == 1e-9
+    assert np.isfinite(made.cluster_centers_).all()

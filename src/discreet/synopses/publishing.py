@@ -14,6 +14,7 @@ import numpy as np
 from discreet import noise
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.checks import Exact
+from discreet.noise.integer.laplace import LARGEST_SCALE
 from discreet.noise.integer.max_norm import max_norm_variance, smallest_scale
 from discreet.synopses.prices import count_law, draw
 
@@ -93,6 +94,9 @@ def publish(
         weights = counts + draw(law, len(counts), stream)
         return PublishedLeaves(weights, np.full(len(counts), law.variance), None)
     dimension = sums.shape[1] + 1
+    if _too_wide(epsilon, unit, dimension):  # a mean would be noise alone, and wider than can be drawn
+        counted = publish(counts, None, epsilon=epsilon, stream=stream, unit=unit)
+        return counted._replace(weights=counted.weights.astype(np.float64), offsets=np.zeros(sums.shape))
     if unit == "rho" and epsilon != math.inf:
         law = count_law(epsilon, unit, FIXED_POINT, dimension)
         drawn = draw(law, (len(counts), dimension), stream)
@@ -105,6 +109,15 @@ def publish(
     scale = noise_scale(steps, epsilon)
     drawn = noise.max_norm_laplace(scale, dimension, len(counts), stream)
     return _means(counts, sums, drawn, finer, max_norm_variance(scale, dimension) / steps**2, typical_offset)
+
+
+def _too_wide(epsilon: Exact, unit: str, dimension: int) -> bool:
+    """Tell, by public values, whether noise for counts and means together cannot be drawn."""
+    if epsilon == math.inf:
+        return False
+    if unit == "rho":
+        return FIXED_POINT**2 * dimension > 2 * Fraction(epsilon) * LARGEST_SCALE**2
+    return noise_scale(FIXED_POINT, epsilon) > LARGEST_SCALE
 
 
 def _means(

@@ -177,7 +177,12 @@ def is_whole(domain: Domain) -> bool:
 
 def may_lift(domain: Domain) -> bool:
     """Tell whether a table has so many axes that a projection is to be thought of."""
-    return len(domain) >= MANY_AXES and is_whole(domain)
+    return len(domain) >= MANY_AXES and is_whole(domain) and has_lengths(domain)
+
+
+def has_lengths(domain: Domain) -> bool:
+    """Tell whether squares of distances in it are numbers that a double can hold, however many are added up."""
+    return 1e-100 <= float((domain.high - domain.low).max()) <= 1e100
 
 
 def on_axes(n_rows: float, domain: Domain, n_groups: int, price: Exact, unit: str) -> tuple[Choice, bool]:

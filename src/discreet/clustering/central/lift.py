@@ -39,6 +39,7 @@ from discreet.engines.passes.lattice import NORM_CELLS, ONE, REACH, BallPass, Gr
 from discreet.engines.passes.lattice import batch_rows as _batch_rows
 from discreet.engines.projected import projected
 from discreet.errors import InvalidArgument
+from discreet.noise.integer.laplace import LARGEST_SCALE
 from discreet.noise.vector.isotropic import isotropic_laplace
 from discreet.synopses import Synopsis
 from discreet.synopses.artifact.lifted import Lifted
@@ -67,6 +68,8 @@ WIDE = 2.2
 COUNT_WEIGHT = Fraction(1, 4)
 #: The radius, at most, of a ball on the finer lattice of Gaussian noise.
 BALL = 2**30
+#: With balls of at most this many steps, σ for ρ = 1/2 can be drawn.
+_WIDEST = LARGEST_SCALE * 9 // 10
 #: Last steps are as many as add no more than this noise each; the very last one has so many times the share of others.
 STEP_NOISE, MOST_STEPS, LAST_WEIGHT = 0.004, 3, 2
 #: What the average of all columns counts for in the signal of one.
@@ -129,17 +132,22 @@ class Purse:
         by a whole vector of norm at most R (`discreet.engines.passes.lattice`). With the count times c, c a public
         whole number, the vector (c n, Σq) moves by at most Δ = √(R² + c²). Isotropic Laplace noise of scale Δ/ε on it
         is ε-DP (`discreet.noise.vector.isotropic`); discrete Gaussian noise with σ² >= Δ²/(2ρ) on every entry is
-        ρ-zCDP. Δ and σ are rounded up. With all of it times a public whole number m (a finer lattice), Δ is m as large,
-        and any bound above. Price: ε or ρ, once for all groups.
+        ρ-zCDP, and so is what is √(2ρ)-DP. Δ and σ are rounded up. With all of it times a public whole number m (on a
+        finer lattice), Δ is m times as large, and any bound above. Price: ε or ρ, once for all groups.
         """
         unit, weight = self.ledger.unit, max(1, int(radius * COUNT_WEIGHT))
         pay(self.ledger, label, price, unit)
         table = self.source.ball_sums(BallPass(groups, anchors, radius))
         table[:, 0] *= weight
-        # Gaussian noise has a table for every σ: on a finer lattice, on which all balls are about as large, σ follows
-        # from the price alone.
-        finer = BALL // radius if unit == "rho" and price != math.inf else 1
-        square = radius**2 + weight**2 if finer == 1 else BALL**2 + int(BALL * COUNT_WEIGHT) ** 2
+        finer, square = 1, radius**2 + weight**2
+        if unit == "rho" and price != math.inf:
+            # Gaussian noise has a table for every σ: on a finer lattice, on which all balls are about as large, σ
+            # follows from the price alone. Where that is wider than can be drawn, Laplace noise for √(2ρ) is not.
+            ball = min(BALL, int(_WIDEST * root(2 * Fraction(price))))
+            if ball < radius:
+                price, unit = pure_part(price, unit), "epsilon"
+            else:
+                finer, square = ball // radius, ball**2 + int(ball * COUNT_WEIGHT) ** 2
         drawn, variance = vector_noise(table.shape, square, price, unit, self.stream)
         noisy = (finer * table + drawn) / finer
         variance /= finer**2
@@ -168,9 +176,12 @@ def vector_noise(
 
 
 def check(domain: Domain) -> None:
-    """Refuse columns that cannot be projected: without a number in every place, or a single one."""
+    """Refuse columns that cannot be projected: without a number in every place, a single one, or of absurd bounds."""
     if len(domain) < 2 or not auto.is_whole(domain):
         expected = "used with two or more columns of numbers, none of which keeps missing values as a category"
+        raise InvalidArgument("synopsis", "lift", expected, 'synopsis="auto"')
+    if not auto.has_lengths(domain):
+        expected = "used with bounds of which the widest are 1e-100 to 1e+100 apart, so that distances can be squared"
         raise InvalidArgument("synopsis", "lift", expected, 'synopsis="auto"')
 
 

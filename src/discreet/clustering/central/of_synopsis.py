@@ -172,8 +172,10 @@ def cluster_synopsis(
     n_clusters = given or (suggestion and suggestion.n_clusters) or 1
     axes = cluster_columns(synopsis.domain, columns)
     known = synopsis.lifted
-    if known is not None and (n_clusters, scale, axes) == (len(known.centers), known.scale, synopsis.domain.names):
-        return _lifted(synopsis, known, suggestion)
+    if known is not None and (scale, axes) == (known.scale, synopsis.domain.names):
+        made_for = synopsis.guarantee.parameters.get("n_clusters")  # it may have ended with fewer centres
+        if n_clusters == len(known.centers) or (given is not None and given == made_for):
+            return _lifted(synopsis, known, n_clusters, suggestion)
     released, seen, steps = synopsis, synopsis, refine
     if axes != synopsis.domain.names:
         # Counts above the leaves are about all columns: they are used before the others are summed out.
@@ -197,14 +199,8 @@ def cluster_synopsis(
         centers, weights = seen.domain.bounds.center[np.newaxis], np.zeros(1)
         notes.append("no leaf has positive weight: the middle of the domain is the only centre")
     elif len(centers) < n_clusters:
-        one = len(centers) == 1
-        said = (
-            "1 place has positive weight: it is the only centre"
-            if one
-            else (f"{len(centers)} places have positive weight: they are the centres")
-        )
-        notes.append(f"{said}, fewer than {n_clusters}")
-    if set(axes) <= set(seen.uncut) and known is None:  # groups of a projection have means
+        notes.append(_fewer(len(centers), n_clusters, "has positive weight", "have positive weight"))
+    if known is None and set(axes) <= set(seen.uncut) and known is None:  # groups of a projection have means
         notes.append("none of these columns was divided, so the synopsis does not know where clusters are")
     shares = category_shares(synopsis, axes, centers, widths)
     errors, doubtful = noise_of_weights(released, axes, centers, widths, weights)
@@ -212,13 +208,21 @@ def cluster_synopsis(
     return ClusterResult(centers, weights, found.cost, refined, note, axes, shares, errors, doubtful, suggestion)
 
 
-def _lifted(synopsis: Synopsis, known: Lifted, suggestion: KSuggestion | None) -> ClusterResult:
+def _lifted(synopsis: Synopsis, known: Lifted, n_clusters: int, suggestion: KSuggestion | None) -> ClusterResult:
     """Return the centres that a release in many dimensions ended with."""
     errors = np.sqrt(known.center_variances)
     doubtful = (known.center_weights <= EMPTY_UP_TO * errors) & (errors > 0)
     weights = np.maximum(known.center_weights, 0.0)
-    names, note = synopsis.domain.names, "" if suggestion is None else suggestion.text
+    said, n = "" if suggestion is None else suggestion.text, len(weights)
+    fewer = _fewer(n, n_clusters, "stands out of the noise", "stand out of the noise") if n < n_clusters else ""
+    note, names = "; ".join(filter(None, [said, fewer])), synopsis.domain.names
     return ClusterResult(known.centers, weights, np.nan, synopsis, note, names, {}, errors, doubtful, suggestion)
+
+
+def _fewer(found: int, wanted: int, does: str, do: str) -> str:
+    """Say that there are fewer centres than asked for."""
+    said = f"1 place {does}: it is the only centre" if found == 1 else f"{found} places {do}: they are the centres"
+    return f"{said}, fewer than {wanted}"
 
 
 def refined_synopsis(
