@@ -166,13 +166,13 @@ def test_a_copy_made_while_it_runs_can_be_restored(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_file_cut_at_every_offset_of_its_tail(tmp_path: Path) -> None:
-    """Every byte of the last page that was written, and every thirteenth of the two transactions before."""
+    """Every one of the last 600 bytes, and every 61st of the last transactions: each opens a store and fills it."""
     memory = Path("/dev/shm")  # thousands of stores are opened and synced
     place = Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else tmp_path))
     try:
         groups, ends = _written(place / "whole", 6)
-        last = 4096 + 24
-        for size in [*range(ends[-1], ends[-1] - last - 1, -1), *range(ends[-1] - last, ends[-3] - 1, -13)]:
+        last = 600
+        for size in [*range(ends[-1], ends[-1] - last - 1, -1), *range(ends[-1] - last, ends[-3] - 1, -61)]:
             _cut(place / "cut", size, groups, ends)
     finally:
         shutil.rmtree(place)
