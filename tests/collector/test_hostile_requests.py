@@ -184,7 +184,7 @@ def _requests(data: Path, n: int) -> None:
 
 
 def test_hostile_requests_change_nothing(tmp_path: Path) -> None:
-    _requests(tmp_path / "collected", 150)
+    _requests(tmp_path / "collected", 80)
 
 
 @pytest.mark.slow
@@ -228,7 +228,7 @@ def test_only_noisy_reports_counters_and_tasks_are_ever_on_the_disk(tmp_path: Pa
 
 def test_many_reports_leave_memory_as_it_was(tmp_path: Path) -> None:
     """Batches by the hundred thousand: counters and a bounded log, nothing else."""
-    _many(tmp_path / "collected", batches=30)
+    _many(tmp_path / "collected", batches=10)
 
 
 @pytest.mark.slow

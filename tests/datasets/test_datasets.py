@@ -131,7 +131,9 @@ def test_separation_is_the_distance_of_the_nearest_centres_in_deviations() -> No
     assert gap / within == pytest.approx(40, rel=0.05)
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name == "mnist" else []) for name in PUBLISHED]
+)
 def test_real_tables_have_the_published_shape(name: str) -> None:
     data = load_or_skip(name)
     rows, columns, clusters, classes = PUBLISHED[name]

@@ -112,7 +112,7 @@ def test_wide_tables_look_at_triples_that_measured_pairs_hold_together():
         two = [np.arange(2), np.arange(2)]
         told = [release.Measured(GroupedMarginal(pair, two), np.zeros(4, np.int64), 1e-6) for pair in pairs]
         grid = AxisGrids(domain, (2,) * width, (False,) * width)
-        found = release.Findings(grid, [], [], [], total=1e6, total_variance=0.0, measured=told)
+        found = release.Findings(grid, [], total=1e6, total_variance=0.0, measured=told)
         made = [s for s, _ in release._candidates(found, release.MarginalSettings(), 1)]
         return [s for s in made if len(s) == 3]
 
@@ -203,7 +203,7 @@ def test_intervals_cover_where_little_was_measured(budget, bound):
 def test_intervals_cover_where_questions_cut_the_groups_that_were_measured():
     """Stretches of numbers at a small budget: every pair that was measured splits its groups by the same guess."""
     hits = []
-    for seed in range(8):
+    for seed in range(5):
         rng = np.random.default_rng(seed)
         age = rng.integers(18, 90, 3000)
         ill = rng.random(3000) < 0.1 + 0.6 * (age > 50)
@@ -454,7 +454,7 @@ def test_noise_puts_no_rows_on_stretches_that_are_empty():
     table = np.column_stack([gain, *rng.integers(0, 2, (5, 20_000))]).astype(float)
     domain = dc.Domain({"gain": dc.Integer(0, 99_999), **{name: [0, 1] for name in "abcde"}})
     off = []
-    for seed in range(4):
+    for seed in range(2):
         s = dc.MarginalSynopsis(0.5, domain, delta=1e-9, random_state=seed).fit(table).synopsis_
         off.append(float(s.sample(20_000, rng=seed)["gain"].to_numpy().mean()) / gain.mean() - 1)
     assert np.mean(np.abs(off)) < 0.35
@@ -468,7 +468,7 @@ def test_levels_agree_and_know_their_noise():
     truth[[0, 40, 300]] = 5000, 700, 400
     rng = np.random.default_rng(0)
     sums = []
-    for _ in range(300):
+    for _ in range(100):
         noisy = [np.rint(np.bincount(g, weights=truth) + rng.normal(0, 20, g[-1] + 1)).astype(np.int64) for g in groups]
         fine, spread = consistent(groups, noisy, [400.0] * len(groups))
         sums.append([fine[100:400].sum(), fine[300]])
@@ -476,6 +476,6 @@ def test_levels_agree_and_know_their_noise():
     wide = ((np.arange(514) >= 100) & (np.arange(514) < 400))[:, None]
     for k, chosen in enumerate((wide, part)):
         told = float((chosen.T @ spread @ chosen)[0, 0])
-        assert np.mean(sums, axis=0)[k] == pytest.approx((truth @ chosen)[0], abs=4 * math.sqrt(told / 300))
-        assert np.var(sums, axis=0)[k] == pytest.approx(told, rel=0.35)
+        assert np.mean(sums, axis=0)[k] == pytest.approx((truth @ chosen)[0], abs=4 * math.sqrt(told / 100))
+        assert np.var(sums, axis=0)[k] == pytest.approx(told, rel=0.5)
     assert (wide.T @ spread @ wide)[0, 0] < 300 * 400 / 8
