@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
+import pytest
 from typer.testing import CliRunner
 
 from discreet.cli import app
+from discreet.errors import DiscreetError
 from discreet.synopses import Synopsis
 
 runner = CliRunner()
@@ -45,9 +47,29 @@ def test_a_wide_table_is_clustered_with_a_delta_and_its_page_says_how(tmp_path: 
     text = page.read_text()
     assert "Clusters in 30 columns" in text
     assert "Rows were projected to 8 axes" in text
+    assert text.count("not known: this column was not divided") == 0, "no frames with nothing in them"
+    assert "These columns were never divided" in text
     again = json.loads(run("cluster", release, "-k", 3, "--json"))  # of the saved release: the same, at no cost
     assert np.allclose(again["centers"], written)
     assert "--method" in run("cluster", "--help")
     named = json.loads(run(*job, "--epsilon", 2, "--method", "lift", "--seed", 1, "--json", "-o", tmp_path / "d.csv"))
     assert len(named["centers"]) == 3
     assert named["epsilon"] == 2
+    shown = next(line for line in run("cluster", release, "-k", 7).splitlines() if line.startswith("┃"))
+    assert "c0" in shown
+    assert "weight" in shown, "of thirty columns a few are shown, and always how many rows a cluster has"
+    assert "± standard error" in shown
+
+
+def test_clusters_against_a_file_that_was_misread_ask_for_its_schema(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a;b\n" + "0.2;0.3\n0.8;0.7\n" * 200)
+    columns = "a = {bounds = [0, 1]}\nb = {bounds = [0, 1]}\n"
+    (tmp_path / "s.toml").write_text(f'[source]\ndelimiter = ";"\n[columns]\n{columns}')
+    release, clusters = tmp_path / "s.parquet", tmp_path / "clusters.json"
+    run("synopsis", tmp_path / "t.csv", "--schema", tmp_path / "s.toml", "--epsilon", 2, "-o", release)
+    clusters.write_text(run("cluster", release, "-k", 2, "--json"))
+    asked = ["report", release, "--against", tmp_path / "t.csv", "--clusters", clusters, "-o", tmp_path / "page.html"]
+    with pytest.raises(DiscreetError, match="say how its file is written: --schema"):
+        run(*asked)
+    run(*asked, "--schema", tmp_path / "s.toml")
+    assert "Centres, compared with k-means on the raw rows" in (tmp_path / "page.html").read_text()

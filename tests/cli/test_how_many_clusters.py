@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pytest
 from typer.testing import CliRunner
@@ -96,3 +98,25 @@ def test_centres_are_compared_with_the_raw_rows_on_a_page_that_is_not_private(fo
     wrong = runner.invoke(app.app, [str(a) for a in asked])
     assert wrong.exit_code != 0
     assert "discreet cluster --json" in str(wrong.exception) + wrong.output
+
+
+def test_another_algorithm_finds_the_clusters_of_a_table_too(folder: Path) -> None:
+    """Two rings, where every k-means cuts through both: the algorithm that was asked for is the one that runs."""
+    rng = np.random.default_rng(3)
+    angle, radius = rng.uniform(0, 2 * np.pi, 6000), np.repeat([0.12, 0.42], 3000) + rng.normal(0, 0.01, 6000)
+    rings = {"x1": 0.5 + radius * np.cos(angle), "x2": 0.5 + radius * np.sin(angle)}
+    pa_csv.write_csv(pa.table(rings), folder / "rings.csv")
+    asked = ["cluster", folder / "rings.csv", "--schema", folder / "schema.toml", "--epsilon", 2, "-k", 2, "--seed", 1,
+             "-o", folder / "c.csv", "--release", folder / "r.parquet", "--algorithm", "density", "--json"]  # fmt: skip
+    done = runner.invoke(app.app, [str(a) for a in asked])
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.output)
+    again = dc.clustering.DensityClusters().fit(dc.Synopsis.load(folder / "r.parquet")).clusters_
+    assert np.allclose(told["centers"], again.centers)
+    inner = np.abs(np.asarray(told["centers"])[:2] - 0.5).max()
+    assert inner < 0.1, "both rings have their middle in the middle; k-means would put centres on either side"
+
+
+def test_one_centre_is_not_called_centres(folder: Path) -> None:
+    done = runner.invoke(app.app, ["cluster", str(folder / "s.parquet"), "-k", "1"])
+    assert "1 centre, " in done.output

@@ -225,3 +225,27 @@ def test_rows_without_a_value_are_kept_by_a_word(tmp_path: Path, capsys: pytest.
     for wrong in ("job=missing=own", "job=missing"):
         told = _run(capsys, "schema", path, "--declare", wrong, code=2)
         assert "try --declare job=own" in " ".join(told.split())
+
+
+def test_many_columns_alike_are_declared_in_one_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(",".join(["form", "a,b*", *(f"x{i}" for i in range(40)), "y"]).replace("a,b*", '"a,b*"') + "\n")
+    said = ("--declare", "x*=0..16", "--declare", "form, y=0:1", "--declare", "a,b*=yes,no")
+    columns = tomllib.loads(_run(capsys, "schema", path, *said))["columns"]
+    assert all(columns[f"x{i}"] == {"kind": "integer", "bounds": [0, 16]} for i in range(40))
+    assert columns["form"] == columns["y"] == {"bounds": [0, 1]}
+    assert columns["a,b*"]["categories"] == ["yes", "no"]  # a name is a name, whatever is in it
+    for wrong in ("z*=0..16", "form,z=0:1"):
+        told = " ".join(_run(capsys, "schema", path, "--declare", wrong, code=2).split())
+        assert "…" in told  # not all forty are named
+        assert "try --declare form=0..120" in told
+
+
+def test_one_question_about_all_bounds_that_are_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = [f"x{i}" for i in range(30)]
+    (tmp_path / "t.csv").write_text(",".join(names) + "\n" + ",".join(["16"] * 30) + "\n")
+    (tmp_path / "s.toml").write_text("[columns]\n" + "".join(f"{name} = {{bounds = [0, 16]}}\n" for name in names))
+    told = " ".join(_run(capsys, "schema", "check", tmp_path / "s.toml", tmp_path / "t.csv", "--look", 10).split())
+    assert told.count("a bound equals a value") == 1
+    assert "x0, x1, x2" in told
+    assert "is it what each means?" in told

@@ -161,6 +161,7 @@ def show_table(
     *,
     right: Sequence[str] = (),
     prose: Sequence[str] = (),
+    keep: Sequence[str] = (),
     sample: bool = False,
 ) -> None:
     """Show a table; one that is too wide is turned by 90 degrees, or says which columns it leaves out.
@@ -175,6 +176,8 @@ def show_table(
         The cells, as plain text.
     right, prose : sequences of str
         Columns of figures; columns of sentences, which may be folded.
+    keep : sequence of str
+        Columns that others make room for where there is not enough.
     sample : bool
         Whether the rows are some of many: then fewer of them do as well.
     """
@@ -196,11 +199,13 @@ def show_table(
         turned = [[name, *(row[j] for row in cells[:shown])] for j, name in enumerate(names)]
         _draw(title, ["", *map(str, range(1, shown + 1))], turned, (), ())
         return
-    kept, used = [0], least[0] + 4
-    for j in range(1, len(names)):
-        if used + least[j] + 3 <= room:
+    kept: list[int] = []
+    used = 1
+    for j in sorted(range(len(names)), key=lambda j: (j > 0, names[j] not in keep, j)):
+        if not kept or used + least[j] + 3 <= room:
             kept.append(j)
             used += least[j] + 3
+    kept.sort()
     _draw(title, [names[j] for j in kept], [[row[j] for j in kept] for row in cells], right, prose)
     left = ", ".join(name for j, name in enumerate(names) if j not in kept)
     console.print(f"[dim]Not shown for want of room: {escape(left)}. A wider window or --json has them.[/]")

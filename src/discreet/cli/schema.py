@@ -256,10 +256,11 @@ def _check(schema_file: str, data: str | None, rows: int, as_json: bool) -> None
             "  Look at the marks of decimals and thousands, units beside numbers (marks), the format of dates (with "
             "%H:%M if a time of day follows), the encoding, and how categories are spelled, capitals too."
         )
-    for column in doubts.careless:
+    if doubts.careless:
+        listed, which = escape(", ".join(doubts.careless)), "it means" if len(doubts.careless) == 1 else "each means"
         console.print(
-            f"  [yellow]{escape(column)}[/]: a bound equals a value among the first {rows} rows. If it was read off "
-            "the table, somebody's value would be published: is it what the column means?"
+            f"  [yellow]{listed}[/]: a bound equals a value among the first {rows} rows. If it was read off the table, "
+            f"somebody's value would be published: is it what {which}?"
         )
     if data is not None and not rows:
         console.print("  Say --look N to try the first N rows too; guarantees need not mention that.")

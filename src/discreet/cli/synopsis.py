@@ -72,7 +72,9 @@ def show_clusters(result: Any) -> None:
         rows.append([*cells, *(["may be noise alone" if doubtful else ""] if found.may_be_noise.any() else [])])
     numbers = ["± standard error" if name == "weight_std_error" else name for name in table.column_names]
     names = [*numbers, *([""] if found.may_be_noise.any() else [])]
-    show_table(weighed(made, found), names, rows, right=numbers)
+    # Of many columns a few are shown; how many rows there are, and whether there are any, is never left out for them.
+    kept = names[len(found.columns) + len(found.categories) :]
+    show_table(weighed(made, found), names, rows, right=numbers, keep=kept)
     if found.note:
         console.print(f"[yellow]Note:[/] {escape(found.note)}.")
     if told := unlisted_rows(made):

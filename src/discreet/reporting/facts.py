@@ -129,8 +129,8 @@ def report_facts(
         names = ("columns", "centers", "weights", "weight_std_errors", "may_be_noise")
         release["clusters"] = {**{name: clusters[name] for name in names}, "suggestion": clusters.get("suggestion")}
     if against is not None:
-        beside = None if clusters is None else {"clusters": against_raw(clusters, guarantee.domain, against)}
-        facts["comparison"] = {**_comparison(thing, guarantee, against, target), **(beside or {})}
+        found = facts["comparison"] = _comparison(thing, guarantee, against, target)  # first: a misread file is known
+        found |= {} if clusters is None else {"clusters": against_raw(clusters, guarantee.domain, against)}
     return facts
 
 

@@ -101,10 +101,11 @@ def read_declarations(texts: Sequence[str], names: Sequence[str]) -> dict[str, d
     """Return what was typed of columns.
 
     ``age=0..120`` are whole numbers, ``cost=0:5000`` numbers, ``day=2025-01-01:2025-12-31`` days, ``sex=f,m`` a
-    list, ``smoker=boolean`` and ``arrived=time`` kinds that need no more; ``name=identifier`` is a role, which several
-    columns may be given at once: ``age,sex=quasi-identifier``; ``user=person:8`` also says that persons are what is
-    hidden, with at most eight rows of each; ``job,town=own`` gives rows without a value a cell of their own. What
-    looks like one of these and is not is refused, not taken for a category.
+    list, ``smoker=boolean`` and ``arrived=time`` kinds that need no more; ``name=identifier`` is a role;
+    ``user=person:8`` also says that persons are what is hidden, with at most eight rows of each; ``job=own`` gives
+    rows without a value a cell of their own. Any of it may be said of several columns at once:
+    ``age,sex=quasi-identifier``, ``pixel*=0..16``. What looks like one of these and is not is refused, not taken for
+    a category.
 
     Parameters
     ----------
@@ -118,13 +119,16 @@ def read_declarations(texts: Sequence[str], names: Sequence[str]) -> dict[str, d
     >>> read_declarations(["age=0..120", "share=0:1", "age,share=sensitive"], ["age", "share"])
     {'age': {'kind': 'integer', 'bounds': [0, 120], 'role': 'sensitive'}, 'share': {'bounds': [0.0, 1.0], 'role': \
 'sensitive'}}
+    >>> read_declarations(["x*=0:1"], ["x1", "x2", "y"])
+    {'x1': {'bounds': [0.0, 1.0]}, 'x2': {'bounds': [0.0, 1.0]}}
     """
     found: dict[str, dict[str, Any]] = {}
     for text in texts:
         left, equals, value = (part.strip() for part in text.partition("="))
-        listed = left.split(",") if left not in names and value in (*ROLES, *_MISSING) else [left]
+        listed = [left] if left in names else _listed(left, names)
         if not equals or not value or not set(listed) <= set(names):
-            expected = f"{_FORMS}, of {', '.join(names[:20])}"
+            more = ", …" if len(names) > 20 else ""
+            expected = f"{_FORMS}, of {', '.join(names[:20])}{more} (several: A,B=0..120, or all that begin alike: A*)"
             raise InvalidArgument("--declare", text, expected, f"--declare {shlex.quote(f'{names[0]}=0..120')}")
         if fix := _meant(value):
             alone = "a single category must not look like a range, a list, a kind or a role"
@@ -132,6 +136,18 @@ def read_declarations(texts: Sequence[str], names: Sequence[str]) -> dict[str, d
             raise InvalidArgument("--declare", text, expected, f"--declare {shlex.quote(f'{left}={fix}')}")
         for name in listed:
             found[name] = merged(found.get(name, {}), _declared(value))
+    return found
+
+
+def _listed(left: str, names: Sequence[str]) -> list[str]:
+    """Return the columns that were named: one by one between commas, or by what they have in common, as in ``x*``.
+
+    A part that fits no column stays as it was typed, and so is found to be none.
+    """
+    found: list[str] = []
+    for part in map(str.strip, left.split(",")):
+        fits = re.compile(re.escape(part).replace(r"\*", ".*"), re.DOTALL)
+        found += [part] if part in names else [name for name in names if fits.fullmatch(name)] or [part]
     return found
 
 

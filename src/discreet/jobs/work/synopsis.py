@@ -12,6 +12,7 @@ from discreet.clustering import ClusterResult, PrivateKMeans, cluster_synopsis
 from discreet.clustering.central.columns import described
 from discreet.core.dates import date_text, time_text
 from discreet.core.domain import Categorical, Date, Time, category_text
+from discreet.core.figures import counted
 from discreet.core.guarantee import Guarantee
 from discreet.engines.writer import write_table
 from discreet.errors import InvalidArgument
@@ -86,20 +87,20 @@ def _cluster(job: Job) -> JobResult:
     if job.schema is None:
         made = Synopsis.load(job.place(job.data))
         found = _found(made, job, given.pop("n_clusters"), given)
-    elif earlier is not None:
-        made = earlier
-        passed = {k: v for k, v in given.items() if k in ("refine", "n_init", "scale", "max_clusters")}
-        found = _found(made, job, given["n_clusters"], {**passed, "columns": made.domain.names})
     else:
-        model = _estimator(job).fit(job.read_table())
-        # What k-means cost on the synopsis is not kept by the estimator, and nobody asks for it here.
-        names, made = model.domain_.names, model.synopsis_
-        found = ClusterResult(
-            model.cluster_centers_, model.cluster_weights_, math.nan, made, model.note_, names,
-            std_errors=model.cluster_std_errors_, may_be_noise=model.cluster_may_be_noise_,
-            suggestion=model.suggestion_,
-        )  # fmt: skip
-        if release is not None:
+        model = None if earlier is not None else _estimator(job).fit(job.read_table())
+        made = earlier if model is None else model.synopsis_
+        if model is None or job.parameters.get("algorithm", "k-means") != "k-means":
+            passed = {k: v for k, v in given.items() if k in ("refine", "n_init", "scale", "max_clusters")}
+            found = _found(made, job, given["n_clusters"], {**passed, "columns": made.domain.names})
+        else:
+            # What k-means cost on the synopsis is not kept by the estimator, and nobody asks for it here.
+            found = ClusterResult(
+                model.cluster_centers_, model.cluster_weights_, math.nan, made, model.note_, model.domain_.names,
+                std_errors=model.cluster_std_errors_, may_be_noise=model.cluster_may_be_noise_,
+                suggestion=model.suggestion_,
+            )  # fmt: skip
+        if model is not None and release is not None:
             made.save(release, overwrite=True)
     table = write_centers(made, found, places.get("centers"))
     files: dict[str, Path] = {name: places[name] for name in ("centers", "release") if name in places}
@@ -209,9 +210,10 @@ def weighed(made: Synopsis, found: ClusterResult) -> str:
     """Say how many rows the clusters stand for, and of how many; never one number in place of the other."""
     held = float(found.weights.sum())
     rows = max(made.total, 0.0)
+    centers = counted(len(found.centers), "centre")
     if abs(held - rows) < 1:
-        return f"{len(found.centers)} centres, about {rows:,.0f} rows"
-    return f"{len(found.centers)} centres, holding {held:,.0f} of about {rows:,.0f} rows"
+        return f"{centers}, about {rows:,.0f} rows"
+    return f"{centers}, holding {held:,.0f} of about {rows:,.0f} rows"
 
 
 def cluster_figures(made: Synopsis, found: ClusterResult, output: Path | None) -> dict[str, Any]:

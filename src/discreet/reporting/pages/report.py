@@ -41,7 +41,7 @@ def report_page(facts: dict[str, Any]) -> str:
     facts = counted.prepared(facts)
     release, about, ledger = facts["release"], facts.get("about", {}), spent_on(facts)
     marginals = release.get("marginals", [])
-    left_out = [*release.get("left_out", []), *_beyond(marginals)]
+    left_out = [*release.get("left_out", []), *([] if "lifted" in release else _beyond(marginals))]
     first = release.get("first_rows") or []
     risks = [("Risk, measured on the released table", release.get("risk"))]
     risks.append(("The same, if the columns that were passed on are known too", release.get("risk_with_kept")))
@@ -235,7 +235,9 @@ def _charts(release: dict[str, Any]) -> Pictures:
         more = "; hatched: no box is listed there" if facts["gaps"] else ""
         more += "; crosses: the centres that were found" if marks else ""
         found.append((picture, f"{x} and {y}: where the rows lie, by the noisy counts; grey is below zero{more}"))
-    found += [*counted.drawn(release.get("measured", ())), *map(_marginal, release.get("marginals", [])[:_MOST_CHARTS])]
+    # Of a projection no column is known: a dozen empty frames would only say again what stands above them.
+    drawn = [] if "lifted" in release else release.get("marginals", [])[:_MOST_CHARTS]
+    found += [*counted.drawn(release.get("measured", ())), *map(_marginal, drawn)]
     if facts := release.get("classes"):
         picture = svg.ranked([f"{t} rows" for t in facts["labels"]], facts["counts"], title="groups", axis="groups")
         found.append((picture, "how many groups hold how many rows: the smaller the group, the easier to be found"))
