@@ -121,3 +121,54 @@ def test_words_that_nobody_listed_are_found(folder: Path, told: Any) -> None:
 )
 def test_what_is_wrong_is_named(folder: Path, told: Any, line: str, fault: str) -> None:
     assert fault in " ".join(told(line, code=2).split())
+
+
+def test_suggested_lines_lead_to_the_same_store(folder: Path, told: Any) -> None:
+    line = "task create --name colour --epsilon 3 --domain colours.txt --data mine"
+    told(line)
+    for digest in ("12345678", "1234"):
+        error = " ".join(told(f"estimate {digest} --data mine", code=2).split())
+        assert "discreet collect task list --data mine" in error
+    assert "eight characters" in error
+    assert told("task list --data mine --json")[0]["name"] == "colour"
+    assert "task create --data yours makes one" in " ".join(told("task list --data yours", code=2).split())
+
+
+def test_a_second_task_of_the_same_name_says_what_devices_will_do(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def create(epsilon: int) -> str:
+        with pytest.raises(SystemExit):
+            app.main(["collect", "task", "create", "--name", "colour", "--epsilon", str(epsilon),
+                      "--domain", "colours.txt"])  # fmt: skip
+        return " ".join(" ".join(capsys.readouterr()).split())
+
+    assert "refuses" not in create(1)
+    assert "refuses" not in create(1)  # the very same task again
+    told = create(2)
+    first = next(iter(open_store(folder / "collected").tasks()))
+    assert "refuses this one, unless the application pins both" in told
+    assert first[:12] in told
+
+
+def test_the_largest_of_a_reading_are_those_of_its_json(folder: Path, told: Any) -> None:
+    made = told("task create --name colour --epsilon 3 --domain colours.txt --minimum 500 --json")
+    fill(folder, Task.from_json(json.dumps(made["description"], sort_keys=True, separators=(",", ":"))), 4000)
+    found = told(f"estimate {made['task']} --top 2 --json")
+    assert [one["candidate"] for one in found["estimates"]] == ["red", "green"]
+    assert [one["candidate"] for one in found["periods"][0]["estimates"]] == ["red", "green"]
+    assert len(told(f"estimate {made['task']} --json")["estimates"]) == 3
+
+
+def test_a_page_is_written_that_answers_a_task(folder: Path, told: Any) -> None:
+    digest = told("task create --name colour --epsilon 3 --domain colours.txt --json")["task"]
+    made = told(f"client {digest[:8]} -o page --url http://127.0.0.1:9 --json")
+    assert made["files"] == ["app.js", "discreet.d.ts", "discreet.js", "index.html"]
+    script, page = ((folder / "page" / name).read_text("utf-8") for name in ("app.js", "index.html"))
+    assert f'pins: {{ answer: "{digest}" }}' in script
+    assert 'url: "http://127.0.0.1:9"' in script
+    assert "connect-src 'self' http://127.0.0.1:9;" in page
+    assert '<option value="green">' in page
+    assert "is there already" in told(f"client {digest[:8]} -o page", code=2)
+    assert "--url must be" in told(f"client {digest[:8]} -o other --url 127.0.0.1:9", code=2)
+    assert not (folder / "other").exists()

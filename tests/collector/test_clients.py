@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import pytest
 import discreet as dc
 from collecting import Collector, collector, some_task
 from discreet.collector import open_store
+from discreet.collector.starter import starter
 from discreet.local import Client, Task
 from report_law import chance_of
 
@@ -45,6 +47,23 @@ def counted(running: Collector, task: Task) -> Any:
 
 def url(running: Collector) -> str:
     return f"http://127.0.0.1:{running.port}"
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[int]:
+    """Serve a folder as an application would its pages; give the port."""
+    handler = functools.partial(_Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        yield server.server_port
+        server.shutdown()
+        thread.join()
 
 
 def test_a_device_in_python_is_counted(running: Collector, tmp_path: Path) -> None:
@@ -82,21 +101,12 @@ def page() -> Iterator[Any]:
     if program is None:
         pytest.skip("no chromium on the path: install Debian's package chromium")
 
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            pass
-
-    handler = functools.partial(Quiet, directory=str(MODULE))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, api.sync_playwright() as play:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
+    with serving(MODULE) as port, api.sync_playwright() as play:
         browser = play.chromium.launch(executable_path=program, args=FLAGS)
         tab = browser.new_context().new_page()
-        tab.goto(f"http://127.0.0.1:{server.server_port}/package.json")
+        tab.goto(f"http://127.0.0.1:{port}/package.json")
         yield tab
         browser.close()
-        server.shutdown()
-        thread.join()
 
 
 _ANSWER = """async ([url, digest]) => {
@@ -116,6 +126,23 @@ def test_a_browser_is_counted_and_remembers_what_it_spent(running: Collector, pa
     page.reload()
     again = page.evaluate(_ANSWER, [url(running), COLOURS.digest])
     assert again == ["ceiling", {"sent": 0, "waiting": 0, "refused": 0}, "ceiling", spent]
+    assert counted(running, COLOURS).n == before + 1
+
+
+@pytest.mark.slow
+def test_the_page_of_a_task_answers_it(running: Collector, page: Any, tmp_path: Path) -> None:
+    for name, content in starter(COLOURS, url(running)).items():
+        (tmp_path / name).write_bytes(content)
+    before, logged = counted(running, COLOURS).n, []
+    page.on("console", lambda message: logged.append(message.text))
+    page.on("pageerror", lambda error: logged.append(str(error)))
+    with serving(tmp_path) as port:
+        page.goto(f"http://127.0.0.1:{port}/")
+        for told in ("1 sent, 0 waiting, 0 refused", "Not sent"):  # the second is beyond what a day allows
+            page.fill("input[name=value]", "red")
+            page.click("button")
+            page.wait_for_function("words => document.getElementById('told').textContent.includes(words)", arg=told)
+    assert logged == []
     assert counted(running, COLOURS).n == before + 1
 
 

@@ -188,6 +188,10 @@ def test_the_dashboard_shows_what_there_is(running: Collector) -> None:
     assert status == 200
     for words in ("Reports over time", "95 % interval", "cannot be told from noise", WORDS.digest):
         assert words in page
+    assert '<a href="/">' in page
+    assert "T00:00:00Z" not in page  # days are written as people do
+    assert 'data-name=""' not in page  # on a narrow screen every cell has the name of its column
+    assert '<a href="/">' not in front
     assert running.ask("GET", "/")[0] == 401
 
 

@@ -1,6 +1,7 @@
 """The verbs of `collect`: a service for the reports of many devices, its tasks, and what they add up to."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,8 +36,28 @@ def _store(data: Path, store: str | None) -> Any:
     from discreet.collector import open_store
 
     if store is None and not data.is_dir():
-        raise DataSourceError(f"data: there is no folder {str(data)!r}; discreet collect task create makes one")
+        raise DataSourceError(
+            f"data: there is no folder {str(data)!r}; discreet collect task create{_at(data, store)} makes one"
+        )
     return open_store(store or data)
+
+
+def _at(data: Path, store: str | None) -> str:
+    """Return the options that lead to the same store again, for a line to be typed back; never a password."""
+    if store is not None:
+        return " --store ADDRESS"
+    return "" if data == _FOLDER else f" --data {shlex.quote(str(data))}"
+
+
+def _found(kept: Any, digest: str, data: Path, store: str | None) -> Any:
+    """Return the task that is meant, or say how the tasks of this store are listed."""
+    from discreet.collector import find_task
+
+    try:
+        return find_task(kept, digest)
+    except DataSourceError as error:
+        line = "discreet collect task list"
+        raise DataSourceError(str(error).replace(line, line + _at(data, store))) from None
 
 
 @collect.command(epilog=epilog("collect serve --data ./collected", "collect serve --data ./collected --port 9000"))
@@ -177,6 +198,7 @@ def create(
             minimum=minimum, opens=opens, closes=closes, period=period, key_window=key_window,
         )  # fmt: skip
     kept = open_store(store or data)
+    others = [held for digest, held in kept.tasks().items() if digest != made.digest and held.task.name == made.name]
     new = kept.create(made)
     kept.shut()
     if as_json:
@@ -189,6 +211,16 @@ def create(
         f"day; open from {made.opens} to {made.closes}."
     )
     console.print("Pin this digest in your application: its clients then answer this task and no other.")
+    if others:
+        last = others[-1].task.digest
+        warn([
+            f"task {last[:12]} has the same name: a device that answered it refuses this one, unless the application "
+            f"pins both as a list, the new one first and then {last}"
+        ])  # fmt: skip
+    console.print(
+        f"A page that answers it: discreet collect client {made.digest[:8]}{_at(data, store)}", style="dim",
+        soft_wrap=True, highlight=False,
+    )  # fmt: skip
 
 
 def _task(*, name: str, epsilon: Any, **given: Any) -> Any:
@@ -267,10 +299,8 @@ def listed(data: Data = _FOLDER, store: Kept = None, as_json: Json = False) -> N
 @task.command(epilog=epilog("collect task show 3f2a91c0", "collect task show 3f2a91c0 --json > task.json"))
 def show(digest: Digest, data: Data = _FOLDER, store: Kept = None, as_json: Json = False) -> None:
     """Show what devices are asked, word for word. With --json, the text whose SHA-256 is the digest."""
-    from discreet.collector import find_task
-
     kept = _store(data, store)
-    found = find_task(kept, digest)
+    found = _found(kept, digest, data, store)
     kept.shut()
     if as_json:
         typer.echo(found.task.to_json())
@@ -285,10 +315,8 @@ def show(digest: Digest, data: Data = _FOLDER, store: Kept = None, as_json: Json
 @task.command(epilog=epilog("collect task close 3f2a91c0"))
 def close(digest: Digest, data: Data = _FOLDER, store: Kept = None, as_json: Json = False) -> None:
     """Take no more reports of a task. What came can still be read; a task cannot be opened again."""
-    from discreet.collector import find_task
-
     kept = _store(data, store)
-    found = find_task(kept, digest)
+    found = _found(kept, digest, data, store)
     kept.close_task(found.task.digest)
     kept.shut()
     if as_json:
@@ -306,18 +334,20 @@ def estimate(
         Path | None,
         typer.Option("--counts", help="Write the counts to a file, for discreet report and audit."),
     ] = None,
-    top: Annotated[int, typer.Option(help="How many to show.", min=1)] = 20,
+    top: Annotated[
+        int | None, typer.Option(help="How many to show, largest first; by default 20, and all with --json.", min=1)
+    ] = None,
     data: Data = _FOLDER,
     store: Kept = None,
     as_json: Json = False,
 ) -> None:
     """Estimate how many devices hold each value, with intervals. This costs no privacy; the collector may run on."""
-    from discreet.collector import find_task, read
+    from discreet.collector import read
     from discreet.collector.stores.segments import count
     from discreet.jobs.work.sketch import read_lines
 
     kept = _store(data, store)
-    found = find_task(kept, digest)
+    found = _found(kept, digest, data, store)
     counts = None if segments is None else count(found.task, segments)
     asked = None if candidates is None else read_lines(candidates)
     facts = read(kept, found.task.digest, candidates=asked, counts=counts)
@@ -325,10 +355,16 @@ def estimate(
         whole = list((kept.counts(found.task.digest) if counts is None else counts).values())
         sum(whole[1:], whole[0]).save(counts_file)
     kept.shut()
+    rows = sorted(facts["estimates"], key=lambda one: -one["count"])[: top or 20]
     if as_json:
+        if top is not None:
+            names = {one["candidate"] for one in rows}
+            facts["estimates"] = rows
+            for day in facts["periods"]:
+                if "estimates" in day:
+                    day["estimates"] = [one for one in day["estimates"] if one["candidate"] in names]
         typer.echo(json.dumps(facts, ensure_ascii=False))
         return
-    rows = sorted(facts["estimates"], key=lambda one: -one["count"])[:top]
     shown = [
         [str(r["candidate"]), f"{r['count']:,.0f}", f"{r['lower']:,.0f} to {r['upper']:,.0f}",
          "may be noise" if r["may_be_noise"] else ""]
@@ -346,6 +382,49 @@ def estimate(
     show_files(counts_file)
 
 
+@collect.command(
+    epilog=epilog("collect client 3f2a91c0", "collect client 3f2a91c0 -o page --url https://collector.example")
+)
+def client(
+    digest: Digest,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder of the page.")] = Path("page"),
+    url: Annotated[str, typer.Option(help="Where devices find the collector.")] = "http://127.0.0.1:8765",
+    data: Data = _FOLDER,
+    store: Kept = None,
+    as_json: Json = False,
+) -> None:
+    """Write a small web page that answers a task, with its digest pinned: the JavaScript client, ready to be changed.
+
+    The collector does not serve it: an application brings its own client, because to a device the collector is the
+    adversary.
+    """
+    from discreet.collector.starter import starter
+    from discreet.core.output import write_whole
+
+    kept = _store(data, store)
+    asked = _found(kept, digest, data, store).task
+    kept.shut()
+    made = starter(asked, url)
+    taken = [name for name in made if (output / name).exists()]
+    if taken:
+        raise DataSourceError(
+            f"output: {str(output / taken[0])!r} is there already; name another folder, such as -o {output.name}-2"
+        )
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataSourceError(f"output: cannot make {str(output)!r} ({error.strerror}); name another folder") from None
+    for name, content in made.items():
+        write_whole(output / name, content)
+    if as_json:
+        typer.echo(json.dumps({"folder": str(output), "files": sorted(made), "task": asked.digest}))
+        return
+    show_files(*(output / name for name in made))
+    line = f"python -m http.server -b 127.0.0.1 -d {shlex.quote(str(output))} 8000"
+    console.print(f"Try it, while the collector runs: [cyan]{escape(line)}[/]", soft_wrap=True, highlight=False)
+    console.print("Then open [cyan]http://127.0.0.1:8000[/] in a browser.")
+
+
 @collect.command(epilog=epilog("collect backup saturday.sqlite", "collect backup saturday.sqlite --data ./collected"))
 def backup(
     target: Annotated[Path, typer.Argument(help="A file that is not there yet.", show_default=False)],
@@ -354,7 +433,8 @@ def backup(
 ) -> None:
     """Copy the store of a collector while it runs: all that was acknowledged before, and nothing half.
 
-    To restore, stop the collector and put the file in the place of collected.sqlite (and remove the files beside it).
+    To restore, stop the collector, put the file in the place of collected.sqlite, and remove collected.sqlite-wal and
+    collected.sqlite-shm beside it.
     A store in PostgreSQL is copied with pg_dump.
     """
     from discreet.core.output import check_place

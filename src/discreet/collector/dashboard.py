@@ -80,7 +80,8 @@ def of_task(store: Store, digest: str) -> str:
         ("", f"ε = {facts['epsilon_per_report']:g} per report"),
         ("", f"{_PROMISE}; for every device, against the collector too."),
     ]
-    when = [("", f"{facts['opens']} to {facts['closes']}")]
+    until = f"{_day(facts['opens'])} to {_day(facts['closes'])}, UTC"
+    when = [("", f"{until}{'; closed, no more are taken' if facts['closed'] else ''}")]
     answers = [
         Answer(_COLLECTED, f"{facts['reports']:,} of {facts['wanted']:,} reports", when),
         Answer(PROMISED, f"ε ≤ {facts['epsilon_per_day']:g} per device and day", lines),
@@ -114,7 +115,7 @@ def _tables(facts: dict[str, Any]) -> list[_Table]:
             for one in found[:_LISTED]
         ]  # fmt: skip
         more = [f"The largest {_LISTED} of {len(found):,}."] if len(found) > _LISTED else []
-        tables.append(("Estimates", more, ["value", "devices", "95 % interval", ""], rows, (1, 2)))
+        tables.append(("Estimates", more, ["value", "devices", "95 % interval", "note"], rows, (1, 2)))
     days = [one for one in facts["periods"] if "estimates" in one][-_DAYS:]
     if len(days) > 1:
         names = [str(one["candidate"]) for one in found[:_VALUES]]
@@ -136,6 +137,11 @@ def _tables(facts: dict[str, Any]) -> list[_Table]:
     return tables
 
 
+def _day(time: str) -> str:
+    """Write a time as people do: a midnight is a day."""
+    return time[:10] if time.endswith("T00:00:00Z") else time[:16].replace("T", " ")
+
+
 def _worrying(worries: list[tuple[str, str]], else_told: str) -> Answer:
     return Answer(WORRYING, "See below" if worries else "Nothing at the moment", worries or [("good", else_told)])
 
@@ -145,4 +151,5 @@ def _share(one: dict[str, Any], n: int) -> str:
 
 
 def _page(title: str, kind: str, answers: list[Answer], tables: list[Any], charts: list[Any]) -> str:
-    return render("collector.html", title, kind, answers, others=PAGES, tables=tables, charts=charts)
+    return render("collector.html", title, kind, answers, others=PAGES, tables=tables, charts=charts,
+                  back=kind.startswith("Task "))  # fmt: skip

@@ -185,6 +185,11 @@ def find_task(store: Store, digest: str) -> Held:
     task: none has the digest '3f2a91c0'; discreet collect task list shows them
     """
     tasks = store.tasks()
+    if len(digest) < 8:
+        raise DataSourceError(
+            f"task: {digest!r} is too short; give at least eight characters of a digest: discreet collect task list "
+            "shows them"
+        )
     found = [known for known in tasks if known == digest or (len(digest) >= 8 and known.startswith(digest))]
     return known(tasks, found[0] if len(found) == 1 else digest)
 

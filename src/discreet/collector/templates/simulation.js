@@ -63,8 +63,10 @@ async function draw() {
   const reply = await fetch(`/v1/tasks/${digest}/estimate`, { headers: authorization });
   const facts = await reply.json();
   if (!reply.ok) return void (told.textContent = facts.error);
-  told.textContent = `${facts.reports.toLocaleString("en")} noisy reports at ε = ${facts.epsilon_per_report} each.`;
-  const held = facts.reports === [...truth.values()].reduce((x, y) => x + y) ? truth : new Map(); // others played too
+  const mine = [...truth.values()].reduce((x, y) => x + y);
+  told.textContent = `${facts.reports.toLocaleString("en")} noisy reports at ε = ${facts.epsilon_per_report} each.` +
+    (facts.reports === mine ? "" : " Some came from another browser, so the truth about all of them is not known here.");
+  const held = facts.reports === mine ? truth : new Map(); // others played too
   const most = Math.max(...facts.estimates.map((one) => one.upper), ...held.values()), table = document.createElement("table");
   const heads = table.createTHead().insertRow();
   ["answer", "", "devices", "95 % interval", "truth"].forEach((name, i) => {

@@ -151,7 +151,8 @@ def _ledger(promise: Guarantee, found: Findings) -> None:
     if promise.model == "syntactic":
         found.add("ledger", None, "a syntactic promise spends nothing")
     else:
-        found.add("ledger", True, f"{steps} steps add up to the stated {promise.spent.exact} ({promise.accounting})")
+        told = "1 step adds" if steps == 1 else f"{steps} steps add"
+        found.add("ledger", True, f"{told} up to the stated {promise.spent.exact} ({promise.accounting})")
     said = "SEEDED: the noise can be repeated; it must not be published" if promise.seeded else "not seeded"
     found.add("seed", None if promise.seeded else True, said)
 

@@ -324,7 +324,9 @@ wait for tomorrow
     def _fetch(self, digest: str) -> bytes:
         status, text = self._ask(f"/v1/tasks/{digest}", None)
         if status != 200:
-            raise DataSourceError(f"the task {digest[:12]}… cannot be had from {self._url} (status {status})")
+            told = {None: "nobody answers there", 404: "it has no such task (status 404)"}
+            why = told.get(status, f"status {status}")
+            raise DataSourceError(f"the task {digest[:12]}… cannot be had from {self._url}: {why}")
         return text
 
     def _ask(self, path: str, body: bytes | None) -> tuple[int | None, bytes]:

@@ -1,0 +1,59 @@
+"""A small web page that answers one task: a beginning for an application, with the digest pinned and ceilings set."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from urllib.parse import urlsplit
+
+from discreet.collector.dashboard import PAGES
+from discreet.errors import InvalidArgument
+from discreet.local import PublicFile, Task
+from discreet.reporting.pages.frame import render
+
+#: Values that the page offers; more are typed.
+_OFFERED = 1000
+
+
+def starter(task: Task, url: str) -> dict[str, bytes]:
+    """Return the files of a page whose visitors answer a task, by name.
+
+    Examples
+    --------
+    >>> from discreet.collector.example import example
+    >>> with example(reports=10) as (store, task):
+    ...     sorted(starter(task, "http://127.0.0.1:8765"))
+    ['app.js', 'discreet.d.ts', 'discreet.js', 'index.html']
+    """
+    where = urlsplit(url)
+    if where.scheme not in ("http", "https") or not where.netloc:
+        raise InvalidArgument("--url", url, "the address of a collector", "--url https://collector.example")
+    own = files("discreet.local.tasks") / "javascript"
+    known = task.candidates if isinstance(task.candidates, tuple) else getattr(task.mechanism, "domain", None)
+    listed = [] if known is None or isinstance(known, int) else list(known)
+    numbers = isinstance(known, int) or (bool(listed) and all(isinstance(value, int | float) for value in listed))
+    page = render(
+        "starter.html", task.name, "Answers with noise", [], others=PAGES, numbers=numbers,
+        values=[str(value) for value in listed[:_OFFERED]], report=f"{float(task.epsilon):g}",
+        origin=f"{where.scheme}://{where.netloc}",
+    )  # fmt: skip
+    lines = [
+        'import { Client, indexedDbStore } from "./discreet.js";',
+        "",
+        "// The collector is the adversary: the page answers this one task, and never spends more than it says here.",
+        "const client = new Client({",
+        f"  url: {json.dumps(url)},",
+        "  store: indexedDbStore(),",
+        f"  pins: {{ answer: {json.dumps(task.digest)} }},",
+        f"  report: {float(task.epsilon):g}, day: {float(task.per_day):g}, life: {30 * float(task.per_day):g},",
+        *([f"  labels: {{ answer: await (await fetch({json.dumps('./' + task.candidates.name)})).text() }},"]
+          if isinstance(task.candidates, PublicFile) else []),
+        "});",
+    ]  # fmt: skip
+    script = (files("discreet.collector") / "templates" / "starter.js").read_bytes()
+    return {
+        "index.html": page.encode("utf-8"),
+        "app.js": ("\n".join(lines) + "\n\n").encode("utf-8") + script,
+        "discreet.js": (own / "discreet.min.js").read_bytes(),
+        "discreet.d.ts": (own / "discreet.d.ts").read_bytes(),
+    }
