@@ -269,3 +269,14 @@ def test_the_smallest_budget_buys_counts_where_means_cannot_be_drawn(d: int) -> 
     made = dc.PrivateKMeans(3, 1e-9, box(d), "lift" if d == 20 else "auto", random_state=1).fit(blobs(300, d, 3)[0])
     assert made.guarantee_.epsilon == 1e-9
     assert np.isfinite(made.cluster_centers_).all()
+
+
+def test_a_delta_does_no_harm_where_rows_are_few() -> None:
+    """A projection of next to nothing but noise put centres into corners: twice the cost of the domain's middle."""
+    X = blobs(600, 40, 8)[0]
+    middle = cost(X, np.full((1, 40), 0.5))
+    for seed in range(3):
+        made = dc.PrivateKMeans(8, 0.1, box(40), delta=1e-6, random_state=seed, n_init=3).fit(X)
+        assert cost(X, made.cluster_centers_) < 1.2 * middle
+        assert 0.099 < made.guarantee_.epsilon <= 0.1
+        assert made.guarantee_.delta == 1e-6

@@ -19,7 +19,7 @@ What decides is the number of axes and x = N ε / k, the rows of a cluster in un
   or is a grid with means where rows suffice for a fine one.
 - **Still more axes**: no box sees anything. Rows are projected to few axes, at random, groups are found there, and
   means of the groups are bought in all dimensions (`lift.py`), where a cluster has rows for them; with fewer, boxes as
-  above do less harm. With a δ there is no other choice: rules of trees are written for pure ε.
+  above do less harm: with a δ too, where x is that of the pure ε whose noise on a mean is as strong.
 
 The constants were chosen on generated tables by ``benchmarks/tuning/auto.py`` (those of projections by
 ``benchmarks/tuning/lift.py``), which prints what they rest on. One was
@@ -83,6 +83,9 @@ MANY_ROWS, BROAD, ROWS_PER_CELL, BROAD_CELLS = 4e6, 5, 3.0, 2**16
 SHALLOW = 24
 #: From this many axes on, a projection (`lift.py`), where z is this large; with few axes, this over their number.
 MANY_AXES, LIFT_FROM, LIFT_AXES = 12, 2.5, 160
+#: The same with a δ, of z by `like_pure`. Not tuned: on a few generated tables of 40 and 100 columns a projection of
+#: fewer rows did worse than the middle of the domain, and one of more no worse than boxes.
+LIFT_FROM_GAUSSIAN = 0.75
 
 
 @dataclass(frozen=True)
@@ -178,6 +181,19 @@ def is_whole(domain: Domain) -> bool:
 def may_lift(domain: Domain) -> bool:
     """Tell whether a table has so many axes that a projection is to be thought of."""
     return len(domain) >= MANY_AXES and is_whole(domain) and has_lengths(domain)
+
+
+def may_lift_gaussian(n_rows: float, domain: Domain, n_clusters: int, like: float) -> bool:
+    """Tell whether a cluster has rows for a projection with Gaussian noise; ``like`` as of `like_pure`.
+
+    Without, there are so few that boxes are a coarse grid, never a tree, whose rule is written for pure ε.
+
+    Examples
+    --------
+    >>> [may_lift_gaussian(n, Domain.box([0] * 40, 1), 8, 0.7) for n in (600, 6000)]
+    [False, True]
+    """
+    return n_rows * like / n_clusters >= LIFT_FROM_GAUSSIAN * rows_for_a_mean(len(domain))
 
 
 def has_lengths(domain: Domain) -> bool:

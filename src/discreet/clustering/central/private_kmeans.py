@@ -215,6 +215,9 @@ def choice_for(opening: OpenRelease, n_clusters: int) -> auto.Choice:
     """Choose a method; what that takes is bought from the opening's ledger."""
     facts = opening.n_rows, opening.domain, n_clusters
     if opening.ledger.unit == "rho":  # which "auto" opens for many axes only
+        like = auto.like_pure(opening.ledger.remaining.exact, "rho", len(opening.domain))
+        if not auto.may_lift_gaussian(*facts, like):
+            return auto.boxes(*facts, like)
         return auto.Choice("lift", {"n_clusters": n_clusters})
     tight = auto.wants_probe(*facts, float(opening.ledger.remaining)) and auto.finds_tight(
         opening.source, opening.domain, opening.n_rows, n_clusters, opening.ledger, opening.stream
