@@ -342,6 +342,24 @@ def test_a_report_that_reached_two_collectors_is_in_the_segments_once(tmp_path: 
     assert len(list(shared.rglob("*.parquet"))) == 2
 
 
+def test_a_report_that_reached_two_collectors_around_midnight_is_counted_once(tmp_path: Path) -> None:
+    shared, sent = tmp_path / "segments", posts(WORDS, ["cat", "dog"] * 20, period=4, size=4)
+    later = [post._replace(period=5) for post in sent[3:]]
+    next_day = posts(WORDS, ["cat"] * 8, period=5)
+    for name, some in (
+        ("one", sent[:7]),
+        ("two", later + next_day),
+        ("three", [post._replace(period=7) for post in later]),
+    ):
+        store = SqliteStore(tmp_path / name, segments=shared)
+        store.create(WORDS)
+        store.commit(some)
+        tidy(store)
+        store.shut()
+    found = {period: counts.n for period, counts in segments.count(WORDS, shared).items()}
+    assert found == {4: 28, 5: 12 + 8, 7: 0}
+
+
 def test_a_connection_that_breaks_is_replaced(opened: Open) -> None:
     store = opened()
     store.create(COLOURS)

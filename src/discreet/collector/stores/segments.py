@@ -11,11 +11,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from discreet.collector.stores.base import Held, Post, Run
@@ -99,23 +101,41 @@ def count(task: Task, folder: str | Path, session: Any = None) -> dict[int, Coun
     folder : path
         Where the collectors write segments.
     session : SparkSession, optional
-        Counts on Spark. None counts on this machine, which holds the keys of one period in memory.
+        Counts on Spark. None counts on this machine, which holds the keys of the task's window in memory.
 
     Returns
     -------
     dict
-        The counts by period. A report that came twice under one key, by way of two collectors, is counted once.
+        The counts by period. A report that came twice under one key, by way of two collectors, is counted once: in the
+        first of its periods, where it came before and after midnight.
     """
     place = Path(folder).expanduser() / task.digest
     if not place.is_dir():
         raise DataSourceError(f"segments: there are none of this task in {str(folder)!r}; check the folder")
-    found = {}
-    for period in sorted((p for p in place.iterdir() if p.name.lstrip("-").isdecimal()), key=lambda p: int(p.name)):
-        if session is not None:
-            rows = session.read.parquet(str(period)).dropDuplicates(["key", "place"]).select("report")
-        else:
-            rows = pq.read_table(period, filters=None)
-            rows = rows.group_by(["key", "place"]).aggregate([("report", "min")])
-            rows = pa.table({"report": rows["report_min"]})
-        found[int(period.name)] = task.mechanism.aggregate(rows)
+    found: dict[int, Counts] = {}
+    keys: dict[int, Any] = {}
+    distinct = _on_spark if session is not None else _here
+    # A device does not send again after the window; one period more for collectors whose clocks differ.
+    reach = 1 + -(-task.key_window // task.period)
+    for period in sorted(int(p.name) for p in place.iterdir() if p.name.lstrip("-").isdecimal()):
+        keys = {before: known for before, known in keys.items() if before >= period - reach}
+        rows, keys[period] = distinct(session, place / str(period), list(keys.values()))
+        found[period] = task.mechanism.aggregate(rows)
     return found
+
+
+def _on_spark(session: Any, period: Path, earlier: list[Any]) -> tuple[Any, Any]:
+    rows = session.read.parquet(str(period))
+    keys = rows.select("key").distinct()
+    if earlier:
+        rows = rows.join(reduce(lambda one, other: one.union(other), earlier), "key", "left_anti")
+    return rows.dropDuplicates(["key", "place"]).select("report"), keys
+
+
+def _here(_: Any, period: Path, earlier: list[Any]) -> tuple[pa.Table, pa.Array]:
+    rows = pq.read_table(period)
+    keys = pc.unique(rows["key"])
+    if earlier:
+        rows = rows.filter(pc.invert(pc.is_in(rows["key"], value_set=pa.concat_arrays(earlier))))
+    rows = rows.group_by(["key", "place"]).aggregate([("report", "min")])
+    return pa.table({"report": rows["report_min"]}), keys
