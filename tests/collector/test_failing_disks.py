@@ -52,6 +52,7 @@ def test_a_disk_that_fails_is_said_and_survived(tmp_path: Path) -> None:
             path = f"/v1/tasks/{TASK.digest}/reports"
             status, told, headers = running.ask("POST", path, devices.frames[frame])
             assert (status, told["reason"]) == (503, "store")
+            assert told["error"].startswith("the store takes no reports now")  # what is wrong with it is for the log
             assert int(headers["retry-after"]) > 0
             assert running.ask("GET", "/ready")[0] == 503
             assert running.ask("GET", "/health")[0] == 200

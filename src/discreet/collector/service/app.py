@@ -185,7 +185,9 @@ class App:
         elif isinstance(outcome, FormatError):
             self._refuse_post(entry, proto, 400, outcome.reason, str(outcome))
         else:
-            self._refuse_post(entry, proto, 503, "store", str(outcome), ("retry-after", "5"))
+            # What the store says may name hosts and users; that is for the log.
+            text = "the store takes no reports now; send the same frame again later"
+            self._refuse_post(entry, proto, 503, "store", text, ("retry-after", "5"))
 
     @property
     def _full(self) -> bool:
