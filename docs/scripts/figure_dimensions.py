@@ -92,7 +92,7 @@ def many_published() -> str:
     words += " With more ε (at the same δ) our mean cost rises by more than the interval of the difference in "
     words += f"{len(worse)} of {pairs} pairs of neighbouring settings, blobs included"
     words += f" ({'; '.join(worse)})" if worse else ""
-    words += f", and within it, which on few seeds is wide, in {len(rising)}: {'; '.join(rising)}." if rising else "."
+    words += f", and within it in {len(rising)}: {'; '.join(rising)}." if rising else "."
     heads = ["table", "ε = 0.2", "ε = 0.5", "ε = 1", "ε = 1, δ = 10⁻⁶"]
     return "\n".join([table(heads, rows), textwrap.fill(words, width=130) + "\n"])
 
