@@ -15,7 +15,7 @@ from discreet import noise
 from discreet.clustering.central import lift
 from discreet.core.domain import Domain
 from discreet.engines.passes import lattice as passes
-from discreet.engines.passes.lattice import REACH, BallPass, Groups, Lattice
+from discreet.engines.passes.lattice import NORM_CELLS, REACH, BallPass, Groups, Lattice, NormMap
 from discreet.engines.source import Source
 from discreet.synopses.grid import estimator as grids
 from discreet.synopses.opening import OpenRelease
@@ -304,3 +304,23 @@ def test_every_draw_gets_what_its_line_of_the_ledger_says(
     lines = [float(line.amount) for line in made.guarantee_.ledger]
     assert used == pytest.approx(lines, rel=1e-9)
     assert sum(lines) == pytest.approx(budget.get("rho", 2.0), rel=1e-6)
+
+
+def test_rows_outside_their_bounds_count_as_at_them() -> None:
+    """Bounds are part of the promise's reading: beyond them nothing is told apart, near or far."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(0.5, 0.4, (400, 13))
+    X[0], X[1] = 1e12, -1e12
+    domain = dc.Domain.box([0.0] * 13, 1.0)
+    kept, beyond = (
+        dc.PrivateKMeans(2, 1.0, domain, synopsis="lift", random_state=0).fit(rows) for rows in (np.clip(X, 0, 1), X)
+    )
+    assert kept.synopsis_.digest == beyond.synopsis_.digest
+
+
+def test_the_longest_distance_has_a_cell() -> None:
+    """From corner to corner: a row that fell out of the last cell would be missing from what is counted."""
+    lattice = Lattice(dc.Domain.box([0.0, 0.0], [2.0, 2.0]))
+    corner, _ = lattice.rows([np.array([0.0]), np.array([0.0])])
+    ids = NormMap(Groups(lattice, np.asarray(corner, float))).ids([np.array([2.0, 2.0, 0.0])] * 2)
+    assert ids.tolist() == [NORM_CELLS - 1, NORM_CELLS - 1, 0]
