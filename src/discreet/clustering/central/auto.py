@@ -83,8 +83,8 @@ MANY_ROWS, BROAD, ROWS_PER_CELL, BROAD_CELLS = 4e6, 5, 3.0, 2**16
 SHALLOW = 24
 #: From this many axes on, a projection (`lift.py`), where z is this large; with few axes, this over their number.
 MANY_AXES, LIFT_FROM, LIFT_AXES = 12, 2.5, 160
-#: The same with a δ, of z by `like_pure`. Not tuned: on a few generated tables of 40 and 100 columns a projection of
-#: fewer rows did worse than the middle of the domain, and one of more no worse than boxes.
+#: The same with a δ, of z by `like_pure`. Not tuned: picked on nine generated settings of 40 and 100 columns, where a
+#: projection of fewer rows mostly did worse than the middle of the domain, and one of more no worse than boxes.
 LIFT_FROM_GAUSSIAN = 0.75
 
 

@@ -30,8 +30,9 @@ from discreet.engines.threads import in_order
 from discreet.noise.stream.numpy_streams import numpy_stream
 from discreet.synopses.marginals import _field_kernels as kernels
 
-#: β times the noise, for pairs and for triples (``benchmarks/tuning/marginals.py``): groups are made for cells of a few
-#: times the noise, so what is drawn towards independence is the same share of a cell at every budget.
+#: β times the noise, for pairs and for triples: groups are made for cells of a few times the noise, so what is drawn
+#: towards independence is the same share of a cell at every budget. Chosen on four generated tables of
+#: ``benchmarks/tuning/marginals.py``, one or two seeds each; its full grid was not run.
 INDEPENDENCE, INDEPENDENCE_OF_TRIPLES = 1.0, 2.5
 #: No table entry goes beyond this: exp(12) is 160,000 to one.
 _LARGEST = 12.0
