@@ -69,6 +69,7 @@ def test_a_disk_that_fails_is_said_and_survived(tmp_path: Path) -> None:
     assert devices.faults(data) == FINE
 
 
+@pytest.mark.slow
 def test_a_slow_store_sends_devices_away_before_memory_grows(tmp_path: Path) -> None:
     data, place = tmp_path / "collected", tmp_path / "disk"
     devices = Devices(seed=2, senders=12)

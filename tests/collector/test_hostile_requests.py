@@ -226,6 +226,7 @@ def test_only_noisy_reports_counters_and_tasks_are_ever_on_the_disk(tmp_path: Pa
     link.close()
 
 
+@pytest.mark.slow
 def test_many_reports_leave_memory_as_it_was(tmp_path: Path) -> None:
     """Batches by the hundred thousand: counters and a bounded log, nothing else."""
     _many(tmp_path / "collected", batches=10)

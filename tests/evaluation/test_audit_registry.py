@@ -74,7 +74,11 @@ def test_every_rule_partitioner_remap_and_method_is_there() -> None:
         assert f"local.UnaryEncoding/{variant}" in LISTED
 
 
-@pytest.mark.parametrize("name", LISTED)
+#: Seconds each: their laws, which find more, are run always.
+SLOW = ("synopses.MarginalSynopsis/pure", "synopses.MarginalSynopsis/concentrated")
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in LISTED])
 def test_a_quick_audit_refutes_no_claim(name: str) -> None:
     """Slow ones, and those whose exact law is checked below, run on their first pair here; the long audit has all."""
     entry = LISTED[name]

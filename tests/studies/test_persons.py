@@ -8,6 +8,7 @@ import pytest
 from discreet_studies.persons import study
 
 
+@pytest.mark.slow
 def test_the_attack_finds_a_person_with_many_rows_behind_a_promise_about_rows_only() -> None:
     rows, domain = study.table("invented")
     who, each = np.unique(rows[:, 0], return_counts=True)

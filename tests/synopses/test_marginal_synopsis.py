@@ -447,6 +447,7 @@ def test_nothing_is_spent_on_pairs_that_tell_of_one_column():
     assert all(len(set(g)) > 1 for m in known.measured[4:] for g in m.groups)
 
 
+@pytest.mark.slow
 def test_noise_puts_no_rows_on_stretches_that_are_empty():
     """Most have no gain, and the bounds are wide: noise of hundreds of empty cells would double the mean."""
     rng = np.random.default_rng(0)

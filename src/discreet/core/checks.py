@@ -134,12 +134,19 @@ def whole(name: str, value: object, *, low: int = 0, high: int | None = None) ->
     return number
 
 
+#: More options than this are not all listed in an error.
+MOST_LISTED = 30
+
+
 def choice(name: str, value: object, options: Sequence[T]) -> T:
     """Check for one of the named options."""
     for option in options:
         if isinstance(value, type(option)) and value == option:
             return option
-    listed = ", ".join(repr(o) for o in options)
+    shown = [repr(o) for o in options]
+    if len(shown) > MOST_LISTED:
+        shown = [*shown[: MOST_LISTED // 2], f"... ({len(shown)} in all)"]
+    listed = ", ".join(shown)
     kind = InvalidArgument if isinstance(value, str) else InvalidType
     raise kind(name, value, f"one of {listed}", f"{name}={options[0]!r}")
 
