@@ -88,8 +88,10 @@ def _cluster(job: Job) -> JobResult:
         made = Synopsis.load(job.place(job.data))
         found = _found(made, job, given.pop("n_clusters"), given)
     else:
-        model = None if earlier is not None else _estimator(job).fit(job.read_table())
-        made = earlier if model is None else model.synopsis_
+        model: Any = None
+        if earlier is None:
+            model = _estimator(job).fit(job.read_table())
+        made = model.synopsis_ if earlier is None else earlier
         if model is None or job.parameters.get("algorithm", "k-means") != "k-means":
             passed = {k: v for k, v in given.items() if k in ("refine", "n_init", "scale", "max_clusters")}
             found = _found(made, job, given["n_clusters"], {**passed, "columns": made.domain.names})
