@@ -100,6 +100,8 @@ VALUES: dict[str, Callable[[], str]] = {
     "scale-small": lambda: digits(max(_nanoseconds("count", most=10**5))),
     "scale-k-means-seconds": lambda: digits(_k_means("seconds")),
     "scale-k-means-memory": lambda: digits(_k_means("peak_gib")),
+    "scale-auto-seconds": lambda: digits(results.read("scale")["k_means"]["k-means-auto"]["seconds"]),
+    "scale-auto-reads": lambda: digits(results.read("scale")["limits"]["k-means of its own choice, plain reads"][0]),
     "scale-k-means-reads": lambda: digits(results.read("scale")["limits"]["k-means, plain reads"][0]),
     "attack-hardly": lambda: (
         f"{one(results.read('attacks')['results'], columns=2, epsilon=5.0)['membership advantage']['mean']:.2f}"
