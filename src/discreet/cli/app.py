@@ -21,6 +21,7 @@ from discreet.cli.collect import collect
 from discreet.cli.common import Json, console, epilog, show_files, warn_if_seeded, working
 from discreet.cli.run import register as register_run
 from discreet.cli.schema import register as register_schema
+from discreet.cli.studio import register as register_studio
 from discreet.cli.study import study
 from discreet.cli.verbs import add
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
@@ -53,6 +54,7 @@ for _kind in KINDS.values():
     add(sketch.sketch if _kind.words.startswith("sketch ") else app, _kind, SHOWN[_kind.name], _extra)
 register_run(app, SHOWN)
 register_schema(app)
+register_studio(app)
 
 
 def _version(asked: bool) -> None:

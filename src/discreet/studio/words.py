@@ -1,0 +1,63 @@
+"""Every word that the studio shows, in one catalogue: `catalogue/*.toml`, one file per screen, languages side by side.
+
+    [title]
+    en = "Columns"
+    de = "Spalten"
+
+A text may hold ``{names}``, which are filled in when it is shown; Jinja2 escapes the whole.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+#: The languages that are complete; the first is the default.
+LANGUAGES = {"en": "English", "de": "Deutsch"}
+
+
+@cache
+def catalogue() -> dict[str, dict[str, str]]:
+    """Return all texts by ``file.name`` and language."""
+    found: dict[str, dict[str, str]] = {}
+    for place in sorted(files("discreet.studio").joinpath("catalogue").iterdir(), key=lambda p: p.name):
+        if place.name.endswith(".toml"):
+            screen = place.name.removesuffix(".toml")
+            for name, said in tomllib.loads(place.read_text(encoding="utf-8")).items():
+                found[f"{screen}.{name}"] = said
+    return found
+
+
+def speaker(language: str) -> Callable[..., str]:
+    """Return the function ``t`` of templates: ``t("columns.left", n=3)``.
+
+    Examples
+    --------
+    >>> speaker("de")("frame.account")
+    'Konto'
+    """
+
+    def t(key: str, **values: Any) -> str:
+        text = catalogue()[key][language]
+        return text.format(**values) if values else text
+
+    return t
+
+
+def chosen(accepted: str, said: str = "") -> str:
+    """Return the language of a page: what was chosen, else the first of the browser's that is there.
+
+    Examples
+    --------
+    >>> chosen("fr;q=0.9, de-AT;q=0.8"), chosen("de", said="en")
+    ('de', 'en')
+    """
+    if said in LANGUAGES:
+        return said
+    for each in accepted.split(","):
+        if (short := each.split(";")[0].strip().lower()[:2]) in LANGUAGES:
+            return short
+    return "en"

@@ -1,0 +1,139 @@
+"""What the studio remembers: one private folder per opened table, written whole, so that a killed server loses nothing.
+
+<home>/                       0700
+  <project>/project.json      what the steward said so far
+  <project>/schema.toml       the declared columns, complete or a draft
+  <project>/upload/           an uploaded file, removed with the project
+  <project>/runs/<n>/         one folder per release: job.toml, status.json, what came out
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from discreet.core.output import write_whole
+from discreet.errors import DataSourceError
+
+_NAME = re.compile(r"[a-z0-9]{12}")
+
+
+@dataclass
+class Project:
+    """A table that was opened, and what was said about it.
+
+    Attributes
+    ----------
+    id : str
+        Its name in addresses; random, so that it tells nothing.
+    folder : Path
+        Where it is kept.
+    source : str
+        The table: a path, a folder or an address of a database; "" for an artifact that was opened.
+    artifact : str
+        A release that was opened instead of a table.
+    looked : bool
+        Whether the steward allowed rows to be looked at.
+    goal : str
+        The kind of job that is wanted, "" before it is chosen.
+    parameters : dict
+        Of that job, as in a job file.
+    account : str
+        The file of the account that releases are charged to.
+    """
+
+    id: str
+    folder: Path
+    source: str = ""
+    artifact: str = ""
+    looked: bool = False
+    goal: str = ""
+    parameters: dict[str, Any] = field(default_factory=dict)
+    account: str = ""
+
+    @property
+    def name(self) -> str:
+        """What the steward calls it: the last part of its path."""
+        return Path(self.source or self.artifact).name
+
+    @property
+    def schema_file(self) -> Path:
+        """The declared columns."""
+        return self.folder / "schema.toml"
+
+    @property
+    def runs(self) -> Path:
+        """Where releases are made."""
+        return self.folder / "runs"
+
+    def save(self) -> None:
+        """Write what was said, whole or not at all."""
+        told = {name: value for name, value in asdict(self).items() if name not in ("id", "folder")}
+        write_whole(self.folder / "project.json", json.dumps(told, ensure_ascii=False, indent=1), private=True)
+
+
+class Workspace:
+    """All projects of one steward.
+
+    Parameters
+    ----------
+    home : path
+        The folder; made with access for its owner alone.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     space = Workspace(Path(folder) / "studio")
+    ...     made = space.create(source="/data/people.csv")
+    ...     found = Workspace(Path(folder) / "studio").project(made.id)
+    >>> found.name, found == made
+    ('people.csv', True)
+    """
+
+    def __init__(self, home: str | Path) -> None:
+        self.home = Path(home)
+        self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.chmod(self.home, 0o700)
+
+    def create(self, **said: Any) -> Project:
+        """Start a project."""
+        name = secrets.token_hex(6)
+        folder = self.home / name
+        folder.mkdir(mode=0o700)
+        made = Project(name, folder, **said)
+        made.save()
+        return made
+
+    def project(self, name: str) -> Project:
+        """Return a project by its name in addresses."""
+        folder = self.home / name
+        if not _NAME.fullmatch(name) or not (folder / "project.json").is_file():
+            raise DataSourceError(f"project: there is no {name!r} here; open the table again")
+        told = json.loads((folder / "project.json").read_text(encoding="utf-8"))
+        known = {f.name for f in fields(Project)}
+        return Project(name, folder, **{k: v for k, v in told.items() if k in known})
+
+    def projects(self) -> Iterator[Project]:
+        """Go through all projects, the newest first."""
+        places = [p.parent for p in self.home.glob("*/project.json")]
+        for folder in sorted(places, key=lambda p: (p / "project.json").stat().st_mtime, reverse=True):
+            if _NAME.fullmatch(folder.name):
+                yield self.project(folder.name)
+
+    def forget(self, project: Project) -> None:
+        """Remove a project with everything in its folder; releases saved elsewhere and accounts stay."""
+        shutil.rmtree(project.folder)
+
+
+def default_home() -> Path:
+    """Return where projects are kept unless a folder is named."""
+    base = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    return Path(base).expanduser() / "discreet" / "studio"
