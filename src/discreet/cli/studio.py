@@ -15,7 +15,7 @@ def register(app: typer.Typer) -> None:
 
 def studio(
     file: Annotated[
-        Path | None, typer.Argument(help="A table, a release or a job file to open.", show_default=False)
+        str | None, typer.Argument(help="A table, a release or a job file to open.", show_default=False)
     ] = None,
     port: Annotated[int, typer.Option(help="The port on this computer; 0 takes a free one.")] = 0,
     folder: Annotated[
@@ -26,13 +26,14 @@ def studio(
     """Open a page on this computer that leads from a table to a release with evidence."""
     import webbrowser
 
+    from discreet.studio.jobs import opened
     from discreet.studio.serve import serve
     from discreet.studio.workspace import Workspace, default_home
 
     home = folder or default_home()
     first = "/"
     if file is not None:
-        first = f"/p/{Workspace(home).create(source=str(file.resolve())).id}/data"
+        first = f"/p/{opened(Workspace(home), file).id}/data"
 
     def told(address: str) -> None:
         console.print(f"Open  {address}", soft_wrap=True, highlight=False)

@@ -409,10 +409,10 @@ def _check_kind(kind: Any) -> None:
 def _read_schema(given: Any) -> Any:
     if given is None:
         return None
-    known("[schema]", given, ("path", "columns", "unit", "source"))
+    known("[schema]", given, ("path", "columns", "unit", "source", "functions", "impossible"))
     if ("path" in given) == ("columns" in given) or ("path" in given and len(given) > 1):
         fix = 'path = "schema.toml" or [schema.columns.NAME] tables'
-        expected = "either a path or columns, and unit and source with columns only"
+        expected = "either a path or columns, and unit, source and facts with columns only"
         raise InvalidArgument("[schema]", sorted(given), expected, fix)
     if "path" in given:
         if not isinstance(given["path"], str) or not given["path"]:

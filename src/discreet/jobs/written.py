@@ -58,6 +58,8 @@ def json_schema(kind: Kind) -> dict[str, Any]:
             "columns": {"type": "object"},
             "unit": {"type": ["string", "object"]},
             "source": {"type": "object"},
+            "functions": {"type": "object"},
+            "impossible": {"type": "array"},
         },
     }
     parts: dict[str, Any] = {

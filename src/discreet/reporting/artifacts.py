@@ -1,5 +1,6 @@
 """What a file is, told in one place: by its first bytes, its metadata and what lies beside it."""
 
+import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -44,7 +45,9 @@ def kind_of(path: Path) -> str:
         return "released table"
     with path.open("rb") as file:
         head = file.read(64)
-        tail = file.read()[-4:] if not head.startswith(_PARQUET_MAGIC) else b""
+        end = file.seek(0, os.SEEK_END)  # the file may be larger than memory
+        file.seek(max(end - 4, 0))
+        tail = file.read()
     if head.startswith(MAGIC):
         return "reports" if head[5:6] == bytes([REPORTS]) else "counts"
     if _PARQUET_MAGIC in (head[:4], tail):

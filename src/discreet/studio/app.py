@@ -21,6 +21,8 @@ from discreet.studio.workspace import Project, Workspace
 
 #: In the order of the steps. Each module of `screens` has ROUTES, and a handler takes (studio, request).
 SCREENS = ("data", "columns", "goal", "plan", "release", "evidence", "account")
+#: What is reached from every screen.
+_EVERYWHERE = ("job",)
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 
 
@@ -38,12 +40,13 @@ class Studio:
     def __init__(self, home: str | Path, guard: Guard) -> None:
         self.workspace = Workspace(home)
         self.guard = guard
+        self._jobs: dict[str, tuple[object, tuple[str, str]]] = {}
         self._templates = Environment(
             loader=PackageLoader("discreet.studio"), autoescape=True, undefined=StrictUndefined,
             trim_blocks=True, lstrip_blocks=True,
         )  # fmt: skip
         routes = [Route("/static/{name}", self._static)]
-        for name in SCREENS:
+        for name in (*SCREENS, *_EVERYWHERE):
             screen = import_module(f"discreet.studio.screens.{name}")
             for path, handler, methods in screen.ROUTES:
                 routes.append(Route(path, self._bound(handler), methods=methods))
@@ -69,11 +72,22 @@ class Studio:
         """
         language = words.chosen(request.headers.get("accept-language", ""), request.cookies.get("language", ""))
         content = {"project": None, "screen": "", **content}
+        job = self._job(content["project"]) if content["project"] is not None else ("", "")
         text = self._templates.get_template(template).render(
             t=words.speaker(language), language=language, languages=words.LANGUAGES, screens=SCREENS,
-            version=__version__, path=request.url.path, **content,
+            version=__version__, path=request.url.path, job=job, **content,
         )  # fmt: skip
         return HTMLResponse(text, status_code=status)
+
+    def _job(self, project: Project) -> tuple[str, str]:
+        """Return the job file as every screen shows it; made again only when something was said since."""
+        schema = project.schema_file
+        said = (repr(project), schema.stat().st_mtime_ns if schema.is_file() else 0)
+        if self._jobs.get(project.id, ("", ""))[0] != said:
+            from discreet.studio.jobs import job_text
+
+            self._jobs = {project.id: (said, job_text(project))}
+        return self._jobs[project.id][1]
 
     async def _refused(self, request: Request, error: Exception) -> Response:
         """Say why something was refused; the form that was sent stays in the browser's history."""

@@ -39,6 +39,8 @@ class Project:
         The table: a path, a folder or an address of a database; "" for an artifact that was opened.
     artifact : str
         A release that was opened instead of a table.
+    uploaded : bool
+        Whether the table lies in the project's own folder, because it came through the browser.
     looked : bool
         Whether the steward allowed rows to be looked at.
     goal : str
@@ -53,6 +55,7 @@ class Project:
     folder: Path
     source: str = ""
     artifact: str = ""
+    uploaded: bool = False
     looked: bool = False
     goal: str = ""
     parameters: dict[str, Any] = field(default_factory=dict)

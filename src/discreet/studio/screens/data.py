@@ -3,11 +3,13 @@
 import os
 from pathlib import Path
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from discreet.errors import DataSourceError
 from discreet.studio.app import Studio, seen
+from discreet.studio.jobs import opened
 
 
 async def start(studio: Studio, request: Request) -> Response:
@@ -21,7 +23,7 @@ async def open_table(studio: Studio, request: Request) -> Response:
     path = Path(str(form.get("path", ""))).expanduser()
     if not os.fspath(path) or not path.exists():
         raise DataSourceError(f"path: cannot read {str(path)!r} (no such file); check the path")
-    made = studio.workspace.create(source=str(path.resolve()))
+    made = await run_in_threadpool(opened, studio.workspace, str(path))
     return seen(f"/p/{made.id}/data")
 
 

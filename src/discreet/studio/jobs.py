@@ -1,0 +1,147 @@
+"""From what a steward said to a job, and back: the studio starts nothing that a job file could not.
+
+The columns stand inside the job, so that the file is whole. A table that was opened by its path is named by it; one
+that was uploaded is named as it was called, because where the studio keeps it is nobody's business and does not last.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from discreet.core.domain import Domain
+from discreet.core.output import PROMISE_ENDING, write_whole
+from discreet.core.schema.address import is_address, table_place
+from discreet.errors import DataSourceError, DiscreetError, SchemaError
+from discreet.jobs.declare import Kind
+from discreet.jobs.job import Job
+from discreet.jobs.kinds import KINDS
+from discreet.reporting.artifacts import kind_of
+from discreet.studio.workspace import Project, Workspace
+
+
+def job_of(project: Project, outputs: Mapping[str, str] | None = None, *, shared: bool = False) -> Job:
+    """Return the job that a project stands for.
+
+    Parameters
+    ----------
+    project : Project
+        What was said; its schema has to be complete where the kind of job needs one.
+    outputs : mapping, optional
+        From what to write to where, relative to the folder the job file will lie in; `outputs_of` by default.
+    shared : bool, default False
+        For a file that leaves the studio: an uploaded table is called by its bare name.
+
+    Raises
+    ------
+    DiscreetError
+        The goal is not chosen, columns are not declared, or parameters do not go together.
+    """
+    if not project.goal:
+        raise SchemaError("goal: it is not chosen yet; say on the screen 'Goal' what is wanted")
+    kind = KINDS[project.goal]
+    parameters = dict(project.parameters)
+    if project.account and any(o.name == "account" for o in kind.parameters):
+        parameters["account"] = project.account
+    data = project.source or project.artifact
+    columns = None
+    if kind.schema and project.source:
+        if not project.schema_file.is_file():
+            raise SchemaError("columns: none is declared yet; declare them on the screen 'Columns'")
+        columns = Domain.from_toml(project.schema_file)
+    chosen = outputs_of(kind) if outputs is None else outputs
+    return Job(
+        kind.name,
+        data=project.name if shared and project.uploaded else data,
+        schema=columns,
+        parameters=parameters,
+        outputs=chosen,
+        # Where nothing lies, so that no output can be taken for the table.
+        folder=project.folder / "runs" / "next",
+    )
+
+
+def outputs_of(kind: Kind) -> dict[str, str]:
+    """Return what a job of a kind writes unless told otherwise: what it is for, and the page about it."""
+    named = {o.name: str(o.example) for o in kind.outputs if o.required or o.shown}
+    if kind.name == "synthesize":
+        named["release"] = "synthetic.synopsis.parquet"  # the evidence is about the model behind the rows
+    return named
+
+
+def job_text(project: Project) -> tuple[str, str]:
+    """Return the job file that does what a project stands for, or no text and why there is none yet."""
+    try:
+        return job_of(project, shared=True).to_toml() + "\n", ""
+    except DiscreetError as error:
+        return "", str(error)
+
+
+def open_job(workspace: Workspace, job: Job, table: str = "") -> Project:
+    """Start a project from a job: table, columns, goal and parameters; outputs are the studio's own.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        Where it is kept.
+    job : Job
+        The job; relative paths start at its folder.
+    table : str, default ""
+        The table instead of the one that the job names.
+    """
+    kind = job.declared
+    if kind.data is None or isinstance(job.data, list):
+        raise SchemaError(f"job: a {kind.name} job does not begin with one table; run it with discreet run")
+    columns = Domain.from_toml(job.place(job.schema)) if isinstance(job.schema, str) else job.schema
+    data = table or (job.data if is_address(job.data) else _absolute(job, job.data))
+    if not is_address(data) and not Path(data).exists():
+        raise DataSourceError(
+            f"data: the job's table {job.data!r} is not there; open the job by its path, or upload its table with it"
+        )
+    account = job.parameters.get("account", "")
+    parameters = {name: value for name, value in job.parameters.items() if name != "account"}
+    for each in kind.parameters:
+        # A list where a file may stand holds values, unless only files may.
+        if (
+            each.reads
+            and each.name in parameters
+            and not ("names" in each.takes and isinstance(parameters[each.name], list))
+        ):
+            parameters[each.name] = _absolute(job, parameters[each.name])
+    opened = "source" if columns is not None or kind.name == "sketch" else "artifact"
+    project = workspace.create(
+        **{opened: data}, goal=kind.name, parameters=parameters, account=_absolute(job, account) if account else ""
+    )
+    if columns is not None:
+        write_whole(project.schema_file, columns.to_toml() + "\n", private=True)
+        project.looked = bool(columns.source.looked)
+        project.save()
+    return project
+
+
+def opened(workspace: Workspace, path: str) -> Project:
+    """Start a project from what lies at a path: a table or a folder of them, a release, a job file; or a database."""
+    if is_address(path):
+        return workspace.create(source=table_place(path, Path().absolute()))
+    place = Path(path).expanduser().resolve()
+    if not place.exists():
+        raise DataSourceError(f"path: cannot read {path!r} (no such file or folder); check the path")
+    kind = "" if place.is_dir() else kind_of(place)
+    if kind == "job":
+        return open_job(workspace, Job.from_toml(place))
+    if kind in ("", "table"):
+        return workspace.create(source=str(place))
+    if kind == "promise of a table":
+        place = place.with_name(place.name.removesuffix(PROMISE_ENDING))
+    return workspace.create(artifact=str(place))
+
+
+def _absolute(job: Job, value: Any) -> Any:
+    """Return paths of a job as they are found from anywhere."""
+    if isinstance(value, Mapping):
+        return {name: _absolute(job, each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_absolute(job, each) for each in value]
+    return os.path.abspath(job.place(value))
