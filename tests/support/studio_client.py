@@ -28,6 +28,7 @@ class Browser(TestClient):
 def browser(home: Path, language: str = "en", *, signed_in: bool = True) -> Iterator[Browser]:
     """Open a studio in a folder; redirects are followed, errors of the server are raised."""
     studio = Studio(home, Guard([ORIGIN.removeprefix("http://")]))
+    studio.raises = True
     with Browser(studio.app, base_url=ORIGIN, headers={"origin": ORIGIN, "accept-language": language}) as client:
         client.studio = studio
         if signed_in:

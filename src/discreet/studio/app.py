@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+import traceback
+from collections.abc import Callable
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -16,13 +21,15 @@ from starlette.routing import Route
 from discreet._version import __version__
 from discreet.errors import DiscreetError
 from discreet.studio import words
-from discreet.studio.guard import Guard
+from discreet.studio.guard import Guard, local
 from discreet.studio.workspace import Project, Workspace
 
 #: In the order of the steps. Each module of `screens` has ROUTES, and a handler takes (studio, request).
 SCREENS = ("data", "columns", "goal", "plan", "release", "evidence", "account")
 #: What is reached from every screen.
-_EVERYWHERE = ("job",)
+_EVERYWHERE = ("job", "settings")
+#: As the computer has it, or always light or dark.
+THEMES = ("", "light", "dark")
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 
 
@@ -40,6 +47,8 @@ class Studio:
     def __init__(self, home: str | Path, guard: Guard) -> None:
         self.workspace = Workspace(home)
         self.guard = guard
+        #: Whether faults of the program are raised, as tests want it, instead of shown without what they quote.
+        self.raises = False
         self._jobs: dict[str, tuple[object, tuple[str, str]]] = {}
         self._templates = Environment(
             loader=PackageLoader("discreet.studio"), autoescape=True, undefined=StrictUndefined,
@@ -50,12 +59,20 @@ class Studio:
             screen = import_module(f"discreet.studio.screens.{name}")
             for path, handler, methods in screen.ROUTES:
                 routes.append(Route(path, self._bound(handler), methods=methods))
-        self.app = Starlette(routes=routes, exception_handlers={DiscreetError: self._refused, 404: self._absent})
+        told: dict[Any, Any] = {DiscreetError: self._refused, 404: self._absent, HTTPException: self._declined}
+        self.app = Starlette(routes=routes, exception_handlers=told)
         self.app.add_middleware(guard.middleware())
 
     def _bound(self, handler: Any) -> Any:
         async def answer(request: Request) -> Response:
-            made: Response = await handler(self, request)
+            try:
+                made: Response = await handler(self, request)
+            except (DiscreetError, HTTPException):
+                raise
+            except Exception as error:  # whatever it is: a trace would quote what was worked on, and that may be rows
+                if self.raises:
+                    raise
+                made = self._broken(request, error)
             return made
 
         return answer
@@ -67,14 +84,20 @@ class Studio:
     def page(self, request: Request, template: str, status: int = 200, **content: Any) -> HTMLResponse:
         """Draw a page.
 
-        Every template knows: ``t`` (words of the catalogue), ``language``, ``screens``, ``screen`` (the current one or
-        ""), ``project`` (or None), ``version``.
+        Every template knows: ``t`` (words of the catalogue), ``term`` (those of the glossary), ``language``,
+        ``screens``, ``screen`` (the current one or ""), ``project`` (or None), ``version``.
         """
-        language = words.chosen(request.headers.get("accept-language", ""), request.cookies.get("language", ""))
+        language = _language(request)
+        theme = request.cookies.get("theme", "")
+        theme = theme if theme in THEMES else ""
+        t = words.speaker(language)
         content = {"project": None, "screen": "", **content}
-        job = self._job(content["project"]) if content["project"] is not None else ("", "")
+        project = content["project"]
+        job = self._job(project) if project is not None else ("", "")
         text = self._templates.get_template(template).render(
-            t=words.speaker(language), language=language, languages=words.LANGUAGES, screens=SCREENS,
+            t=t, term=words.explainer(t), language=language, languages=words.LANGUAGES, screens=SCREENS,
+            theme=theme, theme_next=THEMES[(THEMES.index(theme) + 1) % len(THEMES)],
+            done=set() if project is None else _done(project, bool(job[0])),
             version=__version__, path=request.url.path, job=job, **content,
         )  # fmt: skip
         return HTMLResponse(text, status_code=status)
@@ -89,12 +112,45 @@ class Studio:
             self._jobs = {project.id: (said, job_text(project))}
         return self._jobs[project.id][1]
 
+    def refusal(self, request: Request, heading: str, message: str, status: int) -> HTMLResponse:
+        """Say why something was refused, on the screen where it was asked; what was sent stays in the history."""
+        parts = request.url.path.split("/")
+        project, screen = None, ""
+        if len(parts) > 3 and parts[1] == "p" and status != 500:  # what failed once is not asked again
+            try:
+                project = self.workspace.project(parts[2])
+                screen = parts[3] if parts[3] in SCREENS else ""
+            except DiscreetError:
+                pass
+        before = urlsplit(request.headers.get("referer", ""))
+        same = before.netloc == request.headers.get("host") and before.path != request.url.path
+        there = f"/p/{project.id}/{screen or 'data'}" if project is not None else "/"
+        back = local(before.path) if same or (before.path and request.method == "POST") else there
+        return self.page(
+            request, "refused.html", status, heading=heading, message=message, back=back, project=project, screen=screen
+        )
+
     async def _refused(self, request: Request, error: Exception) -> Response:
-        """Say why something was refused; the form that was sent stays in the browser's history."""
-        return self.page(request, "refused.html", status=400, message=str(error))
+        return self.refusal(request, self.words(request)("frame.refused"), str(error), 400)
 
     async def _absent(self, request: Request, _: Exception) -> Response:
-        return self.page(request, "refused.html", status=404, message="")
+        t = self.words(request)
+        return self.refusal(request, t("frame.missing"), t("frame.absent"), 404)
+
+    async def _declined(self, request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        return self.refusal(request, self.words(request)("frame.refused"), error.detail, error.status_code)
+
+    def _broken(self, request: Request, error: Exception) -> Response:
+        """Say that it is our fault, and where: never with what, which may be a row."""
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        sys.stderr.write(f"studio: {type(error).__name__} in {Path(place.filename).name}, line {place.lineno}\n")
+        t = self.words(request)
+        return self.refusal(request, t("frame.broken"), t("frame.broken_text"), 500)
+
+    def words(self, request: Request) -> Callable[..., str]:
+        """Return the words in the language of whoever asks."""
+        return words.speaker(_language(request))
 
     async def _static(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -102,6 +158,17 @@ class Studio:
         if "/" in name or ".." in name or not place.is_file():
             return Response(status_code=404)
         return Response(place.read_bytes(), media_type=_TYPES.get(Path(name).suffix, "application/octet-stream"))
+
+
+def _language(request: Request) -> str:
+    return words.chosen(request.headers.get("accept-language", ""), request.cookies.get("language", ""))
+
+
+def _done(project: Project, whole: bool) -> set[str]:
+    """Return the screens on which everything is said; what is released has screens of its own."""
+    done = {"data"}
+    done |= {"goal"} if project.goal else set()
+    return done | ({"columns", "plan"} if whole else set())
 
 
 def seen(path: str) -> RedirectResponse:

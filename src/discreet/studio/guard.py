@@ -7,6 +7,7 @@ what stops a hostile page in another tab (DNS rebinding, cross-site forms); ever
 from __future__ import annotations
 
 import hmac
+import re
 import secrets
 from typing import Any
 
@@ -21,7 +22,7 @@ POLICY = (
     "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 HEADERS = {
-    "content-security-policy": POLICY, "x-content-type-options": "nosniff", "referrer-policy": "no-referrer",
+    "content-security-policy": POLICY, "x-content-type-options": "nosniff", "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin", "cross-origin-resource-policy": "same-origin",
     "x-frame-options": "DENY", "cache-control": "no-store",
 }  # fmt: skip
@@ -88,7 +89,18 @@ class Guard:
         given = request.query_params.get("token", "")
         if self._once and request.url.path == "/" and hmac.compare_digest(given.encode(), self._once.encode()):
             self._once = None
-            made = RedirectResponse(request.query_params.get("next") or "/", 303)
+            made = RedirectResponse(local(request.query_params.get("next", "/")), 303)
             made.set_cookie(self.cookie, self._session, httponly=True, samesite="strict")
             return made
         return PlainTextResponse("Open the address that 'discreet studio' printed; it works once.", 403)
+
+
+def local(path: str) -> str:
+    """Return an address of this studio: a plain path, never one that leads elsewhere.
+
+    Examples
+    --------
+    >>> local("/p/1/goal"), local("//evil.example/"), local("https://evil.example"), local("/\\\\evil.example")
+    ('/p/1/goal', '/', '/', '/')
+    """
+    return path if re.fullmatch(r"/([\w.-]+(/[\w.-]+)*/?)?", path, re.ASCII) else "/"

@@ -13,7 +13,10 @@ import tomllib
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
+from itertools import count
 from typing import Any
+
+from markupsafe import Markup
 
 #: The languages that are complete; the first is the default.
 LANGUAGES = {"en": "English", "de": "Deutsch"}
@@ -32,7 +35,7 @@ def catalogue() -> dict[str, dict[str, str]]:
 
 
 def speaker(language: str) -> Callable[..., str]:
-    """Return the function ``t`` of templates: ``t("columns.left", n=3)``.
+    """Return the function ``t`` of templates: ``t("frame.foot", version=2)``.
 
     Examples
     --------
@@ -45,6 +48,29 @@ def speaker(language: str) -> Callable[..., str]:
         return text.format(**values) if values else text
 
     return t
+
+
+def explainer(t: Callable[..., str]) -> Callable[..., Markup]:
+    """Return the function ``term`` of templates: a word of the glossary that explains itself, one page long.
+
+    ``term("epsilon")`` is the word, ``term("epsilon", "how much shows through")`` other words for it. It is a button,
+    which works on tap and by keyboard without script; so it stands beside a ``<label>``, never inside one.
+
+    Examples
+    --------
+    >>> print(explainer(speaker("en"))("delta", "chance"))  # doctest: +ELLIPSIS
+    <button type="button" class="term" popovertarget="term-1" title="The chance ...">chance</button><span ...
+    """
+    numbers = count(1)
+
+    def term(name: str, shown: str = "") -> Markup:
+        number, word, told = next(numbers), t(f"glossary.{name}"), t(f"glossary.{name}_text")
+        return Markup(
+            '<button type="button" class="term" popovertarget="term-{0}" title="{3}">{1}</button>'
+            '<span popover id="term-{0}" role="note"><b>{2}</b> {3}</span>'
+        ).format(number, shown or word, word, told)
+
+    return term
 
 
 def chosen(accepted: str, said: str = "") -> str:
