@@ -49,6 +49,12 @@ class Project:
         Of that job, as in a job file.
     account : str
         The file of the account that releases are charged to.
+    columns : list of str
+        The columns of the table in its own order, once they were drafted.
+    unused : dict
+        Columns that are left out of the schema, with what was declared of them.
+    planned : dict
+        Public guesses that forecasts are made from, such as the number of rows; never counted.
     """
 
     id: str
@@ -60,6 +66,9 @@ class Project:
     goal: str = ""
     parameters: dict[str, Any] = field(default_factory=dict)
     account: str = ""
+    columns: list[str] = field(default_factory=list)
+    unused: dict[str, Any] = field(default_factory=dict)
+    planned: dict[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

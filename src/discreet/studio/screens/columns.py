@@ -1,15 +1,292 @@
-"""The screen `columns`."""
+"""The screen `columns`: the schema as a table to edit, one form for all of it, and a page per column."""
 
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
-from discreet.studio.app import Studio
+from discreet.core.schema.catalogue import KnownKind
+from discreet.core.schema.codebook import read_codebook
+from discreet.errors import DataSourceError, DiscreetError, SchemaError
+from discreet.studio import words
+from discreet.studio.app import Studio, seen
+from discreet.studio.schema import Fault, Sheet
+from discreet.studio.schema.typed import CHOICES, FIELDS, LONGEST, MOST_LISTED, UNUSED, kind_of, texts_of
+from discreet.studio.workspace import Project
+
+#: A schema or codebook that is uploaded, in bytes.
+_LARGEST = 4 * 2**20
+#: Fields of a form: six per column.
+_MOST_FIELDS = 40_000
+_Faults = Mapping[tuple[str, str], Fault]
 
 
 async def show(studio: Studio, request: Request) -> Response:
-    """Show the screen."""
+    """Show all columns, or those whose names hold a word."""
     project = studio.project(request)
-    return studio.page(request, "columns.html", screen="columns", project=project)
+    try:
+        sheet = await run_in_threadpool(Sheet.load, project)
+    except DiscreetError as error:
+        return _closed(studio, request, project, error)
+    return _table(studio, request, project, sheet)
 
 
-ROUTES = [("/p/{project}/columns", show, ["GET"])]
+async def show_one(studio: Studio, request: Request) -> Response:
+    """Show one column with room for a long list."""
+    project = studio.project(request)
+    sheet = await run_in_threadpool(Sheet.load, project)
+    return _one(studio, request, project, sheet, request.query_params.get("name", ""))
+
+
+async def save(studio: Studio, request: Request) -> Response:
+    """Take over what was typed: of the columns that the form holds, of the unit and the facts."""
+    project = studio.project(request)
+    form = await request.form(max_fields=_MOST_FIELDS)
+    sheet = await run_in_threadpool(Sheet.load, project)
+    act, find, typed = _text(form, "act"), _text(form, "find"), _typed(form)
+    picked = [str(name) for name in form.getlist("pick")]
+    faults: dict[tuple[str, str], Fault] = {}
+    if act == "bulk":
+        said = {key: text for key in FIELDS if (text := _text(form, f"bulk_{key}"))}
+        if not picked or not said:
+            faults["", "bulk"] = Fault("bulk", "nothing_ticked" if not picked else "nothing_said")
+        for name in picked:
+            typed[name] = {**typed.get(name, {}), **said}
+    before = {name: sheet.texts(name) for name in typed if name in sheet.order}
+    faults |= sheet.edit(typed)
+    faults |= _beside(sheet, form)
+    taken = sheet.waiting if act == "take_all" else [name] if (name := _text(form, "take")) else []
+    for name in taken:
+        if (name, "kind") not in faults:
+            sheet.take(name)
+    sheet.save(project)
+    if "one" in form:
+        name = _text(form, "one")
+        if faults:
+            return _one(studio, request, project, sheet, name, typed, faults)
+        left = _next(sheet, name)
+        if act == "next" and left:
+            return seen(f"/p/{project.id}/columns/one?{urlencode({'name': left})}")
+        return seen(f"/p/{project.id}/columns?done=save#{_anchor(sheet, name)}")
+    if faults:
+        return _table(studio, request, project, sheet, typed, faults, find, picked)
+    changed = [name for name in before if sheet.texts(name) != before[name]] or taken
+    query = urlencode({"done": act if act in ("bulk", "take_all") else "save", **({"find": find} if find else {})})
+    place = f"#{_anchor(sheet, changed[0])}" if changed and act not in ("bulk", "take_all") else ""
+    return seen(f"/p/{project.id}/columns?{query}{place}")
+
+
+async def upload(studio: Studio, request: Request) -> Response:
+    """Take over a schema file, or what a codebook declares."""
+    project = studio.project(request)
+    form = await request.form(max_files=1, max_fields=10)
+    sheet = await run_in_threadpool(Sheet.load, project)
+    given = form.get("file")
+    try:
+        if not isinstance(given, UploadFile) or not given.filename:
+            raise DataSourceError(_speak(studio, request)("columns.no_file"))
+        content = await given.read(_LARGEST + 1)
+        if len(content) > _LARGEST:
+            raise DataSourceError(_speak(studio, request)("columns.too_large", n=_LARGEST // 2**20))
+        if given.filename.lower().endswith(".toml"):
+            sheet.replace_by(content.decode("utf-8", "replace"))
+        else:
+            with TemporaryDirectory() as folder:
+                place = Path(folder) / "codebook.names"
+                place.write_bytes(content)
+                book = read_codebook(place)
+            if not sheet.add_codebook(book):
+                raise SchemaError(_speak(studio, request)("columns.no_match"))
+    except DiscreetError as error:
+        message = re.sub(r"codebook: '[^']*'", "codebook: the file", str(error))
+        return _table(studio, request, project, sheet, faults={("", "file"): Fault("file", "library", text=message)})
+    sheet.save(project)
+    return seen(f"/p/{project.id}/columns?done=file")
+
+
+async def download(studio: Studio, request: Request) -> Response:
+    """Hand out the schema file."""
+    project = studio.project(request)
+    sheet = await run_in_threadpool(Sheet.load, project)
+    named = {"content-disposition": 'attachment; filename="schema.toml"'}
+    return Response(sheet.text(), media_type="application/toml; charset=utf-8", headers=named)
+
+
+def _typed(form: FormData) -> dict[str, dict[str, str]]:
+    """Return the fields of columns: ``role:age`` is the role of the column age."""
+    typed: dict[str, dict[str, str]] = {}
+    for key, value in form.multi_items():
+        name, colon, column = key.partition(":")
+        if colon and name in FIELDS and isinstance(value, str):
+            typed.setdefault(column, {})[name] = value
+    return typed
+
+
+def _text(form: FormData, name: str) -> str:
+    value = form.get(name, "")
+    return value if isinstance(value, str) else ""
+
+
+def _beside(sheet: Sheet, form: FormData) -> dict[tuple[str, str], Fault]:
+    """Take over what is said of the whole table."""
+    faults: dict[tuple[str, str], Fault] = {}
+    if "unit" in form:
+        try:
+            sheet.set_unit(_text(form, "unit"), _text(form, "rows"))
+        except Fault as fault:
+            faults["", fault.field] = fault
+    if "facts" in form and _text(form, "facts").strip() != sheet.facts().strip():
+        held = dict(sheet.rest)
+        try:
+            sheet.set_facts(_text(form, "facts").replace("\r\n", "\n"))
+            if problem := sheet.problem():
+                sheet.rest = held
+                raise Fault("facts", "library", text=problem)
+        except Fault as fault:
+            faults["", "facts"] = fault
+    return faults
+
+
+def _anchor(sheet: Sheet, name: str) -> str:
+    return f"c{sheet.order.index(name)}" if name in sheet.order else "main"
+
+
+def _next(sheet: Sheet, name: str) -> str:
+    """Return the next column that waits, after one and then from the top."""
+    waiting = sheet.waiting
+    later = [w for w in waiting if name in sheet.order and sheet.order.index(w) > sheet.order.index(name)]
+    return next(iter([*later, *waiting]), "")
+
+
+def _row(sheet: Sheet, name: str, t: Callable[..., str], typed: Mapping[str, str], faults: _Faults) -> dict[str, Any]:
+    held = sheet.held(name)
+    texts = {**sheet.texts(name), **typed}
+    listed = held.get("categories", ())
+    long = "list" not in typed and (len(listed) > MOST_LISTED or len(texts["list"]) > LONGEST)
+    file = held.get("categories_file", "") if not listed else ""
+    offer = sheet.offer(name)
+    return {
+        "name": name, "i": sheet.order.index(name), "texts": texts, "long": bool(long or file), "n": len(listed),
+        "first": file or ", ".join(map(str, listed[:3])), "waits": sheet.waits(name),
+        "offer": None if offer is None else {"words": in_words(offer.declared, t), "why": known_words(offer, t)},
+        "faults": {f.field: t(f"columns.{f.key}", **f.values) for (of, _), f in faults.items() if of == name},
+        "kept": sorted(set(held) - {"kind", "bounds", "categories", "role", "missing"}),
+    }  # fmt: skip
+
+
+def in_words(declared: Mapping[str, Any], t: Callable[..., str]) -> str:
+    """Say in a line what a declaration is."""
+    texts, parts = texts_of(declared), []
+    if kind := kind_of(declared):
+        parts.append(t(f"columns.kind_{kind}"))
+    if texts["low"]:
+        parts.append(t("columns.from_to", low=texts["low"], high=texts["high"]))
+    if listed := declared.get("categories", ()):
+        parts.append(texts["list"] if len(listed) < 8 else t("columns.n_values", n=len(listed)))
+    if texts["role"] != "attribute":
+        parts.append(t(f"columns.role_{texts['role']}"))
+    return ", ".join(parts)
+
+
+def known_words(offer: KnownKind, t: Callable[..., str]) -> str:
+    """Return the public source of an offer, in the language of the page."""
+    return t("known." + known_key(offer))
+
+
+def known_key(offer: KnownKind) -> str:
+    """Return the name of an offer's source in the catalogue.
+
+    Examples
+    --------
+    >>> from discreet.core.schema.catalogue import known_kind
+    >>> known_key(known_kind("hours-per-week"))
+    'a_week_has_168_hours'
+    """
+    return re.sub(r"\W+", "_", offer.source).strip("_").lower()
+
+
+def _speak(studio: Studio, request: Request) -> Callable[..., str]:
+    return words.speaker(words.chosen(request.headers.get("accept-language", ""), request.cookies.get("language", "")))
+
+
+def _table(
+    studio: Studio,
+    request: Request,
+    project: Project,
+    sheet: Sheet,
+    typed: Mapping[str, Mapping[str, str]] | None = None,
+    faults: _Faults | None = None,
+    find: str = "",
+    picked: list[str] | None = None,
+) -> Response:
+    t, query, faults = _speak(studio, request), request.query_params, faults or {}
+    find = find or query.get("find", "")
+    waiting = set(sheet.waiting)
+    wrong = {of for of, _ in faults}
+    names = [n for n in sheet.order if find.casefold() in n.casefold() or n in wrong]
+    if query.get("only") == "waiting":
+        names = [n for n in names if n in waiting]
+    rows = [_row(sheet, name, t, (typed or {}).get(name, {}), faults) for name in names]
+    beside = {f.field: t(f"columns.{f.key}", **f.values) for (of, _), f in faults.items() if not of}
+    first = next((n for n in sheet.order if n in waiting), "")
+    offers = sum(sheet.offer(name) is not None for name in waiting)
+    problem, facts = sheet.problem(), tuple[str, ...]()
+    if sheet.facts() and not waiting and not problem:
+        facts = sheet.domain().facts.sentences
+    done = query.get("done", "")
+    return studio.page(
+        request, "columns.html", status=422 if faults else 200, screen="columns", project=project, rows=rows, find=find,
+        only=query.get("only", ""), choices=CHOICES, unused=UNUSED, waiting=sorted(waiting, key=sheet.order.index),
+        total=len(sheet.columns), left_out=len(sheet.unused), first=first,
+        first_place=f"/p/{project.id}/columns/one?{urlencode({'name': first})}" if first else "", offers=offers,
+        problem=problem, unit=sheet.unit, person_rows=sheet.rows, persons=sheet.persons, facts=facts,
+        facts_text=sheet.facts(), beside=beside, n_faults=len(faults),
+        picked=set(names if "all" in query else picked or ()), urlencode=urlencode,
+        done=done if done in ("save", "bulk", "take_all", "file") and not faults else "",
+        grouped=sheet.rest["unit"].get("per_group") if isinstance(sheet.rest.get("unit"), dict) else None,
+    )  # fmt: skip
+
+
+def _one(
+    studio: Studio,
+    request: Request,
+    project: Project,
+    sheet: Sheet,
+    name: str,
+    typed: Mapping[str, Mapping[str, str]] | None = None,
+    faults: _Faults | None = None,
+) -> Response:
+    t = _speak(studio, request)
+    if name not in sheet.order:
+        raise SchemaError(t("columns.no_column", name=name))
+    row = _row(sheet, name, t, (typed or {}).get(name, {}), faults or {})
+    held = sheet.held(name).get("categories", ())
+    lines = row["texts"]["list"] if typed or kind_of(sheet.held(name)) == "boolean" else "\n".join(map(str, held))
+    place = sheet.order.index(name)
+    return studio.page(
+        request, "column.html", status=422 if faults else 200, screen="columns", project=project, row=row, lines=lines,
+        choices=CHOICES, next=_next(sheet, name), waiting=sheet.waiting, total=len(sheet.columns), urlencode=urlencode,
+        before=sheet.order[place - 1] if place else "", after=(sheet.order[place + 1 :] or [""])[0],
+    )  # fmt: skip
+
+
+def _closed(studio: Studio, request: Request, project: Project, error: DiscreetError) -> Response:
+    return studio.page(request, "columns_closed.html", status=409, screen="columns", project=project, message=str(error))
+
+
+ROUTES = [
+    ("/p/{project}/columns", show, ["GET"]),
+    ("/p/{project}/columns", save, ["POST"]),
+    ("/p/{project}/columns/one", show_one, ["GET"]),
+    ("/p/{project}/columns/file", upload, ["POST"]),
+    ("/p/{project}/schema.toml", download, ["GET"]),
+]

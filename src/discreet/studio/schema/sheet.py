@@ -1,0 +1,279 @@
+"""The declared columns while a steward edits them: a draft that may be incomplete, kept as plain data of its file.
+
+What was typed is read field by field, and only what was changed is changed: a category that a file holds as a number
+stays one, and keys that no form shows stay as they are. Nothing here reads a row; names come from the header alone.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from discreet import engines
+from discreet.core.domain import Domain
+from discreet.core.output import write_whole
+from discreet.core.schema.address import is_address
+from discreet.core.schema.catalogue import KnownKind, known_kind
+from discreet.core.schema.codebook import merged, of_header
+from discreet.core.schema.dialect import Dialect, read_dialect
+from discreet.core.schema.file import looks_like_a_record, undeclared, write_toml
+from discreet.errors import DataSourceError, DiscreetError, SchemaError
+from discreet.studio.schema.typed import UNUSED, Fault, ordered, read_texts, texts_of
+from discreet.studio.workspace import Project
+
+#: Public facts of a schema file.
+FACTS = ("functions", "impossible")
+
+
+@dataclass
+class Sheet:
+    """The columns of a table, declared or not.
+
+    Attributes
+    ----------
+    columns : dict
+        What is declared of each column that is used; {} while it waits.
+    unused : dict
+        Columns that are left out, with what was declared of them before.
+    order : list of str
+        All columns as in the table.
+    rest : dict
+        Unit, source and facts, as in the file.
+
+    Examples
+    --------
+    >>> sheet = Sheet.of_names(["age", "mood", "name"])
+    >>> sheet.take("age"), sheet.waiting
+    (True, ['mood', 'name'])
+    >>> sheet.edit({"mood": {"list": "good, bad"}, "name": {"role": "identifier"}}), sheet.waiting
+    ({}, [])
+    >>> print(sheet.text(), end="")
+    [columns.age]
+    kind = "integer"
+    bounds = [0, 125]
+    role = "quasi-identifier"
+    <BLANKLINE>
+    [columns.mood]
+    categories = ["good", "bad"]
+    <BLANKLINE>
+    [columns.name]
+    role = "identifier"
+    """
+
+    columns: dict[str, dict[str, Any]]
+    unused: dict[str, dict[str, Any]] = field(default_factory=dict)
+    order: list[str] = field(default_factory=list)
+    rest: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of_names(cls, names: Iterable[str], dialect: Dialect | None = None) -> Sheet:
+        """Begin with the names of a header."""
+        plain = [name for name in dict.fromkeys(n.strip() for n in names) if name]
+        source = {} if dialect is None else dialect.to_dict()
+        return cls({name: {} for name in plain}, order=plain, rest={"source": source} if source else {})
+
+    @classmethod
+    def load(cls, project: Project) -> Sheet:
+        """Read what was declared so far; from the header where nothing was."""
+        if not project.schema_file.is_file():
+            return _drafted(project)
+        made = cls.of_text(project.schema_file.read_text(encoding="utf-8"))
+        made.unused = {name: dict(held) for name, held in project.unused.items() if name not in made.columns}
+        named = [name for name in project.columns if name in made.columns or name in made.unused]
+        made.order = [*named, *(n for n in (*made.columns, *made.unused) if n not in set(named))]
+        return made
+
+    @classmethod
+    def of_text(cls, text: str) -> Sheet:
+        """Read the text of a schema file, complete or not."""
+        try:
+            table = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise SchemaError(f"the schema is not valid TOML: {error}") from None
+        columns = table.pop("columns", None)
+        if not isinstance(columns, dict) or not all(isinstance(c, dict) for c in columns.values()) or not columns:
+            raise SchemaError("the schema must hold one table [columns.NAME] per column")
+        if strange := set(table) - {"unit", "source", *FACTS}:
+            raise SchemaError(
+                f"the schema has {min(strange)!r} beside its columns; unit, source and facts may stand there"
+            )
+        return cls(columns, {}, list(columns), table)
+
+    def save(self, project: Project) -> None:
+        """Keep what was declared: the file whole, then the columns that are left out."""
+        write_whole(project.schema_file, self.text(), private=True)
+        project.columns, project.unused = list(self.order), dict(self.unused)
+        project.save()
+
+    def text(self) -> str:
+        """Return the schema file."""
+        above = {key: self.rest[key] for key in ("unit", "source") if key in self.rest}
+        facts = {key: self.rest[key] for key in FACTS if self.rest.get(key)}
+        columns = {name: self.columns[name] for name in self.order if name in self.columns}
+        return write_toml({**above, "columns": columns, **facts})
+
+    def waits(self, name: str) -> bool:
+        """Tell whether nobody declared a column's values yet."""
+        return name in self.columns and bool(undeclared(self.columns[name]))
+
+    @property
+    def waiting(self) -> list[str]:
+        """The columns whose values nobody declared yet."""
+        return [name for name in self.order if self.waits(name)]
+
+    @property
+    def persons(self) -> list[str]:
+        """The columns that say whose row it is."""
+        return [name for name, held in self.columns.items() if held.get("role") == "person"]
+
+    @property
+    def unit(self) -> str:
+        """To whom privacy is promised: "row", "person", or "" while that must still be said."""
+        unit = self.rest.get("unit")
+        return "person" if isinstance(unit, dict) else "" if unit is None and self.persons else "row"
+
+    @property
+    def rows(self) -> str:
+        """How many rows of a person are used, as it is typed."""
+        unit = self.rest.get("unit")
+        return str(unit.get("rows", "")) if isinstance(unit, dict) else ""
+
+    def held(self, name: str) -> dict[str, Any]:
+        """Return what is declared of a column, used or not."""
+        return self.columns.get(name) or self.unused.get(name) or {}
+
+    def texts(self, name: str) -> dict[str, str]:
+        """Return what a form shows of a column."""
+        shown = texts_of(self.held(name))
+        return {**shown, "role": UNUSED} if name in self.unused else shown
+
+    def domain(self) -> Domain:
+        """Return the declared columns; refused while some wait."""
+        return Domain(self.columns, **self.rest)
+
+    def problem(self) -> str:
+        """Say what is wrong with the columns together; nothing while some wait, because they may mend it."""
+        if self.waiting or not self.columns:
+            return ""
+        try:
+            self.domain()
+        except DiscreetError as error:
+            return str(error)
+        return ""
+
+    def offer(self, name: str) -> KnownKind | None:
+        """Return what the public catalogue knows of a column by its name, while the column waits."""
+        return known_kind(name) if self.waits(name) else None
+
+    def take(self, name: str) -> bool:
+        """Declare a column as the catalogue has it; a role that was chosen stays."""
+        known = self.offer(name)
+        if known is None:
+            return False
+        held = self.columns[name]
+        chosen = {"role": held["role"]} if held.get("role", "attribute") != "attribute" else {}
+        self.columns[name] = ordered(merged(merged(held, known.declared), chosen))
+        return True
+
+    def edit(self, typed: Mapping[str, Mapping[str, str]]) -> dict[tuple[str, str], Fault]:
+        """Take over what was typed of columns, and return what cannot be used; such a column stays as it was."""
+        faults: dict[tuple[str, str], Fault] = {}
+        for name, texts in typed.items():
+            if name not in self.columns and name not in self.unused:
+                continue  # of another table, or gone
+            try:
+                made = read_texts(name, self.held(name), {**self.texts(name), **texts})
+            except Fault as fault:
+                faults[name, fault.field] = fault
+                continue
+            used, other = (self.columns, self.unused)
+            if texts.get("role", self.texts(name)["role"]) == UNUSED:
+                used, other = other, used
+            used[name] = made
+            other.pop(name, None)
+        self._keep_unit()
+        return faults
+
+    def set_unit(self, unit: str, rows: str) -> None:
+        """Say to whom privacy is promised; how many rows of a person are used is a whole number, or auto."""
+        if unit == "person":
+            if len(self.persons) != 1:
+                raise Fault("unit", "no_person" if not self.persons else "two_persons", names=", ".join(self.persons))
+            said = rows.strip().lower()
+            if said != "auto" and not (said.isdecimal() and 1 <= int(said) <= 2**20):
+                raise Fault("rows", "person_rows_wrong")
+            held = self.rest.get("unit")
+            more = dict(held) if isinstance(held, dict) else {}
+            self.rest["unit"] = {**more, "person": self.persons[0], "rows": said if said == "auto" else int(said)}
+        elif unit == "row" and (self.persons or "unit" in self.rest):
+            self.rest["unit"] = "row"
+
+    def set_facts(self, text: str) -> None:
+        """Take over functions and impossible combinations, as they are written in a schema file."""
+        try:
+            told = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise Fault("facts", "library", text=str(error)) from None
+        if strange := set(told) - set(FACTS):
+            raise Fault("facts", "facts_strange", name=min(strange))
+        self.rest = {**{k: v for k, v in self.rest.items() if k not in FACTS}, **told}
+
+    def facts(self) -> str:
+        """Return functions and impossible combinations as they are written in a schema file."""
+        return write_toml({key: self.rest[key] for key in FACTS if self.rest.get(key)})
+
+    def replace_by(self, text: str) -> None:
+        """Take over a whole schema file; columns of the table that it does not name are left out."""
+        given = Sheet.of_text(text)
+        for name, held in given.columns.items():
+            if isinstance(held.get("categories_file"), str) and "categories" not in held:
+                raise SchemaError(
+                    f"column {name!r}: the list {held['categories_file']!r} is not here; write its categories into the "
+                    "schema, or paste them on the column's page"
+                )
+        strange = [name for name in given.columns if name not in self.order]
+        if strange:
+            raise SchemaError(
+                f"the schema declares {', '.join(map(repr, strange[:5]))}, which the table does not have; its columns "
+                f"are {', '.join(map(repr, self.order[:12]))}{', …' * (len(self.order) > 12)}"
+            )
+        if given.rest.get("source"):
+            read_dialect(given.rest["source"])
+        left = {name: self.held(name) for name in self.order if name not in given.columns}
+        kept = {"source": self.rest["source"]} if "source" in self.rest else {}
+        self.columns, self.unused, self.rest = given.columns, left, {**kept, **given.rest}
+
+    def add_codebook(self, book: Mapping[str, dict[str, Any]]) -> int:
+        """Take over what a codebook declares of columns that wait, and return of how many."""
+        own = of_header(book, [name for name in self.order if name in self.columns])
+        taken = [name for name in self.waiting if own.get(name)]
+        for name in taken:
+            self.columns[name] = ordered(merged(self.columns[name], own[name]))
+        return len(taken)
+
+    def _keep_unit(self) -> None:
+        """Forget a promise to persons whose column is no longer one."""
+        unit = self.rest.get("unit")
+        if isinstance(unit, dict) and unit.get("person") in self.order and unit.get("person") not in self.persons:
+            if len(self.persons) == 1:
+                unit["person"] = self.persons[0]
+            else:
+                del self.rest["unit"]
+
+
+def _drafted(project: Project) -> Sheet:
+    """Return the columns by the header alone."""
+    from discreet.core.schema.address import table_place
+    from discreet.engines import first_line, is_text_table
+
+    dialect, path = Dialect(), Path(project.source)
+    if not is_address(project.source) and path.is_file() and is_text_table(path):
+        dialect = first_line.propose(path).dialect
+    place = table_place(project.source, Path()) if is_address(project.source) else project.source
+    source = engines.open(place, dialect=dialect)
+    if any(part.headed for part in source._parts) and looks_like_a_record(source.names):
+        raise DataSourceError("the first line may be somebody's record")  # not a word of it
+    return Sheet.of_names(source.names, dialect)

@@ -1,0 +1,199 @@
+"""What is typed of one column, and its declaration: each made from the other; a fault knows its field."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from discreet.core import dates
+from discreet.core.columns import MISSING_RULES, NAMING, ROLES, category_text, read_column
+from discreet.core.schema.file import undeclared
+from discreet.errors import InvalidArgument, SchemaError
+
+#: Kinds of values, as a schema file calls them.
+KINDS = ("number", "integer", "category", "ordered", "boolean", "date", "time")
+#: Shown among the roles: the column is left out of the schema.
+UNUSED = "unused"
+CHOICES = {"role": (*ROLES, UNUSED), "kind": ("", *KINDS), "missing": MISSING_RULES}
+#: What is typed of a column.
+FIELDS = ("role", "kind", "low", "high", "list", "missing")
+_VALUES = ("kind", "low", "high", "list")
+#: The same in a file.
+_KEYS = ("kind", "bounds", "categories", "categories_file", "categories_digest")
+#: A longer list is edited on the column's own page.
+MOST_LISTED, LONGEST = 40, 320
+
+
+class Fault(Exception):
+    """Something typed that cannot be used: in which field, and the words of the catalogue that say why."""
+
+    def __init__(self, field: str, key: str, **values: Any) -> None:
+        super().__init__(key)
+        self.field, self.key, self.values = field, key, values
+
+
+def kind_of(held: Mapping[str, Any]) -> str:
+    """Return the kind of values that a column is declared with, "" while it waits.
+
+    Examples
+    --------
+    >>> kind_of({"bounds": [0, 1]}), kind_of({"bounds": ["1920-01-01", "2010-12-31"]}), kind_of({"categories": ["a"]})
+    ('number', 'date', 'category')
+    """
+    if isinstance(held.get("kind"), str) and held["kind"] in KINDS:
+        return str(held["kind"])
+    if isinstance(bounds := held.get("bounds"), (list, tuple)):
+        return "date" if any(isinstance(b, (str, datetime.date)) for b in bounds) else "number"
+    if isinstance(listed := held.get("categories"), list):
+        return "boolean" if listed and all(isinstance(c, bool) for c in listed) else "category"
+    return "category" if "categories_file" in held else ""
+
+
+def texts_of(held: Mapping[str, Any]) -> dict[str, str]:
+    """Return a declaration as it is typed.
+
+    Examples
+    --------
+    >>> texts_of({"kind": "integer", "bounds": [0, 125], "missing": "own"})
+    {'role': 'attribute', 'kind': 'integer', 'low': '0', 'high': '125', 'list': '', 'missing': 'own'}
+    """
+    bounds = held.get("bounds")
+    low, high = bounds if isinstance(bounds, (list, tuple)) and len(bounds) == 2 else ("", "")
+    listed = held.get("categories")
+    shown = written_list(listed) if isinstance(listed, list) and kind_of(held) != "boolean" else ""
+    return {"role": str(held.get("role", "attribute")), "kind": kind_of(held), "low": _end(low), "high": _end(high),
+            "list": shown, "missing": str(held.get("missing", "drop"))}  # fmt: skip
+
+
+def _end(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return value.isoformat() if isinstance(value, (datetime.date, datetime.time)) else str(value)
+
+
+def written_list(categories: Iterable[Any]) -> str:
+    """Return categories in a line, with quotation marks where one holds a comma.
+
+    Examples
+    --------
+    >>> written_list(["a", 1, "b, c"]), read_list('a, 1, "b, c"'), read_list("x\\r\\ny, z\\r\\n")
+    ('a, 1, "b, c"', ['a', '1', 'b, c'], ['x', 'y, z'])
+    """
+    return ", ".join(map(_quoted, map(category_text, categories)))
+
+
+def _quoted(text: str) -> str:
+    plain = text and text == text.strip() and not set(text) & set(',"\n')
+    return text if plain else '"' + text.replace('"', '""') + '"'
+
+
+def read_list(text: str) -> list[str]:
+    """Return categories that were typed: one to a line where there are lines, else between commas."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) > 1:
+        return lines
+    return [part.strip() for part in next(csv.reader(lines, skipinitialspace=True), []) if part.strip()]
+
+
+def read_texts(name: str, held: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return the declaration of a column that was typed, or raise a `Fault`.
+
+    Examples
+    --------
+    >>> read_texts("age", {}, {"kind": "integer", "low": "0", "high": "125", "role": "quasi-identifier"})
+    {'kind': 'integer', 'bounds': [0, 125], 'role': 'quasi-identifier'}
+    """
+    shown = texts_of(held)
+    typed = {key: texts.get(key, shown[key]).strip() for key in FIELDS}
+    for key, allowed in CHOICES.items():
+        if typed[key] not in allowed:
+            raise Fault(key, "choice")
+    made = {key: value for key, value in held.items() if key in _KEYS}
+    if any(typed[key] != shown[key] for key in _VALUES):
+        made = _values(typed, made, shown)
+    usual = {"role": "attribute", "missing": "drop"}
+    for key in usual:
+        said = str(held.get(key, usual[key])) if typed[key] == UNUSED else typed[key]
+        if said != usual[key] or key in held:
+            made[key] = said
+    if made.get("role") in NAMING and not set(made) & set(_KEYS[1:]):
+        made.pop("kind", None)  # whoever says whose row it is has no values to be of a kind
+    made = ordered({**{key: value for key, value in held.items() if key not in (*_KEYS, *usual)}, **made})
+    if typed["role"] != UNUSED and not undeclared(made) and "categories_file" not in made:
+        try:
+            read_column(name, made)
+        except (InvalidArgument, SchemaError) as error:
+            raise Fault("low" if "bounds" in made else "list", "library", text=str(error)) from None
+    return made
+
+
+def ordered(declared: Mapping[str, Any]) -> dict[str, Any]:
+    first = [key for key in ("kind", "bounds", "categories") if key in declared]
+    return {key: declared[key] for key in (*first, *(k for k in declared if k not in first))}
+
+
+def _values(typed: Mapping[str, str], held: Mapping[str, Any], shown: Mapping[str, str]) -> dict[str, Any]:
+    """Return kind and values by what was typed."""
+    kind, low, high, listed = (typed[key] for key in _VALUES)
+    if not kind:  # values without a kind say which it is; those that were there go with the kind that is taken back
+        low, high, listed = (typed[key] if typed[key] != shown[key] else "" for key in _VALUES[1:])
+        kind = _guessed(low, high, listed)
+    if kind in ("category", "ordered"):
+        texts = read_list(listed)
+        if [category_text(c) for c in held.get("categories", ())] == texts:
+            value = {key: part for key, part in held.items() if key.startswith("categories")}
+        else:
+            value = {"categories": texts} if texts else {}
+        if len(set(texts)) < len(texts):
+            raise Fault("list", "twice", value=next(x for x in texts if texts.count(x) > 1))
+        return {**({"kind": kind} if kind == "ordered" or not value else {}), **value}
+    if kind in ("", "boolean"):
+        return {"kind": kind} if kind else {}
+    if not low and not high:
+        return {"kind": kind}
+    for key, text in (("low", low), ("high", high)):
+        if not text:
+            raise Fault(key, "other_bound")
+    ends = [_number(key, text, kind) for key, text in (("low", low), ("high", high))]
+    if not ends[0] < ends[1]:
+        raise Fault("high", "turned")
+    return {**({"kind": kind} if kind in ("integer", "time") else {}), "bounds": ends}
+
+
+def _guessed(low: str, high: str, listed: str) -> str:
+    if listed and (low or high):
+        raise Fault("kind", "either")
+    if listed:
+        return "category"
+    if not low and not high:
+        return ""
+    return "date" if re.fullmatch(r"\d{4}-\d{1,2}-\d{1,2}.*", low or high) else "number"
+
+
+def _number(field: str, text: str, kind: str) -> Any:
+    if kind == "date":
+        day = dates.day_number(text)
+        if day is None:
+            raise Fault(field, "not_date")
+        return datetime.date.fromisoformat(dates.date_text(day))
+    if kind == "time":
+        second = dates.second_number(text)
+        if second is None:
+            raise Fault(field, "not_time")
+        return dates.time_text(second)
+    plain = re.sub(r"[\s_\u00a0\u202f]", "", text)
+    if re.fullmatch(r"[+-]?\d+,\d+(e[+-]?\d+)?", plain) and not re.fullmatch(r"[+-]?[1-9]\d{0,2}(,\d{3})+", plain):
+        plain = plain.replace(",", ".")  # 0,5; but 1,000 may be either
+    try:
+        value = float(plain)
+    except ValueError:
+        raise Fault(field, "not_number") from None
+    if not math.isfinite(value):
+        raise Fault(field, "not_number")
+    if kind == "integer" and not value.is_integer():
+        raise Fault(field, "not_whole")
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
