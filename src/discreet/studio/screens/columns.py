@@ -17,7 +17,6 @@ from starlette.responses import Response
 from discreet.core.schema.catalogue import KnownKind
 from discreet.core.schema.codebook import read_codebook
 from discreet.errors import DataSourceError, DiscreetError, SchemaError
-from discreet.studio import words
 from discreet.studio.app import Studio, seen
 from discreet.studio.schema import Fault, Sheet
 from discreet.studio.schema.typed import CHOICES, FIELDS, LONGEST, MOST_LISTED, UNUSED, kind_of, texts_of
@@ -88,16 +87,17 @@ async def save(studio: Studio, request: Request) -> Response:
 async def upload(studio: Studio, request: Request) -> Response:
     """Take over a schema file, or what a codebook declares."""
     project = studio.project(request)
-    form = await request.form(max_files=1, max_fields=10)
+    t, content, name = studio.words(request), b"", ""
+    async with request.form(max_files=1, max_fields=10) as form:
+        if isinstance(given := form.get("file"), UploadFile):
+            content, name = await given.read(_LARGEST + 1), given.filename or ""
     sheet = await run_in_threadpool(Sheet.load, project)
-    given = form.get("file")
     try:
-        if not isinstance(given, UploadFile) or not given.filename:
-            raise DataSourceError(_speak(studio, request)("columns.no_file"))
-        content = await given.read(_LARGEST + 1)
+        if not name:
+            raise DataSourceError(t("columns.no_file"))
         if len(content) > _LARGEST:
-            raise DataSourceError(_speak(studio, request)("columns.too_large", n=_LARGEST // 2**20))
-        if given.filename.lower().endswith(".toml"):
+            raise DataSourceError(t("columns.too_large", n=_LARGEST // 2**20))
+        if name.lower().endswith(".toml"):
             sheet.replace_by(content.decode("utf-8", "replace"))
         else:
             with TemporaryDirectory() as folder:
@@ -105,7 +105,7 @@ async def upload(studio: Studio, request: Request) -> Response:
                 place.write_bytes(content)
                 book = read_codebook(place)
             if not sheet.add_codebook(book):
-                raise SchemaError(_speak(studio, request)("columns.no_match"))
+                raise SchemaError(t("columns.no_match"))
     except DiscreetError as error:
         message = re.sub(r"codebook: '[^']*'", "codebook: the file", str(error))
         return _table(studio, request, project, sheet, faults={("", "file"): Fault("file", "library", text=message)})
@@ -214,10 +214,6 @@ def known_key(offer: KnownKind) -> str:
     return re.sub(r"\W+", "_", offer.source).strip("_").lower()
 
 
-def _speak(studio: Studio, request: Request) -> Callable[..., str]:
-    return words.speaker(words.chosen(request.headers.get("accept-language", ""), request.cookies.get("language", "")))
-
-
 def _table(
     studio: Studio,
     request: Request,
@@ -228,7 +224,7 @@ def _table(
     find: str = "",
     picked: list[str] | None = None,
 ) -> Response:
-    t, query, faults = _speak(studio, request), request.query_params, faults or {}
+    t, query, faults = studio.words(request), request.query_params, faults or {}
     find = find or query.get("find", "")
     waiting = set(sheet.waiting)
     wrong = {of for of, _ in faults}
@@ -251,7 +247,7 @@ def _table(
         problem=problem, unit=sheet.unit, person_rows=sheet.rows, persons=sheet.persons, facts=facts,
         facts_text=sheet.facts(), beside=beside, n_faults=len(faults),
         picked=set(names if "all" in query else picked or ()), urlencode=urlencode,
-        done=done if done in ("save", "bulk", "take_all", "file") and not faults else "",
+        notice=done if done in ("save", "bulk", "take_all", "file") and not faults else "",
         grouped=sheet.rest["unit"].get("per_group") if isinstance(sheet.rest.get("unit"), dict) else None,
     )  # fmt: skip
 
@@ -265,7 +261,7 @@ def _one(
     typed: Mapping[str, Mapping[str, str]] | None = None,
     faults: _Faults | None = None,
 ) -> Response:
-    t = _speak(studio, request)
+    t = studio.words(request)
     if name not in sheet.order:
         raise SchemaError(t("columns.no_column", name=name))
     row = _row(sheet, name, t, (typed or {}).get(name, {}), faults or {})
@@ -280,7 +276,9 @@ def _one(
 
 
 def _closed(studio: Studio, request: Request, project: Project, error: DiscreetError) -> Response:
-    return studio.page(request, "columns_closed.html", status=409, screen="columns", project=project, message=str(error))
+    return studio.page(
+        request, "columns_closed.html", status=409, screen="columns", project=project, message=str(error)
+    )
 
 
 ROUTES = [

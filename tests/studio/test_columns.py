@@ -1,0 +1,241 @@
+"""The schema as a table to edit: what is typed is kept, faults name column and field, nothing else changes."""
+
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.core.schema.catalogue import KINDS
+from discreet.studio import words
+from discreet.studio.schema import Sheet
+from discreet.studio.screens.columns import known_key
+from discreet.studio.workspace import Project
+from support.studio_client import Browser, browser
+
+NAMES = ("age", "sex", "income", "user_id", "mood, today", "x<y")
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Any:
+    with browser(tmp_path / "home") as client:
+        yield client, _project(client, tmp_path, NAMES)
+
+
+def _project(client: Browser, folder: Path, names: Any) -> Project:
+    place = folder / "people.csv"
+    quoted = ",".join(f'"{name}"' for name in names)
+    place.write_text(f"{quoted}\n{','.join(['77177'] * len(names))}\n")
+    return client.studio.workspace.create(source=str(place))
+
+
+def _post(client: Browser, project: Project, **typed: Any) -> Any:
+    return client.post(f"/p/{project.id}/columns", data={key.replace("__", ":"): value for key, value in typed.items()})
+
+
+def _sheet(client: Browser, project: Project) -> Sheet:
+    return Sheet.load(client.studio.workspace.project(project.id))
+
+
+def test_a_table_is_drafted_from_its_header_alone_and_counts_what_is_not_declared(opened: Any) -> None:
+    client, project = opened
+    page = client.get(f"/p/{project.id}/columns")
+    assert "6 of 6 columns are not declared yet." in page.text
+    assert "columns/one?name=age" in page.text
+    assert "x&lt;y" in page.text
+    assert "77177" not in page.text
+    assert not project.schema_file.exists()  # looking at a page changes nothing
+    # and it leads from one that waits to the next
+    assert "columns/one?name=sex" in _post(client, project, act="next", one="age", take="age").url.__str__()
+
+
+def test_what_the_catalogue_knows_is_taken_with_one_click(opened: Any) -> None:
+    client, project = opened
+    page = client.get(f"/p/{project.id}/columns")
+    assert "Take: whole number, 0 to 125, recognisable" in page.text
+    _post(client, project, take="age")
+    assert _sheet(client, project).columns["age"] == {
+        "kind": "integer", "bounds": [0, 125], "role": "quasi-identifier",
+    }  # fmt: skip
+    page = _post(client, project, act="take_all")
+    assert _sheet(client, project).columns["user_id"] == {"role": "person"}
+    assert "4 of 6" in page.text
+    assert "names a person (user_id)" in page.text  # what that means has to be said
+
+
+def test_a_complete_sheet_is_the_schema_that_jobs_read(opened: Any) -> None:
+    client, project = opened
+    _post(
+        client, project, act="save", kind__age="integer", low__age="0", high__age="1e2", list__sex="f, m",
+        kind__income="number", low__income="0,5", high__income="1 000 000", role__user_id="person", unit="person",
+        rows="8", **{"list:mood, today": "good\r\nso, so", "kind:mood, today": "ordered",
+        "missing:mood, today": "own", "role:x<y": "unused"},
+    )  # fmt: skip
+    domain = Domain.from_toml(project.schema_file)
+    assert domain.names == ("age", "sex", "income", "user_id", "mood, today")
+    assert domain.column("age").to_dict()["bounds"] == [0, 100]
+    assert domain.column("income").to_dict()["bounds"] == [0.5, 1e6]
+    assert domain.column("mood, today").to_dict() == {
+        "kind": "ordered", "categories": ["good", "so, so"], "role": "attribute", "missing": "own",
+    }  # fmt: skip
+    assert domain.unit.to_dict() == {"person": "user_id", "rows": 8}  # type: ignore[union-attr]
+    page = client.get(f"/p/{project.id}/columns")
+    assert "All 5 columns are declared." in page.text
+    assert "1 left out." in page.text
+    # what was left out can be taken back, in its place
+    _post(client, project, **{"role:x<y": "attribute"})
+    assert list(_sheet(client, project).order) == list(NAMES)
+    assert _sheet(client, project).waiting == ["x<y"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "field", "said"),
+    [
+        ({"kind:age": "number", "low:age": "zero", "high:age": "9"}, "low", "not a number"),
+        ({"kind:age": "number", "low:age": "1,000", "high:age": "2000"}, "low", "not a number"),
+        ({"kind:age": "integer", "low:age": "0", "high:age": "1.5"}, "high", "not a whole number"),
+        ({"kind:age": "number", "low:age": "9", "high:age": "1"}, "high", "more than the lower bound"),
+        ({"kind:age": "date", "low:age": "1.5.1984", "high:age": "2010-12-31"}, "low", "not a date"),
+        ({"kind:age": "time", "low:age": "08:00", "high:age": "25:00"}, "high", "not a time of day"),
+        ({"kind:age": "integer", "high:age": "9"}, "low", "this one is missing"),
+        ({"kind:age": "category", "list:age": "a, b, a"}, "list", "“a” stands there twice"),
+        ({"low:age": "0", "high:age": "9", "list:age": "a"}, "kind", "choose the kind"),
+        ({"kind:age": "colour"}, "kind", "one of the list"),
+    ],
+)
+def test_a_fault_sits_beside_its_field_and_nothing_typed_is_lost(
+    opened: Any, typed: dict[str, str], field: str, said: str
+) -> None:
+    client, project = opened
+    page = client.post(f"/p/{project.id}/columns", data={**typed, "list:sex": "f, m", "low:income": "7"})
+    assert page.status_code == 422
+    beside = re.findall(r'class="fault" id="f(\d+)(\w+)">([^<]*)<', page.text)
+    assert [(i, where) for i, where, _ in beside] == [("0", field), ("2", "high")]  # age is the first, income the third
+    assert said in beside[0][2]
+    for key, value in {**typed, "low:income": "7"}.items():
+        shown = f'name="{key}" value="{value}"' if not key.startswith("kind") else 'name="kind:age"'
+        assert shown in page.text
+    assert _sheet(client, project).columns["sex"] == {"categories": ["f", "m"]}  # the rest is saved
+    assert _sheet(client, project).columns["age"] == {}
+
+
+def test_several_columns_are_set_at_once_without_script(opened: Any) -> None:
+    client, project = opened
+    page = client.get(f"/p/{project.id}/columns", params={"all": "1", "find": "e"})
+    assert re.findall(r'value="(\w+)" aria-labelledby=n\d checked', page.text) == ["age", "sex", "income", "user_id"]
+    _post(client, project, act="bulk", pick=["age", "income"], bulk_kind="integer", bulk_low="0", bulk_high="9",
+          bulk_missing="own", bulk_role="sensitive")  # fmt: skip
+    held = _sheet(client, project).columns
+    assert held["age"] == held["income"] == {
+        "kind": "integer", "bounds": [0, 9], "role": "sensitive", "missing": "own",
+    }  # fmt: skip
+    assert held["sex"] == {}
+    page = _post(client, project, act="bulk", bulk_role="target")
+    assert page.status_code == 422
+    assert "No column is ticked" in page.text
+
+
+def test_what_no_field_shows_is_kept(opened: Any) -> None:
+    client, project = opened
+    given = """\
+[unit]
+person = "user_id"
+rows = 4
+group = ["sex"]
+per_group = 2
+
+[source]
+decimal = ","
+
+[columns]
+age = {bounds = [0, 120.5], kind = "number"}
+sex = {categories = [1, 2], missing = "own"}
+income = {kind = "integer", bounds = [0, 9], missing = "own"}
+user_id = {role = "person"}
+
+[functions.income.sex]
+1 = 3
+2 = 5
+
+[[impossible]]
+age = [0, 10]
+sex = 1
+"""
+    files = {"file": ("schema.toml", given.encode())}
+    page = client.post(f"/p/{project.id}/columns/file", files=files)
+    assert page.status_code == 200, page.text
+    assert "income is a function of sex" in page.text
+    assert "2 left out." in page.text
+    before = Domain.from_toml(project.schema_file)
+    assert before == Domain.from_toml(given)
+    fields = dict(re.findall(r'name="((?:low|high|list):[^"]*)" value="([^"]*)"', page.text))
+    fields["unit"], fields["rows"] = "person", "4"
+    fields["facts"] = re.search(r"<textarea[^>]*name=\"facts\"[^>]*>([^<]*)<", page.text)[1].replace("&#34;", '"')  # type: ignore[index]
+    client.post(f"/p/{project.id}/columns", data=fields)
+    after = Domain.from_toml(project.schema_file)
+    assert after == before
+    assert after.column("sex").categories == (1, 2)  # type: ignore[union-attr]
+    page = client.post(f"/p/{project.id}/columns", data={"facts": "[functions.income.nobody]\n1 = 3\n"})
+    assert page.status_code == 422
+    assert "nobody" in page.text
+    assert Domain.from_toml(project.schema_file) == before
+    assert client.get(f"/p/{project.id}/schema.toml").text == project.schema_file.read_text()
+
+
+def test_a_codebook_fills_in_what_waits_and_strange_files_are_refused_in_place(opened: Any) -> None:
+    client, project = opened
+    _post(client, project, kind__age="integer", low__age="0", high__age="9")
+    book = b"poor, rich.\nage: continuous.\nsex: Female, Male.\nuser-id: ignore.\nmoodtoday: a, b.\n"
+    client.post(f"/p/{project.id}/columns/file", files={"file": ("people.names", book)})
+    held = _sheet(client, project).columns
+    assert held["sex"] == {"categories": ["Female", "Male"], "missing": "own"}
+    assert held["age"]["bounds"] == [0, 9]
+    for name, content, said in (
+        ("a.toml", b"[columns.height]\nbounds = [0, 1]\n", "which the table does not have"),
+        ("a.toml", b"[columns\n", "not valid TOML"),
+        ("a.toml", b"[columns.age]\ncategories_file = '/etc/passwd'\n", "is not here"),
+        ("a.names", b"nothing", "codebook: the file"),
+    ):
+        page = client.post(f"/p/{project.id}/columns/file", files={"file": (name, content)})
+        assert page.status_code == 422, name
+        assert said in page.text
+        assert _sheet(client, project).columns == held
+
+
+def test_a_first_line_that_may_be_a_record_is_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("Eve,44,1984-05-01\nBob,31,1990-01-01\n")
+    with browser(tmp_path / "home") as client:
+        project = client.studio.workspace.create(source=str(tmp_path / "t.csv"))
+        page = client.get(f"/p/{project.id}/columns")
+        assert "somebody" in page.text
+        assert "Eve" not in page.text
+
+
+def test_two_hundred_columns_are_drawn_and_saved_quickly(tmp_path: Path) -> None:
+    names = ["age", *(f"question_{i}" for i in range(199))]
+    with browser(tmp_path / "home") as client:
+        project = _project(client, tmp_path, names)
+        client.get(f"/p/{project.id}/columns")  # templates are compiled once
+        start = time.perf_counter()
+        page = client.get(f"/p/{project.id}/columns")
+        drawn = time.perf_counter() - start
+        assert len(page.content) < 300_000
+        fields = dict.fromkeys(re.findall(r'name="((?:kind|low|high|list):[^"]*)"', page.text), "")
+        assert len(fields) == 800
+        start = time.perf_counter()
+        done = client.post(
+            f"/p/{project.id}/columns", follow_redirects=False,
+            data={**fields, "act": "bulk", "pick": names[1:], "bulk_kind": "ordered", "bulk_list": "never, often"},
+        )  # fmt: skip
+        saved = time.perf_counter() - start
+        assert done.status_code == 303
+        assert _sheet(client, project).waiting == ["age"]
+        assert max(drawn, saved) < 1.5  # 0.2 s on a quiet machine
+
+
+def test_every_kind_of_the_public_catalogue_has_its_source_in_all_languages() -> None:
+    for kind in KINDS:
+        assert words.speaker("en")(f"known.{known_key(kind)}") == kind.source
+        assert words.speaker("de")(f"known.{known_key(kind)}") != kind.source
