@@ -5,6 +5,7 @@ reach beyond it is told apart ("assumed"), and a column that was never cut has n
 """
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -96,11 +97,12 @@ def measured(synopsis: Synopsis) -> list[dict[str, Any]]:
     return sorted(found.values(), key=lambda one: -one["dependence"])
 
 
-def plane(synopsis: Synopsis) -> dict[str, Any] | None:
+def plane(synopsis: Synopsis, chosen: Sequence[str] = ()) -> dict[str, Any] | None:
     """Return two columns that were cut, numbers before categories, as boxes with densities; None where there are none.
 
     Of several the two are taken that most rows were told apart by; a longitude and a latitude before all others, as a
-    map. Leaves that cover the same part of the plane add up. Rows of a model are not counted: there is no such plane.
+    map; or those that were ``chosen``. Leaves that cover the same part of the plane add up. Rows of a model are not
+    counted: there is no such plane.
     """
     if synopsis.measured is not None:
         return None
@@ -116,7 +118,8 @@ def plane(synopsis: Synopsis) -> dict[str, Any] | None:
     places = [[j for j, kind in known.items() if kind is not None and kind.source == said] for said in degrees]
     pair = sorted(sorted(cut, key=lambda j: (isinstance(columns[j], Categorical), told(j)))[:2])
     pair = [places[0][0], places[1][0]] if all(places) else pair
-    if len(pair) < 2:
+    pair = [synopsis.domain.position(name) for name in chosen] or pair
+    if len(pair) < 2 or not set(pair) <= set(cut):
         return None
     corners = np.hstack([synopsis.lower[:, pair], synopsis.upper[:, pair]])
     placed = ~np.isnan(corners).any(axis=1)

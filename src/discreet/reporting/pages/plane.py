@@ -46,11 +46,17 @@ def boxes(
     ends: Sequence[Sequence[Any] | None] = (None, None),
     gaps: bool = False,
     marks: Sequence[tuple[Any, str]] = (),
+    unit: str = "rows per unit area",
+    above: str = "{most} or more",
+    hidden: str = "not listed",
+    assumed: str = "",
 ) -> Markup:
     """Draw boxes of the plane, coloured by density; below zero, which only noise makes, in another colour.
 
     ``ends`` are words at the ends of an axis that has no numbers, or places on it with texts. ``gaps`` says that boxes
     do not cover the plane: the rest is hatched. ``marks`` are points with the shape to draw them in, "ring" or "cross".
+    ``unit`` and ``above`` are the words of the key, ``hidden`` those for gaps; with ``assumed``, words that say so, the
+    whole is hatched over: a model made it, and nothing of it was counted.
 
     Examples
     --------
@@ -77,16 +83,18 @@ def boxes(
              for (a, b), (w, h) in zip(start.tolist(), size.tolist(), strict=True)]  # fmt: skip
     parts = []
     if gaps:
-        parts = [hatched(plane.left, TOP, _SIDE, _SIDE, "not listed"), f'<path class="paper" d="{"".join(drawn)}"/>']
+        parts = [hatched(plane.left, TOP, _SIDE, _SIDE, hidden), f'<path class="paper" d="{"".join(drawn)}"/>']
     for level in np.unique(shade[np.abs(d) >= 0.01 * most]).tolist():
         path = "".join(drawn[i] for i in np.flatnonzero(shade == level))
         kind = "people" if level > 0 else "below"
         parts.append(f'<path class="{kind}" fill-opacity="{abs(level) / _SHADES:.2f}" d="{path}"/>')
     # From the right end, so that a long figure is not cut there.
-    said = f"{number(most, 2)} or more"
+    if assumed:
+        parts.append(hatched(plane.left, TOP, _SIDE, _SIDE, assumed))
+    said = above.format(most=number(most, 2))
     start_of_key = plane.left + _SIDE - LETTER * len(said) - 60
     key = [rect("people", start_of_key + 11 * i, 5, 11, 8, "", (i + 1) / 5) for i in range(5)]
-    key.append(f'<text class="tick end" x="{start_of_key - 6:.1f}" y="13">rows per unit area</text>')
+    key.append(f'<text class="tick end" x="{start_of_key - 6:.1f}" y="13">{escape(unit)}</text>')
     key.append(f'<text class="tick end" x="{plane.left + _SIDE}" y="13">{said}</text>')
     return plane.draw(title, [*parts, *key], x, y, marks)
 

@@ -55,12 +55,15 @@ def bars(
     assumed: Sequence[float] | None = None,
     edges: Sequence[float] | None = None,
     marks: Sequence[tuple[float, str]] | None = None,
+    per: Sequence[str] = ("per unit", "per second", "per day"),
+    doubt_said: str = "in part assumed",
 ) -> Markup:
     """Draw upright bars with intervals, and a second series as lines.
 
     ``assumed`` is the part of each value that is not known to be there: it is hatched. With ``edges`` the bars are as
-    wide as their bins; where those differ, the height is the value per unit, and the axis says so. ``marks`` are
-    places and their texts where numbers would tell nothing, such as dates.
+    wide as their bins; where those differ, the height is the value per unit, and the axis says so (``per``: the words
+    for it, of numbers, times and dates). ``marks`` are places and their texts where numbers would tell nothing, such as
+    dates. ``doubt_said`` is what is said of a value that is assumed in part.
 
     Examples
     --------
@@ -74,7 +77,7 @@ def bars(
     widths = np.diff(cuts)
     if len(v) and float(widths.max()) > 1.01 * float(widths.min()):
         v, e, doubt, other = v / widths, e / widths, doubt / widths, other / widths
-        axis = f"{axis} per {'unit' if not marks else 'second' if ':' in marks[0][1] else 'day'}"
+        axis = f"{axis} {per[0 if not marks else 1 if ':' in marks[0][1] else 2]}"
     top = max(float((v + e).max(initial=0)), float(other.max(initial=0)), 1e-12)
     bottom = min(float((v - e).min(initial=0)), 0.0)
     ticks = linear(bottom, top, 5)
@@ -91,7 +94,7 @@ def bars(
         parts.append(rect("bar", start + gap, low, step - 2 * gap, max(high - low, 0.5), tip))
         if abs(doubt[i]) > 1e-9 * max(abs(v[i]), 1e-300):
             low, high = sorted((y(known), y(float(v[i]))))
-            parts.append(hatched(start + gap, low, step - 2 * gap, high - low, f"{tip}, in part assumed"))
+            parts.append(hatched(start + gap, low, step - 2 * gap, high - low, f"{tip}, {doubt_said}"))
         if errors is not None and len(v) <= 80:
             middle = start + step / 2
             parts.append(f'<path class="whisker" d="M{middle:.1f} {y(v[i] - e[i]):.1f}V{y(v[i] + e[i]):.1f}"/>')
@@ -118,10 +121,12 @@ def ranked(
     assumed: Sequence[float] | None = None,
     form: Callable[[float], str] = number,
     letters: int = _LETTERS,
+    doubt_said: str = "in part assumed",
+    more: str = "and {n:,} more",
 ) -> Markup:
     """Draw lying bars with their names and figures written beside them: for categories, and for few figures.
 
-    Of more than twelve the largest are shown, and how many are not. Names have room for that many letters.
+    Of more than twelve the largest are shown, and how many are not (``more``). Names have room for that many letters.
 
     Examples
     --------
@@ -154,7 +159,7 @@ def ranked(
         parts.append(rect("bar", a, top + 3, max(b - a, 0.5), _ROW - 6, f"{labels[i]}: {figure}"))
         if abs(doubt[i]) > 1e-9 * max(abs(v[i]), 1e-300):
             a, b = sorted((x(known), x(float(v[i]))))
-            parts.append(hatched(a, top + 3, b - a, _ROW - 6, f"{labels[i]}: in part assumed"))
+            parts.append(hatched(a, top + 3, b - a, _ROW - 6, f"{labels[i]}: {doubt_said}"))
         if lower is not None:
             parts.append(f'<path class="whisker" d="M{x(low[i]):.1f} {middle:.1f}H{x(high[i]):.1f}"/>')
         if second is not None:
@@ -163,7 +168,7 @@ def ranked(
     end = TOP + len(shown) * _ROW
     parts.append(f'<path class="axis" d="M{x(0.0):.1f} {TOP}V{end}"/>')
     if len(v) > len(shown):
-        parts.append(f'<text class="tick" x="{room}" y="{end + 14}">and {len(v) - len(shown):,} more</text>')
+        parts.append(f'<text class="tick" x="{room}" y="{end + 14}">{more.format(n=len(v) - len(shown))}</text>')
         end += 18
     return picture(title, parts, WIDTH, end + 4)
 

@@ -115,23 +115,24 @@ def _reads(domain: Domain, question: str) -> bool:
 def _example(domain: Domain) -> str:
     column = domain.columns[0]
     if isinstance(column, Categorical):
-        return f"{_quoted(column.name)} = {_literal(category_text(column.categories[0]))}"
+        return f"{column_text(column.name)} = {_literal(category_text(column.categories[0]))}"
     low, high = column.to_dict()["bounds"]
     ends = (f"'{low}'", f"'{high}'") if isinstance(column, (Date, Time)) else (f"{low:g}", f"{high:g}")
-    return f"{_quoted(column.name)} between {ends[0]} and {ends[1]}"
+    return f"{column_text(column.name)} between {ends[0]} and {ends[1]}"
 
 
 def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _quoted(name: str) -> str:
+def column_text(name: str) -> str:
+    """Write the name of a column as a question does: in back quotes if it has odd characters."""
     return name if re.fullmatch(r"[^\W\d]\w*", name) and name.lower() not in _WORDS else f"`{name}`"
 
 
 def _with_quotes(domain: Domain, question: str) -> str:
     """Return a question with back quotes around the names that need them and stand there without."""
-    odd = {name.lower(): _quoted(name) for name in domain.names if _quoted(name) != name}
+    odd = {name.lower(): column_text(name) for name in domain.names if column_text(name) != name}
     if not odd:
         return question
     longest_first = "|".join(map(re.escape, sorted(odd, key=len, reverse=True)))
@@ -244,7 +245,7 @@ class _Reader:
             if self.take("is"):
                 turned = self.take("not")
                 if not self.take("missing", "null"):
-                    raise self.wrong("written with 'missing' after 'is'", f"{_quoted(column.name)} is missing")
+                    raise self.wrong("written with 'missing' after 'is'", f"{column_text(column.name)} is missing")
                 there = [(-_INF, _INF)]
                 return Said(first, there) if turned else Said(first, _GONE, missing=True)
         parts = []
@@ -259,7 +260,7 @@ class _Reader:
             parts.append(_compare(self, axis, self.domain.columns[axis], sign, value))
             first = second
         if not parts:
-            named = f" {_quoted(self.domain.columns[first].name)}" if isinstance(first, int) else ""
+            named = f" {column_text(self.domain.columns[first].name)}" if isinstance(first, int) else ""
             raise self.wrong(f"written with a comparison such as =, <, between or in after the column{named}")
         return parts[0] if len(parts) == 1 else ("and", parts)
 
@@ -289,10 +290,10 @@ class _Reader:
                 )
             near = [n for n in self.domain.names if n.lower() == name.lower()]
             near = near or get_close_matches(name, self.domain.names, 1, 0.5)
-            listed = ", ".join([*map(_quoted, self.domain.names[:8]), *(["..."] if len(self.domain) > 8 else [])])
+            listed = ", ".join([*map(column_text, self.domain.names[:8]), *(["..."] if len(self.domain) > 8 else [])])
             raise self.wrong(
                 f"about declared columns ({listed}); {name!r} is none",
-                self.instead(text, _quoted(near[0])) if near else None,
+                self.instead(text, column_text(near[0])) if near else None,
             )
         raise self.wrong(f"written with a column or a value where {text!r} is")
 
@@ -305,7 +306,7 @@ class _Reader:
 
 def _place(reader: _Reader, column: Column, value: tuple[str, bool]) -> float:
     text, quoted = value
-    name = _quoted(column.name)
+    name = column_text(column.name)
     if isinstance(column, Date):
         day = day_number(text) if quoted else None
         if day is None:
@@ -342,7 +343,7 @@ def _day(text: str, form: str) -> datetime | None:
 
 
 def _compare(reader: _Reader, axis: int, column: Column, sign: str, value: tuple[str, bool]) -> Tree:
-    name = _quoted(column.name)
+    name = column_text(column.name)
     if isinstance(column, Categorical) and not column.ordered and sign not in ("=", "!="):
         raise _unordered(reader, column)
     at = _place(reader, column, value)
@@ -371,14 +372,14 @@ def _category(reader: _Reader, column: Categorical, value: tuple[str, bool]) -> 
         text = _number_text(text)
     if text not in known:
         near = nearest(text, list(known)) or next(iter(known))
-        what = f"about declared categories of {_quoted(column.name)}; {text!r} is none"
+        what = f"about declared categories of {column_text(column.name)}; {text!r} is none"
         raise reader.wrong(what, reader.instead(_literal(text), _literal(near)))
     return known[text]
 
 
 def _unordered(reader: _Reader, column: Categorical) -> _Wrong:
-    fix = f"{_quoted(column.name)} = {_literal(category_text(column.categories[0]))}"
-    return reader.wrong(f"= or in for {_quoted(column.name)}, which has categories", fix)
+    fix = f"{column_text(column.name)} = {_literal(category_text(column.categories[0]))}"
+    return reader.wrong(f"= or in for {column_text(column.name)}, which has categories", fix)
 
 
 def _number_text(text: str) -> str:
@@ -392,6 +393,6 @@ def _between(reader: _Reader, axis: int, column: Column, low: tuple[str, bool], 
     if _place(reader, column, low) > _place(reader, column, high):
         turned = " and ".join(f"'{text}'" if quoted else text for text, quoted in (high, low))
         raise reader.wrong(
-            "written with the smaller end of 'between' first", f"{_quoted(column.name)} between {turned}"
+            "written with the smaller end of 'between' first", f"{column_text(column.name)} between {turned}"
         )
     return ("and", [_compare(reader, axis, column, ">=", low), _compare(reader, axis, column, "<=", high)])

@@ -1,0 +1,40 @@
+"""Figures as a language writes them: filters of the templates."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from jinja2 import pass_context
+from jinja2.runtime import Context
+
+from discreet.reporting.words import number
+
+_FIGURE = re.compile(r"(?<![\w.,])[−-]?\d[\d,]*(\.\d+)?(?![\w.,]\d)")
+
+
+def written(text: str, language: str) -> str:
+    """Write the figures in an English text as a language does.
+
+    Examples
+    --------
+    >>> written("1,234.5", "de"), written("12 %", "de"), written("2026-01-31", "de")
+    ('1\\u202f234,5', '12 %', '2026-01-31')
+    """
+    if language != "de":
+        return text
+    return _FIGURE.sub(lambda found: found[0].replace(",", "\u202f").replace(".", ","), text)
+
+
+@pass_context
+def _written(context: Context, text: Any) -> str:
+    return written(str(text), context["language"])
+
+
+@pass_context
+def _figure(context: Context, value: float) -> str:
+    return written(number(float(value)), context["language"])
+
+
+#: ``{{ 1234.5 | figure }}`` writes a number, ``{{ "1,234.5" | written }}`` one that is written already.
+FILTERS = {"written": _written, "figure": _figure}

@@ -1,0 +1,205 @@
+"""Pictures of a release: columns, two of them against each other, groups, the size of the noise, clusters.
+
+Drawn from facts that may be published (`discreet.reporting.report_facts`) and from released synopses, never from rows.
+What is not known is hatched. ``t`` is the speaker of a language: no word stands here.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from discreet.core.domain import Categorical
+from discreet.reporting import views
+from discreet.reporting.pages import clusters, plane, svg
+from discreet.reporting.words import number
+
+#: A picture and what stands under it.
+Picture = tuple[Markup, str]
+Words = Callable[..., str]
+#: Charts of columns on one page, bins of two columns against each other, names along an axis.
+MOST, _BINS, _NAMES = 12, 16, 12
+#: Half a 95 % interval, in standard errors.
+_WIDE = 1.96
+_FIGURES = re.compile(r">([−±\-\d., %×⁰¹²³⁴-⁹⁻]+)<")
+
+
+def localised(picture: Markup, language: str) -> Markup:
+    """Write the figures of a picture as a language does; names with letters stay as they are.
+
+    Examples
+    --------
+    >>> localised(Markup('<text x="1.5">1,234.5</text><text>a 1.5</text>'), "de")
+    Markup('<text x="1.5">1\\u202f234,5</text><text>a 1.5</text>')
+    """
+    if language != "de":
+        return picture
+
+    def written(found: re.Match[str]) -> str:
+        return found[0].replace(",", "\u202f").replace(".", ",")
+
+    return Markup(_FIGURES.sub(written, str(picture)))
+
+
+def columns(t: Words, marginals: Sequence[dict[str, Any]]) -> list[Picture]:
+    """Draw the distributions of columns."""
+    return [_column(t, found) for found in marginals]
+
+
+def _column(t: Words, found: dict[str, Any]) -> Picture:
+    name = found["column"]
+    if not found.get("divided", True):
+        why = "results.hardly_divided" if found.get("why") == views.HARDLY_DIVIDED else "results.not_divided"
+        return svg.unknown(t(why), title=name, ends=found["ends"]), name
+    assumed, errors = found.get("assumed"), found["std_errors"]
+    if assumed is not None and views.doubt(found) > 0.5:
+        errors = None  # they would be those of the noise, around what is not known in the first place
+    wide = None if errors is None else [_WIDE * e for e in errors]
+    how: dict[str, Any] = {"title": name, "axis": t("results.rows"), "assumed": assumed}
+    how["doubt_said"] = t("results.part_assumed")
+    if found["edges"] is None and not found.get("ordered"):
+        low, high = (
+            None if wide is None else [v + s * w for v, w in zip(found["counts"], wide, strict=True)] for s in (-1, 1)
+        )
+        picture = svg.ranked(
+            found["labels"], found["counts"], low, high, form=_whole, more=t("results.and_more"), **how
+        )  # fmt: skip
+    else:
+        how |= {"edges": found["edges"], "marks": found.get("marks")}
+        how["per"] = [t(f"results.per_{each}") for each in ("unit", "second", "day")]
+        picture = svg.bars(found["labels"], found["counts"], wide, **how)
+    if errors is not None:
+        text = t("results.with_intervals", name=name)
+    else:
+        text = t("results.as_released" if assumed is None else "results.mostly_assumed", name=name)
+    if assumed is not None and any(abs(a) > 0 for a in assumed):
+        text += "; " + t("results.hatched")
+    if "missing" in found:
+        text += "; " + t("results.missing", n=_whole(found["missing"]["value"]))
+    return picture, text
+
+
+def _whole(value: float) -> str:
+    return number(round(value) + 0.0, 12)
+
+
+def pair(t: Words, synopsis: Any, names: Sequence[str], found: dict[str, Any] | None = None) -> Picture:
+    """Draw two columns against each other; with the clusters that were found, if these lie in the plane."""
+    x, y = names
+    title = t("results.against", x=x, y=y)
+    said: dict[str, Any] = {"above": t("results.or_more"), "hidden": t("results.not_listed")}
+    domain = synopsis.domain.select(list(names))
+    both = all(isinstance(c, Categorical) for c in domain)
+    said["unit"] = t("results.rows" if both else "results.per_area")
+    if synopsis.measured is not None:
+        return _modelled(t, synopsis, names, title, said)
+    facts = None if x == y else views.plane(synopsis, names)
+    if facts is None:
+        return svg.unknown(t("results.not_divided_pair"), title=title, ends=("", "")), title
+    marks = clusters.marks(found, list(names))
+    ends = [_ends(synopsis.domain.column(name), facts["ends"][i]) for i, name in enumerate(names)]
+    picture = plane.boxes(
+        facts["lower"], facts["upper"], facts["density"], title=title, x=x, y=y, low=facts["low"], high=facts["high"],
+        ends=ends, gaps=facts["gaps"], marks=marks, **said,
+    )  # fmt: skip
+    text = title + "; " + t("results.below_zero")
+    text += "; " + t("results.gaps") if facts["gaps"] else ""
+    return picture, text + ("; " + t("results.crosses") if marks else "")
+
+
+def _modelled(t: Words, synopsis: Any, names: Sequence[str], title: str, said: dict[str, Any]) -> Picture:
+    """Count two columns in the model; hatched over if they were not measured together."""
+    chosen = [synopsis.domain.column(name) for name in names]
+    bins = {c.name: _BINS for c in chosen if not isinstance(c, Categorical)}
+    table = synopsis.table(*names, bins=bins)
+    sides = [[(a, b) for a, b in side if not math.isnan(a)] for side in table.bins]
+    lower, upper = (
+        np.array([[a[end], b[end]] for a in sides[0] for b in sides[1]], dtype=np.float64) for end in (0, 1)
+    )
+    counts = np.asarray(table.counts)[: len(sides[0]), : len(sides[1])].ravel()
+    areas = np.prod(upper - lower, axis=1)
+    axes = {name: i for i, name in enumerate(synopsis.domain.names)}
+    together = any({axes[n] for n in names} <= set(m.columns) for m in synopsis.measured.measured)
+    picture = plane.boxes(
+        lower, upper, counts / areas, title=title, x=names[0], y=names[1], low=lower.min(axis=0),
+        high=upper.max(axis=0), ends=[_ends(c, views.marks(c)) for c in chosen],
+        assumed="" if together else t("results.not_together"), **said,
+    )  # fmt: skip
+    error = _whole(_WIDE * float(np.median(table.std_errors)))
+    return picture, f"{title}; {t('results.cell_error', n=error) if together else t('results.not_together')}"
+
+
+def _ends(column: Any, usual: Any) -> Any:
+    """Return the marks of an axis: names of categories, as many as have room."""
+    if not isinstance(column, Categorical):
+        return usual
+    step = math.ceil(len(column.categories) / _NAMES)
+    return [(i + 0.5, str(c)) for i, c in enumerate(column.categories) if i % step == 0]
+
+
+def groups(t: Words, facts: dict[str, Any]) -> list[Picture]:
+    """Draw how many groups of an anonymous table hold how many rows."""
+    if (found := facts["release"].get("classes")) is None:
+        return []
+    labels = [t("results.n_rows", n=text.replace(" to ", "–")) for text in found["labels"]]
+    picture = svg.ranked(labels, found["counts"], title=t("results.groups"), axis=t("results.groups"))
+    return [(picture, t("results.group_sizes"))]
+
+
+def frequencies(t: Words, facts: dict[str, Any]) -> list[Picture]:
+    """Draw the estimated frequencies of reported values."""
+    if not (rows := facts["release"].get("frequencies")):
+        return []
+    names, values, low, high = ([row[key] for row in rows] for key in ("candidate", "count", "lower", "upper"))
+    picture = svg.ranked(
+        names, values, low, high, title=t("results.people"), axis=t("results.people"), form=_whole,
+        more=t("results.and_more"),
+    )  # fmt: skip
+    return [(picture, t("results.with_intervals", name=t("results.people")))]
+
+
+def moved(t: Words, facts: dict[str, Any]) -> list[Picture]:
+    """Draw how far the noise moves a point: the law of the distance, which is public. Raw points are not needed."""
+    from scipy.special import gammainc, gammaincinv
+
+    told = facts["parameters"]
+    mechanism, rate = told.get("mechanism"), told.get("noise_rate", told.get("rate"))
+    if facts["promise"]["model"] != "metric" or mechanism not in ("NDLaplace", "SphericalLaplace") or not rate:
+        return []
+    # The length of such noise in d dimensions has a gamma law of shape d: the density is exp(-rate r) r^(d-1).
+    places = int(told.get("dimension", 2))
+    far = float(gammaincinv(places, 0.995)) / rate
+    xs = np.linspace(0.0, far, 80)
+    half = float(gammaincinv(places, 0.5)) / rate
+    unit = t("results.metres" if mechanism == "SphericalLaplace" else "results.metric")
+    picture = svg.curve(
+        xs, 100 * gammainc(places, rate * xs), title=t("results.moved"), x=unit, y=t("results.moved_share"),
+        upright=[(half, t("results.half_moved", n=number(half, 3)), "claim")], top=100.0,
+    )  # fmt: skip
+    remap = told.get("remap", "none")
+    text = t("results.moved_law", n=number(half, 3), unit=unit)
+    return [(picture, text + ("" if remap == "none" else " " + t("results.before_remap")))]
+
+
+def number_of_clusters(t: Words, facts: dict[str, Any]) -> list[Picture]:
+    """Draw the curves that speak for a number of clusters."""
+    said = (facts["release"].get("clusters") or {}).get("suggestion")
+    if not said:
+        return []
+    pictures = []
+    for vote, name in (("elbow", "elbow"), ("silhouette", "silhouette"), ("gap", "gap"), ("BIC", "bic")):
+        points = [(k, v) for k, v in enumerate(said["curves"][name], 1) if v is not None]
+        if vote not in said["votes"] or len(points) < 2:
+            continue
+        least = min(v for _, v in points) if name == "bic" else 0.0
+        ks, heights, chosen = [k for k, _ in points], [v - least for _, v in points], said["votes"][vote]
+        dot = (chosen, heights[ks.index(chosen)], str(chosen)) if chosen in ks else None
+        label = t(f"results.vote_{name}")
+        picture = svg.curve(ks, heights, title=label, x=t("results.n_clusters"), y=label, dot=dot)
+        pictures.append((picture, t("results.speaks_for", name=vote, n=chosen)))
+    return pictures

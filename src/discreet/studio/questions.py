@@ -1,0 +1,171 @@
+"""Questions asked of a released synopsis, in place: how many rows, which share, a mean, a quantile; each with its error.
+
+Post-processing of what is published already: it costs nothing, however often something is asked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from discreet.core.domain import Categorical, Domain, category_text
+from discreet.errors import DiscreetError, InvalidArgument
+from discreet.reporting import views
+from discreet.reporting.words import number, share
+from discreet.synopses.artifact import ask
+from discreet.synopses.artifact.ask import column_text
+
+WHAT = ("count", "share", "mean", "quantile")
+#: Groups that a page shows.
+_MOST_GROUPS = 40
+
+
+@dataclass(frozen=True)
+class Question:
+    """What was typed: ``what`` is asked, of rows ``where`` something holds, among rows ``given`` something else."""
+
+    what: str = "count"
+    where: str = ""
+    given: str = ""
+    column: str = ""
+    level: str = "50"
+    by: str = ""
+
+    @classmethod
+    def of(cls, form: Mapping[str, str]) -> Question:
+        """Read a form; a field that was not sent has its default."""
+        names = ("what", "where", "given", "column", "level", "by")
+        return cls(**{name: form[name].strip() for name in names if name in form})
+
+
+@dataclass
+class Answer:
+    """What came of it: texts that are ready to be shown, or errors by the name of the field."""
+
+    value: str = ""
+    low: str = ""
+    high: str = ""
+    noise: str = ""
+    assumed: str = ""
+    modelled: bool = False
+    known: bool = True
+    note: str = ""
+    what: str = "count"
+    groups: list[tuple[str, str, str, str]] = field(default_factory=list)
+    more: int = 0
+    errors: dict[str, str] = field(default_factory=dict)
+
+
+def answer(synopsis: Any, asked: Question) -> Answer:
+    """Answer a question, or say beside which field what is wrong.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> s = dc.Synopsis(dc.Domain({"age": (0, 100)}), lower=[[0], [50]], upper=[[50], [100]], weights=[60, 40],
+    ...                 variances=[4.0, 4.0], guarantee=dc.Guarantee("central"))
+    >>> answer(s, Question(where="age < 50")).value, list(answer(s, Question(where="old")).errors)
+    ('60', ['where'])
+    """
+    made = Answer(what=asked.what)
+    domain: Domain = synopsis.domain
+    for name in ("where", "given"):
+        text = getattr(asked, name)
+        needed = name == "where" and asked.what == "share"
+        if text or needed:
+            try:
+                ask.read(domain, text)
+            except InvalidArgument as error:
+                made.errors[name] = f"{error.expected[:1].upper()}{error.expected[1:]}; try {error.fix[9:].strip(chr(39))}"
+    if asked.what not in WHAT:
+        made.errors["what"] = ", ".join(WHAT)
+    if asked.what in ("mean", "quantile") and asked.column not in domain.names:
+        made.errors["column"] = ", ".join(domain.names[:8])
+    portion = _portion(asked.level) if asked.what == "quantile" else 0.5
+    if portion is None:
+        made.errors["level"] = "1 … 99"
+    if not made.errors:
+        try:
+            _answered(synopsis, asked, portion or 0.5, made)
+        except DiscreetError as error:
+            made.errors["column" if asked.what in ("mean", "quantile") else "where"] = str(error)
+    return made
+
+
+def _portion(text: str) -> float | None:
+    try:
+        found = float(text.replace(",", ".")) / 100
+    except ValueError:
+        return None
+    return found if 0 < found < 1 else None
+
+
+def _answered(synopsis: Any, asked: Question, portion: float, made: Answer) -> None:
+    where, given = asked.where or None, asked.given or None
+    both = f"({where}) and ({given})" if where and given else where or given
+    column = synopsis.domain.column(asked.column) if asked.column in synopsis.domain.names else None
+    if asked.what == "count":
+        found = synopsis.count() if both is None else synopsis.ask(both)
+
+        def form(value: Any) -> str:
+            return number(round(float(value)) + 0.0, 12)
+    elif asked.what == "share":
+        found, form = synopsis.share(where, given), share
+    else:
+        found = (
+            synopsis.mean(column.name, both) if asked.what == "mean" else synopsis.quantile(column.name, portion, both)
+        )
+
+        def form(value: Any) -> str:
+            return category_text(value) if not isinstance(value, float) else views.mark(column, value)
+    made.known = math.isfinite(found.std_error) and not math.isnan(found.value)
+    made.note, made.modelled = found.note, found.modelled
+    if not made.known:
+        return
+    category = getattr(found, "category", None)
+    made.value = form(float(found.value)) if category is None else category_text(category)
+    made.low, made.high = (form(end) for end in found.interval(0.95))
+    if category is None:
+        scale = 100.0 if asked.what == "share" else 1.0
+        made.noise = number(scale * found.noise_error, 3)
+        made.assumed = number(scale * found.evenness_error, 3) if found.evenness_error else ""
+    if asked.by in synopsis.domain.names and asked.what == "count":
+        _grouped(synopsis, asked.by, both, made)
+
+
+def _grouped(synopsis: Any, by: str, where: str | None, made: Answer) -> None:
+    rows = synopsis.table(by, where=where).to_arrow()
+    made.more = max(rows.num_rows - _MOST_GROUPS, 0)
+    for row in rows.slice(0, _MOST_GROUPS).to_pylist():
+        ends = [row[name] for name in (by, f"{by}_from", f"{by}_to") if name in row]
+        texts = ["–" if v is None else number(v) if isinstance(v, float) else str(v) for v in ends]
+        figures = (number(round(row[name]) + 0.0, 12) for name in ("count", "low", "high"))
+        made.groups.append((" … ".join(texts), *figures))
+
+
+def examples(domain: Domain) -> Iterator[Question]:
+    """Go through questions about declared columns that can be asked as they are.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> [e.where or e.column for e in examples(dc.Domain({"age": (0, 100), "sex": ["f", "m"]}))]
+    ['age between 25 and 50', "sex = 'f'", 'age', 'age']
+    """
+    numeric = [c for c in domain if not isinstance(c, Categorical) and c.kind in ("numeric", "integer")]
+    named = [c for c in domain if isinstance(c, Categorical)]
+    texts = []
+    for column in numeric[:1]:
+        low, high = (column.low + part * (column.high - column.low) for part in (0.25, 0.5))
+        if column.kind == "integer":
+            low, high = round(low), round(high)
+        texts.append(f"{column_text(column.name)} between {low:g} and {high:g}")
+        yield Question("count", texts[0])
+    for column in named[:1]:
+        texts.append(f"{column_text(column.name)} = " + "'" + category_text(column.categories[0]).replace("'", "''") + "'")
+        yield Question("share", texts[-1], texts[0] if len(texts) > 1 else "")
+    for column in numeric[:1]:
+        yield Question("mean", column=column.name)
+        yield Question("quantile", column=column.name)

@@ -1,0 +1,212 @@
+"""What was released and can be shown: a finished run, or a file that was opened. Nothing of it is raw.
+
+Facts about a release are collected once, by the run's own process or by a short one of its own, and kept beside the
+release with the digest of the file they are about. Pages then draw from these; only questions load a synopsis, and of
+those the two last used are kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from discreet.core.output import write_whole
+from discreet.errors import DataSourceError, FormatError
+from discreet.studio.workspace import Project
+
+#: A page is shown after this many seconds, with what is ready.
+_PATIENCE = 0.25
+#: Answers and pictures that are remembered.
+_REMEMBERED = 64
+
+
+@dataclass(frozen=True)
+class Released:
+    """A release.
+
+    Attributes
+    ----------
+    number : int
+        Of its run; 0 for a file that was opened.
+    file : Path
+        The artifact that evidence is about.
+    folder : Path
+        Where facts and evidence are kept.
+    files : dict
+        Everything that came out, by the name of the output.
+    figures : dict
+        What the job told; among them the clusters.
+    kind : str
+        Of the job; "" for a file that was opened.
+    ended : str
+        When it was made.
+    """
+
+    number: int
+    file: Path
+    folder: Path
+    files: dict[str, Path] = field(default_factory=dict)
+    figures: dict[str, Any] = field(default_factory=dict)
+    kind: str = ""
+    ended: str = ""
+
+    @property
+    def clusters(self) -> dict[str, Any] | None:
+        """The centres that were found, as `report_facts` takes them."""
+        return self.figures if "centers" in self.figures else None
+
+    @property
+    def stamp(self) -> list[int]:
+        """What changes when the file does."""
+        told = self.file.stat()
+        return [told.st_size, told.st_mtime_ns]
+
+    @property
+    def facts_file(self) -> Path:
+        """The kept facts."""
+        return self.folder / "facts.json"
+
+
+def releases(project: Project) -> list[Released]:
+    """Return what a project released, the newest first; a file that was opened is the last."""
+    found = []
+    for place in project.runs.glob("*/status.json"):
+        told = json.loads(place.read_text(encoding="utf-8"))
+        if told.get("state") != "done" or not place.parent.name.isdigit():
+            continue
+        files = {name: place.parent / file for name, file in told.get("files", {}).items()}
+        file = files.get("counts") or files.get("release")
+        if file is not None and file.is_file():
+            found.append(
+                Released(
+                    int(place.parent.name), file, place.parent / "evidence", files, told.get("figures") or {},
+                    _kind(place.parent), told.get("ended") or "",
+                )
+            )  # fmt: skip
+    found.sort(key=lambda each: -each.number)
+    if project.artifact:
+        found.append(Released(0, Path(project.artifact), project.folder / "evidence"))
+    return found
+
+
+def _kind(folder: Path) -> str:
+    import tomllib
+
+    return str(tomllib.loads((folder / "job.toml").read_text(encoding="utf-8")).get("job", {}).get("kind", ""))
+
+
+def release_of(project: Project, number: str) -> Released:
+    """Return a release by its number; the newest if none is named."""
+    found = releases(project)
+    chosen = [each for each in found if not number or str(each.number) == number]
+    if not chosen:
+        raise DataSourceError("nothing was released here yet; start a release first")
+    return chosen[0]
+
+
+def kept_facts(release: Released) -> dict[str, Any] | None:
+    """Return the facts that were collected before, if they are about the file as it is now."""
+    try:
+        kept = json.loads(release.facts_file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    facts: dict[str, Any] = kept["facts"]
+    return facts if kept["stamp"] == release.stamp else None
+
+
+def collect(release: Released) -> dict[str, Any]:
+    """Collect the facts about a release and keep them."""
+    from discreet.reporting import report_facts
+
+    stamp = release.stamp
+    facts = report_facts(release.file, clusters=release.clusters)
+    release.folder.mkdir(parents=True, exist_ok=True)
+    write_whole(release.facts_file, json.dumps({"stamp": stamp, "facts": facts}))
+    return facts
+
+
+def _collected(project: Project, release: Released) -> dict[str, Any]:
+    """Collect facts in a process of its own: a released table may be large."""
+    if (facts := kept_facts(release)) is not None:
+        return facts
+    asked = [sys.executable, "-m", "discreet.studio.released", str(project.folder), str(release.number)]
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    if done.returncode or (facts := kept_facts(release)) is None:
+        raise FormatError((done.stderr.strip().splitlines() or ["the release cannot be read"])[-1])
+    return facts
+
+
+async def facts_of(later: Later, project: Project, release: Released) -> dict[str, Any] | None:
+    """Return the facts, or None while they are being collected."""
+    if (facts := kept_facts(release)) is not None:
+        return facts
+    found: dict[str, Any] | None = await later.get(
+        ("facts", str(release.file), *release.stamp), lambda: _collected(project, release)
+    )
+    return found
+
+
+@lru_cache(maxsize=2)
+def _loaded(path: str, _stamp: tuple[int, ...]) -> Any:
+    from discreet.synopses import Synopsis
+
+    return Synopsis.load(path)
+
+
+def synopsis_of(release: Released) -> Any:
+    """Return the released synopsis."""
+    return _loaded(str(release.file), tuple(release.stamp))
+
+
+class Later:
+    """Work that a page waits for a moment only: what is not ready then is ready when the page is asked for again.
+
+    Examples
+    --------
+    >>> asyncio.run(Later().get("sum", lambda: 1 + 1))
+    2
+    """
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(2, thread_name_prefix="studio")
+        self._begun: OrderedDict[Hashable, Future[Any]] = OrderedDict()
+
+    async def get(self, key: Hashable, work: Callable[[], Any]) -> Any:
+        """Return the result, or None if it takes longer. An error is raised, and forgotten."""
+        if key not in self._begun:
+            self._begun[key] = self._pool.submit(work)
+        self._begun.move_to_end(key)
+        while len(self._begun) > _REMEMBERED:
+            self._begun.popitem(last=False)
+        future = self._begun[key]
+        await asyncio.wait([asyncio.wrap_future(future)], timeout=_PATIENCE)
+        if not future.done():
+            return None
+        if future.exception() is not None:
+            self._begun.pop(key, None)
+        return future.result()
+
+
+def main(folder: str, number: str) -> None:
+    """Collect the facts about one release of a project."""
+    from discreet.errors import DiscreetError
+    from discreet.studio.workspace import Workspace
+
+    place = Path(folder)
+    try:
+        collect(release_of(Workspace(place.parent).project(place.name), number))
+    except (DiscreetError, OSError) as error:
+        sys.exit(str(error).splitlines()[0])
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3])

@@ -1,0 +1,138 @@
+"""What came of a release: pictures, two columns against each other, questions asked in place."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from discreet.studio import pictures, words
+from discreet.studio.app import Studio
+from discreet.studio.questions import WHAT, Question, answer, examples
+from discreet.studio.released import Released, facts_of, release_of, synopsis_of
+from discreet.studio.workspace import Project
+
+#: Columns that can be picked by name on one page.
+_MOST_PICKED = 24
+
+
+async def show(studio: Studio, request: Request) -> Response:
+    """Show the results of one release."""
+    project = studio.project(request)
+    release = release_of(project, request.path_params["number"])
+    content = await shown(studio, request, project, release)
+    return studio.page(request, "results_page.html", screen="release", project=project, results=content)
+
+
+async def shown(studio: Studio, request: Request, project: Project, release: Released) -> dict[str, Any]:
+    """Return what `results.html` draws. While something is being worked out, ``waiting`` is true."""
+    facts = await facts_of(studio.later, project, release)
+    made: dict[str, Any] = {"release": release, "facts": facts, "waiting": facts is None}
+    made["address"] = f"/p/{project.id}/results/{release.number}"
+    if facts is None:
+        return made
+    asked = request.query_params
+    language = words.chosen(request.headers.get("accept-language", ""), request.cookies.get("language", ""))
+    t = words.speaker(language)
+
+    def drawn(found: list[pictures.Picture]) -> list[pictures.Picture]:
+        return [(pictures.localised(picture, language), text) for picture, text in found]
+
+    marginals = facts["release"].get("marginals", []) if "lifted" not in facts["release"] else []
+    names = [each["column"] for each in marginals]
+    picked = [name for name in asked.getlist("column") if name in names][:_MOST_PICKED]
+    start = _whole(asked.get("from", ""), len(names))
+    some = [m for m in marginals if m["column"] in picked] or marginals[start : start + pictures.MOST]
+    made |= {
+        "names": names, "picked": picked, "start": start, "most": pictures.MOST,
+        "columns": await asyncio.to_thread(lambda: drawn(pictures.columns(t, some))),
+        "groups": drawn(pictures.groups(t, facts) + pictures.frequencies(t, facts)),
+        "moved": drawn(pictures.moved(t, facts)),
+        "clusters": _clusters(facts), "votes": drawn(pictures.number_of_clusters(t, facts)),
+        "reached": _reached(facts), "asks": False, "pair": None, "pair_names": ("", ""),
+    }  # fmt: skip
+    if facts["kind"] == "synopsis" and "lifted" not in facts["release"]:
+        await _synopsis(studio, request, release, made, t)
+        if made["pair"] is not None:
+            made["pair"] = drawn([made["pair"]])
+    return made
+
+
+def _whole(text: str, most: int) -> int:
+    return min(int(text), max(most - 1, 0)) if text.isdigit() and len(text) < 6 else 0
+
+
+async def _synopsis(studio: Studio, request: Request, release: Released, made: dict[str, Any], t: Any) -> None:
+    """Draw two columns against each other, and answer a question."""
+    asked, facts = request.query_params, made["facts"]
+    known = tuple([str(release.file), *release.stamp])
+    declared = [c["name"] for c in facts["columns"]]
+    names = [name for name in declared if name in made["names"]]
+    chosen = (asked.get("x", ""), asked.get("y", ""))
+    if not set(chosen) <= set(names) or chosen[0] == chosen[1]:
+        chosen = _first_pair(facts, names)
+    made["pair_names"] = chosen
+    found = facts["release"].get("clusters")
+    if chosen[0]:
+        made["pair"] = await studio.later.get(
+            ("pair", *known, *chosen, t("results.rows")),
+            lambda: pictures.pair(t, synopsis_of(release), chosen, found),
+        )
+        made["waiting"] |= made["pair"] is None
+    question = Question.of(dict(asked))
+    made |= {"asks": True, "question": question, "what": WHAT, "answer": None, "examples": []}
+    made["examples"] = await studio.later.get(("examples", *known), lambda: _examples(release)) or []
+    if "what" in asked:
+        made["answer"] = await studio.later.get(
+            ("question", *known, question), lambda: answer(synopsis_of(release), question)
+        )
+        made["waiting"] |= made["answer"] is None
+
+
+def _examples(release: Released) -> list[tuple[Question, str]]:
+    """Return questions with the query that asks each."""
+    return [
+        (each, urlencode({name: value for name, value in vars(each).items() if value}))
+        for each in examples(synopsis_of(release).domain)
+    ]
+
+
+def _first_pair(facts: dict[str, Any], names: list[str]) -> tuple[str, str]:
+    """Return the two columns to begin with: a map, those that depend on each other the most, or the first."""
+    if facts["release"].get("plane"):
+        x, y = facts["release"]["plane"]["columns"]
+        return x, y
+    for found in facts["release"].get("measured", ()):
+        both = [name for name in found["columns"].split(" by ") if name in names]
+        if len(both) == 2:
+            return both[0], both[1]
+    return (names[0], names[1]) if len(names) > 1 else ("", "")
+
+
+def _clusters(facts: dict[str, Any]) -> dict[str, Any] | None:
+    from discreet.reporting.pages.clusters import told
+
+    return told(facts["release"].get("clusters"))
+
+
+def _reached(facts: dict[str, Any]) -> dict[str, Any] | None:
+    """Return what an anonymous table was to reach and has reached: k, l and t of each sensitive column."""
+    told = facts["parameters"]
+    if facts["kind"] != "anonymous table" or "reached" not in told:
+        return None
+    wanted, reached = told.get("required", {}), told["reached"]
+    rows = [("k", "", wanted.get("k"), reached.get("k"))]
+    for name, column in ((n, c) for n in ("l", "t") for c in reached.get(n, {})):
+        asked = wanted.get(name)
+        least = (asked.get("least", asked.get("most")) if isinstance(asked, dict) else asked) if asked else None
+        rows.append((name, column, least, reached[name][column]))
+    return {
+        "rows": rows, "released": facts["release"]["rows"], "suppressed": told.get("suppressed", 0),
+        "dropped": told.get("dropped_for_missing_values", 0), "risk": facts["release"].get("risk"),
+    }  # fmt: skip
+
+
+ROUTES = [("/p/{project}/results/{number}", show, ["GET"])]
