@@ -21,7 +21,9 @@ from starlette.routing import Route
 from discreet._version import __version__
 from discreet.errors import DiscreetError
 from discreet.studio import words
+from discreet.studio.figures import FILTERS
 from discreet.studio.guard import Guard, local
+from discreet.studio.released import Later
 from discreet.studio.workspace import Project, Workspace
 
 #: In the order of the steps. Each module of `screens` has ROUTES, and a handler takes (studio, request).
@@ -54,6 +56,8 @@ class Studio:
             loader=PackageLoader("discreet.studio"), autoescape=True, undefined=StrictUndefined,
             trim_blocks=True, lstrip_blocks=True,
         )  # fmt: skip
+        self._templates.filters.update(FILTERS)
+        self.later = Later()
         routes = [Route("/static/{name}", self._static)]
         for name in (*SCREENS, *_EVERYWHERE):
             screen = import_module(f"discreet.studio.screens.{name}")

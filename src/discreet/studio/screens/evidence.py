@@ -4,6 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from discreet.studio.app import Studio
+from discreet.studio.screens import results
 
 
 async def show(studio: Studio, request: Request) -> Response:
@@ -12,4 +13,4 @@ async def show(studio: Studio, request: Request) -> Response:
     return studio.page(request, "evidence.html", screen="evidence", project=project)
 
 
-ROUTES = [("/p/{project}/evidence", show, ["GET"])]
+ROUTES = [("/p/{project}/evidence", show, ["GET"]), *results.ROUTES]

@@ -43,7 +43,7 @@ async def shown(studio: Studio, request: Request, project: Project, release: Rel
 
     marginals = facts["release"].get("marginals", []) if "lifted" not in facts["release"] else []
     names = [each["column"] for each in marginals]
-    picked = [name for name in asked.getlist("column") if name in names][:_MOST_PICKED]
+    picked = [name for name in asked.getlist("show") if name in names][:_MOST_PICKED]
     start = _whole(asked.get("from", ""), len(names))
     some = [m for m in marginals if m["column"] in picked] or marginals[start : start + pictures.MOST]
     made |= {
@@ -52,7 +52,7 @@ async def shown(studio: Studio, request: Request, project: Project, release: Rel
         "groups": drawn(pictures.groups(t, facts) + pictures.frequencies(t, facts)),
         "moved": drawn(pictures.moved(t, facts)),
         "clusters": _clusters(facts), "votes": drawn(pictures.number_of_clusters(t, facts)),
-        "reached": _reached(facts), "asks": False, "pair": None, "pair_names": ("", ""),
+        "reached": _reached(facts), "first_rows": facts["release"].get("first_rows"), "asks": False, "pair": None, "pair_names": ("", ""),
     }  # fmt: skip
     if facts["kind"] == "synopsis" and "lifted" not in facts["release"]:
         await _synopsis(studio, request, release, made, t)
