@@ -78,7 +78,9 @@ def answer(synopsis: Any, asked: Question) -> Answer:
             try:
                 ask.read(domain, text)
             except InvalidArgument as error:
-                made.errors[name] = f"{error.expected[:1].upper()}{error.expected[1:]}; try {error.fix[9:].strip(chr(39))}"
+                made.errors[name] = (
+                    f"{error.expected[:1].upper()}{error.expected[1:]}; try {error.fix[9:].strip(chr(39))}"
+                )
     if asked.what not in WHAT:
         made.errors["what"] = ", ".join(WHAT)
     if asked.what in ("mean", "quantile") and asked.column not in domain.names:
@@ -120,6 +122,7 @@ def _answered(synopsis: Any, asked: Question, portion: float, made: Answer) -> N
 
         def form(value: Any) -> str:
             return category_text(value) if not isinstance(value, float) else views.mark(column, value)
+
     made.known = math.isfinite(found.std_error) and not math.isnan(found.value)
     made.note, made.modelled = found.note, found.modelled
     if not made.known:
@@ -164,7 +167,9 @@ def examples(domain: Domain) -> Iterator[Question]:
         texts.append(f"{column_text(column.name)} between {low:g} and {high:g}")
         yield Question("count", texts[0])
     for column in named[:1]:
-        texts.append(f"{column_text(column.name)} = " + "'" + category_text(column.categories[0]).replace("'", "''") + "'")
+        texts.append(
+            f"{column_text(column.name)} = " + "'" + category_text(column.categories[0]).replace("'", "''") + "'"
+        )
         yield Question("share", texts[-1], texts[0] if len(texts) > 1 else "")
     for column in numeric[:1]:
         yield Question("mean", column=column.name)
