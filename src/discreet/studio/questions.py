@@ -1,4 +1,4 @@
-"""Questions asked of a released synopsis, in place: how many rows, which share, a mean, a quantile; each with its error.
+"""Questions asked of a released synopsis, in place: rows, shares, means, quantiles, each with its error.
 
 Post-processing of what is published already: it costs nothing, however often something is asked.
 """

@@ -52,7 +52,8 @@ async def shown(studio: Studio, request: Request, project: Project, release: Rel
         "groups": drawn(pictures.groups(t, facts) + pictures.frequencies(t, facts)),
         "moved": drawn(pictures.moved(t, facts)),
         "clusters": _clusters(facts), "votes": drawn(pictures.number_of_clusters(t, facts)),
-        "reached": _reached(facts), "first_rows": facts["release"].get("first_rows"), "asks": False, "pair": None, "pair_names": ("", ""),
+        "reached": _reached(facts), "first_rows": facts["release"].get("first_rows"),
+        "asks": False, "pair": None, "pair_names": ("", ""),
     }  # fmt: skip
     if facts["kind"] == "synopsis" and "lifted" not in facts["release"]:
         await _synopsis(studio, request, release, made, t)
@@ -68,7 +69,7 @@ def _whole(text: str, most: int) -> int:
 async def _synopsis(studio: Studio, request: Request, release: Released, made: dict[str, Any], t: Any) -> None:
     """Draw two columns against each other, and answer a question."""
     asked, facts = request.query_params, made["facts"]
-    known = tuple([str(release.file), *release.stamp])
+    known = (str(release.file), *release.stamp)
     declared = [c["name"] for c in facts["columns"]]
     names = [name for name in declared if name in made["names"]]
     chosen = (asked.get("x", ""), asked.get("y", ""))
