@@ -99,17 +99,12 @@ def _draft(
     from discreet.core.schema.address import is_address, table_place
     from discreet.core.schema.catalogue import known_kind
     from discreet.core.schema.codebook import merged, read_declarations
-    from discreet.core.schema.dialect import Dialect
     from discreet.core.schema.draft import draft_schema
-    from discreet.core.schema.file import looks_like_a_record, undeclared
+    from discreet.core.schema.file import undeclared
     from discreet.engines import first_line
     from discreet.engines.tables.part import is_typed
 
-    path = Path(data).expanduser()
-    if _lines(data):
-        found = first_line.propose(path, header=header is not False, skip=skip)
-    else:
-        found = first_line.Proposal(Dialect(sheet=sheet, header=header is not False, skip=skip), (), {})
+    found = first_line.proposed(data, header=header, sheet=sheet, skip=skip)
     if book:
         found, book, header = _by_codebook(data, found, book, header)
     source = engines.open(table_place(data, Path()) if is_address(data) else data, dialect=found.dialect)
@@ -122,7 +117,7 @@ def _draft(
     headed = any(part.headed for part in source._parts)
     if not names:
         raise DataSourceError(f"data: {data!r} has no first line to draft from; check the file")
-    if headed and header is None and looks_like_a_record(names):
+    if header is None and first_line.may_be_a_record(source):
         # Not a word of the line: it may be about somebody.
         raise DataSourceError(
             f"data: the first line of {data!r} may be somebody's record: there are numbers, dates, addresses, gaps or "
@@ -190,6 +185,7 @@ def _by_codebook(data: str, found: Any, book: dict[str, Any], header: bool | Non
     from discreet import engines
     from discreet.core.schema.address import is_address, table_place
     from discreet.core.schema.codebook import of_header
+    from discreet.engines.first_line import text_file
 
     place = table_place(data, Path()) if is_address(data) else data
     names = () if header is False else engines.open(place, dialect=found.dialect).names
@@ -199,19 +195,11 @@ def _by_codebook(data: str, found: Any, book: dict[str, Any], header: bool | Non
         raise DataSourceError(
             f"codebook: it does not name the columns of {data!r}; say --no-header if the first line is a record"
         )
-    missing = ("?",) if _lines(data) else ()
+    missing = ("?",) if text_file(data) is not None else ()
     told = f"{'C' if headed else 'Names and c'}ategories are those of the codebook, in which ? is a missing value."
     names = () if headed else tuple(book)
     dialect = replace(found.dialect, header=headed, names=names, missing=missing)
     return replace(found, dialect=dialect, reasons=(*found.reasons, told)), own or book, headed
-
-
-def _lines(data: str) -> bool:
-    """Tell whether a table is one text file, whose first line is all that a draft may look at."""
-    from discreet.engines import is_text_table
-
-    path = Path(data).expanduser()
-    return path.is_file() and is_text_table(path)
 
 
 def _check(schema_file: str, data: str | None, rows: int, as_json: bool) -> None:

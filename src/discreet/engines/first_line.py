@@ -4,6 +4,7 @@ What comes out is a proposal for a schema, made once and for people to check. No
 are read as declared.
 """
 
+import glob
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -17,8 +18,12 @@ import numpy as np
 from discreet.core.arrays import FloatArray
 from discreet.core.columns import NAMING
 from discreet.core.domain import Domain, Integer, Numeric
+from discreet.core.schema.address import is_address
 from discreet.core.schema.dialect import Dialect
+from discreet.core.schema.file import looks_like_a_record
+from discreet.engines import is_text_table
 from discreet.engines import open as open_table
+from discreet.engines.source import Source
 from discreet.engines.tables.csv_file import decoded_head
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.part import Part
@@ -61,6 +66,39 @@ class Proposal:
     dialect: Dialect
     reasons: tuple[str, ...]
     kinds: dict[str, str]
+
+
+def proposed(data: str, *, header: bool | None = None, sheet: str = "", skip: int = 0) -> Proposal:
+    """Propose how a table is written: by its first line where it is text, else as files keep it themselves."""
+    path = text_file(data)
+    if path is not None:
+        return propose(path, header=header is not False, skip=skip)
+    return Proposal(Dialect(sheet=sheet, header=header is not False, skip=skip), (), {})
+
+
+def text_file(data: str) -> Path | None:
+    """Return the text file, or the first of several, whose first line is all that a draft may look at; None if none."""
+    if is_address(data):
+        return None
+    path = Path(data).expanduser()
+    listed = path.iterdir() if path.is_dir() else [path] if path.exists() else map(Path, glob.glob(str(path)))
+    texts = (p for p in listed if p.is_file() and is_text_table(p) and not p.name.startswith(("_", ".")))
+    return min(texts, default=None)
+
+
+def may_be_a_record(source: Source) -> bool:
+    """Tell whether the line that names the columns may be about somebody; then not a word of it may be shown."""
+    return any(part.headed for part in source._parts) and looks_like_a_record(source.names)
+
+
+def first_rows(source: Source, rows: int) -> list[list[str]]:
+    """Return the first rows as texts, for the eyes of whoever holds the table."""
+    part, found = source._parts[0], []
+    for pieces, _ in part.read(range(len(part.names)), rows):
+        found += list(zip(*(_cells(piece, rows) for piece in pieces), strict=True))
+        if len(found) >= rows:
+            break
+    return [list(row) for row in found[:rows]]
 
 
 def propose(path: Path, *, header: bool = True, skip: int = 0) -> Proposal:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
@@ -24,6 +25,7 @@ from discreet.studio import words
 from discreet.studio.figures import FILTERS
 from discreet.studio.guard import Guard, local
 from discreet.studio.released import Later
+from discreet.studio.uploads import LARGEST
 from discreet.studio.workspace import Project, Workspace
 
 #: In the order of the steps. Each module of `screens` has ROUTES, and a handler takes (studio, request).
@@ -44,11 +46,17 @@ class Studio:
         The folder of the projects.
     guard : Guard
         Who may ask.
+    largest : int
+        Bytes of an upload.
+    roots : sequence of Path
+        Folders below which the start page lists tables; the current one and the user's own by default.
     """
 
-    def __init__(self, home: str | Path, guard: Guard) -> None:
+    def __init__(self, home: str | Path, guard: Guard, *, largest: int = LARGEST, roots: Sequence[Path] = ()) -> None:
         self.workspace = Workspace(home)
         self.guard = guard
+        self.largest = largest
+        self.roots = tuple(roots) or tuple(dict.fromkeys((Path.cwd(), Path.home())))
         #: Whether faults of the program are raised, as tests want it, instead of shown without what they quote.
         self.raises = False
         self._jobs: dict[str, tuple[object, tuple[str, str]]] = {}
@@ -99,7 +107,8 @@ class Studio:
         project = content["project"]
         job = self._job(project) if project is not None else ("", "")
         text = self._templates.get_template(template).render(
-            t=t, term=words.explainer(t), language=language, languages=words.LANGUAGES, screens=SCREENS,
+            t=t, term=words.explainer(t), in_bytes=partial(words.in_bytes, language=language),
+            language=language, languages=words.LANGUAGES, screens=SCREENS,
             theme=theme, theme_next=THEMES[(THEMES.index(theme) + 1) % len(THEMES)],
             done=set() if project is None else _done(project, bool(job[0])),
             version=__version__, path=request.url.path, job=job, **content,

@@ -6,6 +6,7 @@ that was uploaded is named as it was called, because where the studio keeps it i
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -126,7 +127,9 @@ def opened(workspace: Workspace, path: str) -> Project:
     if is_address(path):
         return workspace.create(source=table_place(path, Path().absolute()))
     place = Path(path).expanduser().resolve()
-    if not place.exists():
+    if not place.exists() and glob.glob(str(place)):
+        return workspace.create(source=str(place))
+    if not path or not place.exists():
         raise DataSourceError(f"path: cannot read {path!r} (no such file or folder); check the path")
     kind = "" if place.is_dir() else kind_of(place)
     if kind == "job":

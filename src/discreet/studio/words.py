@@ -73,6 +73,22 @@ def explainer(t: Callable[..., str]) -> Callable[..., Markup]:
     return term
 
 
+def in_bytes(size: int, language: str = "en") -> str:
+    """Return how large something is, in words.
+
+    Examples
+    --------
+    >>> in_bytes(512), in_bytes(3_400_000), in_bytes(2 * 2**30, "de")
+    ('512 B', '3.4 MB', '2,1 GB')
+    """
+    number, units = float(size), iter(("B", "kB", "MB", "GB", "TB"))
+    unit = next(units)
+    while number >= 999.5 and unit != "TB":
+        number, unit = number / 1000, next(units)
+    text = f"{number:.0f}" if unit == "B" or number >= 100 else f"{number:.1f}".removesuffix(".0")
+    return f"{text.replace('.', ',') if language == 'de' else text} {unit}"
+
+
 def chosen(accepted: str, said: str = "") -> str:
     """Return the language of a page: what was chosen, else the first of the browser's that is there.
 

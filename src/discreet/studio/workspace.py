@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core.output import write_whole
+from discreet.core.schema.address import is_address, read_address
 from discreet.errors import DataSourceError
 
 _NAME = re.compile(r"[a-z0-9]{12}")
@@ -41,6 +42,8 @@ class Project:
         A release that was opened instead of a table.
     uploaded : bool
         Whether the table lies in the project's own folder, because it came through the browser.
+    written : dict
+        How the table is written, as ``[source]`` of a schema says it, once the steward said so; see `heads`.
     looked : bool
         Whether the steward allowed rows to be looked at.
     goal : str
@@ -62,6 +65,7 @@ class Project:
     source: str = ""
     artifact: str = ""
     uploaded: bool = False
+    written: dict[str, Any] = field(default_factory=dict)
     looked: bool = False
     goal: str = ""
     parameters: dict[str, Any] = field(default_factory=dict)
@@ -72,13 +76,21 @@ class Project:
 
     @property
     def name(self) -> str:
-        """What the steward calls it: the last part of its path."""
+        """What the steward calls it: the last part of its path, or the table of a database."""
+        if is_address(self.source):
+            found = read_address(self.source)
+            return found.table or found.query[:40]
         return Path(self.source or self.artifact).name
 
     @property
     def schema_file(self) -> Path:
         """The declared columns."""
         return self.folder / "schema.toml"
+
+    @property
+    def uploads(self) -> Path:
+        """Where a table is kept that came through the browser."""
+        return self.folder / "upload"
 
     @property
     def runs(self) -> Path:
@@ -140,9 +152,25 @@ class Workspace:
             if _NAME.fullmatch(folder.name):
                 yield self.project(folder.name)
 
+    def sweep(self) -> None:
+        """Remove uploaded tables: when the studio ends, and when it begins after it was killed.
+
+        Where a release is not finished the table stays, or it could not be taken up again.
+        """
+        for project in self.projects():
+            if project.uploads.is_dir() and not any(map(_unfinished, project.runs.glob("*/status.json"))):
+                shutil.rmtree(project.uploads, ignore_errors=True)
+
     def forget(self, project: Project) -> None:
         """Remove a project with everything in its folder; releases saved elsewhere and accounts stay."""
         shutil.rmtree(project.folder)
+
+
+def _unfinished(status: Path) -> bool:
+    try:
+        return json.loads(status.read_text(encoding="utf-8")).get("state") in ("waiting", "running", "lost")
+    except (OSError, ValueError):
+        return True
 
 
 def default_home() -> Path:

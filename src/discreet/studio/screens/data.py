@@ -1,35 +1,207 @@
-"""The screen `data`: what is opened."""
+"""The screen `data`: what is opened, what its head says, and its first rows for a steward who asks to look."""
 
-import os
+from __future__ import annotations
+
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from discreet.errors import DataSourceError
+from discreet.core.schema.address import is_address
+from discreet.core.schema.dialect import ENCODINGS, Dialect, read_dialect
+from discreet.errors import DataSourceError, DiscreetError
+from discreet.jobs.job import Job
+from discreet.reporting.artifacts import kind_of
+from discreet.studio import heads, uploads
 from discreet.studio.app import Studio, seen
-from discreet.studio.jobs import opened
+from discreet.studio.browse import listing
+from discreet.studio.jobs import open_job, opened
+from discreet.studio.workspace import Project
+
+_LISTS = ("dates", "missing", "marks", "true", "false")
 
 
 async def start(studio: Studio, request: Request) -> Response:
-    """Show what was opened before, and the form that opens a table."""
-    return studio.page(request, "start.html", projects=list(studio.workspace.projects()))
+    """Show what was opened before, and the forms that open a table; a folder is listed if one is named."""
+    folder, here = request.query_params.get("folder"), None
+    if folder is not None:
+        here = await run_in_threadpool(listing, folder or studio.roots[0], studio.roots)
+    projects = await run_in_threadpool(lambda: [_told(p) for p in studio.workspace.projects()])
+    return studio.page(request, "start.html", projects=projects, here=here, limit=studio.largest)
 
 
-async def open_table(studio: Studio, request: Request) -> Response:
-    """Open a table by its path."""
-    form = await request.form()
-    path = Path(str(form.get("path", ""))).expanduser()
-    if not os.fspath(path) or not path.exists():
-        raise DataSourceError(f"path: cannot read {str(path)!r} (no such file); check the path")
-    made = await run_in_threadpool(opened, studio.workspace, str(path))
+def _told(project: Project) -> dict[str, Any]:
+    where = project.source or project.artifact
+    place = "" if project.uploaded or is_address(where) else str(Path(where).parent)
+    there = is_address(where) or Path(where).exists() or any(c in where for c in "*?[")
+    return {"project": project, "place": place, "there": there}
+
+
+async def open_path(studio: Studio, request: Request) -> Response:
+    """Open a table, a folder of them, a database, a release or a job file by its path."""
+    form = await request.form(max_files=0)
+    path = str(form.get("path", "")).strip()
+    if not path:
+        raise DataSourceError("path: it is empty; type where the table is, such as /home/me/people.csv")
+    made = await run_in_threadpool(opened, studio.workspace, path)
     return seen(f"/p/{made.id}/data")
 
 
+async def upload(studio: Studio, request: Request) -> Response:
+    """Take a table through the browser, or a job file with its table."""
+    project = studio.workspace.create(uploaded=True)
+    try:
+        files = await uploads.receive(request, project.uploads, studio.largest)
+        made = await run_in_threadpool(_uploaded, studio, project, files)
+    except BaseException:
+        studio.workspace.forget(project)
+        raise
+    return seen(f"/p/{made.id}/data")
+
+
+def _uploaded(studio: Studio, project: Project, files: list[Path]) -> Project:
+    jobs = [f for f in files if f.suffix.lower() == ".toml"]
+    if not jobs:
+        place = str(files[0] if len(files) == 1 else project.uploads)
+        kind = kind_of(files[0]) if len(files) == 1 else ""
+        name = "source" if kind in ("", "table") else "artifact"
+        setattr(project, name, place)
+        project.save()
+        return project
+    if len(jobs) > 1:
+        raise DataSourceError(f"upload: one job file at a time, got {len(jobs)}")
+    rest = [f for f in files if f is not jobs[0]]
+    job = Job.from_toml(jobs[0])
+    called = Path(str(job.data)).name
+    table = next((f for f in rest if f.name == uploads.safe_name(called)), rest[0] if len(rest) == 1 else None)
+    if table is None:
+        if isinstance(job.data, str) and (is_address(job.data) or Path(job.data).is_absolute()):
+            made = open_job(studio.workspace, job)
+            studio.workspace.forget(project)
+            return made
+        raise DataSourceError(f"upload: the job is about {called!r}; choose that table together with the job file")
+    made = open_job(studio.workspace, job, str(table))
+    project.uploads.rename(made.uploads)
+    studio.workspace.forget(project)
+    place = str(made.uploads / table.name)
+    made.source, made.artifact = (place, "") if made.source else ("", place)
+    made.uploaded = True
+    made.save()
+    return made
+
+
+async def bring(studio: Studio, request: Request) -> Response:
+    """Take an uploaded table again that was removed when the studio ended."""
+    project = studio.project(request)
+    if not project.uploaded or project.uploads.exists():
+        raise DataSourceError("upload: the table is there; open another one from the start page")
+    files = await uploads.receive(request, project.uploads, studio.largest)
+    place = str(files[0] if len(files) == 1 else project.uploads)
+    project.source, project.artifact = (place, "") if project.source else ("", place)
+    project.save()
+    return seen(f"/p/{project.id}/data")
+
+
 async def show(studio: Studio, request: Request) -> Response:
-    """Show what the header says."""
-    return studio.page(request, "data.html", screen="data", project=studio.project(request))
+    """Show what the head says; rows only if that was ticked."""
+    project = studio.project(request)
+    content: dict[str, Any] = {"head": None, "rows": None, "fault": "", "kind": "", "suggested": []}
+    try:
+        if project.artifact:
+            content["kind"] = await run_in_threadpool(_kind, project)
+        else:
+            content["head"] = await run_in_threadpool(heads.head_of, project)
+            if project.looked and not content["head"].doubtful:
+                content["rows"] = await run_in_threadpool(heads.rows_of, project)
+                better = await run_in_threadpool(heads.suggested, project)
+                content["suggested"] = _differences(content["head"].dialect, better, studio.words(request))
+    except DiscreetError as error:
+        content["fault"] = str(error)
+    gone = project.uploaded and not project.uploads.exists()
+    return studio.page(
+        request, "data.html", screen="data", project=project, gone=gone, most=heads.MOST_ROWS,
+        dialect=content["head"].dialect if content["head"] else Dialect(), limit=studio.largest,
+        encodings=[(e, e.upper()) for e in ENCODINGS], **content,
+    )  # fmt: skip
 
 
-ROUTES = [("/", start, ["GET"]), ("/open", open_table, ["POST"]), ("/p/{project}/data", show, ["GET"])]
+def _differences(held: Dialect, better: Dialect, t: Callable[..., str]) -> list[tuple[str, str]]:
+    """Say how rows are written where the table is read otherwise; a comma among decimals would be a missing value."""
+    said = []
+    for name in ("decimal", "thousands", *_LISTS):
+        value = getattr(better, name)
+        if value != getattr(held, name) and value:
+            shown = ", ".join(value) if name in _LISTS else value.replace(" ", "␣")
+            said.append((t(f"data.{name}"), shown))
+    return said
+
+
+def _kind(project: Project) -> str:
+    try:
+        return kind_of(Path(project.artifact))
+    except OSError as error:
+        raise DataSourceError(f"data: cannot read {project.name!r} ({error.strerror}); was it moved?") from None
+
+
+async def say_written(studio: Studio, request: Request) -> Response:
+    """Keep how the table is written: as typed, or as its first rows suggest if they were looked at."""
+    project = studio.project(request)
+    form = await request.form(max_files=0)
+    if form.get("act") == "suggest":
+        dialect = await run_in_threadpool(heads.suggested, project)
+    else:
+        dialect = await run_in_threadpool(_typed, project, {k: str(v) for k, v in form.items()})
+    await run_in_threadpool(heads.say_written, project, dialect)
+    return seen(f"/p/{project.id}/data")
+
+
+def _typed(project: Project, form: dict[str, str]) -> Dialect:
+    """Return the dialect that a form says; what it does not ask stays."""
+    try:
+        held = heads.head_of(project).dialect.to_dict()
+    except DiscreetError:  # a workbook of several sheets cannot be opened before one is named
+        held = dict(project.written)
+    said: dict[str, Any] = {k: v for k, v in form.items() if k in ("decimal", "thousands", "encoding", "sheet")}
+    if "delimiter" in form:
+        said["delimiter"] = {"tab": "\t", "bar": "|"}.get(form["delimiter"], form["delimiter"])
+    for name in _LISTS:
+        if name in form:
+            said[name] = [part.strip() for part in form[name].split(",") if part.strip()]
+    if "skip" in form:
+        if not form["skip"].strip().isdecimal():
+            raise DataSourceError(f"skip: must be a whole number of lines, got {form['skip']!r}; try 0")
+        said["skip"] = int(form["skip"])
+    if "header" in form:
+        said["header"] = form["header"] != "record"
+    if said.get("header", held.get("header", True)) != held.get("header", True) or "skip" in said:
+        held.pop("names", None)
+    return read_dialect({**held, **said})
+
+
+async def look(studio: Studio, request: Request) -> Response:
+    """Show rows from now on, or hide them again."""
+    project = studio.project(request)
+    form = await request.form(max_files=0)
+    await run_in_threadpool(heads.look, project, form.get("look") == "yes")
+    return seen(f"/p/{project.id}/data#rows")
+
+
+async def forget(studio: Studio, request: Request) -> Response:
+    """Remove a project with everything in its folder."""
+    await run_in_threadpool(studio.workspace.forget, studio.project(request))
+    return seen("/")
+
+
+ROUTES = [
+    ("/", start, ["GET"]),
+    ("/open", open_path, ["POST"]),
+    ("/upload", upload, ["POST"]),
+    ("/p/{project}/data", show, ["GET"]),
+    ("/p/{project}/upload", bring, ["POST"]),
+    ("/p/{project}/written", say_written, ["POST"]),
+    ("/p/{project}/look", look, ["POST"]),
+    ("/p/{project}/forget", forget, ["POST"]),
+]

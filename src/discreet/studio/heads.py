@@ -1,0 +1,170 @@
+"""What the head of a table says: names and how it is written; rows only for a steward who asked to see them.
+
+How it is written stands in the schema as soon as there is one. Before that it is what the steward said on the screen
+`data`, or else what the first line alone suggests.
+"""
+
+from __future__ import annotations
+
+import ast
+import glob
+import os
+import time
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from discreet import engines
+from discreet.core.output import write_whole
+from discreet.core.schema.address import is_address
+from discreet.core.schema.dialect import Dialect, read_dialect
+from discreet.core.schema.file import write_toml
+from discreet.engines import first_line
+from discreet.engines.tables.part import is_typed
+from discreet.errors import DataSourceError
+from discreet.studio.workspace import Project
+
+#: Rows that are shown to a steward who asks.
+MOST_ROWS = 20
+
+
+@dataclass(frozen=True)
+class Head:
+    """What is known of a table before a row is read.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The columns; empty if the first line may be somebody's record and nobody has said what it is.
+    doubtful : bool
+        Whether that is so.
+    dialect : Dialect
+        How the table is written.
+    reasons : tuple of str
+        Where that was seen.
+    types : tuple of str
+        The types that the file keeps, one per column; empty if it keeps none.
+    labels : dict
+        What the file declares that the codes of its columns stand for.
+    lines : bool
+        Whether it is text, which can be written in many ways.
+    size, files : int
+        Bytes and number of files; 0 for a database.
+    """
+
+    names: tuple[str, ...]
+    doubtful: bool
+    dialect: Dialect
+    reasons: tuple[str, ...]
+    types: tuple[str, ...]
+    labels: Mapping[str, tuple[str, ...]]
+    lines: bool
+    size: int = 0
+    files: int = 0
+
+
+def head_of(project: Project) -> Head:
+    """Read the head of a project's table. It may take a while, so never on the loop of the server.
+
+    Raises
+    ------
+    DiscreetError
+        The table cannot be opened; where several sheets are there, or none, it says so.
+    """
+    if not project.source:
+        raise DataSourceError("data: a release was opened, which has no table; open the table to declare its columns")
+    files = _files(project.source)
+    if not is_address(project.source) and not files:
+        why = (
+            "an uploaded table is removed when the studio ends; bring it again" if project.uploaded else "was it moved?"
+        )
+        raise DataSourceError(f"data: {project.name!r} is not there; {why}")
+    said = _said(project)
+    # A database is asked again after a while, files when they changed.
+    changed = tuple((f.st_size, f.st_mtime_ns) for f in files) or int(time.monotonic() // 30)
+    head = _head(project.source, changed, repr(said), said is not None and "header" in said)
+    return replace(head, size=sum(f.st_size for f in files), files=len(files))
+
+
+def _said(project: Project) -> dict[str, Any] | None:
+    """Return what was said of how the table is written, None if nothing was."""
+    if project.schema_file.is_file():
+        found = tomllib.loads(project.schema_file.read_text(encoding="utf-8")).get("source", {})
+        return {"header": True, **found} if isinstance(found, dict) else None
+    return project.written or None
+
+
+def _files(source: str) -> list[os.stat_result]:
+    """Return the facts of the files behind a path, a folder or a pattern."""
+    if is_address(source):
+        return []
+    place = Path(source)
+    places = list(place.iterdir()) if place.is_dir() else [place] if place.exists() else map(Path, glob.glob(source))
+    return [p.stat() for p in sorted(places) if p.is_file()]
+
+
+@lru_cache(maxsize=32)
+def _head(source: str, changed: object, said: str, sure: bool) -> Head:
+    found = first_line.proposed(source)
+    given = ast.literal_eval(said)
+    if given is not None:
+        found = replace(found, dialect=read_dialect(given), reasons=())
+    table = engines.open(source, dialect=found.dialect)
+    doubtful = not sure and first_line.may_be_a_record(table)
+    dialect = found.dialect
+    if not dialect.header and not dialect.names:
+        dialect = replace(dialect, names=table.names)
+    part = table._parts[0]
+    types = tuple(str(part.kind(i)) for i in range(len(part.names))) if is_typed(part) else ()
+    names = () if doubtful else table.names
+    return Head(names, doubtful, dialect, found.reasons, types, table.labels, first_line.text_file(source) is not None)
+
+
+def rows_of(project: Project) -> list[list[str]]:
+    """Return the first rows, if the steward asked to look."""
+    if not project.looked:
+        raise DataSourceError("rows: nobody asked to look at them")
+    return first_line.first_rows(engines.open(project.source, dialect=head_of(project).dialect), MOST_ROWS)
+
+
+def suggested(project: Project) -> Dialect:
+    """Return how the table seems to be written by its first rows, if the steward asked to look."""
+    head = head_of(project)
+    if not project.looked or not head.lines:
+        return head.dialect
+    table = engines.open(project.source, dialect=head.dialect)
+    return first_line.look(first_line.Proposal(head.dialect, (), {}), table._parts[0], MOST_ROWS).dialect
+
+
+def say_written(project: Project, dialect: Dialect) -> None:
+    """Keep how the table is written; declarations of columns that are still there stay."""
+    if not dialect.header and not dialect.names:
+        dialect = replace(dialect, names=engines.open(project.source, dialect=dialect).names)
+    names = set(engines.open(project.source, dialect=dialect).names)
+    project.written = {"header": dialect.header, **dialect.to_dict()}
+    project.save()
+    if not project.schema_file.is_file():
+        return
+    table = tomllib.loads(project.schema_file.read_text(encoding="utf-8"))
+    kept = {name: said for name, said in table.get("columns", {}).items() if name in names}
+    if not kept:
+        project.schema_file.unlink()
+        return
+    source = dialect.to_dict()
+    rest = {name: part for name, part in table.items() if name not in ("columns", "source")}
+    whole = {**rest, **({"source": source} if source else {}), "columns": kept}
+    write_whole(project.schema_file, write_toml(whole), private=True)
+
+
+def look(project: Project, wanted: bool) -> None:
+    """Allow rows to be shown, or hide them again. That they were seen stays in the schema: nobody can unsee them."""
+    head = head_of(project)
+    if wanted and head.doubtful:
+        raise DataSourceError("rows: say first whether the first line names the columns")
+    if wanted and not head.dialect.looked:
+        say_written(project, replace(head.dialect, looked=MOST_ROWS))
+    project.looked = wanted
+    project.save()
