@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
-from discreet.cli.common import console, epilog
+from discreet.cli.common import console, epilog, warn
 
 
 def register(app: typer.Typer) -> None:
@@ -22,22 +23,36 @@ def studio(
         Path | None, typer.Option(help="Where projects are kept; by default the user's state folder.")
     ] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
+    host: Annotated[
+        list[str] | None,
+        typer.Option(help="Another address of this computer than its own loopback; to be sure, say it twice."),
+    ] = None,
+    largest: Annotated[
+        float, typer.Option("--largest-upload", min=0.001, help="Gibibytes that are taken through the browser.")
+    ] = 2.0,
 ) -> None:
     """Open a page on this computer that leads from a table to a release with evidence."""
     import webbrowser
 
     from discreet.studio.jobs import opened
-    from discreet.studio.serve import serve
+    from discreet.studio.serve import checked_host, serve
     from discreet.studio.workspace import Workspace, default_home
 
+    chosen = checked_host(host or [])
+    if host and not chosen.startswith("127."):
+        warn([f"others on the network can reach {chosen}, unencrypted; whoever has the address below sees the table"])
     home = folder or default_home()
     first = "/"
     if file is not None:
         first = f"/p/{opened(Workspace(home), file).id}/data"
 
+    opened_once: list[bool] = []
+
     def told(address: str) -> None:
-        console.print(f"Open  {address}", soft_wrap=True, highlight=False)
-        if browser:
+        console.print(f"Open  {escape(address)}", soft_wrap=True, highlight=False)
+        console.print("It works once. Enter gives a new one, Ctrl-C ends the studio.", highlight=False)
+        if browser and not opened_once:
+            opened_once.append(True)
             webbrowser.open(address)
 
-    serve(home, port=port, first=first, told=told)
+    serve(home, port=port, first=first, host=chosen, largest=int(largest * 2**30), told=told)

@@ -1,19 +1,23 @@
-"""Who may ask: this computer's own browser window, and nobody else.
+"""Who may ask, and how much: this computer's own browser windows, and nobody else.
 
-A one-time token in the address that is opened becomes a cookie for this session; Host and Origin are checked, which is
+A one-time token in the address that is opened becomes a cookie for that browser; Host and Origin are checked, which is
 what stops a hostile page in another tab (DNS rebinding, cross-site forms); every answer forbids scripts from elsewhere.
+What is sent is bounded in size and in time, and whoever may not ask is answered before anything of it is read.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import re
 import secrets
+import time
 from typing import Any
 
 from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 #: Nothing may be loaded but what the studio serves itself.
@@ -21,11 +25,17 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
+#: A form is sent with its origin only where pages may name themselves to their own origin.
 HEADERS = {
     "content-security-policy": POLICY, "x-content-type-options": "nosniff", "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin", "cross-origin-resource-policy": "same-origin",
     "x-frame-options": "DENY", "cache-control": "no-store",
 }  # fmt: skip
+#: Bytes of a form; an uploaded table has a bound of its own, which its handler keeps.
+MOST_BODY = 8 * 2**20
+_UPLOADS = re.compile(r"/upload|/p/[a-z0-9]{12}/upload")
+#: Browsers that are signed in at a time.
+_MOST_SESSIONS = 8
 
 
 class Guard:
@@ -35,18 +45,21 @@ class Guard:
     ----------
     hosts : list of str
         ``name:port`` under which it is served.
+    patience : float, default 30
+        Seconds that the next piece of a request may take; a form may take twice that in all.
     """
 
-    def __init__(self, hosts: list[str]) -> None:
+    def __init__(self, hosts: list[str], patience: float = 30.0) -> None:
         self.hosts = [h.lower() for h in hosts]
         self.cookie = "discreet-" + self.hosts[0].rpartition(":")[2]  # ports share cookies
-        self._once: str | None = secrets.token_urlsafe(32)
-        self._session = secrets.token_urlsafe(32)
+        self.patience = patience
+        self._sessions: list[str] = []
+        self.renew()
 
-    @property
-    def token(self) -> str:
-        """The token of the address to open; it works once."""
-        return self._once or ""
+    def renew(self) -> str:
+        """Return a new token for the address to open; it works once, and none made before works any more."""
+        self.token = secrets.token_urlsafe(32)
+        return self.token
 
     def middleware(self) -> Any:
         """Return the middleware class of Starlette."""
@@ -69,30 +82,90 @@ class Guard:
                     await send(message)
 
                 refused = guard.refusal(Request(scope))
-                await (refused or self.app)(scope, receive, sent)
+                bounded = receive if refused else _bounded(scope, receive, guard.patience)
+                await (refused or self.app)(scope, bounded, sent)
 
         return Guarded
 
     def refusal(self, request: Request) -> Response | None:
         """Return the answer to somebody who may not ask, or None."""
-        if request.headers.get("host", "").lower() not in self.hosts:
+        if request.headers.getlist("host") not in [[h] for h in self.hosts]:
             return PlainTextResponse("This page is served under another name.", 421)
         origin = request.headers.get("origin")
         if origin is not None and origin.lower() not in [f"http://{h}" for h in self.hosts]:
             return PlainTextResponse("Requests of other pages are refused.", 403)
-        if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+        given, method = request.query_params.get("token", ""), request.method
+        if method == "GET" and request.url.path == "/" and given and "sec-purpose" not in request.headers:
+            return self._entered(request, given)
+        if not _own(request):
             return PlainTextResponse("Requests of other pages are refused.", 403)
-        if request.method not in ("GET", "HEAD") and origin is None:
+        if method not in ("GET", "HEAD") and origin is None:
             return PlainTextResponse("A form is sent with its origin.", 403)
-        if hmac.compare_digest(request.cookies.get(self.cookie, "").encode(), self._session.encode()):
-            return None
-        given = request.query_params.get("token", "")
-        if self._once and request.url.path == "/" and hmac.compare_digest(given.encode(), self._once.encode()):
-            self._once = None
-            made = RedirectResponse(local(request.query_params.get("next", "/")), 303)
-            made.set_cookie(self.cookie, self._session, httponly=True, samesite="strict")
+        if _announced(request) > MOST_BODY and not _UPLOADS.fullmatch(request.url.path):
+            return PlainTextResponse("More was sent than this page takes.", 413)
+        return None if self._signed_in(request) else self._closed()
+
+    def _entered(self, request: Request, given: str) -> Response:
+        """Take the token, which works once, and lead to the page without it.
+
+        A link in a terminal that is itself a web page comes from elsewhere. The token is proof enough; but the cookie
+        is sent only by a page of our own, which therefore leads on.
+        """
+        there = local(request.query_params.get("next", "/"))
+        made: Response = RedirectResponse(there, 303)
+        if not _own(request):
+            made = HTMLResponse(
+                f'<!doctype html><title>Discreet</title><meta http-equiv="refresh" content="0;url={there}">'
+            )
+        if self.token and hmac.compare_digest(given.encode(), self.token.encode()):
+            self.token = ""
+            self._sessions = [*self._sessions, secrets.token_urlsafe(32)][-_MOST_SESSIONS:]
+            made.set_cookie(self.cookie, self._sessions[-1], httponly=True, samesite="strict")
             return made
-        return PlainTextResponse("Open the address that 'discreet studio' printed; it works once.", 403)
+        return made if _own(request) and self._signed_in(request) else self._closed()
+
+    def _signed_in(self, request: Request) -> bool:
+        given = request.cookies.get(self.cookie, "").encode()
+        return any([hmac.compare_digest(given, each.encode()) for each in self._sessions])  # noqa: C419 (all, always)
+
+    def _closed(self) -> Response:
+        return PlainTextResponse(
+            "Open the address that 'discreet studio' printed. It works once; press Enter there for a new one.", 403
+        )
+
+
+def _own(request: Request) -> bool:
+    """Tell whether a request comes from a page of ours, or from nobody's: typed, or by a program that is no browser."""
+    return request.headers.get("sec-fetch-site", "none") in ("same-origin", "none")
+
+
+def _announced(request: Request) -> int:
+    given = request.headers.get("content-length", "0")
+    return int(given) if re.fullmatch(r"\d{1,15}", given, re.ASCII) else MOST_BODY + 1
+
+
+def _bounded(scope: Scope, receive: Receive, patience: float) -> Receive:
+    """Return what a request sends, up to a size and as long as it does not dawdle."""
+    upload = _UPLOADS.fullmatch(scope["path"]) is not None
+    end = None if upload else time.monotonic() + 2 * patience
+    taken, whole = 0, False
+
+    async def received() -> Message:
+        nonlocal taken, whole
+        if whole:  # what comes now is that the browser left, which may take its time
+            return await receive()
+        left = patience if end is None else min(patience, end - time.monotonic())
+        try:
+            message = await asyncio.wait_for(receive(), max(left, 0))
+        except TimeoutError:
+            raise HTTPException(408, "The request took too long; send it again.") from None
+        taken += len(message.get("body", b""))
+        whole = not message.get("more_body", False)
+        if taken > MOST_BODY and not upload:
+            raise HTTPException(413, "More was sent than this page takes.")
+        return message
+
+    return received
 
 
 def local(path: str) -> str:

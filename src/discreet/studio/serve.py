@@ -1,49 +1,165 @@
-"""Start the studio: granian in this process, on loopback."""
+"""Start the studio: granian in this process, on loopback unless it was told otherwise twice."""
 
 from __future__ import annotations
 
 import asyncio
+import ipaddress
+import os
+import signal
 import socket
-from collections.abc import Callable
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from discreet.errors import DataSourceError, MissingExtra
+from discreet.errors import DataSourceError, InvalidArgument, MissingExtra
+
+_LOOPBACK = "127.0.0.1"
+#: Milliseconds that the head of a request may take, and its bytes.
+_HEAD_PATIENCE, _MOST_HEAD = 10_000, 1 << 16
+#: Requests that are worked on at a time.
+_MOST_AT_ONCE = 64
 
 
 def serve(
-    home: str | Path, *, port: int = 0, first: str = "/", told: Callable[[str], None] | None = None
-) -> None:  # fmt: skip
-    """Serve until it is interrupted.
+    home: str | Path,
+    *,
+    port: int = 0,
+    first: str = "/",
+    host: str = _LOOPBACK,
+    largest: int | None = None,
+    told: Callable[[str], None] | None = None,
+) -> None:
+    """Serve until it is interrupted. Enter, or the signal HUP, gives a new address, which works once like the first.
 
     Parameters
     ----------
     home : path
-        Where projects are kept.
+        Where projects are kept; one studio at a time uses it.
     port : int
         0 takes a free one.
     first : str
         The page to begin with.
+    host : str
+        The address of this computer to listen on; see `checked_host`.
+    largest : int, optional
+        Bytes of an upload.
     told : callable, optional
-        Called with the address to open, when the port is free.
+        Called with the address to open, when the port is free, and again for each new one.
     """
     try:
-        from granian.constants import Interfaces
+        from granian.constants import HTTPModes, Interfaces
+        from granian.http import HTTP1Settings
         from granian.server.embed import Server
 
         from discreet.studio.app import Studio
         from discreet.studio.guard import Guard
+        from discreet.studio.uploads import LARGEST
     except ImportError:
         raise MissingExtra("the studio", "studio") from None
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    port = _free(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    guard = Guard([f"{shown}:{port}", *([f"localhost:{port}"] if host == _LOOPBACK else [])])
+    studio = Studio(home, guard, largest=largest or LARGEST)
+
+    def tell(page: str = "/") -> None:
+        if told is not None:
+            told(f"http://{shown}:{port}/?token={guard.token}&next={page}")
+
+    def again() -> None:
+        guard.renew()
+        tell()
+
+    with _alone(studio.workspace.home):
+        studio.workspace.sweep()
+        server = Server(
+            studio.app, address=host, port=port, interface=Interfaces.ASGI, log_enabled=False, websockets=False,
+            http=HTTPModes.http1, backlog=_MOST_AT_ONCE, backpressure=_MOST_AT_ONCE,
+            http1_settings=HTTP1Settings(header_read_timeout=_HEAD_PATIENCE, max_buffer_size=_MOST_HEAD),
+        )  # fmt: skip
+        tell(first)
         try:
-            probe.bind(("127.0.0.1", port))
-        except OSError as error:
-            raise DataSourceError(f"cannot serve on port {port} ({error.strerror}); name another with --port") from None
-        port = probe.getsockname()[1]
-    guard = Guard([f"127.0.0.1:{port}", f"localhost:{port}"])
-    studio = Studio(home, guard)
-    server = Server(studio.app, address="127.0.0.1", port=port, interface=Interfaces.ASGI, log_enabled=False)
-    if told is not None:
-        told(f"http://127.0.0.1:{port}/?token={guard.token}&next={first}")
-    asyncio.run(server.serve())
+            asyncio.run(_until_stopped(server, again))
+        except KeyboardInterrupt:
+            pass
+        finally:
+            studio.workspace.sweep()
+
+
+async def _until_stopped(server: Any, again: Callable[[], None]) -> None:
+    loop = asyncio.get_running_loop()
+    for name, act in (("SIGINT", server.stop), ("SIGTERM", server.stop), ("SIGHUP", again)):
+        with suppress(NotImplementedError, AttributeError, RuntimeError):  # other systems, other threads
+            loop.add_signal_handler(getattr(signal, name), act)
+    if sys.stdin is not None and sys.stdin.isatty():
+
+        def entered() -> None:
+            for _ in sys.stdin:
+                loop.call_soon_threadsafe(again)
+
+        threading.Thread(target=entered, daemon=True).start()
+    await server.serve()
+
+
+def checked_host(said: list[str]) -> str:
+    """Return the address to listen on: loopback, unless another one was said twice.
+
+    Examples
+    --------
+    >>> checked_host([]), checked_host(["10.0.0.7", "10.0.0.7"])
+    ('127.0.0.1', '10.0.0.7')
+    >>> checked_host(["10.0.0.7"])
+    Traceback (most recent call last):
+    ...
+    discreet.errors.InvalidArgument: --host must be said twice, because others on the network can reach it then, \
+got '10.0.0.7'; try --host 10.0.0.7 --host 10.0.0.7
+    """
+    host = said[-1] if said else _LOOPBACK
+    try:
+        place = ipaddress.ip_address(host)
+    except ValueError:
+        raise InvalidArgument("--host", host, "an address of this computer", f"--host {_LOOPBACK}") from None
+    if place.is_unspecified:  # what is called by any name cannot check its name
+        expected = "one address of this computer, not all of them"
+        raise InvalidArgument("--host", host, expected, f"--host {_LOOPBACK}")
+    if not place.is_loopback and said.count(host) < 2:
+        expected = "said twice, because others on the network can reach it then"
+        raise InvalidArgument("--host", host, expected, f"--host {host} --host {host}")
+    return host
+
+
+def _free(host: str, port: int) -> int:
+    """Return a port that nobody listens on: granian shares ports, and two would each get half of the requests."""
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        with socket.socket(family) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port))
+            return int(probe.getsockname()[1])
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or "no such port"
+        raise DataSourceError(f"cannot serve on {host}:{port} ({why}); name another with --port") from None
+
+
+@contextmanager
+def _alone(home: Path) -> Iterator[None]:
+    """Hold a folder of projects: a second studio would sweep away what the first has uploaded."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    handle = os.open(home / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise DataSourceError(
+                "a studio is open already; press Enter in its terminal for a new address, or name another folder with "
+                "--folder"
+            ) from None
+        yield
+    finally:
+        os.close(handle)

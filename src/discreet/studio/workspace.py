@@ -13,8 +13,10 @@ import json
 import os
 import re
 import secrets
+import shlex
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -123,9 +125,18 @@ class Workspace:
     """
 
     def __init__(self, home: str | Path) -> None:
-        self.home = Path(home)
-        self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-        os.chmod(self.home, 0o700)
+        self.home = Path(home).expanduser().absolute()
+        try:
+            self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+            facts = self.home.stat()
+        except OSError as error:
+            raise DataSourceError(f"folder: cannot use {str(home)!r} ({error.strerror}); name another") from None
+        # Not narrowed by us: it may be somebody's folder of other things.
+        if hasattr(os, "getuid") and (facts.st_uid != os.getuid() or facts.st_mode & 0o077):
+            raise DataSourceError(
+                f"folder: others may look into {str(home)!r}, and projects must be yours alone; name a new folder, or "
+                f"say chmod 700 {shlex.quote(str(home))}"
+            )
 
     def create(self, **said: Any) -> Project:
         """Start a project."""
@@ -139,9 +150,14 @@ class Workspace:
     def project(self, name: str) -> Project:
         """Return a project by its name in addresses."""
         folder = self.home / name
-        if not _NAME.fullmatch(name) or not (folder / "project.json").is_file():
-            raise DataSourceError(f"project: there is no {name!r} here; open the table again")
-        told = json.loads((folder / "project.json").read_text(encoding="utf-8"))
+        place = folder / "project.json"
+        # A link is none of ours: it would lead out of the folder.
+        if not _NAME.fullmatch(name) or folder.is_symlink() or place.is_symlink() or not place.is_file():
+            raise DataSourceError(f"project: there is no {name[:40]!r} here; open the table again")
+        try:
+            told = dict(json.loads(place.read_text(encoding="utf-8")))
+        except (OSError, ValueError):
+            raise DataSourceError(f"project: {name!r} is damaged; open the table again") from None
         known = {f.name for f in fields(Project)}
         return Project(name, folder, **{k: v for k, v in told.items() if k in known})
 
@@ -149,7 +165,7 @@ class Workspace:
         """Go through all projects, the newest first."""
         places = [p.parent for p in self.home.glob("*/project.json")]
         for folder in sorted(places, key=lambda p: (p / "project.json").stat().st_mtime, reverse=True):
-            if _NAME.fullmatch(folder.name):
+            with suppress(DataSourceError):  # what is damaged or none of ours is not listed
                 yield self.project(folder.name)
 
     def sweep(self) -> None:
