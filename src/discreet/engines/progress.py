@@ -1,12 +1,14 @@
-"""A progress bar for long counts, on the terminal of whoever holds the data and nowhere else.
+"""How far work has come: a bar on the terminal of whoever holds the data, and whoever follows this process.
 
-It shows a share and a time, no number of rows.
+Both are told a share and the name of a stage, no number of rows.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,6 +18,36 @@ if TYPE_CHECKING:
 
 #: A bar appears when a count takes longer than this many seconds.
 PATIENCE = 2.0
+#: Told the name of a stage and the share of it that is done, None where that is not known; perhaps from many threads.
+Listener = Callable[[str, float | None], None]
+#: Of the whole process: threads of a count do not inherit context variables.
+_listeners: list[Listener] = []
+
+
+@contextmanager
+def followed(listener: Listener) -> Iterator[None]:
+    """Tell ``listener`` how far all work of this process has come.
+
+    Examples
+    --------
+    >>> told = []
+    >>> with followed(lambda stage, share: told.append((stage, share))), Meter(4, progress=False) as meter:
+    ...     meter.advance(1)
+    ...     stage("model")
+    >>> told
+    [('counting', 0.0), ('counting', 0.25), ('model', None)]
+    """
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
+
+def stage(name: str, share: float | None = None) -> None:
+    """Tell whoever follows what is being done now: one of counting, model, sampling, clusters, groups, page."""
+    for listener in tuple(_listeners):
+        listener(name, share)
 
 
 class Meter:
@@ -43,10 +75,15 @@ class Meter:
     def advance(self, amount: int) -> None:
         """Note that this much more is done."""
         self._done += amount
+        self._tell()
         if self._bar is None and self._wanted and time.monotonic() >= self._due:
             self._bar = self._start()
         if self._bar is not None:
             self._bar[0].update(self._bar[1], completed=self._done)
+
+    def _tell(self) -> None:
+        if _listeners:
+            stage("counting", min(self._done / self._total, 1.0) if self._total else None)
 
     def _start(self) -> tuple[Progress, TaskID]:
         from rich.console import Console
@@ -58,6 +95,7 @@ class Meter:
         return bar, task
 
     def __enter__(self) -> Meter:
+        self._tell()
         return self
 
     def __exit__(

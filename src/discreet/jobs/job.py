@@ -299,7 +299,7 @@ class Job:
         """Do the job and write its outputs, each whole or not at all.
 
         Places and everything that is known without the data are checked before any are read; they are read once, and
-        nothing is written before everything is made.
+        nothing is written before everything is made, but for what an account has paid for, which cannot be had again.
         """
         done: JobResult = self._do(lambda work: work.run(self))
         return done

@@ -89,6 +89,17 @@ def check_paid(job: Job) -> None:
         raise job.declared.refused(words, DataSourceError)
 
 
+def keep(job: Job, made: Synopsis, *, charged: bool) -> None:
+    """Write a new release: at once if an account was ``charged``, else when everything is made.
+
+    What was paid for cannot be had again, so nothing that follows may lose it; what was not leaves nothing behind if a
+    later step fails.
+    """
+    place = job.places().get("release")
+    if place is not None and charged == ("account" in job.parameters):
+        made.save(place, overwrite=True)  # refused before, or asked for
+
+
 def standing(job: Job, made: Synopsis, again: bool) -> dict[str, Any]:
     """Return how the account stands after a job, as plain data; nothing where none is named."""
     account = account_of(job)

@@ -6,6 +6,7 @@ from typing import Any
 
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import write_whole
+from discreet.engines.progress import stage
 from discreet.errors import DataSourceError, FormatError
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.options import PAGE
@@ -38,6 +39,7 @@ def finish(
     if "report" in places:
         from discreet.reporting import write_report
 
+        stage("page")
         # Of reports, only counts can be reported on; everything else is reported on as it was released.
         said = {each.name: job.parameters[each.name] for each in PAGE if each.name in job.parameters}
         write_report(job.artifact, places["report"], candidates=candidates, clusters=clusters, **said)

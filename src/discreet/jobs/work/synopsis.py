@@ -14,10 +14,11 @@ from discreet.core.dates import date_text, time_text
 from discreet.core.domain import Categorical, Date, Time, category_text
 from discreet.core.figures import counted
 from discreet.core.guarantee import Guarantee
+from discreet.engines.progress import stage
 from discreet.engines.writer import write_table
 from discreet.errors import InvalidArgument
 from discreet.jobs.job import Job, JobResult
-from discreet.jobs.work.charging import charged, checkable, repeated, standing
+from discreet.jobs.work.charging import charged, checkable, keep, repeated, standing
 from discreet.jobs.work.pages import finish
 from discreet.synopses import Synopsis
 from discreet.synopses.artifact.empty import rows_text
@@ -67,9 +68,11 @@ def _synopsis(job: Job) -> JobResult:
     places = job.places()
     earlier = repeated(job)
     made: Synopsis = _estimator(job).fit(job.read_table()).synopsis_ if earlier is None else earlier
+    if earlier is None:
+        keep(job, made, charged=True)
     found = cluster_synopsis(made, job.parameters["n_clusters"]) if "centers" in places else None
     if earlier is None:
-        made.save(places["release"], overwrite=True)  # refused before, or asked for
+        keep(job, made, charged=False)
     files = {"release": places["release"]}
     told = {**figures(made, places["release"]), **standing(job, made, earlier is not None)}
     clusters = None
@@ -83,7 +86,7 @@ def _synopsis(job: Job) -> JobResult:
 def _cluster(job: Job) -> JobResult:
     check(job)
     places, given = job.places(), job.declared.arguments(job.parameters)
-    release, earlier = places.get("release"), repeated(job) if job.schema is not None else None
+    earlier = repeated(job) if job.schema is not None else None
     if job.schema is None:
         made = Synopsis.load(job.place(job.data))
         found = _found(made, job, given.pop("n_clusters"), given)
@@ -92,6 +95,8 @@ def _cluster(job: Job) -> JobResult:
         if earlier is None:
             model = _estimator(job).fit(job.read_table())
         made = model.synopsis_ if earlier is None else earlier
+        if model is not None:
+            keep(job, made, charged=True)
         if model is None or job.parameters.get("algorithm", "k-means") != "k-means":
             passed = {k: v for k, v in given.items() if k in ("refine", "n_init", "scale", "max_clusters")}
             found = _found(made, job, given["n_clusters"], {**passed, "columns": made.domain.names})
@@ -102,8 +107,8 @@ def _cluster(job: Job) -> JobResult:
                 std_errors=model.cluster_std_errors_, may_be_noise=model.cluster_may_be_noise_,
                 suggestion=model.suggestion_,
             )  # fmt: skip
-        if model is not None and release is not None:
-            made.save(release, overwrite=True)
+        if model is not None:
+            keep(job, made, charged=False)
     table = write_centers(made, found, places.get("centers"))
     files: dict[str, Path] = {name: places[name] for name in ("centers", "release") if name in places}
     told = {**cluster_figures(made, found, places.get("centers")), **standing(job, made, earlier is not None)}
@@ -112,6 +117,7 @@ def _cluster(job: Job) -> JobResult:
 
 def _found(made: Synopsis, job: Job, n_clusters: int | str, given: dict[str, Any]) -> ClusterResult:
     """Find clusters in a synopsis, by the algorithm that is asked for."""
+    stage("clusters")
     algorithm = job.parameters.get("algorithm", "k-means")
     if algorithm == "k-means":
         return cluster_synopsis(made, n_clusters, **given)

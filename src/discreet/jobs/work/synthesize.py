@@ -4,10 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from discreet.engines.progress import stage
 from discreet.engines.writer import check_target, write_table
 from discreet.errors import InvalidArgument
 from discreet.jobs.job import Job, JobResult
-from discreet.jobs.work.charging import charged, check_paid, checkable, repeated, standing
+from discreet.jobs.work.charging import charged, check_paid, checkable, keep, repeated, standing
 from discreet.jobs.work.pages import finish
 from discreet.jobs.work.synopsis import chosen_columns, figures
 from discreet.synopses import MarginalSynopsis, Synopsis
@@ -21,10 +22,13 @@ def run(job: Job) -> JobResult:
     places = job.places()
     earlier = repeated(job)
     made: Synopsis = _estimator(job).fit(job.read_table()).synopsis_ if earlier is None else earlier
+    if earlier is None:
+        keep(job, made, charged=True)
+    stage("sampling")
     number = job.parameters.get("n", max(round(made.total), 0))
     rows = made.sample(number, rng=job.parameters.get("seed"))
     if earlier is None:
-        made.save(places["release"], overwrite=True)  # refused before, or asked for
+        keep(job, made, charged=False)
     write_table(places["table"], rows, made.guarantee)
     files = {"table": places["table"], "release": places["release"]}
     told = {**figures(made, places["release"]), "table": str(places["table"]), "invented": number, **known(made)}

@@ -7,6 +7,7 @@ from discreet import anonymity, engines
 from discreet.anonymity.risk.report import with_promise
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import promise_place
+from discreet.engines.progress import stage
 from discreet.errors import DataSourceError, DiscreetError
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.pages import finish
@@ -85,6 +86,7 @@ def _anonymize(job: Job) -> JobResult:
         settings["output"] = given.get("form", "interval")
     if "previous" in given:
         settings["previous"] = [job.place(path) for path in given["previous"]]
+    stage("groups")
     release = model.fit_transform(job.read_table(), **settings)
     if house is not None:
         release.save_house(house)  # first: a table that was handed out without it could not be followed

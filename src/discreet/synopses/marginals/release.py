@@ -19,6 +19,7 @@ from discreet.core.arrays import AnyArray, FloatArray, IntArray
 from discreet.core.checks import Exact
 from discreet.core.domain import Categorical
 from discreet.engines.passes.marginals import AxisGrids, GroupedMarginal, MarginalsPass
+from discreet.engines.progress import stage
 from discreet.noise.stream.numpy_streams import numpy_stream, root_of
 from discreet.synopses.marginals.bins import Bins, consistent, levels, make_bins, public_grid
 from discreet.synopses.marginals.choice import (
@@ -172,6 +173,7 @@ def find(opening: OpenRelease, settings: MarginalSettings) -> Findings:
         last = number == len(ROUNDS) - 1
         watched = list(to_watch(sizes, found.codes.shape[1], settings.target)) if last else []
         model = Field(sizes, factors, rows, found.codes, (root, number + 1), bound, watched)
+        stage("model")
         goals = model.fit(*schedule)
         found.known = [onto_simplex(goal, rows) for goal in goals[: len(found.bins)]]
     model.settle(goals)

@@ -1,0 +1,128 @@
+"""What a release costs the account of its table, before it is made and after it was lost.
+
+Nothing here charges anything: a process of a run does, before it reads a row, and the account refuses what it does not
+hold. The price that is shown is the most that will be reserved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from discreet.accounts import Account, Entry
+from discreet.core.checks import Exact
+from discreet.core.zcdp import zcdp_to_epsilon
+from discreet.errors import DiscreetError
+from discreet.jobs import Job
+from discreet.studio.runs.run import Run
+from discreet.synopses.prices import Wanted
+
+
+@dataclass(frozen=True)
+class Charge:
+    """What a job would cost.
+
+    Attributes
+    ----------
+    dataset, currency : str
+        Of the account.
+    price, delta : float
+        The most that is reserved.
+    left, after, total : float
+        What there is before and afterwards, and the limit.
+    refused : str
+        Why the account would refuse it; empty if it would not.
+    """
+
+    dataset: str
+    currency: str
+    price: float
+    delta: float
+    left: float
+    after: float
+    total: float
+    refused: str = ""
+
+
+def has_price(job: Job) -> bool:
+    """Return whether a job spends a budget that adds up over releases: that of a central one, made from rows."""
+    return job.schema is not None and any(option.name == "account" for option in job.declared.parameters)
+
+
+def charge_of(job: Job) -> Charge | None:
+    """Return what a job would cost the account that it names; None if it names none."""
+    if not has_price(job) or "account" not in job.parameters:
+        return None
+    account, wanted = Account(job.place(job.parameters["account"])), _wanted(job)
+    price, unit = _most(wanted, account.currency), job.read_domain().unit
+    refused = ""
+    try:
+        if wanted.rho is not None and (job.kind == "synthesize" or "rho" in job.parameters):
+            account.check(job.kind, rho=wanted.rho, delta=wanted.delta, unit=unit)
+        else:
+            account.check(job.kind, epsilon=wanted.pure, unit=unit)
+    except DiscreetError as error:
+        refused = str(error)
+    left = account.remaining
+    after = max(float(left.exact - price), 0.0) if isinstance(price, Fraction) else 0.0
+    delta = float(wanted.delta or 0) if account.currency == "epsilon" else 0.0
+    return Charge(
+        account.dataset, account.currency, float(price), delta, float(left), after, float(account.total), refused
+    )
+
+
+def _wanted(job: Job) -> Wanted:
+    given = job.parameters
+    return Wanted.read(given.get("epsilon", 1 if "rho" in given else None), given.get("rho"), given.get("delta"))
+
+
+def _most(wanted: Wanted, currency: str) -> Exact:
+    """Return the dearer of what the two kinds of noise would cost that the budget can go to."""
+    pure = wanted.pure if currency == "epsilon" else wanted.pure * wanted.pure / 2
+    if wanted.rho is None or wanted.delta is None:
+        return pure
+    if currency == "rho":
+        return max(pure, wanted.rho)
+    return max(pure, Fraction(repr(zcdp_to_epsilon(wanted.rho, wanted.delta))))
+
+
+def entry_of(run: Run) -> Entry | None:
+    """Return what the account wrote of the last attempt of a run; None if nothing was reserved, or without account."""
+    job = run.job
+    if job is None or "account" not in job.parameters:
+        return None
+    try:
+        entries = Account(job.place(job.parameters["account"])).entries
+    except DiscreetError:
+        return None
+    if run.status["entry"] is not None:
+        return next((e for e in entries if e.number == run.status["entry"]), None)
+    if run.status["started"] is None:
+        return None
+    from discreet.jobs.work.charging import task_of
+
+    task, made = task_of(job), Path(job.outputs.get("release") or job.outputs.get("centers") or "").name
+    for entry in entries[run.status["before"] :]:
+        if entry.task == task and entry.asked.get("file") == made and entry.asked.get("verb") == job.kind:
+            return entry
+    return None
+
+
+def paid_file(run: Run) -> str:
+    """Return the name of the release that a run has made and paid for, though it did not end well; "" if none.
+
+    It is whole, and the account names its seal: the same job started again takes it up and costs nothing.
+    """
+    job = run.job
+    if job is None or "release" not in job.outputs or "account" not in job.parameters or "seed" in job.parameters:
+        return ""
+    place = job.places()["release"]
+    if not place.is_file():
+        return ""
+    from discreet.jobs.work.charging import repeated
+
+    try:
+        return place.name if repeated(job) is not None else ""
+    except DiscreetError:
+        return ""

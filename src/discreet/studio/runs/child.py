@@ -1,0 +1,145 @@
+"""The process of one run: ``python -m discreet.studio.runs.child FOLDER``.
+
+It does the job of ``job.toml`` and tells in ``status.json`` how far it has come: a stage and a share, no number of
+rows. It ends at once when the server's end of the pipe on its standard input closes. What an account reserved until
+then stays spent; what it booked lies in the folder, whole, and is taken up when the job is started again.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import threading
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+from discreet.accounts import Account
+from discreet.core.output import PROMISE_ENDING, promise_place
+from discreet.engines.progress import followed
+from discreet.errors import BudgetExceeded, DataSourceError, DiscreetError, InvalidArgument, SchemaError
+from discreet.jobs import Job
+from discreet.studio.runs.charges import entry_of, paid_file
+from discreet.studio.runs.processes import born
+from discreet.studio.runs.run import JOB, SCRATCH, Run, now
+
+#: Seconds between two words about the same stage.
+_PAUSE = 0.3
+_NAMED = re.compile(r"\[(\w+)\](?: (\w+))?")
+_SCREENS = {"parameters": "plan", "data": "data", "schema": "columns", "outputs": "release", "job": "goal"}
+
+
+class Teller:
+    """Writes how far a run has come, not too often, and nothing after its end."""
+
+    def __init__(self, run: Run) -> None:
+        self._run, self._guard = run, threading.Lock()
+        self._stage, self._due, self._open = "", 0.0, True
+
+    def __call__(self, stage: str, share: float | None) -> None:
+        """Note a stage and a share."""
+        if stage == self._stage and time.monotonic() < self._due:
+            return
+        with self._guard:
+            if self._open:
+                self._stage, self._due = stage, time.monotonic() + _PAUSE
+                rounded = None if share is None else round(share, 2)  # nobody counts rows by it
+                self._run.write(progress={"what": stage, "share": rounded})
+
+    def end(self, **said: Any) -> None:
+        """Write the last word."""
+        with self._guard:
+            self._open = False
+            self._run.write(**said, ended=now(), pid=None, born=None)
+
+
+def watch() -> None:
+    """End this process when the server is gone."""
+
+    def wait() -> None:
+        while os.read(0, 1):
+            pass
+        os._exit(3)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def place_of(error: DiscreetError) -> dict[str, str] | None:
+    """Return the screen, and the field if it is known, where an error can be mended."""
+    if isinstance(error, InvalidArgument) and (found := _NAMED.match(error.name)):
+        return {"screen": _SCREENS.get(found[1], "plan"), "field": found[2] or ""}
+    for kind, screen in ((SchemaError, "columns"), (BudgetExceeded, "account"), (DataSourceError, "data")):
+        if isinstance(error, kind):
+            return {"screen": screen, "field": ""}
+    return None
+
+
+def unforeseen(error: BaseException) -> str:
+    """Name an error that nobody foresaw by its kind and place: its own words may quote a row."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}, {Path(last.filename).name} line {last.lineno}"
+
+
+def main(folder: Path) -> int:
+    """Do the job of a folder."""
+    run, tell = Run.read(folder), Teller(Run.read(folder))
+    run.write(state="running", started=now(), pid=os.getpid(), born=born(os.getpid()))
+    try:
+        job = Job.from_toml(folder / JOB)
+        account = job.parameters.get("account")
+        if account is not None:
+            run.write(before=len(Account(job.place(account)).entries))
+        with followed(tell):
+            result = job.run()
+    except DiscreetError as error:
+        return _failed(folder, tell, str(error), place_of(error))
+    except MemoryError:
+        return _failed(folder, tell, "memory", None, unforeseen=True)
+    except Exception as error:  # noqa: BLE001 - the page has to say that it failed, whatever it was
+        return _failed(folder, tell, unforeseen(error), None, unforeseen=True)
+    shutil.rmtree(folder / SCRATCH, ignore_errors=True)
+    told = result.to_dict()
+    entry = (told["figures"].get("account") or {}).get("entry")
+    tell.end(
+        state="done", progress={"what": "done", "share": 1.0}, figures=told["figures"], entry=entry,
+        files=_files(folder, dict(result.files)), promise=_promise(result.guarantee),
+    )  # fmt: skip
+    return 0
+
+
+def _failed(
+    folder: Path, tell: Teller, message: str, where: dict[str, str] | None, *, unforeseen: bool = False
+) -> int:  # fmt: skip
+    run = Run.read(folder)
+    entry = entry_of(run)
+    run.tidy((paid_file(run),))
+    number = None if entry is None else entry.number
+    tell.end(state="failed", message=message, where=where, entry=number, unforeseen=unforeseen)
+    return 1
+
+
+def _files(folder: Path, files: dict[str, Path]) -> dict[str, str]:
+    """Return what may be handed out: files of the folder, each table with the promise beside it."""
+    found = {name: os.path.relpath(path, folder) for name, path in files.items()}
+    for name, path in files.items():
+        beside = promise_place(path)
+        if beside.is_file() and not path.name.endswith(PROMISE_ENDING) and beside.name not in found.values():
+            found[f"promise of {name}" if "promise" in found else "promise"] = beside.name
+    return {name: path for name, path in found.items() if not path.startswith("..")}
+
+
+def _promise(guarantee: Any) -> dict[str, Any] | None:
+    """Return what the page says of a promise."""
+    if guarantee is None:
+        return None
+    told = guarantee.to_dict()
+    facts = {name: told.get(name) for name in ("model", "epsilon", "delta", "unit", "seeded", "digest")}
+    return {**facts, "k": guarantee.parameters.get("k")}
+
+
+if __name__ == "__main__":
+    watch()
+    sys.exit(main(Path(sys.argv[1])))

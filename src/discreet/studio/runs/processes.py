@@ -1,0 +1,47 @@
+"""Processes by number *and* birth: a number alone may be a stranger's by now."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+
+def born(pid: int) -> str | None:
+    """Return when a process began, in the words of its system; None if there is none.
+
+    Examples
+    --------
+    >>> born(os.getpid()) == born(os.getpid()) != None, born(2**22 + 1)
+    (True, None)
+    """
+    if sys.platform == "linux":
+        try:
+            text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return None
+        return text.rpartition(")")[2].split()[19]  # the name of a program may hold blanks and brackets
+    told = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return told.stdout.strip() or None
+
+
+def send(pid: int, birth: str, number: signal.Signals) -> bool:
+    """Send a signal to the process that was born then, and to nobody else; returns whether it was there."""
+    try:
+        if hasattr(os, "pidfd_open"):  # names the process itself: its number cannot go to another meanwhile
+            handle = os.pidfd_open(pid)
+            try:
+                if born(pid) != birth:
+                    return False
+                signal.pidfd_send_signal(handle, number)
+            finally:
+                os.close(handle)
+        else:
+            if born(pid) != birth:
+                return False
+            os.kill(pid, number)
+    except ProcessLookupError:
+        return False
+    return True

@@ -1,0 +1,167 @@
+"""One run as its folder tells it: job.toml, status.json, a lock that its process holds, what came out.
+
+A run is *alive* while somebody holds the lock: the server hands it to the process it starts, and it dies with it,
+whichever way that ends. So a state of "running" without the lock is a run that was lost, and no number of a process
+has to be believed for that.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from discreet.core.output import write_whole
+from discreet.errors import DiscreetError
+from discreet.jobs import Job
+from discreet.studio.workspace import Project
+
+LOCK, STATUS, JOB, STOP, SCRATCH = "run.lock", "status.json", "job.toml", "stop", "scratch"
+#: What a folder holds before anything came out.
+_OWN = (LOCK, STATUS, JOB, STOP)
+#: Outputs that stay in the house.
+PRIVATE = ("house",)
+#: Hundredths of a second that a look at a lock may take.
+_PATIENCE = 20
+#: States that do not change any more by themselves.
+ENDED = ("done", "failed", "stopped", "lost")
+
+
+def now() -> str:
+    """Return the time as statuses write it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A release that is being made, was made, or was not.
+
+    Attributes
+    ----------
+    folder : Path
+        Where it is; its name is the number of the run.
+    status : dict
+        What its process wrote last: see `discreet.studio.runs.child`.
+    """
+
+    folder: Path
+    status: dict[str, Any] = field(repr=False)
+
+    @classmethod
+    def read(cls, folder: Path) -> Run:
+        """Read the folder of a run as it is now; one that does not say anything was lost before it began."""
+        try:
+            status = json.loads((folder / STATUS).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            status = {}
+        return cls(folder, {**blank(), **status} if isinstance(status, dict) else blank())
+
+    @property
+    def number(self) -> int:
+        """Its number among the runs of the table."""
+        return int(self.folder.name)
+
+    @cached_property
+    def state(self) -> str:
+        """One of waiting, running, done, failed, stopped, lost."""
+        said = str(self.status["state"])
+        if said in ENDED or self.alive():
+            return said
+        latest = Run.read(self.folder).status["state"]  # it may have ended since it was read
+        return str(latest) if latest in ENDED else "stopped" if (self.folder / STOP).exists() else "lost"
+
+    @property
+    def ended(self) -> bool:
+        """Whether it does not change any more by itself."""
+        return self.state in ENDED
+
+    @property
+    def files(self) -> dict[str, str]:
+        """What may be handed out, by name; nothing before all of it is there."""
+        return dict(self.status["files"]) if self.state == "done" else {}
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """Plain facts about what was released."""
+        return dict(self.status["figures"])
+
+    def path(self, name: str) -> Path:
+        """Return where an output lies."""
+        return self.folder / self.files[name]
+
+    @cached_property
+    def job(self) -> Job | None:
+        """What was to be done; None if this version cannot read it."""
+        try:
+            return Job.from_toml(self.folder / JOB)
+        except DiscreetError:
+            return None
+
+    @cached_property
+    def job_text(self) -> str:
+        """The job file."""
+        try:
+            return (self.folder / JOB).read_text(encoding="utf-8")
+        except OSError:
+            return ""
+
+    def alive(self) -> bool:
+        """Whether its process holds the lock."""
+        handle = lock(self.folder, shared=True)
+        if handle is not None:
+            os.close(handle)
+        return handle is None
+
+    def write(self, **said: Any) -> None:
+        """Change what is told, whole or not at all."""
+        told = {**Run.read(self.folder).status, **said}
+        write_whole(self.folder / STATUS, json.dumps(told, ensure_ascii=False, default=str), private=True)
+
+    def tidy(self, keep: tuple[str, ...] = ()) -> None:
+        """Remove what a process left that did not end well: half-written files, and outputs other than ``keep``."""
+        for place in self.folder.iterdir():
+            if place.name in _OWN or place.name in keep:
+                continue
+            if place.is_dir() and not place.is_symlink():
+                shutil.rmtree(place, ignore_errors=True)
+            else:
+                place.unlink(missing_ok=True)
+
+
+def blank() -> dict[str, Any]:
+    """Return the status of a run that has not begun."""
+    return {
+        "state": "waiting", "attempt": 1, "started": None, "ended": None, "pid": None, "born": None,
+        "progress": {"share": None, "what": "start"}, "message": "", "where": None, "files": {}, "figures": {},
+        "promise": None, "entry": None, "lost": [], "before": 0,
+    }  # fmt: skip
+
+
+def lock(folder: Path, *, shared: bool = False) -> int | None:
+    """Take the lock of a run and return its handle; None if its process has it.
+
+    ``shared`` is for a look: many may look at once. Who wants it alone waits for looks to end, not for a process.
+    """
+    handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    for _ in range(1 if shared else _PATIENCE):
+        try:
+            fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        except OSError:
+            time.sleep(0 if shared else 0.01)
+        else:
+            return handle
+    os.close(handle)
+    return None
+
+
+def runs_of(project: Project) -> list[Run]:
+    """Return all runs of a table, the newest first."""
+    places = [p for p in project.runs.glob("[0-9]*") if p.name.isdecimal() and p.is_dir()]
+    return [Run.read(place) for place in sorted(places, key=lambda p: int(p.name), reverse=True)]

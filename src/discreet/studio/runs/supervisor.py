@@ -1,0 +1,180 @@
+"""Start, follow and stop the processes of runs; at most a few at a time, and one per table."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import DiscreetError
+from discreet.jobs import Job
+from discreet.studio.runs.charges import entry_of, paid_file
+from discreet.studio.runs.processes import born, send
+from discreet.studio.runs.run import ENDED, JOB, LOCK, SCRATCH, STOP, Run, blank, lock, now, runs_of
+from discreet.studio.workspace import Project, Workspace
+
+#: Seconds a process has to end after it was asked to.
+GRACE = 5.0
+
+
+class Busy(DiscreetError):
+    """As many runs as may be are under way."""
+
+
+class Supervisor:
+    """The processes of this server.
+
+    A process holds the lock of its run and the end of a pipe; the server holds the other end. When the server dies,
+    also by kill -9, the pipe closes and the process ends.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        Runs of it that were lost are put in order at once.
+    most : int, default 2
+        Runs at a time.
+    """
+
+    def __init__(self, workspace: Workspace, most: int = 2) -> None:
+        self.most = most
+        self._mine: dict[Path, tuple[subprocess.Popen[bytes], str]] = {}
+        self._guard = threading.RLock()
+        for project in workspace.projects():
+            for run in runs_of(project):
+                settle(run.folder)
+
+    def start(self, project: Project, job: Job, number: int) -> Run:
+        """Begin a run under the number that the page offered; if it is taken, return the run that took it.
+
+        Two tabs that offer the same number so start one run: the folder gets its name once, whole.
+        """
+        place = project.runs / str(number)
+        with self._guard:
+            if place.exists():
+                return Run.read(place)
+            self._check_free(project)
+            project.runs.mkdir(mode=0o700, exist_ok=True)
+            made = Path(tempfile.mkdtemp(prefix=".new-", dir=project.runs))
+            replace(job, folder=made).to_toml(made / JOB)
+            Run.read(made).write(**blank())
+            try:
+                made.rename(place)
+            except OSError:  # another server was faster
+                shutil.rmtree(made)
+                return Run.read(place)
+            handle = lock(place)
+            if handle is not None:
+                self._launch(place, handle)
+        return Run.read(place)
+
+    def again(self, project: Project, run: Run, attempt: int) -> Run:
+        """Go on with a run that did not end well, as its own job file says; nothing happens if somebody did so before.
+
+        What it made and paid for stays, and is handed out for nothing. Anything else is removed and made anew, at a
+        new price: what was reserved stays spent.
+        """
+        with self._guard:
+            self._check_free(project)
+            settle(run.folder)
+            handle = lock(run.folder)
+            if handle is None:
+                return Run.read(run.folder)
+            found = Run.read(run.folder)
+            if found.status["attempt"] != attempt or found.status["state"] == "done":
+                os.close(handle)
+                return found
+            kept, entry = paid_file(found), entry_of(found)
+            found.tidy((kept,))
+            (run.folder / STOP).unlink(missing_ok=True)
+            lost = [*found.status["lost"], *([entry.number] if entry and not kept else [])]
+            found.write(**{**blank(), "attempt": attempt + 1, "lost": lost})
+            self._launch(run.folder, handle)
+        return Run.read(run.folder)
+
+    def stop(self, run: Run) -> Run:
+        """End a run: ask, then insist. Only the process that was started for it is ever sent a signal."""
+        with self._guard:
+            mine = self._mine.get(run.folder)
+        known = run.status["pid"], run.status["born"]
+        pid, birth = (mine[0].pid, mine[1]) if mine else known
+        if run.state not in ENDED and pid and birth:
+            (run.folder / STOP).touch(mode=0o600)
+            send(pid, birth, signal.SIGTERM)
+            until = time.monotonic() + GRACE
+            while time.monotonic() < until and run.alive():
+                time.sleep(0.02)
+            if run.alive():
+                send(pid, birth, signal.SIGKILL)
+        settle(run.folder)
+        return Run.read(run.folder)
+
+    def close(self) -> None:
+        """End all runs of this server, and wait until they have."""
+        with self._guard:
+            mine = list(self._mine.items())
+        for _, (process, _) in mine:
+            process.kill()
+        for folder, (process, _) in mine:
+            process.wait()
+            settle(folder)
+
+    def _check_free(self, project: Project) -> None:
+        busy = [run for run in runs_of(project) if not run.ended]
+        if busy or len(self._mine) >= self.most:
+            what = f"run {busy[0].number} of this table is" if busy else f"{len(self._mine)} runs are"
+            raise Busy(f"{what} under way; wait until it ends, or stop it")
+
+    def _launch(self, folder: Path, handle: int) -> None:
+        """Start the process of a run, which takes the lock over."""
+        try:
+            scratch = folder / SCRATCH
+            scratch.mkdir(mode=0o700, exist_ok=True)
+            settings: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
+            process = subprocess.Popen(
+                # -P: what a run writes into its folder is never taken for a module.
+                [sys.executable, "-P", "-m", "discreet.studio.runs.child", str(folder)],
+                stdin=subprocess.PIPE, pass_fds=(handle,), start_new_session=True,
+                env={**os.environ, "TMPDIR": str(scratch)}, **settings,
+            )  # fmt: skip
+            self._mine[folder] = (process, born(process.pid) or "")
+        finally:
+            os.close(handle)
+        threading.Thread(target=self._follow, args=(folder, process), daemon=True).start()
+
+    def _follow(self, folder: Path, process: subprocess.Popen[bytes]) -> None:
+        process.wait()
+        if process.stdin is not None:
+            process.stdin.close()
+        with self._guard:
+            self._mine.pop(folder, None)
+            settle(folder)
+
+
+def settle(folder: Path) -> None:
+    """Write down that a run was lost or stopped if its process is gone without a word, and clear up after it."""
+    if not folder.is_dir() or Run.read(folder).status["state"] in ENDED:
+        return
+    handle = lock(folder)
+    if handle is None:
+        return
+    try:
+        run = Run.read(folder)
+        if run.status["state"] in ENDED:
+            return
+        entry = entry_of(run)
+        run.tidy((paid_file(run),))
+        state = "stopped" if (folder / STOP).exists() else "lost"
+        run.write(state=state, ended=now(), entry=entry.number if entry else None, pid=None, born=None)
+    finally:
+        os.close(handle)
+
+
+__all__ = ["GRACE", "LOCK", "Busy", "Supervisor", "settle"]
