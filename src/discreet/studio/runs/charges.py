@@ -6,17 +6,18 @@ hold. The price that is shown is the most that will be reserved.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 from discreet.accounts import Account, Entry
+from discreet.core import checks
 from discreet.core.checks import Exact
-from discreet.core.zcdp import zcdp_to_epsilon
+from discreet.core.zcdp import epsilon_to_zcdp, zcdp_to_epsilon
 from discreet.errors import DiscreetError
 from discreet.jobs import Job
 from discreet.studio.runs.run import Run
-from discreet.synopses.prices import Wanted
 
 
 @dataclass(frozen=True)
@@ -54,37 +55,44 @@ def charge_of(job: Job) -> Charge | None:
     """Return what a job would cost the account that it names; None if it names none."""
     if not has_price(job) or "account" not in job.parameters:
         return None
-    account, wanted = Account(job.place(job.parameters["account"])), _wanted(job)
-    price, unit = _most(wanted, account.currency), job.read_domain().unit
+    account = Account(job.place(job.parameters["account"]))
+    pure, rho, delta = _wanted(job)
+    price, unit = _most(pure, rho, delta, account.currency), job.read_domain().unit
     refused = ""
     try:
-        if wanted.rho is not None and (job.kind == "synthesize" or "rho" in job.parameters):
-            account.check(job.kind, rho=wanted.rho, delta=wanted.delta, unit=unit)
+        if rho is not None and (job.kind == "synthesize" or "rho" in job.parameters):
+            account.check(job.kind, rho=rho, delta=delta, unit=unit)
         else:
-            account.check(job.kind, epsilon=wanted.pure, unit=unit)
+            account.check(job.kind, epsilon=pure, unit=unit)
     except DiscreetError as error:
         refused = str(error)
     left = account.remaining
     after = max(float(left.exact - price), 0.0) if isinstance(price, Fraction) else 0.0
-    delta = float(wanted.delta or 0) if account.currency == "epsilon" else 0.0
+    share = float(delta) if account.currency == "epsilon" else 0.0
     return Charge(
-        account.dataset, account.currency, float(price), delta, float(left), after, float(account.total), refused
+        account.dataset, account.currency, float(price), share, float(left), after, float(account.total), refused
     )
 
 
-def _wanted(job: Job) -> Wanted:
+def _wanted(job: Job) -> tuple[Exact, Fraction | None, Fraction]:
+    """Return what a job's budget goes to: a pure ε, or a ρ with its δ (`discreet.synopses.prices` decides later)."""
     given = job.parameters
-    return Wanted.read(given.get("epsilon", 1 if "rho" in given else None), given.get("rho"), given.get("delta"))
+    delta = Fraction(repr(float(given.get("delta") or 0)))
+    if "rho" in given:
+        rho = checks.positive("rho", given["rho"])
+        return Fraction(repr(math.sqrt(2 * rho))), rho, delta
+    pure = checks.budget("epsilon", given["epsilon"])
+    if not delta or not isinstance(pure, Fraction):
+        return pure, None, delta
+    return pure, Fraction(repr(epsilon_to_zcdp(pure, delta))), delta
 
 
-def _most(wanted: Wanted, currency: str) -> Exact:
+def _most(pure: Exact, rho: Fraction | None, delta: Fraction, currency: str) -> Exact:
     """Return the dearer of what the two kinds of noise would cost that the budget can go to."""
-    pure = wanted.pure if currency == "epsilon" else wanted.pure * wanted.pure / 2
-    if wanted.rho is None or wanted.delta is None:
-        return pure
-    if currency == "rho":
-        return max(pure, wanted.rho)
-    return max(pure, Fraction(repr(zcdp_to_epsilon(wanted.rho, wanted.delta))))
+    alone = pure if currency == "epsilon" else pure * pure / 2
+    if rho is None:
+        return alone
+    return max(alone, rho if currency == "rho" else Fraction(repr(zcdp_to_epsilon(rho, delta))))
 
 
 def entry_of(run: Run) -> Entry | None:
