@@ -26,6 +26,7 @@ from discreet.studio.figures import FILTERS
 from discreet.studio.guard import Guard, local
 from discreet.studio.released import Later
 from discreet.studio.uploads import LARGEST
+from discreet.studio.runs import Supervisor
 from discreet.studio.workspace import Project, Workspace
 
 #: In the order of the steps. Each module of `screens` has ROUTES, and a handler takes (studio, request).
@@ -57,6 +58,7 @@ class Studio:
         self.guard = guard
         self.largest = largest
         self.roots = tuple(roots) or tuple(dict.fromkeys((Path.cwd(), Path.home())))
+        self.supervisor = Supervisor(self.workspace)
         #: Whether faults of the program are raised, as tests want it, instead of shown without what they quote.
         self.raises = False
         self._jobs: dict[str, tuple[object, tuple[str, str]]] = {}

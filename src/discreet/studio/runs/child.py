@@ -98,7 +98,7 @@ def main(folder: Path) -> int:
         return _failed(folder, tell, str(error), place_of(error))
     except MemoryError:
         return _failed(folder, tell, "memory", None, unforeseen=True)
-    except Exception as error:  # noqa: BLE001 - the page has to say that it failed, whatever it was
+    except Exception as error:
         return _failed(folder, tell, unforeseen(error), None, unforeseen=True)
     shutil.rmtree(folder / SCRATCH, ignore_errors=True)
     told = result.to_dict()

@@ -140,7 +140,7 @@ def blank() -> dict[str, Any]:
     return {
         "state": "waiting", "attempt": 1, "started": None, "ended": None, "pid": None, "born": None,
         "progress": {"share": None, "what": "start"}, "message": "", "where": None, "files": {}, "figures": {},
-        "promise": None, "entry": None, "lost": [], "before": 0,
+        "promise": None, "unforeseen": False, "entry": None, "lost": [], "before": 0,
     }  # fmt: skip
 
 

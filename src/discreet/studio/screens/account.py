@@ -1,15 +1,255 @@
-"""The screen `account`."""
+"""The screen `account`: what was released from this data set, at what price, and what is left."""
 
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from discreet.studio.app import Studio
+from discreet.accounts import Account
+from discreet.core.domain import Domain
+from discreet.core.guarantee import Guarantee
+from discreet.core.unit import Person
+from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
+from discreet.studio.app import Studio, seen
+from discreet.studio.jobs import job_of
+from discreet.studio.runs import Run
+from discreet.studio.runs.charges import entry_of, has_price
+from discreet.studio.runs.offer import of_table, offer_of
+from discreet.studio.screens.release import when
+from discreet.studio.workspace import Project
+
+#: Fields of the form that opens an account, and whom an error is about.
+_FIELDS = ("dataset", "epsilon", "delta", "rho", "path")
 
 
 async def show(studio: Studio, request: Request) -> Response:
-    """Show the screen."""
+    """Show the account of the table, or how to get one."""
+    return await _page(studio, request)
+
+
+async def _page(studio: Studio, request: Request, status: int = 200, **said: Any) -> Response:
     project = studio.project(request)
-    return studio.page(request, "account.html", screen="account", project=project)
+    content = await run_in_threadpool(_content, studio, project)
+    content |= {"ask": request.query_params.get("ask", ""), "verified": None, "error": "", "wrong": "", "when": when}
+    return studio.page(request, "account.html", status, screen="account", project=project, **{**content, **said})
 
 
-ROUTES = [("/p/{project}/account", show, ["GET"])]
+def _content(studio: Studio, project: Project) -> dict[str, Any]:
+    """Return all that the page shows; only accounts and folders of runs are read."""
+    runs = list(of_table(studio.workspace, project))
+    account, broken = _opened(project)
+    done = [(other, run) for other, run in runs if run.state == "done" and run.job is not None]
+    without = [(other, run) for other, run in done if run.job and not has_price(run.job)]
+    content: dict[str, Any] = {
+        "account": account, "broken": broken, "without": without, "unit": _unit(project),
+        "uncounted": [each for each in done if _uncounted(each[1], account)],
+        "elsewhere": _elsewhere(studio, project), "place": str(_place(studio, project)), "given": {}, "price": None,
+    }  # fmt: skip
+    if account is None:
+        return content
+    mine: dict[int, tuple[Project, Run]] = {}
+    under_way = set()
+    for other, run in runs:
+        if run.job is None or "account" not in run.job.parameters or not _same(run, account):
+            continue
+        found = entry_of(run)
+        for number in [*run.status["lost"], *([found.number] if found else [])]:
+            mine[number] = (other, run)
+        if found and not run.ended:
+            under_way.add(found.number)
+    offer = offer_of(studio.workspace, project)
+    lost = [e for e in account.entries if e.state == "reserved" and e.number not in under_way]
+    return content | {
+        "entries": list(reversed(account.entries)), "mine": mine, "lost": {e.number for e in lost},
+        "under_way": under_way, "together": _together(str(account.path), account.head),
+        "price": offer.charge if offer.charge and not offer.refused else None,
+    }  # fmt: skip
+
+
+def _opened(project: Project) -> tuple[Account | None, str]:
+    try:
+        return (Account(project.account), "") if project.account else (None, "")
+    except DiscreetError as error:
+        return None, str(error)
+
+
+def _same(run: Run, account: Account) -> bool:
+    return run.job is not None and os.path.realpath(run.job.place(run.job.parameters["account"])) == os.path.realpath(
+        account.path
+    )
+
+
+def _uncounted(run: Run, account: Account | None) -> bool:
+    """Return whether a finished release has a price that no account was charged for."""
+    if run.job is None or not has_price(run.job) or "account" in run.job.parameters:
+        return False
+    digest = (run.status["promise"] or {}).get("digest")
+    return account is None or digest not in {entry.digest for entry in account.entries}
+
+
+@lru_cache(32)
+def _together(path: str, head: str) -> tuple[float, float] | None:  # the head stands for all that was written
+    """Return the ε of all releases together, had all prices been fixed beforehand, and its δ."""
+    account = Account(path)
+    return (account.together(), account.stated_delta) if account.entries else None
+
+
+def _unit(project: Project) -> Person | str | None:
+    """Return the unit of privacy that the columns declare; None if they are not declared yet."""
+    try:
+        domain = job_of(project).read_domain() if project.goal else Domain.from_toml(project.schema_file)
+    except DiscreetError:
+        return None
+    return domain.unit if domain is not None and isinstance(domain.unit, Person) else "row"
+
+
+def _elsewhere(studio: Studio, project: Project) -> list[str]:
+    """Return accounts that the same table has in other projects."""
+    found = [p.account for p in studio.workspace.projects() if p.source == project.source and p.account]
+    return [path for path in dict.fromkeys(found) if path != project.account and Path(path).is_file()]
+
+
+def _place(studio: Studio, project: Project) -> Path:
+    """Return where a new account would lie: beside the table, or where projects are kept."""
+    beside = Path(project.source).parent
+    own = studio.workspace.home / "accounts"
+    uploaded = not project.source or project.folder in Path(project.source).parents
+    folder = own if uploaded or not beside.is_dir() or not os.access(beside, os.W_OK) else beside
+    return folder / f"{project.name.partition('.')[0] or 'table'}.account"
+
+
+async def create(studio: Studio, request: Request) -> Response:
+    """Make an account for this data set."""
+    project, form = studio.project(request), await request.form()
+    given = {name: str(form.get(name, "")).strip() for name in _FIELDS}
+    sure = bool(form.get("yes_really"))
+
+    def make() -> None:
+        unit = _unit(project)
+        if unit is None:
+            raise DataSourceError("columns: they are not declared yet, and they say whose privacy is counted")
+        place = Path(given["path"] or _place(studio, project)).expanduser()
+        if not place.is_absolute():
+            raise InvalidArgument("path", given["path"], "a whole path", str(_place(studio, project)))
+        if place.parent == studio.workspace.home / "accounts":
+            place.parent.mkdir(mode=0o700, exist_ok=True)
+        if place.exists():
+            raise InvalidArgument("path", given["path"], "a new file: one is there, and can be opened", f"{place}.2")
+        limits: dict[str, Any] = {name: _number(name, given[name]) for name in ("epsilon", "rho") if given[name]}
+        made = Account.create(
+            place, dataset=given["dataset"], unit=unit, delta=_number("delta", given["delta"] or "0"),
+            yes_really=sure, **limits,
+        )  # fmt: skip
+        project.account = str(made.path)
+        project.save()
+
+    try:
+        await run_in_threadpool(make)
+    except DiscreetError as error:
+        wrong = getattr(error, "name", "")
+        return await _page(studio, request, 400, error=str(error), wrong=wrong if wrong in _FIELDS else "", given=given)
+    return _shown(project)
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidArgument(name, text, "a number", "1e-6" if name == "delta" else "3") from None
+
+
+async def open_file(studio: Studio, request: Request) -> Response:
+    """Charge releases of this table to an account that is there."""
+    project, form = studio.project(request), await request.form()
+    path = str(form.get("path", "")).strip()
+    try:
+        if not path:
+            raise InvalidArgument("path", path, "the file of an account", "patients.account")
+        project.account = str((await run_in_threadpool(Account, path)).path)
+    except DiscreetError as error:
+        return await _page(studio, request, 400, error=str(error), wrong="open")
+    project.save()
+    return _shown(project)
+
+
+async def annotate(studio: Studio, request: Request) -> Response:
+    """Write what became of a lost reservation; its price stays."""
+    project, form = studio.project(request), await request.form()
+    number = str(form.get("entry", ""))
+    entry = int(number) if number.isdecimal() and len(number) < 9 else 0
+    await _change(project, lambda account: account.annotate(entry, str(form.get("text", ""))))
+    return _shown(project, f"#entry-{entry}")
+
+
+async def close(studio: Studio, request: Request) -> Response:
+    """End the account, if that was said twice."""
+    project, form = studio.project(request), await request.form()
+    if not form.get("sure"):
+        return _shown(project, "?ask=close#close")
+    await _change(project, lambda account: account.close())
+    return _shown(project)
+
+
+async def book(studio: Studio, request: Request) -> Response:
+    """Book a release that was made without the account."""
+    project, form = studio.project(request), await request.form()
+    asked = (str(form.get("project", "")), str(form.get("number", "")))
+
+    def add(account: Account) -> None:
+        for other, run in of_table(studio.workspace, project):
+            if (other.id, str(run.number)) == asked and run.state == "done" and _uncounted(run, account):
+                account.add(_promise_of(run))
+
+    await _change(project, add)
+    return _shown(project)
+
+
+def _promise_of(run: Run) -> Guarantee:
+    """Return the sealed promise of a release that a run has made."""
+    from discreet.synopses.artifact.file import promise_of
+
+    found = promise_of(run.path("release")) if "release" in run.files else None
+    if found is None:
+        raise DataSourceError(f"run {run.number}: the synopsis was not kept, so its price cannot be booked")
+    return found
+
+
+async def verify(studio: Studio, request: Request) -> Response:
+    """Read every line of the account afresh."""
+    project, head = studio.project(request), request.query_params.get("head", "").strip()
+
+    def holds() -> dict[str, Any]:
+        try:
+            facts = Account(project.account).verify(head or None)
+        except DiscreetError as error:
+            return {"holds": False, "why": str(error)}
+        return {"holds": True, "lines": facts["lines"], "releases": len(facts["entries"]), "head": bool(head)}
+
+    return await _page(studio, request, verified=await run_in_threadpool(holds))
+
+
+async def _change(project: Project, act: Any) -> None:
+    if not project.account:
+        raise DataSourceError("account: this table has none yet; open one first")
+    await run_in_threadpool(lambda: act(Account(project.account)))
+
+
+def _shown(project: Project, tail: str = "") -> Response:
+    return seen(f"/p/{project.id}/account{tail}")
+
+
+ROUTES = [
+    ("/p/{project}/account", show, ["GET"]),
+    ("/p/{project}/account/verify", verify, ["GET"]),
+    ("/p/{project}/account/create", create, ["POST"]),
+    ("/p/{project}/account/open", open_file, ["POST"]),
+    ("/p/{project}/account/annotate", annotate, ["POST"]),
+    ("/p/{project}/account/close", close, ["POST"]),
+    ("/p/{project}/account/book", book, ["POST"]),
+]

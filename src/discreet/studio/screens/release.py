@@ -1,15 +1,184 @@
-"""The screen `release`."""
+"""The screen `release`: what will be run, how far it has come, what came out."""
 
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import FileResponse, JSONResponse, Response
 
-from discreet.studio.app import Studio
+from discreet.errors import DataSourceError
+from discreet.studio import words
+from discreet.studio.app import Studio, seen
+from discreet.studio.runs import Run, runs_of
+from discreet.studio.runs.charges import charge_of, entry_of, has_price, paid_file
+from discreet.studio.runs.offer import Offer, offer_of
+from discreet.studio.runs.run import PRIVATE
+from discreet.studio.runs.supervisor import Busy
+from discreet.studio.workspace import Project
+
+_NOTICES = ("busy", "changed", "uncounted")
+#: What of a job is said in plain words, in this order; the rest stands in the job file.
+_TOLD = ("epsilon", "rho", "delta", "k", "l", "t", "radius", "n_clusters", "target", "seed")
 
 
 async def show(studio: Studio, request: Request) -> Response:
-    """Show the screen."""
+    """Show what would be run, and all runs so far."""
     project = studio.project(request)
-    return studio.page(request, "release.html", screen="release", project=project)
+    form = request.query_params.get("form", "csv")
+    offer, runs = await run_in_threadpool(lambda: (offer_of(studio.workspace, project, form), runs_of(project)))
+    return _page(studio, request, project, offer=offer, runs=runs, form=form)
 
 
-ROUTES = [("/p/{project}/release", show, ["GET"])]
+async def show_run(studio: Studio, request: Request) -> Response:
+    """Show one run: its progress, its result, or how to go on."""
+    project, run = _run(studio, request)
+    told, runs = await run_in_threadpool(lambda: (_told(run), runs_of(project)))
+    return _page(studio, request, project, run=run, told=told, runs=runs)
+
+
+def _page(studio: Studio, request: Request, project: Project, **content: Any) -> Response:
+    notice = request.query_params.get("notice", "")
+    made = {
+        "notice": notice if notice in _NOTICES else "",
+        "offer": None,
+        "run": None,
+        "told": {},
+        "form": "csv",
+        "given": {},
+        **content,
+    }
+    if isinstance(made["offer"], Offer) and made["offer"].job is not None:
+        made["given"] = {name: made["offer"].job.parameters.get(name) for name in _TOLD}
+    return studio.page(
+        request, "release.html", screen="release", project=project, when=when, most=studio.supervisor.most,
+        private=PRIVATE, catalogue=words.catalogue(), **made,
+    )  # fmt: skip
+
+
+async def start(studio: Studio, request: Request) -> Response:
+    """Start what the page offered; once, however often the form is sent."""
+    project, form = studio.project(request), await request.form()
+    number = _whole(form.get("number"))
+    back = f"/p/{project.id}/release"
+    if (project.runs / str(number)).exists():
+        return seen(f"{back}/{number}")
+    offer = await run_in_threadpool(offer_of, studio.workspace, project, str(form.get("form", "csv")))
+    if offer.job is None or offer.key != form.get("key"):
+        return seen(f"{back}?notice=changed")
+    if offer.refused or (offer.uncounted and not form.get("uncounted")):
+        return seen(f"{back}?notice=uncounted" if offer.uncounted else back)
+    try:
+        run = await run_in_threadpool(studio.supervisor.start, project, offer.job, number)
+    except Busy:
+        return seen(f"{back}?notice=busy")
+    return seen(f"{back}/{run.number}")
+
+
+async def again(studio: Studio, request: Request) -> Response:
+    """Go on with a run that did not end well."""
+    project, run = _run(studio, request)
+    attempt = _whole((await request.form()).get("attempt"))
+    here = f"/p/{project.id}/release/{run.number}"
+    try:
+        await run_in_threadpool(studio.supervisor.again, project, run, attempt)
+    except Busy:
+        return seen(f"{here}?notice=busy")
+    return seen(here)
+
+
+async def stop(studio: Studio, request: Request) -> Response:
+    """End a run."""
+    project, run = _run(studio, request)
+    await run_in_threadpool(studio.supervisor.stop, run)
+    return seen(f"/p/{project.id}/release/{run.number}")
+
+
+async def progress(studio: Studio, request: Request) -> Response:
+    """Tell the script of the page how far a run has come."""
+    _, run = _run(studio, request)
+    return JSONResponse({"state": run.state, "ended": run.ended, **run.status["progress"]})
+
+
+async def download(studio: Studio, request: Request) -> Response:
+    """Hand over a file that came out."""
+    project, run = _run(studio, request)
+    name = request.path_params["name"]
+    if name not in run.files or name in PRIVATE or not run.path(name).is_file():
+        raise HTTPException(404)
+    called = f"{project.name.partition('.')[0]}-{run.number}-{run.files[name]}"
+    return FileResponse(run.path(name), filename=called, media_type="application/octet-stream")
+
+
+async def job_file(studio: Studio, request: Request) -> Response:
+    """Hand over the job file of a run."""
+    project, run = _run(studio, request)
+    called = f"{project.name.partition('.')[0]}-{run.number}.job.toml"
+    return FileResponse(run.folder / "job.toml", filename=called, media_type="application/toml")
+
+
+def _run(studio: Studio, request: Request) -> tuple[Project, Run]:
+    project = studio.project(request)
+    folder = project.runs / str(request.path_params["number"])
+    if not folder.is_dir():
+        raise HTTPException(404)
+    return project, Run.read(folder)
+
+
+def _whole(text: Any) -> int:
+    if not isinstance(text, str) or not text.isdecimal() or len(text) > 6:
+        raise DataSourceError("form: the number of the run is not one; open the page again")
+    return int(text)
+
+
+def _told(run: Run) -> dict[str, Any]:
+    """Return what only this run's page says: its outputs, or what going on would cost."""
+    if run.state == "done":
+        sizes = {name: run.path(name).stat().st_size for name in run.files if run.path(name).is_file()}
+        return {"sizes": {name: size_text(size) for name, size in sizes.items()}}
+    job = run.job
+    if not run.ended or job is None:
+        return {}
+    entry, paid = entry_of(run), paid_file(run)
+    charge = None if paid else charge_of(job)
+    return {"entry": entry, "paid": paid, "charge": charge, "price": has_price(job)}
+
+
+def size_text(size: int) -> str:
+    """Write the size of a file for people.
+
+    Examples
+    --------
+    >>> size_text(900), size_text(1_500_000)
+    ('900 B', '1.5 MB')
+    """
+    for unit, worth in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= worth:
+            return f"{size / worth:.3g} {unit}"
+    return f"{size} B"
+
+
+def when(text: str | None) -> str:
+    """Write a time of a status for whoever sits here.
+
+    Examples
+    --------
+    >>> when(None)
+    ''
+    """
+    return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M") if text else ""
+
+
+ROUTES = [
+    ("/p/{project}/release", show, ["GET"]),
+    ("/p/{project}/release/start", start, ["POST"]),
+    ("/p/{project}/release/{number:int}", show_run, ["GET"]),
+    ("/p/{project}/release/{number:int}/stop", stop, ["POST"]),
+    ("/p/{project}/release/{number:int}/again", again, ["POST"]),
+    ("/p/{project}/release/{number:int}/progress", progress, ["GET"]),
+    ("/p/{project}/release/{number:int}/job.toml", job_file, ["GET"]),
+    ("/p/{project}/release/{number:int}/file/{name}", download, ["GET"]),
+]

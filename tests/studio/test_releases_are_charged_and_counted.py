@@ -1,0 +1,295 @@
+"""The screens *release* and *account*: nothing starts twice, nothing is released beyond the account."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.accounts import Account
+from discreet.studio.runs import Run, Supervisor, child, runs_of
+from discreet.studio.workspace import Project
+from tests.support.studio_client import Browser, browser
+
+SCHEMA = '[columns.age]\nbounds = [0, 120]\nkind = "integer"\n[columns.cost]\nbounds = [0, 1000]\n'
+
+
+class Here(Supervisor):
+    """A supervisor whose runs are done in this process, at once: the work is the same, the border is missing."""
+
+    started = 0
+
+    def _launch(self, folder: Path, handle: int) -> None:
+        self.started += 1
+        child.main(folder)
+        os.close(handle)
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[Browser]:
+    with browser(tmp_path / "studio") as made:
+        made.studio.supervisor = Here(made.studio.workspace)
+        yield made
+
+
+def table(client: Browser, folder: Path, **said: Any) -> Project:
+    place = folder / "people.csv"
+    place.write_text("age,cost\n" + "".join(f"{20 + i % 60},{i % 1000}\n" for i in range(900)), encoding="utf-8")
+    said = {"goal": "synopsis", "parameters": {"epsilon": 1.0}, **said}
+    project = client.studio.workspace.create(source=str(place), **said)
+    project.schema_file.write_text(SCHEMA, encoding="utf-8")
+    return project
+
+
+def account(project: Project, folder: Path, **limits: Any) -> Account:
+    made = Account.create(folder / "people.account", dataset="people", **limits)
+    project.account = str(made.path)
+    project.save()
+    return made
+
+
+def form(page: str) -> dict[str, str]:
+    return dict(re.findall(r'name="(number|key|attempt)" value="(\w+)"', page))
+
+
+def test_a_release_is_priced_charged_listed_and_handed_out(client: Browser, tmp_path: Path) -> None:
+    project = table(client, tmp_path)
+    book = account(project, tmp_path, epsilon=1.5)
+    page = client.get(f"/p/{project.id}/release")
+    assert "1 ε" in page.text and "left afterwards: 0.5" in page.text
+    assert not book.entries, "looking at a page charges nothing"
+    done = client.post(f"/p/{project.id}/release/start", data=form(page.text))
+    assert done.url.path == f"/p/{project.id}/release/1"
+    assert "almost nothing about one row: ε = 1." in done.text
+    assert [e.state for e in book.entries] == ["booked"]
+    for address in re.findall(r'href="(/p/\w+/release/1/file/\w+)"', done.text):
+        got = client.get(address)
+        assert got.headers["content-disposition"].startswith("attachment")
+        assert got.headers["cache-control"] == "no-store"
+    told = client.get(f"/p/{project.id}/account").text
+    assert "0.5 of 1.5 ε left" in told and 'id="entry-1"' in told and book.head in told
+
+
+def test_nothing_is_released_beyond_the_account(client: Browser, tmp_path: Path) -> None:
+    project = table(client, tmp_path)
+    book = account(project, tmp_path, epsilon=0.5)
+    page = client.get(f"/p/{project.id}/release")
+    assert "needs epsilon 1 but only 0.5 of 0.5 is left" in page.text.replace("&#39;", "'")
+    assert "release/start" not in page.text
+    client.post(f"/p/{project.id}/release/start", data={"number": "1", "key": "0"})
+    assert not runs_of(project) and not book.entries
+    # Somebody else spends between the page and the start: the process itself is refused, before it opens the table.
+    project.parameters = {"epsilon": 0.5}
+    project.save()
+    asked = form(client.get(f"/p/{project.id}/release").text)
+    supervisor = client.studio.supervisor
+    started = supervisor.start
+
+    def late(*given: Any) -> Run:
+        book.spend("a colleague", 0.25)
+        Path(project.source).unlink()
+        return started(*given)
+
+    supervisor.start = late  # type: ignore[method-assign]
+    failed = client.post(f"/p/{project.id}/release/start", data=asked)
+    run = runs_of(project)[0]
+    assert run.state == "failed" and "only 0.25 of 0.5 is left" in run.status["message"]
+    assert f'href="/p/{project.id}/account"' in failed.text, "a way to where it can be mended"
+    assert [e.state for e in book.entries] == ["bought"]
+
+
+def test_two_tabs_that_press_start_begin_one_run(client: Browser, tmp_path: Path) -> None:
+    project = table(client, tmp_path)
+    book = account(project, tmp_path, epsilon=3)
+    asked = form(client.get(f"/p/{project.id}/release").text)
+    gate = threading.Barrier(2)
+
+    def press() -> None:
+        gate.wait()
+        from discreet.studio.runs.offer import offer_of
+
+        offer = offer_of(client.studio.workspace, project)
+        assert offer.job is not None
+        client.studio.supervisor.start(project, offer.job, int(asked["number"]))
+
+    tabs = [threading.Thread(target=press) for _ in range(2)]
+    for tab in tabs:
+        tab.start()
+    for tab in tabs:
+        tab.join()
+    client.post(f"/p/{project.id}/release/start", data=asked)  # and a form that is sent again
+    assert client.studio.supervisor.started == 1  # type: ignore[attr-defined]
+    assert len(runs_of(project)) == 1 and len(book.entries) == 1
+
+
+def test_a_page_drawn_before_the_plan_changed_starts_nothing(client: Browser, tmp_path: Path) -> None:
+    project = table(client, tmp_path)
+    account(project, tmp_path, epsilon=3)
+    asked = form(client.get(f"/p/{project.id}/release").text)
+    project.parameters = {"epsilon": 2.5}
+    project.save()
+    told = client.post(f"/p/{project.id}/release/start", data=asked)
+    assert "changed since that page was drawn" in told.text and not runs_of(project)
+
+
+def test_a_price_without_an_account_has_to_be_meant_and_can_be_booked_later(client: Browser, tmp_path: Path) -> None:
+    project = table(client, tmp_path)
+    asked = form(client.get(f"/p/{project.id}/release").text)
+    assert "tick that it is meant" in client.post(f"/p/{project.id}/release/start", data=asked).text
+    assert not runs_of(project)
+    client.post(f"/p/{project.id}/release/start", data={**asked, "uncounted": "yes"})
+    assert runs_of(project)[0].state == "done"
+    made = {"dataset": "people", "epsilon": "3", "delta": ""}
+    page = client.post(f"/p/{project.id}/account/create", data=made)
+    assert "Released without an account" in page.text
+    page = client.post(f"/p/{project.id}/account/book", data={"project": project.id, "number": "1"})
+    assert "2 of 3 ε left" in page.text and "Released without an account" not in page.text
+    again = client.post(f"/p/{project.id}/account/book", data={"project": project.id, "number": "1"})
+    assert "2 of 3 ε left" in again.text
+
+
+def test_a_run_that_was_lost_before_it_booked_says_what_going_on_costs(client: Browser, tmp_path: Path) -> None:
+    project = table(client, tmp_path)
+    book = account(project, tmp_path, epsilon=2.5)
+    supervisor = client.studio.supervisor
+    lost = _lost(client, project, book, reserve=True)
+    page = client.get(f"/p/{project.id}/release/1")
+    assert "lost" in page.text and "Entry 1 of the account had been reserved: 1 ε stay spent" in page.text
+    assert "1.5 ε are left, 0.5 afterwards." in page.text
+    assert "lost, stays spent" in client.get(f"/p/{project.id}/account").text
+    done = client.post(f"/p/{project.id}/release/1/again", data=form(page.text))
+    assert runs_of(project)[0].state == "done" and "almost nothing about one row" in done.text
+    client.post(f"/p/{project.id}/release/1/again", data=form(page.text))  # the other tab
+    assert supervisor.started == 1  # type: ignore[attr-defined]
+    assert [e.state for e in book.entries] == ["reserved", "booked"] and float(book.remaining) == 0.5
+    assert not list(lost.glob(".*")) and not (lost / "half.csv").exists()
+    client.post(f"/p/{project.id}/account/annotate", data={"entry": "1", "text": "the machine was switched off"})
+    assert "the machine was switched off" in client.get(f"/p/{project.id}/account").text
+
+
+def test_what_was_made_and_paid_for_is_handed_out_for_nothing(client: Browser, tmp_path: Path) -> None:
+    project = table(client, tmp_path)
+    book = account(project, tmp_path, epsilon=1)
+    client.post(f"/p/{project.id}/release/start", data=form(client.get(f"/p/{project.id}/release").text))
+    run = runs_of(project)[0]
+    made = run.path("release").read_bytes()
+    # Killed after the release was booked and saved, before its page and its last word were written.
+    run.path("report").unlink()
+    run.write(state="running", files={}, figures={}, promise=None, entry=None)
+    page = client.get(f"/p/{project.id}/release/1")
+    assert "Costs nothing" in page.text and "booked as entry 1" in page.text
+    client.post(f"/p/{project.id}/release/1/again", data=form(page.text))
+    run = runs_of(project)[0]
+    assert run.state == "done" and run.path("release").read_bytes() == made and run.path("report").is_file()
+    assert len(book.entries) == 1 and float(book.remaining) == 0
+
+
+def test_going_on_is_refused_where_the_account_does_not_hold_the_price(client: Browser, tmp_path: Path) -> None:
+    project = table(client, tmp_path)
+    book = account(project, tmp_path, epsilon=1.5)
+    _lost(client, project, book, reserve=True)
+    page = client.get(f"/p/{project.id}/release/1")
+    assert "release/1/again" not in page.text and "only 0.5 of 1.5 is left" in page.text
+    client.post(f"/p/{project.id}/release/1/again", data={"attempt": "1"})
+    assert runs_of(project)[0].state == "failed" and [e.state for e in book.entries] == ["reserved"]
+
+
+def _lost(client: Browser, project: Project, book: Account, *, reserve: bool) -> Path:
+    """Leave a run as a process leaves it that is killed in the middle."""
+    from discreet.jobs.work.charging import account_of
+    from discreet.studio.runs.offer import offer_of
+
+    offer = offer_of(client.studio.workspace, project)
+    assert offer.job is not None
+    launch = client.studio.supervisor._launch
+
+    def killed(folder: Path, handle: int) -> None:
+        run = Run.read(folder)
+        run.write(state="running", started="2026-11-16T12:00:00+00:00", before=len(book.entries), pid=1, born="0")
+        charged = account_of(Run.read(folder).job)  # type: ignore[arg-type]
+        assert charged is not None
+        if reserve:
+            charged.reserve("GridSynopsis", epsilon=1)
+        (folder / ".synopsis.parquet.half").write_text("half")
+        (folder / "half.csv").write_text("half")
+        os.close(handle)
+
+    client.studio.supervisor._launch = killed  # type: ignore[method-assign]
+    client.studio.supervisor.start(project, offer.job, offer.number)
+    client.studio.supervisor._launch = launch  # type: ignore[method-assign]
+    return project.runs / str(offer.number)
+
+
+def test_anonymous_tables_are_listed_and_checked_with_earlier_ones(client: Browser, tmp_path: Path) -> None:
+    place = tmp_path / "visits.csv"
+    place.write_text("who,age\n" + "".join(f"p{i},{20 + i % 60}\n" for i in range(400)), encoding="utf-8")
+    project = client.studio.workspace.create(source=str(place), goal="anonymize", parameters={"k": 5})
+    project.schema_file.write_text(
+        '[columns.who]\nrole = "identifier"\n[columns.age]\nbounds = [0, 120]\nrole = "quasi-identifier"\n',
+        encoding="utf-8",
+    )
+    first = client.get(f"/p/{project.id}/release")
+    assert "has no ε" in first.text and "house file" in first.text
+    client.post(f"/p/{project.id}/release/start", data={**form(first.text), "form": "parquet"})
+    run = runs_of(project)[0]
+    assert run.state == "done", run.status
+    assert run.files["release"].endswith(".parquet") and run.path("house").is_file()
+    page = client.get(f"/p/{project.id}/release/1").text
+    assert "file/house" not in page, "it stays in the house"
+    assert client.get(f"/p/{project.id}/release/1/file/house").status_code == 404
+    assert "It is checked together with earlier releases about the same people: 1." in client.get(
+        f"/p/{project.id}/release"
+    ).text  # fmt: skip
+    told = client.get(f"/p/{project.id}/account").text
+    assert "Released without an ε" in told and "yes, by its house file" in told
+
+
+def test_an_account_is_closed_only_when_that_is_said_twice(client: Browser, tmp_path: Path) -> None:
+    project = table(client, tmp_path)
+    book = account(project, tmp_path, epsilon=1)
+    page = client.post(f"/p/{project.id}/account/close")
+    assert "Close it for good?" in page.text and not book.closed
+    client.post(f"/p/{project.id}/account/close", data={"sure": "yes"})
+    assert book.closed
+    assert "is closed" in client.get(f"/p/{project.id}/release").text
+
+
+@pytest.mark.parametrize("said", [{"epsilon": "lots"}, {"epsilon": "-1"}, {"epsilon": "1", "delta": "2"}])
+def test_an_account_that_cannot_be_opened_says_which_field(client: Browser, tmp_path: Path, said: dict[str, str]) -> None:
+    project = table(client, tmp_path)
+    page = client.post(f"/p/{project.id}/account/create", data={"dataset": "people", "path": "", **said})
+    assert page.status_code == 400 and f'href="#{list(said)[-1]}"' in page.text and 'aria-invalid="true"' in page.text
+    assert not list(tmp_path.glob("*.account"))
+
+
+def test_the_account_of_the_same_table_is_offered_again(client: Browser, tmp_path: Path) -> None:
+    account(table(client, tmp_path), tmp_path, epsilon=1)
+    other = table(client, tmp_path)
+    page = client.get(f"/p/{other.id}/account").text
+    assert "has an account already" in page and str(tmp_path / "people.account") in page
+
+
+def test_the_account_verifies_and_finds_an_old_copy(client: Browser, tmp_path: Path) -> None:
+    project = table(client, tmp_path)
+    book = account(project, tmp_path, epsilon=1)
+    before = book.path.read_bytes()
+    book.spend("count", 0.5)
+    head = book.head
+    assert "It holds" in client.get(f"/p/{project.id}/account/verify", params={"head": head}).text
+    book.path.write_bytes(before)
+    assert "It does not hold" in client.get(f"/p/{project.id}/account/verify", params={"head": head}).text
+
+
+def test_all_pages_are_there_in_german(client: Browser, tmp_path: Path) -> None:
+    project = table(client, tmp_path)
+    book = account(project, tmp_path, epsilon=2.5)
+    _lost(client, project, book, reserve=True)
+    german = {"accept-language": "de"}
+    assert "bleiben ausgegeben" in client.get(f"/p/{project.id}/release/1", headers=german).text
+    assert "verloren, bleibt ausgegeben" in client.get(f"/p/{project.id}/account", headers=german).text
+    assert "Jetzt freigeben" in client.get(f"/p/{project.id}/release", headers=german).text
