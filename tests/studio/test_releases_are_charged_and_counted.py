@@ -61,7 +61,8 @@ def test_a_release_is_priced_charged_listed_and_handed_out(client: Browser, tmp_
     project = table(client, tmp_path)
     book = account(project, tmp_path, epsilon=1.5)
     page = client.get(f"/p/{project.id}/release")
-    assert "1 ε" in page.text and "left afterwards: 0.5" in page.text
+    assert "1 ε" in page.text
+    assert "left afterwards: 0.5" in page.text
     assert not book.entries, "looking at a page charges nothing"
     done = client.post(f"/p/{project.id}/release/start", data=form(page.text))
     assert done.url.path == f"/p/{project.id}/release/1"
@@ -72,7 +73,9 @@ def test_a_release_is_priced_charged_listed_and_handed_out(client: Browser, tmp_
         assert got.headers["content-disposition"].startswith("attachment")
         assert got.headers["cache-control"] == "no-store"
     told = client.get(f"/p/{project.id}/account").text
-    assert "0.5 of 1.5 ε left" in told and 'id="entry-1"' in told and book.head in told
+    assert "0.5 of 1.5 ε left" in told
+    assert 'id="entry-1"' in told
+    assert book.head in told
 
 
 def test_nothing_is_released_beyond_the_account(client: Browser, tmp_path: Path) -> None:
@@ -82,7 +85,8 @@ def test_nothing_is_released_beyond_the_account(client: Browser, tmp_path: Path)
     assert "needs epsilon 1 but only 0.5 of 0.5 is left" in page.text.replace("&#39;", "'")
     assert "release/start" not in page.text
     client.post(f"/p/{project.id}/release/start", data={"number": "1", "key": "0"})
-    assert not runs_of(project) and not book.entries
+    assert not runs_of(project)
+    assert not book.entries
     # Somebody else spends between the page and the start: the process itself is refused, before it opens the table.
     project.parameters = {"epsilon": 0.5}
     project.save()
@@ -98,7 +102,8 @@ def test_nothing_is_released_beyond_the_account(client: Browser, tmp_path: Path)
     supervisor.start = late  # type: ignore[method-assign]
     failed = client.post(f"/p/{project.id}/release/start", data=asked)
     run = runs_of(project)[0]
-    assert run.state == "failed" and "only 0.25 of 0.5 is left" in run.status["message"]
+    assert run.state == "failed"
+    assert "only 0.25 of 0.5 is left" in run.status["message"]
     assert f'href="/p/{project.id}/account"' in failed.text, "a way to where it can be mended"
     assert [e.state for e in book.entries] == ["bought"]
 
@@ -124,7 +129,8 @@ def test_two_tabs_that_press_start_begin_one_run(client: Browser, tmp_path: Path
         tab.join()
     client.post(f"/p/{project.id}/release/start", data=asked)  # and a form that is sent again
     assert client.studio.supervisor.started == 1  # type: ignore[attr-defined]
-    assert len(runs_of(project)) == 1 and len(book.entries) == 1
+    assert len(runs_of(project)) == 1
+    assert len(book.entries) == 1
 
 
 def test_a_page_drawn_before_the_plan_changed_starts_nothing(client: Browser, tmp_path: Path) -> None:
@@ -134,7 +140,8 @@ def test_a_page_drawn_before_the_plan_changed_starts_nothing(client: Browser, tm
     project.parameters = {"epsilon": 2.5}
     project.save()
     told = client.post(f"/p/{project.id}/release/start", data=asked)
-    assert "changed since that page was drawn" in told.text and not runs_of(project)
+    assert "changed since that page was drawn" in told.text
+    assert not runs_of(project)
 
 
 def test_a_price_without_an_account_has_to_be_meant_and_can_be_booked_later(client: Browser, tmp_path: Path) -> None:
@@ -148,7 +155,8 @@ def test_a_price_without_an_account_has_to_be_meant_and_can_be_booked_later(clie
     page = client.post(f"/p/{project.id}/account/create", data=made)
     assert "Released without an account" in page.text
     page = client.post(f"/p/{project.id}/account/book", data={"project": project.id, "number": "1"})
-    assert "2 of 3 ε left" in page.text and "Released without an account" not in page.text
+    assert "2 of 3 ε left" in page.text
+    assert "Released without an account" not in page.text
     again = client.post(f"/p/{project.id}/account/book", data={"project": project.id, "number": "1"})
     assert "2 of 3 ε left" in again.text
 
@@ -159,15 +167,19 @@ def test_a_run_that_was_lost_before_it_booked_says_what_going_on_costs(client: B
     supervisor = client.studio.supervisor
     lost = _lost(client, project, book, reserve=True)
     page = client.get(f"/p/{project.id}/release/1")
-    assert "lost" in page.text and "Entry 1 of the account had been reserved: 1 ε stay spent" in page.text
+    assert "lost" in page.text
+    assert "Entry 1 of the account had been reserved: 1 ε stay spent" in page.text
     assert "1.5 ε are left, 0.5 afterwards." in page.text
     assert "lost, stays spent" in client.get(f"/p/{project.id}/account").text
     done = client.post(f"/p/{project.id}/release/1/again", data=form(page.text))
-    assert runs_of(project)[0].state == "done" and "almost nothing about one row" in done.text
+    assert runs_of(project)[0].state == "done"
+    assert "almost nothing about one row" in done.text
     client.post(f"/p/{project.id}/release/1/again", data=form(page.text))  # the other tab
     assert supervisor.started == 1  # type: ignore[attr-defined]
-    assert [e.state for e in book.entries] == ["reserved", "booked"] and float(book.remaining) == 0.5
-    assert not list(lost.glob(".*")) and not (lost / "half.csv").exists()
+    assert [e.state for e in book.entries] == ["reserved", "booked"]
+    assert float(book.remaining) == 0.5
+    assert not list(lost.glob(".*"))
+    assert not (lost / "half.csv").exists()
     client.post(f"/p/{project.id}/account/annotate", data={"entry": "1", "text": "the machine was switched off"})
     assert "the machine was switched off" in client.get(f"/p/{project.id}/account").text
 
@@ -182,11 +194,15 @@ def test_what_was_made_and_paid_for_is_handed_out_for_nothing(client: Browser, t
     run.path("report").unlink()
     run.write(state="running", files={}, figures={}, promise=None, entry=None)
     page = client.get(f"/p/{project.id}/release/1")
-    assert "Costs nothing" in page.text and "booked as entry 1" in page.text
+    assert "Costs nothing" in page.text
+    assert "booked as entry 1" in page.text
     client.post(f"/p/{project.id}/release/1/again", data=form(page.text))
     run = runs_of(project)[0]
-    assert run.state == "done" and run.path("release").read_bytes() == made and run.path("report").is_file()
-    assert len(book.entries) == 1 and float(book.remaining) == 0
+    assert run.state == "done"
+    assert run.path("release").read_bytes() == made
+    assert run.path("report").is_file()
+    assert len(book.entries) == 1
+    assert float(book.remaining) == 0
 
 
 def test_going_on_is_refused_where_the_account_does_not_hold_the_price(client: Browser, tmp_path: Path) -> None:
@@ -194,9 +210,11 @@ def test_going_on_is_refused_where_the_account_does_not_hold_the_price(client: B
     book = account(project, tmp_path, epsilon=1.5)
     _lost(client, project, book, reserve=True)
     page = client.get(f"/p/{project.id}/release/1")
-    assert "release/1/again" not in page.text and "only 0.5 of 1.5 is left" in page.text
+    assert "release/1/again" not in page.text
+    assert "only 0.5 of 1.5 is left" in page.text
     client.post(f"/p/{project.id}/release/1/again", data={"attempt": "1"})
-    assert runs_of(project)[0].state == "failed" and [e.state for e in book.entries] == ["reserved"]
+    assert runs_of(project)[0].state == "failed"
+    assert [e.state for e in book.entries] == ["reserved"]
 
 
 def _lost(client: Browser, project: Project, book: Account, *, reserve: bool) -> Path:
@@ -234,11 +252,13 @@ def test_anonymous_tables_are_listed_and_checked_with_earlier_ones(client: Brows
         encoding="utf-8",
     )
     first = client.get(f"/p/{project.id}/release")
-    assert "has no ε" in first.text and "house file" in first.text
+    assert "has no ε" in first.text
+    assert "house file" in first.text
     client.post(f"/p/{project.id}/release/start", data={**form(first.text), "form": "parquet"})
     run = runs_of(project)[0]
     assert run.state == "done", run.status
-    assert run.files["release"].endswith(".parquet") and run.path("house").is_file()
+    assert run.files["release"].endswith(".parquet")
+    assert run.path("house").is_file()
     page = client.get(f"/p/{project.id}/release/1").text
     assert "file/house" not in page, "it stays in the house"
     assert client.get(f"/p/{project.id}/release/1/file/house").status_code == 404
@@ -246,24 +266,30 @@ def test_anonymous_tables_are_listed_and_checked_with_earlier_ones(client: Brows
         f"/p/{project.id}/release"
     ).text  # fmt: skip
     told = client.get(f"/p/{project.id}/account").text
-    assert "Released without an ε" in told and "yes, by its house file" in told
+    assert "Released without an ε" in told
+    assert "yes, by its house file" in told
 
 
 def test_an_account_is_closed_only_when_that_is_said_twice(client: Browser, tmp_path: Path) -> None:
     project = table(client, tmp_path)
     book = account(project, tmp_path, epsilon=1)
     page = client.post(f"/p/{project.id}/account/close")
-    assert "Close it for good?" in page.text and not book.closed
+    assert "Close it for good?" in page.text
+    assert not book.closed
     client.post(f"/p/{project.id}/account/close", data={"sure": "yes"})
     assert book.closed
     assert "is closed" in client.get(f"/p/{project.id}/release").text
 
 
 @pytest.mark.parametrize("said", [{"epsilon": "lots"}, {"epsilon": "-1"}, {"epsilon": "1", "delta": "2"}])
-def test_an_account_that_cannot_be_opened_says_which_field(client: Browser, tmp_path: Path, said: dict[str, str]) -> None:
+def test_an_account_that_cannot_be_opened_says_which_field(
+    client: Browser, tmp_path: Path, said: dict[str, str]
+) -> None:
     project = table(client, tmp_path)
     page = client.post(f"/p/{project.id}/account/create", data={"dataset": "people", "path": "", **said})
-    assert page.status_code == 400 and f'href="#{list(said)[-1]}"' in page.text and 'aria-invalid="true"' in page.text
+    assert page.status_code == 400
+    assert f'href="#{list(said)[-1]}"' in page.text
+    assert 'aria-invalid="true"' in page.text
     assert not list(tmp_path.glob("*.account"))
 
 
@@ -271,7 +297,8 @@ def test_the_account_of_the_same_table_is_offered_again(client: Browser, tmp_pat
     account(table(client, tmp_path), tmp_path, epsilon=1)
     other = table(client, tmp_path)
     page = client.get(f"/p/{other.id}/account").text
-    assert "has an account already" in page and str(tmp_path / "people.account") in page
+    assert "has an account already" in page
+    assert str(tmp_path / "people.account") in page
 
 
 def test_the_account_verifies_and_finds_an_old_copy(client: Browser, tmp_path: Path) -> None:
