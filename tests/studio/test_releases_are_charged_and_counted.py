@@ -14,7 +14,7 @@ import pytest
 from discreet.accounts import Account
 from discreet.studio.runs import Run, Supervisor, child, runs_of
 from discreet.studio.workspace import Project
-from tests.support.studio_client import Browser, browser
+from studio_client import Browser, browser
 
 SCHEMA = '[columns.age]\nbounds = [0, 120]\nkind = "integer"\n[columns.cost]\nbounds = [0, 1000]\n'
 

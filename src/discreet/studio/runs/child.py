@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from discreet.core.output import PROMISE_ENDING, promise_place
 from discreet.engines.progress import followed
 from discreet.errors import BudgetExceeded, DataSourceError, DiscreetError, InvalidArgument, SchemaError
 from discreet.jobs import Job
+from discreet.studio.released import Released, collect
 from discreet.studio.runs.charges import entry_of, paid_file
 from discreet.studio.runs.processes import born
 from discreet.studio.runs.run import JOB, SCRATCH, Run, now
@@ -102,6 +104,8 @@ def main(folder: Path) -> int:
         return _failed(folder, tell, unforeseen(error), None, unforeseen=True)
     shutil.rmtree(folder / SCRATCH, ignore_errors=True)
     told = result.to_dict()
+    with suppress(Exception):  # the page collects them later where that fails
+        _collect(folder, job.kind, told["figures"], dict(result.files), tell)
     entry = (told["figures"].get("account") or {}).get("entry")
     tell.end(
         state="done", progress={"what": "done", "share": 1.0}, figures=told["figures"], entry=entry,
@@ -119,6 +123,14 @@ def _failed(
     number = None if entry is None else entry.number
     tell.end(state="failed", message=message, where=where, entry=number, unforeseen=unforeseen)
     return 1
+
+
+def _collect(folder: Path, kind: str, figures: dict[str, Any], files: dict[str, Path], tell: Teller) -> None:
+    """Collect what pictures and evidence are drawn from, so that no page has to wait for it."""
+    made = files.get("counts") or files.get("release")
+    if made is not None:
+        tell("pictures", None)
+        collect(Released(int(folder.name), made, folder / "evidence", files, figures, kind))
 
 
 def _files(folder: Path, files: dict[str, Path]) -> dict[str, str]:

@@ -13,11 +13,13 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from discreet.errors import DataSourceError
 from discreet.studio import words
 from discreet.studio.app import Studio, seen
+from discreet.studio.released import release_of
 from discreet.studio.runs import Run, runs_of
 from discreet.studio.runs.charges import charge_of, entry_of, has_price, paid_file
 from discreet.studio.runs.offer import Offer, offer_of
 from discreet.studio.runs.run import PRIVATE
 from discreet.studio.runs.supervisor import Busy
+from discreet.studio.screens import results
 from discreet.studio.workspace import Project
 
 _NOTICES = ("busy", "changed", "uncounted")
@@ -37,7 +39,10 @@ async def show_run(studio: Studio, request: Request) -> Response:
     """Show one run: its progress, its result, or how to go on."""
     project, run = _run(studio, request)
     told, runs = await run_in_threadpool(lambda: (_told(run), runs_of(project)))
-    return _page(studio, request, project, run=run, told=told, runs=runs)
+    drawn = None
+    if run.files.get("release") or run.files.get("counts"):
+        drawn = await results.shown(studio, request, project, release_of(project, str(run.number)))
+    return _page(studio, request, project, run=run, told=told, runs=runs, results=drawn)
 
 
 def _page(studio: Studio, request: Request, project: Project, **content: Any) -> Response:
@@ -47,6 +52,7 @@ def _page(studio: Studio, request: Request, project: Project, **content: Any) ->
         "offer": None,
         "run": None,
         "told": {},
+        "results": None,
         "form": "csv",
         "given": {},
         **content,
