@@ -143,8 +143,11 @@ def say_written(project: Project, dialect: Dialect) -> None:
     """Keep how the table is written; declarations of columns that are still there stay."""
     if not dialect.header and not dialect.names:
         dialect = replace(dialect, names=engines.open(project.source, dialect=dialect).names)
-    names = set(engines.open(project.source, dialect=dialect).names)
+    names = engines.open(project.source, dialect=dialect).names
+    before = set(project.columns)
     project.written = {"header": dialect.header, **dialect.to_dict()}
+    project.columns = list(names) if project.columns else []
+    project.unused = {name: held for name, held in project.unused.items() if name in names}
     project.save()
     if not project.schema_file.is_file():
         return
@@ -153,6 +156,9 @@ def say_written(project: Project, dialect: Dialect) -> None:
     if not kept:
         project.schema_file.unlink()
         return
+    if before:  # columns that were not there before wait to be declared
+        new = {name for name in names if name not in before}
+        kept = {name: kept.get(name, {}) for name in names if name in kept or name in new}
     source = dialect.to_dict()
     rest = {name: part for name, part in table.items() if name not in ("columns", "source")}
     whole = {**rest, **({"source": source} if source else {}), "columns": kept}

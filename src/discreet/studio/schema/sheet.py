@@ -9,17 +9,14 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from discreet import engines
 from discreet.core.domain import Domain
 from discreet.core.output import write_whole
-from discreet.core.schema.address import is_address
 from discreet.core.schema.catalogue import KnownKind, known_kind
 from discreet.core.schema.codebook import merged, of_header
 from discreet.core.schema.dialect import Dialect, read_dialect
-from discreet.core.schema.file import looks_like_a_record, undeclared, write_toml
+from discreet.core.schema.file import undeclared, write_toml
 from discreet.errors import DataSourceError, DiscreetError, SchemaError
 from discreet.studio.schema.typed import UNUSED, Fault, ordered, read_texts, texts_of
 from discreet.studio.workspace import Project
@@ -265,15 +262,10 @@ class Sheet:
 
 
 def _drafted(project: Project) -> Sheet:
-    """Return the columns by the header alone."""
-    from discreet.core.schema.address import table_place
-    from discreet.engines import first_line, is_text_table
+    """Return the columns by the header alone, read as the screen `data` says."""
+    from discreet.studio.heads import head_of
 
-    dialect, path = Dialect(), Path(project.source)
-    if not is_address(project.source) and path.is_file() and is_text_table(path):
-        dialect = first_line.propose(path).dialect
-    place = table_place(project.source, Path()) if is_address(project.source) else project.source
-    source = engines.open(place, dialect=dialect)
-    if any(part.headed for part in source._parts) and looks_like_a_record(source.names):
+    head = head_of(project)
+    if head.doubtful:
         raise DataSourceError("the first line may be somebody's record")  # not a word of it
-    return Sheet.of_names(source.names, dialect)
+    return Sheet.of_names(head.names, head.dialect)
