@@ -45,7 +45,9 @@ def main() -> None:
         table = write_table(Path(folder) / "people.parquet", given.rows, given.columns)
         lines, facts = measure(Path(folder) / "home", table, given.columns, given.again)
     names = ["page", "first_s", "median_s", "longest_s", "kb"]
-    show(f"Pages of {given.columns} columns and {given.rows:,} rows", names, [[line[n] for n in names] for line in lines])
+    show(
+        f"Pages of {given.columns} columns and {given.rows:,} rows", names, [[line[n] for n in names] for line in lines]
+    )
     save("studio", {"rows": given.rows, "columns": given.columns, **facts, "pages": lines}, "granian", "starlette")
 
 
@@ -115,7 +117,9 @@ class Asking:
         connection.close()
         return answer.status, size
 
-    def timed(self, name: str, method: str, path: str, again: int, form: dict[str, str] | None = None) -> dict[str, Any]:
+    def timed(
+        self, name: str, method: str, path: str, again: int, form: dict[str, str] | None = None
+    ) -> dict[str, Any]:
         """Return how long a page took at first, and later: median and longest."""
         took = []
         for _ in range(1 + again):

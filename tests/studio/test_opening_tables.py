@@ -11,8 +11,8 @@ import pytest
 
 import discreet as dc
 from discreet.jobs import Job
-from discreet.studio import heads, uploads
-from discreet.studio.browse import listing
+from discreet.studio.tables import heads, uploads
+from discreet.studio.tables.browse import listing
 from discreet.studio.workspace import Project, Workspace
 from support.studio_client import Browser, browser
 

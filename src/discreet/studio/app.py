@@ -26,7 +26,7 @@ from discreet.studio.figures import FILTERS
 from discreet.studio.guard import Guard, local
 from discreet.studio.released import Later
 from discreet.studio.runs import Supervisor
-from discreet.studio.uploads import LARGEST
+from discreet.studio.tables.uploads import LARGEST
 from discreet.studio.workspace import Project, Workspace
 
 #: In the order of the steps. Each module of `screens` has ROUTES, and a handler takes (studio, request).

@@ -56,7 +56,7 @@ def serve(
 
         from discreet.studio.app import Studio
         from discreet.studio.guard import Guard
-        from discreet.studio.uploads import LARGEST
+        from discreet.studio.tables.uploads import LARGEST
     except ImportError:
         raise MissingExtra("the studio", "studio") from None
     port = _free(host, port)

@@ -263,7 +263,7 @@ class Sheet:
 
 def _drafted(project: Project) -> Sheet:
     """Return the columns by the header alone, read as the screen `data` says."""
-    from discreet.studio.heads import head_of
+    from discreet.studio.tables.heads import head_of
 
     head = head_of(project)
     if head.doubtful:

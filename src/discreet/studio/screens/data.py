@@ -15,10 +15,10 @@ from discreet.core.schema.dialect import ENCODINGS, Dialect, read_dialect
 from discreet.errors import DataSourceError, DiscreetError
 from discreet.jobs.job import Job
 from discreet.reporting.artifacts import kind_of
-from discreet.studio import heads, uploads
 from discreet.studio.app import Studio, seen
-from discreet.studio.browse import listing
 from discreet.studio.jobs import open_job, opened
+from discreet.studio.tables import heads, uploads
+from discreet.studio.tables.browse import listing
 from discreet.studio.workspace import Project
 
 _LISTS = ("dates", "missing", "marks", "true", "false")
