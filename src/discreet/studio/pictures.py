@@ -17,6 +17,7 @@ from markupsafe import Markup
 from discreet.core.domain import Categorical
 from discreet.reporting import views
 from discreet.reporting.pages import clusters, plane, svg
+from discreet.reporting.pages.report import intervals
 from discreet.reporting.words import number
 
 #: A picture and what stands under it.
@@ -203,3 +204,18 @@ def number_of_clusters(t: Words, facts: dict[str, Any]) -> list[Picture]:
         picture = svg.curve(ks, heights, title=label, x=t("results.n_clusters"), y=label, dot=dot)
         pictures.append((picture, t("results.speaks_for", name=vote, n=chosen)))
     return pictures
+
+
+def attack(t: Words, found: dict[str, Any]) -> list[Picture]:
+    """Draw every figure of an attack that has an interval."""
+    drawn = list(intervals(found))
+    if not drawn:
+        return []
+    names, values, low, high = zip(*drawn, strict=True)
+    known = {"on released": "released", "on control": "control", "baseline": "baseline", "risk": "risk"}
+    labels = [t(f"evidence.figure_{known[name]}") if name in known else name for name in names]
+    picture = svg.ranked(
+        labels, values, low, high, title=str(found.get("attack", "")), axis=t("evidence.share_or_advantage"),
+        letters=28, more=t("results.and_more"),
+    )  # fmt: skip
+    return [(picture, t("evidence.with_intervals", level=number(100 * found.get("confidence", 0.95))))]

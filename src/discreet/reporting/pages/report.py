@@ -392,7 +392,7 @@ def _together(found: dict[str, Any] | None) -> dict[str, Any] | None:
 
 def _result(attached: dict[str, Any]) -> tuple[str, Pictures, list[tuple[str, str]]]:
     """Return a result by name: a chart of all figures that have an interval, and every figure."""
-    drawn = list(_intervals(attached["result"]))
+    drawn = list(intervals(attached["result"]))
     charts: Pictures = []
     if drawn:
         names, values, low, high = zip(*drawn, strict=True)
@@ -401,10 +401,11 @@ def _result(attached: dict[str, Any]) -> tuple[str, Pictures, list[tuple[str, st
     return attached["file"], charts, list(flat(attached["result"]))
 
 
-def _intervals(result: dict[str, Any], name: str = "") -> Iterator[tuple[str, float, float, float]]:
+def intervals(result: dict[str, Any], name: str = "") -> Iterator[tuple[str, float, float, float]]:
+    """Go through the figures of an attack or audit that have an interval: name, value and both ends."""
     for key, value in result.items():
         if isinstance(value, dict):
-            yield from _intervals(value, key.replace("_", " "))
+            yield from intervals(value, key.replace("_", " "))
         ends = result.get(f"{key}_interval", result.get("interval") if key in ("rate", "advantage") else None)
         if isinstance(value, (int, float)) and isinstance(ends, list) and len(ends) == 2 and None not in ends:
             yield name if key == "rate" else key.replace("_", " "), float(value), float(ends[0]), float(ends[1])

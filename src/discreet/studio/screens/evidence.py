@@ -1,16 +1,215 @@
-"""The screen `evidence`."""
+"""The screen `evidence`: the report, an audit, attacks on demand, the sentence to sign, the digest to publish."""
 
+from __future__ import annotations
+
+import base64
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
-from discreet.studio.app import Studio
+from discreet.errors import DiscreetError, InvalidArgument
+from discreet.jobs.declare import WrongOption
+from discreet.jobs.job import Job
+from discreet.studio import checks, pictures, words
+from discreet.studio.app import Studio, seen
+from discreet.studio.released import Released, facts_of, release_of, releases
+from discreet.studio.runs.supervisor import Busy
 from discreet.studio.screens import results
+from discreet.studio.workspace import Project
+
+#: A report is one page with a style of its own, named by its digest; nothing else may be loaded or run.
+_POLICY = (
+    "default-src 'none'; style-src 'sha256-{digest}'; img-src data:; form-action 'none'; frame-ancestors 'none'; "
+    "base-uri 'none'"
+)
 
 
 async def show(studio: Studio, request: Request) -> Response:
-    """Show the screen."""
+    """Show what there is to show for a release."""
+    return await _page(studio, request)
+
+
+async def _page(studio: Studio, request: Request, status: int = 200, **content: Any) -> Response:
     project = studio.project(request)
-    return studio.page(request, "evidence.html", screen="evidence", project=project)
+    found = await run_in_threadpool(releases, project)
+    content = {"errors": {}, "given": {}, **content}
+    if not found:
+        return studio.page(request, "evidence.html", screen="evidence", project=project, release=None, **content)
+    number = request.path_params.get("number") or request.query_params.get("run", "")
+    release = release_of(project, str(number))
+    facts = await facts_of(studio.later, project, release)
+    made = await run_in_threadpool(checks.checks_of, project, release)
+    language = words.chosen(request.headers.get("accept-language", ""), request.cookies.get("language", ""))
+    drawn = await run_in_threadpool(_drawn, made, language)
+    busy = [check for check in made if not check.run.ended]
+    return studio.page(
+        request, "evidence.html", status=status, screen="evidence", project=project, release=release, others=found,
+        facts=facts, checks=made, busy=busy, drawn=drawn, said=checks.said_about(release),
+        audited=[a["result"] for a in checks.attached(made, "audit")], files=_files(release),
+        attackable=checks.attackable(facts) if facts else (), refused=request.query_params.get("refused", ""),
+        here=f"/p/{project.id}/evidence/{release.number}", **content,
+    )  # fmt: skip
 
 
-ROUTES = [("/p/{project}/evidence", show, ["GET"]), *results.ROUTES]
+def _files(release: Released) -> list[Path]:
+    """Return the files that carry a promise: the artifact, and the rows that were invented from it."""
+    return [release.file, *([release.files["table"]] if "table" in release.files else [])]
+
+
+def _drawn(made: list[checks.Check], language: str) -> dict[int, list[pictures.Picture]]:
+    """Return the pictures of attacks, by the number of the check."""
+    t = words.speaker(language)
+    return {
+        check.run.number: [(pictures.localised(p, language), text) for p, text in pictures.attack(t, check.figures)]
+        for check in made if check.kind == "attack"
+    }  # fmt: skip
+
+
+def _release(studio: Studio, request: Request) -> tuple[Project, Released]:
+    project = studio.project(request)
+    return project, release_of(project, request.path_params["number"])
+
+
+async def about(studio: Studio, request: Request) -> Response:
+    """Keep who answers for a release, what it is for, and who signs."""
+    project, release = _release(studio, request)
+    form = await request.form()
+    await run_in_threadpool(checks.say_about, release, {name: str(value) for name, value in form.items()})
+    if form.get("then") == "sign":
+        return seen(f"/p/{project.id}/evidence/{release.number}/sign")
+    return seen(f"/p/{project.id}/evidence?run={release.number}#report")
+
+
+async def _begun(studio: Studio, project: Project, release: Released, job: Job, mark: str) -> Response:
+    """Start a check in a process of its own."""
+    made = checks.beside(project, release)
+    here = f"/p/{project.id}/evidence?run={release.number}"
+
+    def begin() -> None:
+        made.folder.mkdir(parents=True, exist_ok=True)
+        taken = [check.run.number for check in checks.checks_of(project, release)]
+        studio.supervisor.start(made, job, max(taken, default=0) + 1)
+
+    try:
+        await run_in_threadpool(begin)
+    except Busy:
+        return seen(f"{here}&refused=busy#{mark}")
+    return seen(f"{here}#{mark}")
+
+
+async def audit(studio: Studio, request: Request) -> Response:
+    """Check a released file against its promise."""
+    project, release = _release(studio, request)
+    wanted = str((await request.form()).get("file", ""))
+    file = next((each for each in _files(release) if each.name == wanted), release.file)
+    return await _begun(studio, project, release, checks.audit_job(file), "audit")
+
+
+async def risk(studio: Studio, request: Request) -> Response:
+    """Measure how well people hide in a released table."""
+    project, release = _release(studio, request)
+    return await _begun(studio, project, release, checks.risk_job(release.file), "attacks")
+
+
+async def attack(studio: Studio, request: Request) -> Response:
+    """Attack a release, beside people who are not in it. Raw rows are read by the process that does it, and only there."""
+    project, release = _release(studio, request)
+    given = {name: str(value).strip() for name, value in (await request.form()).items()}
+    facts = await facts_of(studio.later, project, release)
+    errors = {}
+    if given.get("sure") != "yes":
+        errors["sure"] = "needed"
+    for name in ("against", "control"):
+        if not given.get(name) or not Path(given[name]).expanduser().exists():
+            errors[name] = "absent"
+    if facts is not None and not errors:
+        try:
+            paths = {n: str(Path(given[n]).expanduser().resolve()) for n in ("against", "control")}
+            job = checks.attack_job(project, release, facts, {**given, **paths})
+            return await _begun(studio, project, release, job, "attacks")
+        except WrongOption as error:
+            errors[error.option.name] = str(error)
+        except (InvalidArgument, DiscreetError) as error:
+            errors["method"] = str(error)
+    return await _page(studio, request, status=400, errors=errors, given=given)
+
+
+async def stop(studio: Studio, request: Request) -> Response:
+    """End a check."""
+    project, release = _release(studio, request)
+    for check in checks.checks_of(project, release):
+        if str(check.run.number) == request.path_params["check"]:
+            await run_in_threadpool(studio.supervisor.stop, check.run)
+    return seen(f"/p/{project.id}/evidence?run={release.number}")
+
+
+async def report(studio: Studio, request: Request) -> Response:
+    """Show the report in its own window, or hand it over as a file."""
+    project, release = _release(studio, request)
+    facts = await facts_of(studio.later, project, release)
+    if facts is None:
+        raise HTTPException(503)
+    text = await run_in_threadpool(_report, project, release, facts)
+    headers = {"content-security-policy": policy_of(text)}
+    if request.url.path.endswith(".html"):
+        name = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in release.file.name)
+        headers["content-disposition"] = f'attachment; filename="{name}.report.html"'
+    return HTMLResponse(text, headers=headers)
+
+
+def _report(project: Project, release: Released, facts: dict[str, Any]) -> str:
+    from discreet.reporting import report_page
+
+    made, said = checks.checks_of(project, release), checks.said_about(release)
+    shown = {kind: checks.attached(made, kind) for kind in ("attack", "risk", "audit")}
+    told = {name: said[name] or None for name in ("title", "owner", "purpose", "date")}
+    return report_page(
+        {**facts, "about": told, "attacks": shown["attack"] + shown["risk"], "audits": shown["audit"]}
+    )  # fmt: skip
+
+
+def policy_of(page: str) -> str:
+    """Return the policy of a page whose only style is the one that it carries.
+
+    Examples
+    --------
+    >>> policy_of("<style>b {}</style>").split("; ")[:2]
+    ["default-src 'none'", "style-src 'sha256-VZr6k/HQ6tQGKhVbrTHSC67rpsYWF1tLDUCjFkyLBdM='"]
+    """
+    style = page.partition("<style>")[2].partition("</style>")[0]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return _POLICY.format(digest=digest)
+
+
+async def sign(studio: Studio, request: Request) -> Response:
+    """Show the page to print and sign."""
+    project, release = _release(studio, request)
+    facts = await facts_of(studio.later, project, release)
+    if facts is None:
+        raise HTTPException(503)
+    made = await run_in_threadpool(checks.checks_of, project, release)
+    return studio.page(
+        request, "sign.html", screen="evidence", project=project, release=release, facts=facts,
+        said=checks.said_about(release), audited=[a["result"] for a in checks.attached(made, "audit")],
+    )  # fmt: skip
+
+
+_HERE = "/p/{project}/evidence/{number}"
+ROUTES = [
+    ("/p/{project}/evidence", show, ["GET"]),
+    (_HERE, show, ["GET"]),
+    (f"{_HERE}/about", about, ["POST"]),
+    (f"{_HERE}/audit", audit, ["POST"]),
+    (f"{_HERE}/risk", risk, ["POST"]),
+    (f"{_HERE}/attack", attack, ["POST"]),
+    (f"{_HERE}/stop/{{check}}", stop, ["POST"]),
+    (f"{_HERE}/report", report, ["GET"]),
+    (f"{_HERE}/report.html", report, ["GET"]),
+    (f"{_HERE}/sign", sign, ["GET"]),
+    *results.ROUTES,
+]

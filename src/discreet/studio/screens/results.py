@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
@@ -27,11 +28,16 @@ async def show(studio: Studio, request: Request) -> Response:
     return studio.page(request, "results_page.html", screen="release", project=project, results=content)
 
 
-async def shown(studio: Studio, request: Request, project: Project, release: Released) -> dict[str, Any]:
-    """Return what `results.html` draws. While something is being worked out, ``waiting`` is true."""
+async def shown(
+    studio: Studio, request: Request, project: Project, release: Released, address: str = ""
+) -> dict[str, Any]:
+    """Return what `results.html` draws. While something is being worked out, ``waiting`` is true.
+
+    ``address`` is that of the page it stands on, to which its forms lead.
+    """
     facts = await facts_of(studio.later, project, release)
     made: dict[str, Any] = {"release": release, "facts": facts, "waiting": facts is None}
-    made["address"] = f"/p/{project.id}/results/{release.number}"
+    made["address"] = address or f"/p/{project.id}/results/{release.number}"
     if facts is None:
         return made
     asked = request.query_params
@@ -76,21 +82,21 @@ async def _synopsis(studio: Studio, request: Request, release: Released, made: d
     if not set(chosen) <= set(names) or chosen[0] == chosen[1]:
         chosen = _first_pair(facts, names)
     made["pair_names"] = chosen
-    found = facts["release"].get("clusters")
+    found, question = facts["release"].get("clusters"), Question.of(dict(asked))
+    made |= {"asks": True, "question": question, "what": WHAT, "answer": None}
+    wanted: dict[str, tuple[tuple[Any, ...], Callable[[], Any]]] = {
+        "examples": (("examples", *known), lambda: _examples(release))
+    }
     if chosen[0]:
-        made["pair"] = await studio.later.get(
+        wanted["pair"] = (
             ("pair", *known, *chosen, t("results.rows")),
             lambda: pictures.pair(t, synopsis_of(release), chosen, found),
         )
-        made["waiting"] |= made["pair"] is None
-    question = Question.of(dict(asked))
-    made |= {"asks": True, "question": question, "what": WHAT, "answer": None, "examples": []}
-    made["examples"] = await studio.later.get(("examples", *known), lambda: _examples(release)) or []
     if "what" in asked:
-        made["answer"] = await studio.later.get(
-            ("question", *known, question), lambda: answer(synopsis_of(release), question)
-        )
-        made["waiting"] |= made["answer"] is None
+        wanted["answer"] = (("question", *known, question), lambda: answer(synopsis_of(release), question))
+    done = await asyncio.gather(*(studio.later.get(*each) for each in wanted.values()))  # one wait for all
+    made |= dict(zip(wanted, done, strict=True))
+    made["waiting"] = None in done
 
 
 def _examples(release: Released) -> list[tuple[Question, str]]:

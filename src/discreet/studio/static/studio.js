@@ -70,3 +70,15 @@ async function refresh(id) {
 }
 function later(id, seconds) { setTimeout(() => refresh(id), 1000 * Math.max(seconds, 0.5)); }
 for (const each of document.querySelectorAll("[data-refresh][id]")) later(each.id, Number(each.dataset.refresh));
+
+// [data-copy=ID]  copies the value of a field;  [data-print]  prints the page. Both are shown only where a script runs.
+for (const button of document.querySelectorAll("[data-copy], [data-print]")) {
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    if (!button.dataset.copy) return print();
+    const field = document.getElementById(button.dataset.copy);
+    field.select();
+    try { await navigator.clipboard.writeText(field.value); } catch { document.execCommand("copy"); }
+    button.textContent = button.dataset.copied;
+  });
+}

@@ -1,0 +1,124 @@
+"""Evidence about a release, on demand: audits, attacks and measures of risk, each a job in a process of its own.
+
+They lie beside the release, one folder per check, as runs do: a check is a run of the release instead of the table.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from discreet.core.domain import Domain
+from discreet.core.output import write_whole
+from discreet.jobs.job import Job
+from discreet.studio.released import Released
+from discreet.studio.runs import Run, runs_of
+from discreet.studio.workspace import Project
+
+#: What a steward says about a release, for its page and signature.
+SAID = ("title", "owner", "purpose", "date", "name")
+#: The longest of these texts.
+LONGEST = 300
+
+
+def beside(project: Project, release: Released) -> Project:
+    """Return a release as something that runs are made of: its checks."""
+    return replace(project, folder=release.folder)
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check that was asked for: its run, and what kind of job it is."""
+
+    run: Run
+    kind: str
+    method: str = ""
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """What was found; nothing before it has ended well."""
+        return self.run.figures if self.run.state == "done" else {}
+
+
+def checks_of(project: Project, release: Released) -> list[Check]:
+    """Return the checks of a release, the newest first."""
+    found = []
+    for run in runs_of(beside(project, release)):
+        if (job := run.job) is not None:
+            found.append(Check(run, job.kind, str(job.parameters.get("method", ""))))
+    return found
+
+
+def attached(checks: list[Check], kind: str) -> list[dict[str, Any]]:
+    """Return the results of checks as a report shows them; of audits the newest of each file."""
+    found: dict[str, dict[str, Any]] = {}
+    for check in checks:
+        if check.kind == kind and check.figures:
+            name = str(check.figures.get("file", "")) if kind == "audit" else f"{check.method or kind} {check.run.number}"
+            found.setdefault(name, {"file": f"{kind} {name}", "result": check.figures})
+    return list(found.values())
+
+
+def audit_job(file: Path) -> Job:
+    """Return the job that checks a released file against its promise."""
+    return Job("audit", str(file))
+
+
+def risk_job(file: Path) -> Job:
+    """Return the job that measures how well people hide in a released table: by what its promise names."""
+    return Job("risk", str(file))
+
+
+def attack_job(project: Project, release: Released, facts: Mapping[str, Any], given: Mapping[str, str]) -> Job:
+    """Return the job that attacks a release; raises if something that it needs was not given.
+
+    Parameters
+    ----------
+    project : Project
+        Whose declared columns say how raw files are written.
+    release : Released
+        What is attacked.
+    facts : mapping
+        About it.
+    given : mapping
+        ``method``, ``against``, ``control`` and ``column`` as they were typed.
+    """
+    kind = "synopsis" if facts["kind"] == "synopsis" else "points"
+    parameters: dict[str, Any] = {"kind": kind, "method": given.get("method", "membership")}
+    parameters |= {name: given[name] for name in ("against", "control") if given.get(name)}
+    if parameters["method"] == "attribute" and given.get("column"):
+        parameters["column"] = given["column"]
+    schema: Any = Domain.from_toml(project.schema_file) if project.schema_file.is_file() else None
+    if kind == "points":
+        told = facts["parameters"]
+        parameters |= {"epsilon": facts["promise"]["epsilon"], "radius": told.get("radius", 1.0)}
+        schema = schema or {c["name"]: {k: v for k, v in c.items() if k != "name"} for c in facts["columns"]}
+    return Job("attack", str(release.file), schema, parameters)
+
+
+def attackable(facts: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the attacks there are for a release."""
+    if facts["kind"] == "synopsis":
+        return () if "lifted" in facts["release"] else ("membership", "attribute")
+    if facts["kind"] == "perturbed table" and facts["parameters"].get("mechanism") == "NDLaplace":
+        return ("membership", "reconstruction", "attribute")
+    return ()
+
+
+def said_about(release: Released) -> dict[str, str]:
+    """Return what the steward said about a release."""
+    try:
+        told = json.loads((release.folder / "about.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        told = {}
+    return {name: str(told.get(name, "")) for name in SAID}
+
+
+def say_about(release: Released, given: Mapping[str, str]) -> None:
+    """Keep what the steward says about a release."""
+    release.folder.mkdir(parents=True, exist_ok=True)
+    told = {**said_about(release), **{name: given[name].strip()[:LONGEST] for name in SAID if name in given}}
+    write_whole(release.folder / "about.json", json.dumps(told, ensure_ascii=False), private=True)
