@@ -37,7 +37,8 @@ async def show(studio: Studio, request: Request) -> Response:
 async def _page(studio: Studio, request: Request, status: int = 200, **content: Any) -> Response:
     project = studio.project(request)
     found = await run_in_threadpool(releases, project)
-    content = {"errors": {}, "given": {}, **content}
+    typed = {"method": "", "against": project.source, "control": "", "column": "", "sure": ""}
+    content = {"errors": {}, **content, "given": {**typed, **content.get("given", {})}}
     if not found:
         return studio.page(request, "evidence.html", screen="evidence", project=project, release=None, **content)
     number = request.path_params.get("number") or request.query_params.get("run", "")

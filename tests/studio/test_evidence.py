@@ -1,0 +1,158 @@
+"""Evidence: a report under a policy of its own, audits and attacks on demand, a page to sign, a digest to publish."""
+
+import base64
+import hashlib
+import re
+import shutil
+import time
+
+import pytest
+
+from discreet.studio.checks import attack_job, attackable
+from discreet.studio.released import collect, kept_facts, release_of
+from discreet.studio.workspace import Workspace
+from discreet.synopses import Synopsis
+from studio_client import browser
+from studio_runs import COLUMNS, QUASI, every_kind, people, released
+
+PLANE = {name: COLUMNS[name] for name in ("x", "y")}
+
+
+@pytest.fixture(scope="module")
+def grid(tmp_path_factory):
+    home = tmp_path_factory.mktemp("grid")
+    project = released(home, "synopsis", {"epsilon": 1.0, "seed": 1}, {"release": "s.parquet"}, PLANE)
+    collect(release_of(project, "1"))
+    return home / "studio", project
+
+
+def test_a_report_allows_its_own_style_by_digest_and_nothing_else(grid):
+    home, project = grid
+    with browser(home) as client:
+        page = client.get(f"/p/{project.id}/evidence/1/report")
+        file = client.get(f"/p/{project.id}/evidence/1/report.html")
+    policy = dict(part.split(" ", 1) for part in page.headers["content-security-policy"].split("; "))
+    style = page.text.split("<style>")[1].split("</style>")[0]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert policy["default-src"] == "'none'"
+    assert policy["style-src"] == f"'sha256-{digest}'"
+    assert "script-src" not in policy
+    assert "<script" not in page.text
+    assert "style=" not in page.text  # no digest would allow it
+    assert page.headers["cache-control"] == "no-store"
+    assert file.headers["content-disposition"] == 'attachment; filename="s.parquet.report.html"'
+    assert file.text == page.text
+
+
+def test_what_is_said_about_a_release_stands_in_its_report_and_on_the_page_to_sign(grid):
+    home, project = grid
+    here = f"/p/{project.id}/evidence/1"
+    said = {"title": "Beds <2026>", "owner": "Ward 3", "purpose": "Planning", "date": "2026-01-31"}
+    with browser(home) as client:
+        client.post(f"{here}/about", data=said)
+        page = client.post(f"{here}/about", data={"name": "A. Example", "date": "2026-02-01", "then": "sign"})
+        report = client.get(f"{here}/report").text
+    assert page.url.path.endswith("/sign")
+    digest = Synopsis.load(release_of(project, "1").file).digest
+    for text in ("Beds &lt;2026&gt;", "Ward 3", "A. Example", "2026-02-01", digest, "ε = 1", "must not be published"):
+        assert text in page.text
+    assert "Beds &lt;2026&gt;" in report
+    assert "Beds <2026>" not in report + page.text
+
+
+def test_the_digest_to_publish_is_the_seal_of_the_file(grid):
+    home, project = grid
+    with browser(home) as client:
+        text = client.get(f"/p/{project.id}/evidence").text
+    assert f'value="{Synopsis.load(release_of(project, "1").file).digest}"' in text
+    assert "discreet audit s.parquet" in text
+    assert "The noise was seeded" in text
+
+
+def test_a_project_that_begins_with_a_release_has_evidence_at_once(grid, tmp_path):
+    _, project = grid
+    file = shutil.copy(release_of(project, "1").file, tmp_path / "theirs.parquet")
+    made = Workspace(tmp_path / "studio").create(artifact=str(file))
+    collect(release_of(made, ""))
+    with browser(tmp_path / "studio", language="de") as client:
+        page = client.get(f"/p/{made.id}/evidence")
+        shown = client.get(f"/p/{made.id}/results/0")
+    assert "Das Siegel ist heil" in page.text
+    assert shown.text.count("<svg") == 3
+
+
+def test_a_changed_table_is_not_believed(tmp_path):
+    project = released(tmp_path, "anonymize", {"k": 10}, {"release": "safe.csv"}, QUASI)
+    file = release_of(project, "1").file
+    file.write_text(file.read_text().replace("low", "high", 1))
+    collect(release_of(project, "1"))
+    with browser(tmp_path / "studio") as client:
+        text = client.get(f"/p/{project.id}/evidence").text
+    assert "The seal is broken" in text
+    assert "Nothing that can be relied on" in text
+
+
+def test_an_attack_says_beside_the_field_what_it_lacks_and_reads_nothing_before(grid):
+    home, project = grid
+    with browser(home) as client:
+        page = client.post(
+            f"/p/{project.id}/evidence/1/attack", data={"method": "attribute", "against": "/absent.csv", "control": ""}
+        )
+    assert page.status_code == 400
+    for name in ("sure", "against", "control"):
+        assert f'aria-describedby="wrong-{name}"' in page.text
+        assert f'id="wrong-{name}"' in page.text
+    assert 'value="/absent.csv"' in page.text
+    assert not (release_of(project, "1").folder / "runs").exists()
+
+
+def test_attacks_are_offered_by_what_was_released(grid):
+    _, project = grid
+    release = release_of(project, "1")
+    facts = kept_facts(release)
+    assert attackable(facts) == ("membership", "attribute")
+    job = attack_job(project, release, facts, {"method": "membership", "against": "/a.csv", "control": "/b.csv"})
+    assert job.parameters["kind"] == "synopsis"
+    assert attackable({**facts, "kind": "anonymous table"}) == ()
+
+
+def test_without_a_release_there_is_nothing_to_show(tmp_path):
+    project = Workspace(tmp_path / "studio").create(source="people.csv")
+    with browser(tmp_path / "studio") as client:
+        assert "Nothing was released here yet" in client.get(f"/p/{project.id}/evidence").text
+        assert client.get(f"/p/{project.id}/evidence/1/report").status_code == 400
+
+
+def _ended(client, address: str) -> str:
+    for _ in range(120):
+        text = client.get(address).text
+        if "data-refresh" not in text:
+            return text
+        time.sleep(0.5)
+    raise AssertionError("it did not end")
+
+
+@pytest.mark.slow
+def test_audits_risks_and_attacks_are_made_by_processes_of_their_own_and_stand_in_the_report(tmp_path):
+    for kind, project in every_kind(tmp_path).items():
+        release = release_of(project, "1")
+        others = people(tmp_path / kind / "others.csv", 400, seed=2)
+        here = f"/p/{project.id}/evidence/1"
+        with browser(tmp_path / kind / "studio") as client:
+            client.post(f"{here}/audit", data={"file": release.file.name})
+            text = _ended(client, f"/p/{project.id}/evidence")
+            assert re.search(r'chip good">holds', text), kind
+            if kind == "anonymize":
+                client.post(f"{here}/risk")
+                text = _ended(client, f"/p/{project.id}/evidence")
+                assert "Whoever is easiest to find" in text
+            else:
+                given = {"method": "membership", "against": project.source, "control": str(others), "sure": "yes"}
+                client.post(f"{here}/attack", data=given)
+                text = _ended(client, f"/p/{project.id}/evidence")
+                assert "on people not in it" in text, kind
+                assert "whisker" in text, kind
+            report = client.get(f"{here}/report").text
+            client.studio.supervisor.close()
+        assert "<h2>Audits</h2>" in report, kind
+        assert "<h2>Attacks</h2>" in report, kind
