@@ -45,11 +45,11 @@ class Check:
 
 def checks_of(project: Project, release: Released) -> list[Check]:
     """Return the checks of a release, the newest first."""
-    found = []
-    for run in runs_of(beside(project, release)):
-        if (job := run.job) is not None:
-            found.append(Check(run, job.kind, str(job.parameters.get("method", ""))))
-    return found
+    return [
+        Check(run, run.job.kind, str(run.job.parameters.get("method", "")))
+        for run in runs_of(beside(project, release))
+        if run.job is not None
+    ]
 
 
 def attached(checks: list[Check], kind: str) -> list[dict[str, Any]]:

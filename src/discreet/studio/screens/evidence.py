@@ -118,7 +118,7 @@ async def risk(studio: Studio, request: Request) -> Response:
 
 
 async def attack(studio: Studio, request: Request) -> Response:
-    """Attack a release, beside people who are not in it. Raw rows are read by the process that does it, and only there."""
+    """Attack a release, beside people who are not in it; only the process that does it reads raw rows."""
     project, release = _release(studio, request)
     given = {name: str(value).strip() for name, value in (await request.form()).items()}
     facts = await facts_of(studio.later, project, release)
