@@ -107,7 +107,7 @@ def _portion(text: str) -> float | None:
 def _answered(synopsis: Any, asked: Question, portion: float, made: Answer) -> None:
     where, given = asked.where or None, asked.given or None
     both = f"({where}) and ({given})" if where and given else where or given
-    column = synopsis.domain.column(asked.column) if asked.column in synopsis.domain.names else None
+    column: Any = synopsis.domain.column(asked.column) if asked.column in synopsis.domain.names else None
     if asked.what == "count":
         found = synopsis.count() if both is None else synopsis.ask(both)
 
@@ -144,8 +144,8 @@ def _grouped(synopsis: Any, by: str, where: str | None, made: Answer) -> None:
     for row in rows.slice(0, _MOST_GROUPS).to_pylist():
         ends = [row[name] for name in (by, f"{by}_from", f"{by}_to") if name in row]
         texts = ["–" if v is None else number(v) if isinstance(v, float) else str(v) for v in ends]
-        figures = (number(round(row[name]) + 0.0, 12) for name in ("count", "low", "high"))
-        made.groups.append((" … ".join(texts), *figures))
+        count, low, high = (number(round(row[name]) + 0.0, 12) for name in ("count", "low", "high"))
+        made.groups.append((" … ".join(texts), count, low, high))
 
 
 def examples(domain: Domain) -> Iterator[Question]:
