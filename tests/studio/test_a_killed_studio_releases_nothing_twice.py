@@ -1,4 +1,4 @@
-"""kill -9 of a real server in the middle of a real release: what was reserved stays spent, what was paid for is kept."""
+"""kill -9 of a real server in the middle of a release: what was reserved stays spent, what was paid for is kept."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_killed_studio_goes_on_and_releases_nothing_twice(tmp_path: Path) -> N
         assert {p.name for p in folder.iterdir()} == {"job.toml", "status.json", "run.lock"}
         page = server.client.get(f"{address}/1").text
         assert "Entry 1 of the account had been reserved" in page
-        assert "1.5 ε are left, 0.5 afterwards." in re.sub(r"0\.50\d+", "0.5", page)
+        assert "ε = 1.5 is left, 0.5 afterwards." in re.sub(r"0\.50\d+", "0.5", page)
         assert "lost, stays spent" in server.client.get(f"/p/{project.id}/account").text
         server.client.post(f"{address}/1/again", data=fields(page))
         kill_at(server, project, "sampling")

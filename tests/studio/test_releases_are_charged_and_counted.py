@@ -61,7 +61,7 @@ def test_a_release_is_priced_charged_listed_and_handed_out(client: Browser, tmp_
     project = table(client, tmp_path)
     book = account(project, tmp_path, epsilon=1.5)
     page = client.get(f"/p/{project.id}/release")
-    assert "1 ε" in page.text
+    assert "ε = 1" in page.text
     assert "left afterwards: 0.5" in page.text
     assert not book.entries, "looking at a page charges nothing"
     done = client.post(f"/p/{project.id}/release/start", data=form(page.text))
@@ -73,7 +73,7 @@ def test_a_release_is_priced_charged_listed_and_handed_out(client: Browser, tmp_
         assert got.headers["content-disposition"].startswith("attachment")
         assert got.headers["cache-control"] == "no-store"
     told = client.get(f"/p/{project.id}/account").text
-    assert "0.5 of 1.5 ε left" in told
+    assert "ε: 0.5 of 1.5 left" in told
     assert 'id="entry-1"' in told
     assert book.head in told
 
@@ -155,10 +155,10 @@ def test_a_price_without_an_account_has_to_be_meant_and_can_be_booked_later(clie
     page = client.post(f"/p/{project.id}/account/create", data=made)
     assert "Released without an account" in page.text
     page = client.post(f"/p/{project.id}/account/book", data={"project": project.id, "number": "1"})
-    assert "2 of 3 ε left" in page.text
+    assert "ε: 2 of 3 left" in page.text
     assert "Released without an account" not in page.text
     again = client.post(f"/p/{project.id}/account/book", data={"project": project.id, "number": "1"})
-    assert "2 of 3 ε left" in again.text
+    assert "ε: 2 of 3 left" in again.text
 
 
 def test_a_run_that_was_lost_before_it_booked_says_what_going_on_costs(client: Browser, tmp_path: Path) -> None:
@@ -168,8 +168,8 @@ def test_a_run_that_was_lost_before_it_booked_says_what_going_on_costs(client: B
     lost = _lost(client, project, book, reserve=True)
     page = client.get(f"/p/{project.id}/release/1")
     assert "lost" in page.text
-    assert "Entry 1 of the account had been reserved: 1 ε stay spent" in page.text
-    assert "1.5 ε are left, 0.5 afterwards." in page.text
+    assert "Entry 1 of the account had been reserved: ε = 1 stays spent" in page.text
+    assert "ε = 1.5 is left, 0.5 afterwards." in page.text
     assert "lost, stays spent" in client.get(f"/p/{project.id}/account").text
     done = client.post(f"/p/{project.id}/release/1/again", data=form(page.text))
     assert runs_of(project)[0].state == "done"
@@ -317,6 +317,6 @@ def test_all_pages_are_there_in_german(client: Browser, tmp_path: Path) -> None:
     book = account(project, tmp_path, epsilon=2.5)
     _lost(client, project, book, reserve=True)
     german = {"accept-language": "de"}
-    assert "bleiben ausgegeben" in client.get(f"/p/{project.id}/release/1", headers=german).text
+    assert "bleibt ausgegeben" in client.get(f"/p/{project.id}/release/1", headers=german).text
     assert "verloren, bleibt ausgegeben" in client.get(f"/p/{project.id}/account", headers=german).text
     assert "Jetzt freigeben" in client.get(f"/p/{project.id}/release", headers=german).text
