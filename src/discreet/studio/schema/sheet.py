@@ -107,7 +107,7 @@ class Sheet:
 
     def text(self) -> str:
         """Return the schema file."""
-        above = {key: self.rest[key] for key in ("unit", "source") if key in self.rest}
+        above: dict[str, Any] = {key: self.rest[key] for key in ("unit", "source") if key in self.rest}
         facts = {key: self.rest[key] for key in FACTS if self.rest.get(key)}
         columns = {name: self.columns[name] for name in self.order if name in self.columns}
         return write_toml({**above, "columns": columns, **facts})

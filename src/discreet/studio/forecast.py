@@ -1,0 +1,237 @@
+"""What to expect of a release before any data are touched: from public guesses alone, in plain words and as a curve.
+
+The errors are those of `discreet.planning.outlook`; here they are put into people, shares or metres, for the one method
+that a goal uses. Nothing is counted: how many rows there are is what the steward types.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from discreet.core.columns import NAMING, Categorical
+from discreet.core.domain import Domain
+from discreet.core.unit import Person
+from discreet.errors import DiscreetError
+from discreet.planning import outlook
+from discreet.reporting.pages import svg
+from discreet.reporting.words import number
+
+T = Callable[..., str]
+#: The method of `outlook` that forecasts a goal.
+_METHODS = {"synopsis": "grid synopsis", "synthesize": "marginal synopsis", "cluster": "private k-means",
+            "anonymize": "anonymous table", "perturb": "metric noise", "sketch": "local reports"}  # fmt: skip
+#: Goals whose errors are numbers of people.
+PEOPLE = ("synopsis", "synthesize", "sketch")
+#: The budget that persons' rows are divided by where nobody said how many each has: nine of ten have no more.
+_TENTH = 0.1
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What to expect.
+
+    Attributes
+    ----------
+    error : float
+        In people, or as a share (of widths, of the squared error), or in metres.
+    figure : str
+        The error as it is shown.
+    sentences : tuple of str
+        What that means.
+    picture : Markup
+        The error against ε, or against k.
+    solved : float or None
+        The ε, or k, at which the wanted error is reached.
+    hint : str
+        What is to be said of the wanted error, if it is not reached.
+    """
+
+    error: float
+    figure: str
+    sentences: tuple[str, ...]
+    picture: Markup
+    solved: float | None = None
+    hint: str = ""
+
+
+def forecast(
+    goal: str, parameters: Mapping[str, Any], domain: Domain | None, planned: Mapping[str, Any], t: T
+) -> Forecast:
+    """Forecast a release.
+
+    Parameters
+    ----------
+    goal : str
+        The kind of job.
+    parameters : mapping
+        Of that job.
+    domain : Domain or None
+        The declared columns; None while some wait, or where there is no table.
+    planned : mapping
+        Public guesses: ``rows``, ``persons``, and the ``wanted`` error.
+    t : callable
+        The words.
+
+    Raises
+    ------
+    DiscreetError
+        A number is beyond what can be forecast.
+
+    Examples
+    --------
+    >>> from discreet.studio import words
+    >>> domain = Domain({"age": (0, 120), "cost": (0, 9000)})
+    >>> found = forecast("synopsis", {"epsilon": 1.0}, domain, {"rows": 10000}, words.speaker("en"))
+    >>> found.sentences[0]
+    'A count of the people in a tenth of all cells will be off by about 16, whether there are 100 or 1,000 of them.'
+    """
+    n = int(planned.get("rows") or 10_000)
+    if goal == "anonymize":
+        return _anonymous(parameters, domain, n, planned, t)
+    sphere = parameters.get("method") == "sphere"
+    d, values = _axes(goal, parameters, domain), _values(parameters, domain)
+    used = _rows_of_a_person(goal, domain, n, planned)
+    epsilon = float(parameters.get("epsilon", 1.0))
+    radius = float(parameters.get("radius", 0.1))
+    clusters = parameters.get("n_clusters", 8)
+    found = outlook(
+        n, 2 if sphere else d, epsilon=epsilon / used, radius=radius, values=values,
+        delta=float(parameters.get("delta", 0.0)) if goal == "synthesize" else 0.0,
+        clusters=clusters if isinstance(clusters, int) else 8,
+    )  # fmt: skip
+    method = "tree synopsis" if goal == "synopsis" and parameters.get("method") == "tree" else _METHODS[goal]
+    scale = float(n) if goal in PEOPLE else 1.0
+    line = found[method]
+    budgets, errors = [b * used for b in found.budgets], [e * scale for e in line.curve]
+    unit = "metres" if sphere else goal if goal in ("cluster", "perturb") else "people"
+    error = line.error * scale
+    solved, hint = _solved(planned, unit, budgets, errors, t)
+    said = [_sentence(goal, unit, error, line.sense, n, values, t)]
+    said += [t("plan.person_rows", n=used)] if used > 1 else []
+    said += [t(f"plan.besides_{goal}")] if goal in ("synopsis", "synthesize", "sketch", "perturb") else []
+    wanted = _wanted(planned, unit)
+    picture = svg.curve(
+        budgets, errors, title=t("plan.curve"), x="ε", y=t(f"plan.axis_{unit}"), log=True, form=_former(unit),
+        dot=(epsilon, error, f"ε = {epsilon:g}: {_written(error, unit)}"),
+        level=None if wanted is None else (wanted, t("plan.wanted_at", value=_written(wanted, unit))),
+    )  # fmt: skip
+    return Forecast(error, _written(error, unit), tuple(said), picture, solved, hint)
+
+
+def _sentence(goal: str, unit: str, error: float, sense: str, n: int, values: int, t: T) -> str:
+    about = t(f"plan.sense_{sense.replace(' ', '_')}")
+    return t(f"plan.says_{'metres' if unit == 'metres' else goal}", error=_written(error, unit, bare=True), about=about,
+             n=f"{n:,}", values=f"{values:,}")  # fmt: skip
+
+
+def _axes(goal: str, parameters: Mapping[str, Any], domain: Domain | None) -> int:
+    """Return how many columns count."""
+    if domain is None:
+        return 2
+    chosen = parameters.get("columns")
+    columns = [c for c in domain if c.role not in NAMING and (not chosen or c.name in chosen)]
+    if goal in ("cluster", "perturb"):
+        columns = [c for c in columns if not isinstance(c, Categorical)]
+    return max(1, len(columns))
+
+
+def _values(parameters: Mapping[str, Any], domain: Domain | None) -> int:
+    """Return how many values are told apart: of the column that is asked for, or of the longest list."""
+    listed = parameters.get("domain")
+    if isinstance(listed, list):
+        return max(2, len(listed))
+    sizes = [len(c.categories) for c in domain or () if isinstance(c, Categorical) and c.role not in NAMING]
+    return max([2, *sizes]) if sizes else 100
+
+
+def _rows_of_a_person(goal: str, domain: Domain | None, n: int, planned: Mapping[str, Any]) -> int:
+    """Return by how much noise grows because persons are hidden with several rows each."""
+    unit = None if domain is None else domain.unit
+    if not isinstance(unit, Person) or goal not in ("synopsis", "synthesize", "cluster"):
+        return 1
+    if unit.rows != "auto":
+        return int(unit.rows)
+    share = min(1.0, int(planned.get("persons") or max(1, n // 8)) / n)
+    return 1 if share >= 1 else max(1, math.ceil(math.log(_TENTH) / math.log1p(-share)))
+
+
+def _anonymous(
+    parameters: Mapping[str, Any], domain: Domain | None, n: int, planned: Mapping[str, Any], t: T
+) -> Forecast:
+    """Forecast a table in which everyone hides among k: how wide a group is, were rows spread evenly."""
+    k = int(parameters.get("k", 10))
+    known = [c for c in domain or () if c.role == "quasi-identifier"]
+    d = max(1, len(known)) if domain is not None else 2
+    error = outlook(n, d, k=min(k, n))["anonymous table"].error
+    sizes = sorted({min(n, round(2 * 1.6**i)) for i in range(14)} | {min(k, n)})
+    spreads = [(size / n) ** (1 / d) for size in sizes]
+    solved, hint = _solved(planned, "widths", [float(s) for s in sizes][::-1], spreads[::-1], t)
+    if solved is not None:
+        solved = float(max(2, math.floor(solved + 1e-9)))
+    wanted = _wanted(planned, "widths")
+    picture = svg.curve(
+        sizes, spreads, title=t("plan.curve_k"), x="k", y=t("plan.axis_widths"), log=True, form=_former("widths"),
+        dot=(min(k, n), error, f"k = {k:,}: {_written(error, 'widths')}"),
+        level=None if wanted is None else (wanted, t("plan.wanted_at", value=_written(wanted, "widths"))),
+    )  # fmt: skip
+    said = (t("plan.says_anonymize", k=f"{k:,}", others=f"{k - 1:,}", groups=f"{max(1, n // k):,}",
+              error=_written(error, "widths"), d=d), t("plan.besides_anonymize"))  # fmt: skip
+    if domain is not None and not known:
+        said = (t("plan.no_known"), *said)
+    return Forecast(error, _written(error, "widths"), said, picture, solved, hint)
+
+
+def _wanted(planned: Mapping[str, Any], unit: str) -> float | None:
+    """Return the wanted error in the unit of the curve: people and metres are typed as such, shares in per cent."""
+    wanted = planned.get("wanted")
+    return None if not wanted else float(wanted) * (1.0 if unit in ("people", "metres") else 0.01)
+
+
+def _solved(
+    planned: Mapping[str, Any], unit: str, xs: Sequence[float], errors: Sequence[float], t: T
+) -> tuple[float | None, str]:
+    """Return where a falling curve meets the wanted error, by straight lines between its logarithms."""
+    wanted = _wanted(planned, unit)
+    if wanted is None:
+        return None, ""
+    if errors[0] <= wanted:
+        return xs[0], ""
+    for i in range(1, len(xs)):
+        if errors[i] <= wanted < errors[i - 1]:
+            a, b = math.log(errors[i - 1]), math.log(max(errors[i], 1e-300))
+            share = 1.0 if a == b else (a - math.log(wanted)) / (a - b)
+            exact = math.exp(math.log(xs[i - 1]) + share * (math.log(xs[i]) - math.log(xs[i - 1])))
+            return _rounded_up(exact, xs[i] > xs[i - 1]), ""
+    return None, t("plan.not_reached", value=f"{xs[-1]:g}")
+
+
+def _rounded_up(value: float, up: bool) -> float:
+    """Round to two digits, towards the smaller error."""
+    digits = 1 - math.floor(math.log10(value))
+    scaled = value * 10.0**digits
+    return float(f"{(math.ceil(scaled - 1e-9) if up else math.floor(scaled + 1e-9)) / 10.0**digits:.6g}")
+
+
+def _former(unit: str) -> Callable[[float], str]:
+    return number if unit in ("people", "metres") else (lambda value: f"{number(100 * value, 3)} %")
+
+
+def _written(value: float, unit: str, *, bare: bool = False) -> str:
+    """Write an error for people: not finer than it is known."""
+    if unit == "people":
+        return number(float(f"{value:.2g}")) if value >= 1 else "< 1"
+    text = number(float(f"{value if unit == 'metres' else 100 * value:.2g}"))
+    return f"{text} m" if unit == "metres" and not bare else text if unit == "metres" else f"{text} %"
+
+
+def checked(act: Callable[[], Forecast]) -> tuple[Forecast | None, str]:
+    """Return a forecast, or why there is none."""
+    try:
+        return act(), ""
+    except DiscreetError as error:
+        return None, str(error)

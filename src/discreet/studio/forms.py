@@ -1,0 +1,275 @@
+"""An option of a job as a field of a form, and back: types, bounds, defaults and words come from its one declaration.
+
+A fault says what is wrong in the language of the page where that follows from the declaration; what only the library
+knows is said in its own words, with options called as the page calls them (`Page`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.errors import InvalidArgument
+from discreet.jobs.declare import Kind, WrongOption, check
+from discreet.jobs.options import PAIRS, Option
+from discreet.studio import words
+from discreet.studio.schema.typed import read_list, written_list
+
+T = Callable[..., str]
+_LISTS = ("names", "list", "numbers", "files")
+_NUMBERS = ("number", "budget", "whole")
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a form.
+
+    Attributes
+    ----------
+    name, label, help : str
+        The option, and its words.
+    control : {"flag", "choice", "offered", "lines", "text"}
+        A tick, a list to choose from, a text with suggestions, several lines, or a text.
+    text : str
+        What stands in it.
+    choices : tuple of str
+        What can be chosen, or is suggested.
+    default, example : str
+        What holds if it stays empty; what could be typed.
+    numeric, required : bool
+        Whether a number is typed; whether it must be filled in.
+    fault : str
+        Why what was typed cannot be used.
+    """
+
+    name: str
+    label: str
+    help: str
+    control: str
+    text: str = ""
+    choices: tuple[str, ...] = ()
+    default: str = ""
+    example: str = ""
+    numeric: bool = False
+    required: bool = False
+    fault: str = ""
+
+
+def field(kind: Kind, option: Option, t: T, given: Mapping[str, Any], typed: Mapping[str, str] | None = None,
+          faults: Mapping[str, str] | None = None) -> Field:  # fmt: skip
+    """Return an option as a field: with what was typed, else with what is given.
+
+    Examples
+    --------
+    >>> from discreet.jobs.kinds import KINDS
+    >>> kind = KINDS["anonymize"]
+    >>> made = field(kind, kind.option("k"), words.speaker("de"), {"k": 5})
+    >>> made.label, made.text, made.numeric, made.required
+    ('Gruppengröße k', '5', True, True)
+    """
+    takes = set(option.takes)
+    if takes == {"flag"}:
+        control = "flag"
+    elif option.choices:
+        control = "choice" if takes == {"text"} else "offered"
+    else:
+        control = "lines" if takes & set(PAIRS) else "text"
+    shown = write(option, given[option.name]) if option.name in given else ""
+    return Field(
+        option.name, label(kind, option, t), help_of(kind, option, t), control,
+        text=(typed or {}).get(option.name, shown), choices=option.choices,
+        default="" if option.default is None else write(option, option.default),
+        example="" if option.example is None else write(option, option.example),
+        numeric=bool(takes & set(_NUMBERS)) and "text" not in takes, required=option.required,
+        fault=(faults or {}).get(option.name, ""),
+    )  # fmt: skip
+
+
+def label(kind: Kind, option: Option, t: T) -> str:
+    """Return what an option is called on a page."""
+    return t(_key(kind, option, ""))
+
+
+def help_of(kind: Kind, option: Option, t: T) -> str:
+    """Return what an option means, as a sentence."""
+    text = t(_key(kind, option, "_help"))
+    return text[:1].upper() + text[1:]
+
+
+def _key(kind: Kind, option: Option, end: str) -> str:
+    own = f"options.{option.name}_{kind.name}{end}"
+    return own if own in words.catalogue() else f"options.{option.name}{end}"
+
+
+def write(option: Option, value: Any) -> str:
+    """Return a value as it is typed.
+
+    Examples
+    --------
+    >>> from discreet.jobs.kinds import KINDS
+    >>> grid = KINDS["anonymize"].option("grid")
+    >>> write(grid, {"age": 12, "born": "year"}), read(KINDS["anonymize"], grid, "age=12\\r\\nborn=year")
+    ('age=12\\nborn=year', {'age': 12, 'born': 'year'})
+    """
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, Mapping):
+        pairs = {k: ",".join(map(_plain, v)) if isinstance(v, list) else _plain(v) for k, v in value.items()}
+        return "\n".join(f"{k}={v}" for k, v in pairs.items())
+    if isinstance(value, (list, tuple)):
+        return written_list(_plain(v) for v in value)
+    return _plain(value)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, float) and math.isfinite(value):
+        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else f"{value:.15g}"
+    return str(value)
+
+
+class Wrong(Exception):
+    """What was typed into a field cannot be used; the text says why."""
+
+
+def read(kind: Kind, option: Option, text: str, t: T | None = None) -> Any:
+    """Return the value that was typed, None for an empty field; raise `Wrong` if it is none."""
+    t, text = t or words.speaker("en"), text.strip()
+    if not text:
+        if option.required:
+            raise Wrong(t("forms.needed"))
+        return None
+    takes, value = set(option.takes), None
+    if takes == {"flag"}:
+        return True
+    if takes & set(PAIRS):
+        value = _pairs(option, text, t)
+    elif "numbers" in takes and (numbers := [_number(part) for part in _split(text)]) and None not in numbers:
+        value = numbers
+    elif takes & set(_NUMBERS) and (found := _number(text)) is not None:
+        value = found
+        if "whole" in takes and not takes & {"number", "budget"} and isinstance(found, float):
+            if not found.is_integer():
+                raise Wrong(t("forms.whole"))
+            value = int(found)
+    elif option.choices and text not in option.choices:
+        other = t("forms.or_number") if takes & set(_NUMBERS) else ""
+        raise Wrong(t("forms.choices", listed=", ".join(option.choices)) + other)
+    elif takes <= set(_NUMBERS):
+        raise Wrong(t("forms.whole" if takes == {"whole"} else "forms.number"))
+    else:
+        value = read_list(text) if takes & set(_LISTS) and text not in option.choices else text
+    for number in _flat(value):
+        _bounded(option, number, t)
+    try:
+        return check(kind, option, value)
+    except InvalidArgument as error:
+        raise Wrong(said(error, t)) from None
+
+
+def read_all(
+    kind: Kind, options: Iterable[Option], typed: Mapping[str, str], t: T
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the values of all fields that are filled in, and what is wrong with others."""
+    given: dict[str, Any] = {}
+    faults: dict[str, str] = {}
+    for option in options:
+        if option.name not in typed:
+            continue
+        try:
+            value = read(kind, option, typed[option.name], t)
+        except Wrong as error:
+            faults[option.name] = str(error)
+            continue
+        if value is not None:
+            given[option.name] = value
+    return given, faults
+
+
+def said(error: InvalidArgument, t: T) -> str:
+    """Return an error of a job in the words of a page."""
+    if not isinstance(error, WrongOption):
+        return str(error)
+    if error.expected.startswith("given"):
+        return t("forms.needed")
+    if "unless it is said twice" in error.expected:
+        return t("forms.twice_delta" if error.option.name == "delta" else "forms.twice_epsilon")
+    return error.said(Page(t))
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page: options are called as their fields are."""
+
+    t: T
+
+    def name(self, option: Option) -> str:
+        """Return the label of a field."""
+        found = f"options.{option.name}"
+        return self.t("forms.quoted", text=self.t(found) if found in words.catalogue() else option.name)
+
+    def given(self, option: Option, value: Any) -> str:
+        """Return what to do to give a value."""
+        if isinstance(value, bool):
+            return self.t("forms.tick" if value else "forms.untick", name=self.name(option))
+        return self.t("forms.give", name=self.name(option), value=write(option, value))
+
+
+def _number(text: str) -> float | None:
+    """Read a number as people type it: a decimal comma will do, blanks and thin blanks may part thousands."""
+    plain = re.sub(r"[\s_\u00a0\u202f]", "", text).replace("−", "-")
+    if plain in ("inf", "∞"):
+        return math.inf
+    if re.fullmatch(r"[+-]?\d*,\d+(e[+-]?\d+)?", plain) and not re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", plain):
+        plain = plain.replace(",", ".")
+    try:
+        value = float(plain)
+    except ValueError:
+        return None
+    if not math.isfinite(value):
+        return None
+    return int(value) if value.is_integer() and abs(value) < 2**53 and not re.search(r"[.,e]", plain) else value
+
+
+def _split(text: str) -> Sequence[str]:
+    return [part for part in re.split(r"[;\s]+|,\s*", text) if part]
+
+
+def _pairs(option: Option, text: str, t: T) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for line in text.splitlines():
+        if not line.strip():
+            continue
+        name, equals, value = (part.strip() for part in line.partition("="))
+        if not equals or not name or not value or name in made:
+            raise Wrong(t("forms.pairs", example=write(option, option.example).splitlines()[0]))
+        numbers = [_number(part) for part in value.split(",")]
+        if "list pairs" in option.takes:
+            made[name] = numbers if None not in numbers else value
+        else:
+            made[name] = value if numbers[0] is None or len(numbers) > 1 or "file pairs" in option.takes else numbers[0]
+    return made
+
+
+def _flat(value: Any) -> Iterable[float]:
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    for part in value if isinstance(value, list) else [value]:
+        if isinstance(part, list):
+            yield from _flat(part)
+        elif isinstance(part, (int, float)) and not isinstance(part, bool):
+            yield part
+
+
+def _bounded(option: Option, number: float, t: T) -> None:
+    if option.low is not None and number < option.low:
+        raise Wrong(t("forms.at_least", value=_plain(option.low)))
+    if option.high is not None and number > option.high:
+        raise Wrong(t("forms.at_most", value=_plain(option.high)))
+    above = 0 if "budget" in option.takes else option.above
+    if above is not None and number <= above:
+        raise Wrong(t("forms.above", value=_plain(above)))
+    if option.below is not None and number >= option.below:
+        raise Wrong(t("forms.below", value=_plain(option.below)))
