@@ -199,6 +199,7 @@ def outlook(
     radius: float = 0.1,
     target_error: float | None = None,
     persons: int | None = None,
+    only: str | None = None,
 ) -> Outlook:
     """Say what to expect from each method. No data are looked at.
 
@@ -225,6 +226,8 @@ def outlook(
     persons : int, optional
         A public guess of how many persons the rows belong to. Then it is also said what it costs to bound the rows of
         each, as if their numbers of rows followed a geometric law.
+    only : str, optional
+        The one method to forecast, which takes less time than all.
 
     Examples
     --------
@@ -252,7 +255,9 @@ def outlook(
 
     def expect(
         question: str, method: str, model: str, release: str, reading: str, error: _Law, sense: str = "about"
-    ) -> Expectation:
+    ) -> Expectation | None:
+        if only not in (None, method):
+            return None
         needed = None if target is None else _needed(error, target)
         curve = tuple(error(e) for e in CURVE)
         return Expectation(question, method, model, release, error(budget), sense, reading, needed, curve)
@@ -261,7 +266,7 @@ def outlook(
     leaves = 2 ** TreeSettings.read().max_depth
     best = local.plan(budget, values, n).best
     spread, said = (k / n) ** (1 / d), f"at delta {slack:g}" if slack else "without a delta"
-    rows = (
+    found = (
         expect("counts", "central histogram", "central", f"{values:,} noisy counts", "of one value",
                lambda e: _count_error(e) / n),
         expect(
@@ -284,9 +289,7 @@ def outlook(
             lambda e: _pair_error(d, e, slack) / n,
         ),
         expect(
-            "counts",
-            "local reports",
-            "local",
+            "counts", "local reports", "local",
             f"{best.mechanism}, {best.report_bits} bits per report",
             f"of one rare value among {values:,}; nobody is trusted with the raw rows",
             lambda e: _rare_error(e, values, n),
@@ -299,27 +302,22 @@ def outlook(
             "mean distance that a row is moved, all columns together",
             lambda e: IsotropicLaw(d, e / distance).expected_error,
         ),
-        Expectation(
-            "places",
-            "anonymous table",
-            "syntactic",
-            f"at most {n // k:,} groups of {k:,} or more",
-            spread,
-            "about",
+        None if only not in (None, "anonymous table") else Expectation(
+            "places", "anonymous table", "syntactic", f"at most {n // k:,} groups of {k:,} or more", spread, "about",
             "width of a group along each column, were the rows spread evenly; promises no epsilon",
-            None,
-            (spread,) * len(CURVE),
+            None, (spread,) * len(CURVE),
         ),
         expect(
-            "clusters",
-            "private k-means",
-            "central",
+            "clusters", "private k-means", "central",
             _chosen(n, d, clusters, budget),
             "for clusters that fill the domain evenly" if few else "from the noise of the means alone",
             lambda e: _excess(n, d, clusters, e),
             "at most" if few else "at least",
         ),
     )  # fmt: skip
+    rows = tuple(row for row in found if row is not None)
+    if not rows:
+        raise InvalidArgument("only", only, "the name of a method", 'only="grid synopsis"')
     people = None if persons is None else checks.whole("persons", persons, low=1, high=n)
     bounds = () if people is None else tuple(_bound(n, people, values, budget, rows) for rows in AUTO_ROWS)
     return Outlook(n, d, clusters, k, values, budget, distance, target, CURVE, rows, people, bounds, slack)

@@ -42,7 +42,7 @@ def _sheet(client: Browser, project: Project) -> Sheet:
 def test_a_table_is_drafted_from_its_header_alone_and_counts_what_is_not_declared(opened: Any) -> None:
     client, project = opened
     page = client.get(f"/p/{project.id}/columns")
-    assert "6 of 6 columns are not declared yet." in page.text
+    assert "Still to be declared: 6 of 6 columns." in page.text
     assert "columns/one?name=age" in page.text
     assert "x&lt;y" in page.text
     assert "77177" not in page.text
@@ -82,8 +82,8 @@ def test_a_complete_sheet_is_the_schema_that_jobs_read(opened: Any) -> None:
     }  # fmt: skip
     assert domain.unit.to_dict() == {"person": "user_id", "rows": 8}  # type: ignore[union-attr]
     page = client.get(f"/p/{project.id}/columns")
-    assert "All 5 columns are declared." in page.text
-    assert "1 left out." in page.text
+    assert "All columns are declared (5)." in page.text
+    assert "Left out: 1." in page.text
     # what was left out can be taken back, in its place
     _post(client, project, **{"role:x<y": "attribute"})
     assert list(_sheet(client, project).order) == list(NAMES)
@@ -167,7 +167,7 @@ sex = 1
     page = client.post(f"/p/{project.id}/columns/file", files=files)
     assert page.status_code == 200, page.text
     assert "income is a function of sex" in page.text
-    assert "2 left out." in page.text
+    assert "Left out: 2." in page.text
     before = Domain.from_toml(project.schema_file)
     assert before == Domain.from_toml(given)
     fields = dict(re.findall(r'name="((?:low|high|list):[^"]*)" value="([^"]*)"', page.text))

@@ -7,8 +7,9 @@ that a goal uses. Nothing is counted: how many rows there are is what the stewar
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from markupsafe import Markup
@@ -99,12 +100,12 @@ def forecast(
     epsilon = float(parameters.get("epsilon", 1.0))
     radius = float(parameters.get("radius", 0.1))
     clusters = parameters.get("n_clusters", 8)
+    method = "tree synopsis" if goal == "synopsis" and parameters.get("method") == "tree" else _METHODS[goal]
     found = outlook(
-        n, 2 if sphere else d, epsilon=epsilon / used, radius=radius, values=values,
+        n, 2 if sphere else d, only=method, epsilon=epsilon / used, radius=radius, values=values,
         delta=float(parameters.get("delta", 0.0)) if goal == "synthesize" else 0.0,
         clusters=clusters if isinstance(clusters, int) else 8,
     )  # fmt: skip
-    method = "tree synopsis" if goal == "synopsis" and parameters.get("method") == "tree" else _METHODS[goal]
     scale = float(n) if goal in PEOPLE else 1.0
     line = found[method]
     budgets, errors = [b * used for b in found.budgets], [e * scale for e in line.curve]
@@ -120,13 +121,14 @@ def forecast(
         dot=(epsilon, error, f"ε = {epsilon:g}: {_written(error, unit)}"),
         level=None if wanted is None else (wanted, t("plan.wanted_at", value=_written(wanted, unit))),
     )  # fmt: skip
-    return Forecast(error, _written(error, unit), tuple(said), picture, solved, hint)
+    return _spoken(Forecast(error, _written(error, unit), tuple(said), picture, solved, hint), t)
 
 
 def _sentence(goal: str, unit: str, error: float, sense: str, n: int, values: int, t: T) -> str:
     about = t(f"plan.sense_{sense.replace(' ', '_')}")
-    return t(f"plan.says_{'metres' if unit == 'metres' else goal}", error=_written(error, unit, bare=True), about=about,
-             n=f"{n:,}", values=f"{values:,}")  # fmt: skip
+    said = localized(_written(error, unit, bare=True), t)
+    counted = {"n": localized(f"{n:,}", t), "values": localized(f"{values:,}", t)}
+    return t(f"plan.says_{'metres' if unit == 'metres' else goal}", error=said, about=about, **counted)
 
 
 def _axes(goal: str, parameters: Mapping[str, Any], domain: Domain | None) -> int:
@@ -167,23 +169,47 @@ def _anonymous(
     k = int(parameters.get("k", 10))
     known = [c for c in domain or () if c.role == "quasi-identifier"]
     d = max(1, len(known)) if domain is not None else 2
-    error = outlook(n, d, k=min(k, n))["anonymous table"].error
+    error = outlook(n, d, k=min(k, n), only="anonymous table")["anonymous table"].error
     sizes = sorted({min(n, round(2 * 1.6**i)) for i in range(14)} | {min(k, n)})
     spreads = [(size / n) ** (1 / d) for size in sizes]
-    solved, hint = _solved(planned, "widths", [float(s) for s in sizes][::-1], spreads[::-1], t)
-    if solved is not None:
-        solved = float(max(2, math.floor(solved + 1e-9)))
-    wanted = _wanted(planned, "widths")
+    solved, hint = None, ""
+    if (wanted := _wanted(planned, "widths")) is not None:
+        reached = math.floor(n * min(1.0, wanted) ** d + 1e-9)
+        solved, hint = (float(reached), "") if reached >= 2 else (None, t("plan.not_reached_k"))
     picture = svg.curve(
         sizes, spreads, title=t("plan.curve_k"), x="k", y=t("plan.axis_widths"), log=True, form=_former("widths"),
         dot=(min(k, n), error, f"k = {k:,}: {_written(error, 'widths')}"),
         level=None if wanted is None else (wanted, t("plan.wanted_at", value=_written(wanted, "widths"))),
     )  # fmt: skip
-    said = (t("plan.says_anonymize", k=f"{k:,}", others=f"{k - 1:,}", groups=f"{max(1, n // k):,}",
-              error=_written(error, "widths"), d=d), t("plan.besides_anonymize"))  # fmt: skip
+    told = {"others": f"{k - 1:,}", "groups": f"{max(1, n // k):,}", "error": _written(error, "widths"), "d": str(d)}
+    said: tuple[str, ...] = (
+        t("plan.says_anonymize", **{name: localized(text, t) for name, text in told.items()}),
+        t("plan.besides_anonymize"),
+    )
     if domain is not None and not known:
         said = (t("plan.no_known"), *said)
-    return Forecast(error, _written(error, "widths"), said, picture, solved, hint)
+    return _spoken(Forecast(error, _written(error, "widths"), said, picture, solved, hint), t)
+
+
+def _spoken(made: Forecast, t: T) -> Forecast:
+    """Write the numbers of figure and picture as the language of the page does."""
+    picture = re.sub(r">([^<]+)</text>", lambda found: f">{localized(found[1], t)}</text>", made.picture)
+    return replace(made, figure=localized(made.figure, t), picture=Markup(picture))
+
+
+def localized(text: str, t: T) -> str:
+    """Turn the marks of English numbers in a text into those of the page.
+
+    Examples
+    --------
+    >>> from discreet.studio import words
+    >>> localized("1,500 (0.125)", words.speaker("de")), localized("1,500 (0.125)", words.speaker("en"))
+    ('1.500 (0,125)', '1,500 (0.125)')
+    """
+    if t("forms.decimal") == ".":
+        return text
+    turned = str.maketrans(",.", ".,")
+    return re.sub(r"\d[\d,.]*\d", lambda found: found[0].translate(turned), text)
 
 
 def _wanted(planned: Mapping[str, Any], unit: str) -> float | None:

@@ -126,7 +126,7 @@ def write(option: Option, value: Any) -> str:
 
 def _plain(value: Any) -> str:
     if isinstance(value, float) and math.isfinite(value):
-        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else f"{value:.15g}"
+        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else f"{value:.15g}".replace("e-0", "e-")
     return str(value)
 
 
@@ -141,7 +141,8 @@ def read(kind: Kind, option: Option, text: str, t: T | None = None) -> Any:
         if option.required:
             raise Wrong(t("forms.needed"))
         return None
-    takes, value = set(option.takes), None
+    takes = set(option.takes)
+    value: Any = None
     if takes == {"flag"}:
         return True
     if takes & set(PAIRS):
@@ -273,3 +274,10 @@ def _bounded(option: Option, number: float, t: T) -> None:
         raise Wrong(t("forms.above", value=_plain(above)))
     if option.below is not None and number >= option.below:
         raise Wrong(t("forms.below", value=_plain(option.below)))
+
+
+def guess(name: str) -> Option:
+    """Return a public guess as an option: how many rows or persons there are about, and the wanted error."""
+    if name == "wanted":
+        return Option("about_wanted", ("number",), "", 10.0, above=0)
+    return Option(f"about_{name}", ("whole",), "", 10_000, low=1, high=10**15)

@@ -261,10 +261,21 @@ class Sheet:
                 del self.rest["unit"]
 
 
+def declared(project: Project) -> Domain | None:
+    """Return the declared columns of a project; None while some wait, or without a table."""
+    try:
+        sheet = Sheet.load(project)
+        return None if sheet.waiting else sheet.domain()
+    except DiscreetError:
+        return None
+
+
 def _drafted(project: Project) -> Sheet:
     """Return the columns by the header alone, read as the screen `data` says."""
     from discreet.studio.tables.heads import head_of
 
+    if not project.source:
+        raise DataSourceError("a release was opened, not a table: its columns are declared in it already")
     head = head_of(project)
     if head.doubtful:
         raise DataSourceError("the first line may be somebody's record")  # not a word of it

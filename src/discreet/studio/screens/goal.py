@@ -1,15 +1,119 @@
-"""The screen `goal`."""
+"""The screen `goal`: what is wanted, what each choice promises and does not; and three questions that lead there."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from discreet.studio.app import Studio
+from discreet.core.columns import NAMING, Categorical
+from discreet.core.domain import Domain
+from discreet.errors import DiscreetError, InvalidArgument
+from discreet.jobs.declare import check
+from discreet.jobs.kinds import KINDS
+from discreet.studio.app import Studio, seen
+from discreet.studio.schema import declared
+from discreet.studio.screens.plan import values_of
+from discreet.studio.workspace import Project
+
+#: The goals in the order of the cards, each with the model of its promise.
+GOALS = {"synthesize": "central", "synopsis": "central", "cluster": "central", "anonymize": "syntactic",
+         "perturb": "metric", "sketch": "local"}  # fmt: skip
+MODELS = ("central", "local", "metric", "syntactic")
+#: The questions: from an answer to the next question, or to a goal.
+GUIDE: dict[str, dict[str, str]] = {
+    "who": {"me": "what", "nobody": "what_nobody"},
+    "what": {"counts": "synopsis", "clusters": "cluster", "table": "synthesize", "rows": "against"},
+    "what_nobody": {"values": "sketch", "points": "perturb"},
+    "against": {"anybody": "synthesize", "neighbours": "anonymize", "nearby": "perturb"},
+}
+#: What a plan begins with.
+_BEGIN: dict[str, dict[str, Any]] = {
+    "synthesize": {"epsilon": 1.0, "delta": 1e-9}, "synopsis": {"epsilon": 1.0}, "sketch": {"epsilon": 2.0},
+    "cluster": {"n_clusters": "auto", "epsilon": 1.0}, "anonymize": {"k": 10},
+    "perturb": {"epsilon": 2.0, "radius": 0.1},
+}  # fmt: skip
 
 
 async def show(studio: Studio, request: Request) -> Response:
-    """Show the screen."""
+    """Show the six goals."""
     project = studio.project(request)
-    return studio.page(request, "goal.html", screen="goal", project=project)
+    domain = await run_in_threadpool(declared, project)
+    waiting = bool(project.source) and domain is None
+    return studio.page(
+        request, "goal.html", screen="goal", project=project, goals=GOALS, waiting=waiting, models=MODELS
+    )
 
 
-ROUTES = [("/p/{project}/goal", show, ["GET"])]
+async def guide(studio: Studio, request: Request) -> Response:
+    """Show the next question, or what the answers point to."""
+    query = request.query_params
+    step, answers = "who", []
+    while step in GUIDE:
+        said = query.get(step, "")
+        if said not in GUIDE[step]:
+            break
+        answers.append((step, said))
+        step = GUIDE[step][said]
+    more: dict[str, Any] = {
+        "step": step if step in GUIDE else "", "goal": "" if step in GUIDE else step, "answers": answers,
+        "options": GUIDE.get(step, {}), "goals": GOALS, "models": MODELS,
+        "rows_wanted": ("against", "anybody") in answers,
+    }  # fmt: skip
+    return studio.page(request, "goal_guide.html", screen="goal", project=studio.project(request), **more)
+
+
+async def choose(studio: Studio, request: Request) -> Response:
+    """Set the goal; settings that the new one shares with the old one stay."""
+    project = studio.project(request)
+    goal = str((await request.form()).get("goal", ""))
+    if goal not in GOALS or (project.artifact and goal != "cluster"):
+        raise InvalidArgument("goal", goal, f"one of {', '.join(GOALS)}")
+    if goal != project.goal:
+        domain = await run_in_threadpool(declared, project)
+        project.parameters = begin(project, goal, domain)
+        project.goal = goal
+        project.save()
+    return seen(f"/p/{project.id}/plan")
+
+
+def begin(project: Project, goal: str, domain: Domain | None) -> dict[str, Any]:
+    """Return what a plan begins with: the budget and the words of the page stay from before, the rest is usual."""
+    kind = KINDS[goal]
+    made = dict(_BEGIN[goal])
+    if project.artifact:  # a release has spent its own budget
+        made = {name: value for name, value in made.items() if name == "n_clusters"}
+    if goal == "perturb":
+        made |= _places(domain)
+        shown = [] if domain is None else [c for c in domain if c.role not in NAMING]
+        made |= {"category_epsilon": 1.0} if any(isinstance(c, Categorical) for c in shown) else {}
+    if goal == "sketch" and domain is not None:
+        fits = [c for c in domain if c.role not in NAMING and len(values_of(domain, c.name)) > 1]
+        column = next((c.name for c in sorted(fits, key=lambda c: not isinstance(c, Categorical))), "")
+        made |= {"column": column, "domain": values_of(domain, column)} if column else {}
+    for option in kind.parameters:
+        shared = project.parameters.get(option.name)
+        keeps = option.name in ("epsilon", "seed", "title", "owner", "purpose", "date") and goal != "perturb"
+        if shared is not None and keeps and not project.artifact:
+            try:
+                made[option.name] = check(kind, option, shared)
+            except DiscreetError:
+                continue
+    return made
+
+
+def _places(domain: Domain | None) -> dict[str, Any]:
+    """Return the settings for places on the globe, if the columns are a latitude and a longitude."""
+    shown = [] if domain is None else [c for c in domain if c.role not in NAMING]
+    if [c.to_dict().get("bounds") for c in shown] == [[-90, 90], [-180, 180]]:
+        return {"method": "sphere", "latitude": shown[0].name, "longitude": shown[1].name, "radius": 200.0}
+    return {}
+
+
+ROUTES = [
+    ("/p/{project}/goal", show, ["GET"]),
+    ("/p/{project}/goal", choose, ["POST"]),
+    ("/p/{project}/goal/guide", guide, ["GET"]),
+]

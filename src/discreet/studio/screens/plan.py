@@ -1,15 +1,295 @@
-"""The screen `plan`."""
+"""The screen `plan`: how much privacy against how much error, before data are touched; or the error first."""
 
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
-from discreet.studio.app import Studio
+from discreet.accounts import Account
+from discreet.core.columns import Categorical, category_text
+from discreet.core.domain import Domain, Integer
+from discreet.errors import DiscreetError, InvalidArgument
+from discreet.jobs.declare import Kind, WrongOption
+from discreet.jobs.job import Job
+from discreet.jobs.kinds import KINDS
+from discreet.jobs.options import PAGE, SURE, Option
+from discreet.reporting.words import number
+from discreet.studio import forms
+from discreet.studio.app import Studio, seen
+from discreet.studio.forecast import PEOPLE, Forecast, checked, forecast
+from discreet.studio.jobs import job_of
+from discreet.studio.schema import declared
+from discreet.studio.workspace import Project
+
+#: What stands at the top of a goal's plan; the first of those that are numbers is what is solved for.
+MAIN = {
+    "synopsis": ("epsilon", "method"), "synthesize": ("epsilon", "delta"), "cluster": ("n_clusters", "epsilon"),
+    "anonymize": ("k", "l", "t"), "perturb": ("epsilon", "radius", "method", "latitude", "longitude"),
+    "sketch": ("column", "epsilon"),
+}  # fmt: skip
+#: Said on other screens: whose privacy under Columns, who is charged under Account, a release of its own each time.
+_ELSEWHERE = ("account", "unit", "person", "person_rows", "fresh", "overwrite", "domain", "domain_size")
+#: Options that name a column.
+_COLUMN = ("column", "latitude", "longitude", "target", "users")
+#: Ends of the sliders; by the logarithm, and the field beside them takes any number.
+_SLIDERS = {"epsilon": (0.01, 20), "k": (2, 1000), "radius": (0.001, 1)}
+CHARGED = ("synopsis", "synthesize", "cluster")
+_MOST_VALUES = 1000
+_GUESSES = ("rows", "persons", "wanted")
+
+
+@dataclass
+class Wish:
+    """What is asked: parameters of the job, public guesses, what was typed and what is wrong with it."""
+
+    parameters: dict[str, Any]
+    planned: dict[str, Any]
+    typed: dict[str, str]
+    faults: dict[str, str]
+
+
+def options_of(kind: Kind, method: str) -> list[Option]:
+    """Return the options of a goal that the page offers with a method."""
+    away = {*_ELSEWHERE} - ({"person"} if kind.name == "anonymize" else set())
+    usual = next((o.default for o in kind.parameters if o.name == "method"), None)
+    fits = method or usual
+    return [o for o in kind.parameters if o.name not in away and (not o.methods or fits in o.methods)]
+
+
+def _read(project: Project, domain: Domain | None, given: Mapping[str, str], t: forms.T) -> Wish:
+    """Read what a form says; what other screens say stays."""
+    kind = KINDS[project.goal]
+    typed = dict(given)
+    if take := typed.pop("take", ""):
+        typed["k" if project.goal == "anonymize" else "epsilon"] = take
+    options = options_of(kind, typed.get("method", str(project.parameters.get("method", ""))))
+    for each in options:
+        if each.takes == ("flag",):
+            typed.setdefault(each.name, "")  # an empty tick is not sent
+    parameters, faults = forms.read_all(kind, options, typed, t)
+    # What no field showed is kept, unless it belongs to another method now.
+    offered = {o.name for o in options}
+    kept = {name: value for name, value in project.parameters.items()
+            if name not in typed and (name in offered or name in _ELSEWHERE)}  # fmt: skip
+    planned = dict(project.planned)
+    for name in _GUESSES:
+        text = typed.get(f"about_{name}")
+        if text is None:
+            continue
+        try:
+            planned[name] = _guess(name, text, t)
+        except forms.Wrong as error:
+            faults[f"about_{name}"] = str(error)
+    made = {**kept, **parameters}
+    if kind.name == "sketch":
+        listed = values_of(domain, str(made.get("column", "")))
+        if listed and (made.get("column") != project.parameters.get("column") or "domain" not in made):
+            made["domain"] = listed
+    if "column" in faults or not (domain or kind.name != "sketch"):
+        made.pop("domain", None)
+    return Wish(made, planned, typed, faults)
+
+
+def _guess(name: str, text: str, t: forms.T) -> float | None:
+    option = forms.guess(name)
+    if not text.strip():
+        return None
+    value = forms.read(KINDS["plan"], option, text, t)
+    return float(value) if name == "wanted" else int(value)
+
+
+def values_of(domain: Domain | None, name: str) -> list[Any]:
+    """Return the public values of a column that can be reported one by one."""
+    if domain is None or name not in domain.names:
+        return []
+    column = domain.column(name)
+    if isinstance(column, Categorical):
+        return [category_text(c) for c in column.categories]
+    if type(column) is Integer and column.n_values <= _MOST_VALUES:
+        return [str(v) for v in range(column.least, column.most + 1)]
+    return []
+
+
+def _problem(project: Project, t: forms.T) -> tuple[str, dict[str, str]]:
+    """Return what stands in the way of the job: in words, or beside the field that it is about."""
+    try:
+        job = job_of(project)
+        Job(job.kind, job.data, job.schema, job.parameters, job.outputs, project.folder).check()
+    except WrongOption as error:
+        if any(o.name == error.option.name for o in options_of(error.kind, str(project.parameters.get("method", "")))):
+            return "", {error.option.name: forms.said(error, t)}
+        return forms.said(error, t), {}
+    except InvalidArgument as error:
+        return str(error), {}
+    except DiscreetError as error:
+        speak = getattr(error, "speak", None)
+        return str(error) if speak is None else speak(forms.Page(t)), {}
+    return "", {}
+
+
+def account_of(project: Project, parameters: Mapping[str, Any], domain: Domain | None) -> dict[str, Any] | None:
+    """Return what is left of the account, and what would be after the release."""
+    if not project.account or project.goal not in CHARGED:
+        return None
+    try:
+        account = Account(project.account)
+        price, slack = parameters.get("epsilon"), parameters.get("delta", 0)
+        left, plain = float(account.remaining), account.currency == "epsilon"
+        after = left - float(price) if plain and price is not None else None
+        short = "" if after is None or after >= 0 else "short"
+        try:
+            if price is not None and math.isfinite(price) and not short and plain:
+                unit = None if domain is None else domain.unit
+                account.check("plan", price, delta=slack, unit=unit or "row")
+        except DiscreetError as error:
+            short = str(error)
+        return {"name": account.dataset, "left": number(left), "total": number(float(account.total)), "short": short,
+                "sign": "ε" if plain else "ρ", "after": None if after is None else number(max(after, 0.0)),
+                "fault": ""}  # fmt: skip
+    except DiscreetError as error:
+        return {"fault": str(error)}
+
+
+def _expected(project: Project, wish: Wish, domain: Domain | None, t: forms.T) -> tuple[Forecast | None, str]:
+    if set(wish.faults) & {"epsilon", "k", "radius", "delta", "n_clusters", "about_rows"}:
+        return None, ""
+    return checked(lambda: forecast(project.goal, wish.parameters, domain, wish.planned, t))
 
 
 async def show(studio: Studio, request: Request) -> Response:
-    """Show the screen."""
+    """Show the plan: as it is kept, or with what was typed."""
     project = studio.project(request)
-    return studio.page(request, "plan.html", screen="plan", project=project)
+    if not project.goal or project.goal not in MAIN:
+        return seen(f"/p/{project.id}/goal")
+    domain = await run_in_threadpool(declared, project)
+    query = _texts(request.query_params)
+    asked = any(name != "done" for name in query)
+    wish = _read(project, domain, query, studio.words(request)) if asked else Wish(
+        dict(project.parameters), dict(project.planned), {}, {})  # fmt: skip
+    return await _page(studio, request, project, domain, wish, unsaved=asked)
 
 
-ROUTES = [("/p/{project}/plan", show, ["GET"])]
+async def show_outlook(studio: Studio, request: Request) -> Response:
+    """Draw the forecast alone, for a page whose slider moves."""
+    project = studio.project(request)
+    if project.goal not in MAIN:
+        return Response(status_code=404)
+    domain = await run_in_threadpool(declared, project)
+    wish = _read(project, domain, _texts(request.query_params), studio.words(request))
+    return studio.page(
+        request, "outlook.html", **await run_in_threadpool(_outlook, studio, request, project, domain, wish)
+    )
+
+
+async def save(studio: Studio, request: Request) -> Response:
+    """Keep the plan, and go on to the release if nothing stands in its way."""
+    project = studio.project(request)
+    if project.goal not in MAIN:
+        return seen(f"/p/{project.id}/goal")
+    t = studio.words(request)
+    form = await request.form()
+    domain = await run_in_threadpool(declared, project)
+    wish = _read(project, domain, _texts(form), t)
+    tried = replace(project, parameters=wish.parameters, planned=wish.planned)
+    problem, faults = ("", {}) if wish.faults else await run_in_threadpool(_problem, tried, t)
+    wish.faults |= faults
+    if wish.faults:
+        return await _page(studio, request, project, domain, wish, status=422)
+    tried.save()
+    on = form.get("act") == "go" and not problem
+    return seen(f"/p/{project.id}/release" if on else f"/p/{project.id}/plan?done=1")
+
+
+def _texts(given: QueryParams | FormData) -> dict[str, str]:
+    return {name: value for name, value in given.multi_items() if isinstance(value, str) and name != "act"}
+
+
+def _outlook(studio: Studio, request: Request, project: Project, domain: Domain | None, wish: Wish) -> dict[str, Any]:
+    t = studio.words(request)
+    found, why = _expected(project, wish, domain, t)
+    main = "k" if project.goal == "anonymize" else "epsilon"
+    return {
+        "found": found, "why": why, "goal": project.goal, "main": main, "there": project,
+        "sign": {"epsilon": "ε"}.get(main, main), "rows": wish.planned.get("rows"),
+        "account": account_of(project, wish.parameters, domain), "charged": project.goal in CHARGED,
+        "strength": _strength(wish.parameters.get("epsilon")) if main == "epsilon" else "",
+    }  # fmt: skip
+
+
+def _strength(epsilon: Any) -> str:
+    """Return the word of the catalogue for how strong a budget is in common practice."""
+    if not isinstance(epsilon, (int, float)):
+        return ""
+    return "strong" if epsilon <= 1 else "common" if epsilon <= 5 else "weak" if epsilon <= SURE else "nothing"
+
+
+def _fields(kind: Kind, names: Sequence[Option], wish: Wish, domain: Domain | None, t: forms.T) -> list[Any]:
+    made = []
+    for option in names:
+        one = forms.field(kind, option, t, wish.parameters, wish.typed, wish.faults)
+        if option.name in _COLUMN and domain is not None:
+            offered = [n for n in domain.names if option.name != "column" or values_of(domain, n)]
+            one = replace(one, control="choice" if option.name == "column" else "offered", choices=tuple(offered))
+        made.append(one)
+    return made
+
+
+async def _page(
+    studio: Studio, request: Request, project: Project, domain: Domain | None, wish: Wish, *, status: int = 200,
+    unsaved: bool = False,
+) -> Response:  # fmt: skip
+    t, kind = studio.words(request), KINDS[project.goal]
+    told = await run_in_threadpool(_outlook, studio, request, project, domain, wish)
+    problem = ""
+    if not wish.faults and not unsaved:
+        problem, beside = await run_in_threadpool(_problem, project, t)
+        wish.faults |= beside
+    by_name = {o.name: o for o in options_of(kind, str(wish.typed.get("method", wish.parameters.get("method", ""))))}
+    main = [by_name.pop(name) for name in MAIN[project.goal] if name in by_name]
+    sure, seed = by_name.pop("yes_really", None), by_name.pop("seed", None)
+    words_of_page = [by_name.pop(o.name) for o in PAGE if o.name in by_name]
+    groups = {
+        "main": main, "sure": [sure] if sure and _doubtful(wish) else [], "more": list(by_name.values()),
+        "page": words_of_page, "seed": [seed] if seed else [],
+    }  # fmt: skip
+    fields = {name: _fields(kind, options, wish, domain, t) for name, options in groups.items()}
+    guesses = {
+        name: wish.typed.get(f"about_{name}", _plain(wish.planned.get(name))) for name in ("rows", "persons", "wanted")
+    }
+    unit, sphere = None if domain is None else domain.unit, wish.parameters.get("method") == "sphere"
+    return studio.page(
+        request, "plan.html", status=status, screen="plan", project=project, fields=fields, sliders=_SLIDERS,
+        guesses=guesses, faults=wish.faults, unsaved=unsaved, problem=problem,
+        wanted_in="people" if project.goal in PEOPLE else "metres" if sphere else "share",
+        ask_persons=getattr(unit, "rows", None) == "auto", waiting=domain is None and bool(project.source),
+        open_groups={name for name, each in fields.items() if any(f.fault or f.text for f in each)},
+        notice="done" in request.query_params, **told,
+    )  # fmt: skip
+
+
+def _doubtful(wish: Wish) -> bool:
+    epsilon, delta = wish.parameters.get("epsilon", 0), wish.parameters.get("delta", 0)
+    return bool(
+        wish.parameters.get("yes_really")
+        or epsilon > SURE
+        or delta > 0.001
+        or wish.faults.keys() & {"epsilon", "delta"}
+    )
+
+
+def _plain(value: Any) -> str:
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+ROUTES = [
+    ("/p/{project}/plan", show, ["GET"]),
+    ("/p/{project}/plan", save, ["POST"]),
+    ("/p/{project}/plan/outlook", show_outlook, ["GET"]),
+]
