@@ -239,3 +239,26 @@ def test_every_kind_of_the_public_catalogue_has_its_source_in_all_languages() ->
     for kind in KINDS:
         assert words.speaker("en")(f"known.{known_key(kind)}") == kind.source
         assert words.speaker("de")(f"known.{known_key(kind)}") != kind.source
+
+
+def test_types_and_labels_of_a_file_are_offered_and_its_other_columns_are_left_out(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.table({"age": [3], "income": [1.5], "smoker": [True], "town": ["Ulm"], "more": ["x"]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    with browser(tmp_path / "home") as client:
+        project = client.studio.workspace.create(source=str(tmp_path / "t.parquet"))
+        kinds = {name: held.get("kind") for name, held in _sheet(client, project).columns.items()}
+        assert kinds == {"age": "integer", "income": "number", "smoker": "boolean", "town": None, "more": None}
+        assert _sheet(client, project).waiting == ["age", "income", "town", "more"]
+        sheet = _sheet(client, project)
+        sheet.labels = {"town": ("Ulm", "Bonn")}
+        assert sheet.take("town")
+        assert sheet.columns["town"] == {"categories": ["Ulm", "Bonn"]}
+        # a schema from elsewhere names some of its columns, and one that is not there
+        project.schema_file.write_text("[columns]\nage = {bounds = [0, 9]}\nheight = {bounds = [0, 9]}\n")
+        page = client.get(f"/p/{project.id}/columns").text
+        assert "does not have these columns: height" in page
+        assert "Left out: 4." in page
+        assert "77177" not in page

@@ -21,6 +21,11 @@ from discreet.errors import DataSourceError, DiscreetError, SchemaError
 from discreet.studio.schema.typed import UNUSED, Fault, ordered, read_texts, texts_of
 from discreet.studio.workspace import Project
 
+#: Where an offer comes from that the file itself makes.
+LABELS = "labels that the file declares in its head, apart from the rows"
+#: Types of files and the kinds of values that they hold.
+_TYPES = (("bool", "boolean"), ("date", "date"), ("timestamp", "date"), ("time", "time"), ("int", "integer"),
+          ("uint", "integer"), ("double", "number"), ("float", "number"), ("decimal", "number"))  # fmt: skip
 #: Public facts of a schema file.
 FACTS = ("functions", "impossible")
 
@@ -39,6 +44,10 @@ class Sheet:
         All columns as in the table.
     rest : dict
         Unit, source and facts, as in the file.
+    labels : dict
+        What the table's own file says that the codes of a column stand for.
+    absent : list of str
+        Columns that are declared and that the table does not have.
 
     Examples
     --------
@@ -64,11 +73,13 @@ class Sheet:
     unused: dict[str, dict[str, Any]] = field(default_factory=dict)
     order: list[str] = field(default_factory=list)
     rest: dict[str, Any] = field(default_factory=dict)
+    labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    absent: list[str] = field(default_factory=list)
 
     @classmethod
     def of_names(cls, names: Iterable[str], dialect: Dialect | None = None) -> Sheet:
         """Begin with the names of a header."""
-        plain = [name for name in dict.fromkeys(n.strip() for n in names) if name]
+        plain = _plain(names)
         source = {} if dialect is None else dialect.to_dict()
         return cls({name: {} for name in plain}, order=plain, rest={"source": source} if source else {})
 
@@ -80,6 +91,12 @@ class Sheet:
         made = cls.of_text(project.schema_file.read_text(encoding="utf-8"))
         made.unused = {name: dict(held) for name, held in project.unused.items() if name not in made.columns}
         named = [name for name in project.columns if name in made.columns or name in made.unused]
+        if head := _head(project):
+            # What the table has besides is left out until somebody says otherwise.
+            named, made.labels = _plain(head.names), dict(head.labels)
+            made.unused |= {name: {} for name in named if name not in made.columns and name not in made.unused}
+            follows = made.rest.get("functions", {})
+            made.absent = [name for name in made.columns if name not in set(named) and name not in follows]
         made.order = [*named, *(n for n in (*made.columns, *made.unused) if n not in set(named))]
         return made
 
@@ -162,7 +179,9 @@ class Sheet:
         return ""
 
     def offer(self, name: str) -> KnownKind | None:
-        """Return what the public catalogue knows of a column by its name, while the column waits."""
+        """Return what the file's own labels, or the public catalogue by its name, say of a column that waits."""
+        if self.waits(name) and self.labels.get(name):
+            return KnownKind("", {"categories": list(self.labels[name])}, LABELS)
         return known_kind(name) if self.waits(name) else None
 
     def take(self, name: str) -> bool:
@@ -271,12 +290,31 @@ def declared(project: Project) -> Domain | None:
 
 
 def _drafted(project: Project) -> Sheet:
-    """Return the columns by the header alone, read as the screen `data` says."""
+    """Return the columns by the header alone, read as the screen `data` says; types that a file keeps say the kind."""
     from discreet.studio.tables.heads import head_of
 
-    if not project.source:
-        raise DataSourceError("a release was opened, not a table: its columns are declared in it already")
     head = head_of(project)
     if head.doubtful:
         raise DataSourceError("the first line may be somebody's record")  # not a word of it
-    return Sheet.of_names(head.names, head.dialect)
+    made = Sheet.of_names(head.names, head.dialect)
+    made.labels = dict(head.labels)
+    for name, type_ in zip(head.names, head.types, strict=False):
+        kind = next((kind for begin, kind in _TYPES if type_.startswith(begin)), "")
+        if kind and name in made.columns and name not in made.labels:
+            made.columns[name] = {"kind": kind}
+    return made
+
+
+def _head(project: Project) -> Any:
+    """Return the head of the table, None where it cannot be read now or its first line may be a record."""
+    from discreet.studio.tables.heads import head_of
+
+    try:
+        head = head_of(project)
+    except DiscreetError:
+        return None
+    return head if head.names else None
+
+
+def _plain(names: Iterable[str]) -> list[str]:
+    return [name for name in dict.fromkeys(n.strip() for n in names) if name]
