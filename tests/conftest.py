@@ -22,6 +22,11 @@ FIRST = (
 )
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the stories of the studio leave their pictures somewhere: those of the guide are made so."""
+    parser.addoption("--studio-pictures", default="", help="the folder for pictures of the studio's screens")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the files that take longest first; `make test` hands files out in this order."""
     place = {HERE / name: number for number, name in enumerate(FIRST)}
