@@ -7,6 +7,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+
 from studio_runs import people
 from studio_story import FLAGS, Visit, studio
 
@@ -17,13 +18,16 @@ _TRIES = """<!doctype html><title>evil</title><body><iframe name=inside></iframe
 <form id=forget method=post action="{to}/p/{project}/forget" target=inside></form>
 <script>
 const tried = {{}};
-async function attempt(name, work) {{ try {{ tried[name] = String(await work()); }} catch (e) {{ tried[name] = "refused"; }} }}
+async function attempt(name, work) {{
+  try {{ tried[name] = String(await work()); }} catch (e) {{ tried[name] = "refused"; }}
+}}
 (async () => {{
   const here = "{to}/p/{project}/data";
   await attempt("read", async () => (await fetch(here, {{ credentials: "include" }})).text());
   await attempt("blind", async () => (await fetch(here, {{ mode: "no-cors", credentials: "include" }})).type);
-  await attempt("post", async () => (await fetch("{to}/open", {{ method: "POST", mode: "no-cors", credentials: "include",
-    headers: {{ "content-type": "application/x-www-form-urlencoded" }}, body: "path=" + encodeURIComponent("{table}") }})).type);
+  const form = {{ method: "POST", mode: "no-cors", credentials: "include", body: "path=" + encodeURIComponent("{table}"),
+    headers: {{ "content-type": "application/x-www-form-urlencoded" }} }};
+  await attempt("post", async () => (await fetch("{to}/open", form)).type);
   await attempt("script", () => new Promise((yes, no) => {{ const s = document.createElement("script");
     s.src = "{to}/static/studio.js"; s.onload = () => yes("loaded"); s.onerror = no; document.body.append(s); }}));
   await attempt("image", () => new Promise((yes, no) => {{ const s = new Image(); s.src = "{to}/static/icon.svg";
@@ -31,7 +35,10 @@ async function attempt(name, work) {{ try {{ tried[name] = String(await work());
   await attempt("frame", () => new Promise((yes) => {{ const f = document.createElement("iframe"); f.src = here;
     f.onload = () => {{ try {{ yes(f.contentDocument ? "seen" : "refused"); }} catch (e) {{ yes("refused"); }} }};
     document.body.append(f); }}));
-  for (const id of ["open", "forget"]) {{ document.getElementById(id).submit(); await new Promise(r => setTimeout(r, 800)); }}
+  for (const id of ["open", "forget"]) {{
+    document.getElementById(id).submit();
+    await new Promise(r => setTimeout(r, 800));
+  }}
   document.title = "done";
 }})();
 </script>"""
@@ -83,7 +90,11 @@ def test_a_hostile_page_reads_nothing_and_changes_nothing(chromium, tmp_path):
         project, port = visit.project, visit.origin.rpartition(":")[2]
         before = sorted(str(p.relative_to(home)) for p in home.rglob("*"))
         # The same site as the studio is, so its cookie is sent; and a name that leads to it (DNS rebinding).
-        for name, to in (("127.0.0.1", visit.origin), ("localhost", visit.origin), ("127.0.0.1", f"http://evil.example:{port}")):
+        for name, to in (
+            ("127.0.0.1", visit.origin),
+            ("localhost", visit.origin),
+            ("127.0.0.1", f"http://evil.example:{port}"),
+        ):
             evil.page = _TRIES.format(to=to, table=table, project=project)
             tab = visit.context.new_page()
             answers: dict[str, int] = {}

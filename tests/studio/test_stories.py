@@ -7,15 +7,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from studio_story import FLAGS, Visit, axe_script, studio
 
 import discreet as dc
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import promise_place
 from discreet.synopses import Synopsis
+from studio_story import FLAGS, Visit, axe_script, studio
 
 pytestmark = pytest.mark.slow
 

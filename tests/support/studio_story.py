@@ -17,10 +17,13 @@ from typing import Any
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
          "--disable-sync", "--no-first-run"]  # fmt: skip
 #: Told by the page itself when its policy is broken; put there before anything else runs.
-_WATCH = "addEventListener('securitypolicyviolation', e => console.error('CSP ' + e.violatedDirective + ' ' + e.blockedURI))"
+_WATCH = (
+    "addEventListener('securitypolicyviolation', e => console.error('CSP ' + e.violatedDirective + ' ' + e.blockedURI))"
+)
 _RUN_AXE = """async () => {
   const found = await axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] });
-  return found.violations.map(v => v.id + ': ' + v.help + ' ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160)).join(' | '));
+  const shown = nodes => nodes.slice(0, 3).map(n => n.html.slice(0, 160)).join(' | ');
+  return found.violations.map(v => v.id + ': ' + v.help + ' ' + shown(v.nodes));
 }"""
 
 
@@ -29,8 +32,8 @@ def studio(home: Path, *arguments: str) -> Iterator[str]:
     """Serve a studio from a process of its own, and yield the address that it prints."""
     asked = [sys.executable, "-m", "discreet.cli", "studio", "--no-browser", "--folder", str(home), *arguments]
     env = {**os.environ, "PYTHONUNBUFFERED": "1", "COLUMNS": "400", "NO_COLOR": "1", "HOME": str(home.parent)}
-    process = subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.PIPE, text=True,
-                               env=env)  # fmt: skip
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    process = subprocess.Popen(asked, text=True, env=env, **pipes)
     said = ""
     try:
         assert process.stdout is not None
@@ -82,8 +85,14 @@ class Visit:
 
     def _follow(self, tab: Any) -> None:
         tab.on("request", lambda request: self.asked.append(request.url))
-        tab.on("console", lambda message: self.said.append(message.text) if message.type in ("error", "warning") else None)
+        tab.on(
+            "console", lambda message: self.said.append(message.text) if message.type in ("error", "warning") else None
+        )
         tab.on("pageerror", lambda error: self.said.append(str(error)))
+
+    def _heard(self, message: Any) -> None:
+        if message.type in ("error", "warning"):
+            self.said.append(message.text)
 
     def go(self, path: str) -> None:
         """Open a page of the studio."""
@@ -118,6 +127,7 @@ class Visit:
             found = self.tab.evaluate(_RUN_AXE)
             assert found == [], (self.tab.url, json.dumps(found, indent=1))
         if name and self.pictures is not None:
+            self.tab.evaluate("scrollTo(0, 0)")
             self.tab.screenshot(path=self.pictures / f"{name}.png", full_page=True)
 
     def close(self) -> None:
