@@ -25,7 +25,8 @@ async function attempt(name, work) {{
   const here = "{to}/p/{project}/data";
   await attempt("read", async () => (await fetch(here, {{ credentials: "include" }})).text());
   await attempt("blind", async () => (await fetch(here, {{ mode: "no-cors", credentials: "include" }})).type);
-  const form = {{ method: "POST", mode: "no-cors", credentials: "include", body: "path=" + encodeURIComponent("{table}"),
+  const body = "path=" + encodeURIComponent("{table}");
+  const form = {{ method: "POST", mode: "no-cors", credentials: "include", body,
     headers: {{ "content-type": "application/x-www-form-urlencoded" }} }};
   await attempt("post", async () => (await fetch("{to}/open", form)).type);
   await attempt("script", () => new Promise((yes, no) => {{ const s = document.createElement("script");
