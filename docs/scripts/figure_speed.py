@@ -97,6 +97,17 @@ def collector() -> str:
     return table(["load, 64 connections", "measured", "durable over echo"], rows)
 
 
+def studio() -> str:
+    """Return how long the pages of the studio take with a large table."""
+    held = results.read("studio")
+    rows = [
+        [page["page"], f"{1000 * page['first_s']:.0f} ms", f"{1000 * page['median_s']:.0f} ms", f"{page['kb']:.0f} kB"]
+        for page in held["pages"]
+    ]
+    rows.append(["memory of the server at most", f"{held['peak_mb']} MiB", "", ""])
+    return table(["page", "at first", "again", "size"], rows)
+
+
 def _speed_of_noise() -> list[list[str]]:
     held = results.read("noise")
     version = ".".join(held["versions"]["opendp"].split(".")[:2])

@@ -10,7 +10,7 @@ from typing import Any
 import figure_results as results
 from figure_dimensions import many_dimensions, many_published
 from figure_results import geometric_mean, one, table
-from figure_speed import collector, marginals, privacy_cost, spark, speed, speed_front
+from figure_speed import collector, marginals, privacy_cost, spark, speed, speed_front, studio
 
 METHODS = ("auto", "EUGkM as published", "RUGNIK as published", "diffprivlib")
 SHOWN = {
@@ -372,4 +372,5 @@ TABLES: dict[str, Callable[[], str]] = {
     "spark": spark,
     "speed": speed,
     "speed-front": speed_front,
+    "studio": studio,
 }

@@ -1,5 +1,6 @@
 """The verb `studio`: open the page."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ from discreet.cli.common import console, epilog, warn
 
 def register(app: typer.Typer) -> None:
     """Add the verb."""
-    app.command(epilog=epilog("studio", "studio people.csv"))(studio)
+    app.command(epilog=epilog("studio", "studio people.csv", "studio job.toml"))(studio)
 
 
 def studio(
@@ -30,6 +31,7 @@ def studio(
     largest: Annotated[
         float, typer.Option("--largest-upload", min=0.001, help="Gibibytes that are taken through the browser.")
     ] = 2.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print each address as a line of JSON.")] = False,
 ) -> None:
     """Open a page on this computer that leads from a table to a release with evidence."""
     import webbrowser
@@ -49,8 +51,11 @@ def studio(
     opened_once: list[bool] = []
 
     def told(address: str) -> None:
-        console.print(f"Open  {escape(address)}", soft_wrap=True, highlight=False)
-        console.print("It works once. Enter gives a new one, Ctrl-C ends the studio.", highlight=False)
+        if as_json:
+            typer.echo(json.dumps({"address": address}))
+        else:
+            console.print(f"Open  {escape(address)}", soft_wrap=True, highlight=False)
+            console.print("It works once. Enter gives a new one, Ctrl-C ends the studio.", highlight=False)
         if browser and not opened_once:
             opened_once.append(True)
             webbrowser.open(address)
