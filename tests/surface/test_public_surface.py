@@ -71,6 +71,10 @@ def test_randomness_lives_in_noise_and_datasets_only() -> None:
         assert not re.search(r"(np|numpy)\.random|^import (random|secrets)|os\.urandom", code, re.M), path
 
 
+#: Where a program ends: what fails there is told by its place alone, because a trace may quote rows.
+EDGES = {"studio/app.py", "studio/runs/child.py"}
+
+
 def test_library_code_does_not_print_or_swallow() -> None:
     for path in python_files():
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -79,7 +83,8 @@ def test_library_code_does_not_print_or_swallow() -> None:
                 assert node.func.id != "print", path
             if isinstance(node, ast.ExceptHandler):
                 caught = ast.unparse(node.type) if node.type else "everything"
-                assert caught not in ("everything", "Exception", "BaseException"), path
+                if path.relative_to(SOURCE).as_posix() not in EDGES:
+                    assert caught not in ("everything", "Exception", "BaseException"), path
 
 
 def test_files_stay_readable() -> None:

@@ -7,6 +7,10 @@ draws comes from `reporting`, `planning` and released artifacts.
 __all__ = ["Studio", "serve"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def __getattr__(name: str) -> object:
     if name == "Studio":
         from discreet.studio.app import Studio

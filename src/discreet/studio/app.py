@@ -51,6 +51,14 @@ class Studio:
         Bytes of an upload.
     roots : sequence of Path
         Folders below which the start page lists tables; the current one and the user's own by default.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     studio = Studio(Path(folder) / "studio", Guard(["127.0.0.1:8000"]))
+    ...     list(studio.workspace.projects())  # ``studio.app`` is an application of Starlette
+    []
     """
 
     def __init__(self, home: str | Path, guard: Guard, *, largest: int = LARGEST, roots: Sequence[Path] = ()) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import hmac
 import re
-import secrets
 import time
 from typing import Any
 
@@ -19,6 +18,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from discreet import noise
 
 #: Nothing may be loaded but what the studio serves itself.
 POLICY = (
@@ -58,7 +59,7 @@ class Guard:
 
     def renew(self) -> str:
         """Return a new token for the address to open; it works once, and none made before works any more."""
-        self.token = secrets.token_urlsafe(32)
+        self.token = _secret()
         return self.token
 
     def middleware(self) -> Any:
@@ -119,7 +120,7 @@ class Guard:
             )
         if self.token and hmac.compare_digest(given.encode(), self.token.encode()):
             self.token = ""
-            self._sessions = [*self._sessions, secrets.token_urlsafe(32)][-_MOST_SESSIONS:]
+            self._sessions = [*self._sessions, _secret()][-_MOST_SESSIONS:]
             made.set_cookie(self.cookie, self._sessions[-1], httponly=True, samesite="strict")
             return made
         return made if _own(request) and self._signed_in(request) else self._closed()
@@ -132,6 +133,11 @@ class Guard:
         return PlainTextResponse(
             "Open the address that 'discreet studio' printed. It works once; press Enter there for a new one.", 403
         )
+
+
+def _secret() -> str:
+    drawn: str = noise.generator().bytes(32).tobytes().hex()
+    return drawn
 
 
 def _own(request: Request) -> bool:

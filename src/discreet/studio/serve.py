@@ -48,6 +48,10 @@ def serve(
         Bytes of an upload.
     told : callable, optional
         Called with the address to open, when the port is free, and again for each new one.
+
+    Examples
+    --------
+    >>> serve("~/studio", told=print)  # doctest: +SKIP
     """
     try:
         from granian.constants import HTTPModes, Interfaces

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import secrets
 import shlex
 import shutil
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from discreet import noise
 from discreet.core.output import write_whole
 from discreet.core.schema.address import is_address, read_address
 from discreet.errors import DataSourceError
@@ -140,7 +140,7 @@ class Workspace:
 
     def create(self, **said: Any) -> Project:
         """Start a project."""
-        name = secrets.token_hex(6)
+        name = noise.generator().bytes(6).tobytes().hex()
         folder = self.home / name
         folder.mkdir(mode=0o700)
         made = Project(name, folder, **said)

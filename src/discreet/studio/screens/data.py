@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -53,12 +54,11 @@ async def open_path(studio: Studio, request: Request) -> Response:
 async def upload(studio: Studio, request: Request) -> Response:
     """Take a table through the browser, or a job file with its table."""
     project = studio.workspace.create(uploaded=True)
-    try:
+    with ExitStack() as undo:
+        undo.callback(studio.workspace.forget, project)
         files = await uploads.receive(request, project.uploads, studio.largest)
         made = await run_in_threadpool(_uploaded, studio, project, files)
-    except BaseException:
-        studio.workspace.forget(project)
-        raise
+        undo.pop_all()
     return seen(f"/p/{made.id}/data")
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import AsyncIterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
@@ -38,14 +39,13 @@ async def receive(request: Request, folder: Path, largest: int) -> list[Path]:
     _refuse_more(int(request.headers.get("content-length") or 0), largest, room)
     folder.mkdir(mode=0o700)
     taker = _Taker(folder)
-    try:
+    with ExitStack() as undo:
+        undo.callback(shutil.rmtree, folder, ignore_errors=True)
+        undo.callback(taker.close)
         await _feed(taker, options[b"boundary"], request.stream(), largest, room)
         if not taker.files:
             raise DataSourceError("upload: no file came; choose one")
-    except BaseException:
-        taker.close()
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
+        undo.pop_all()
     return taker.files
 
 
