@@ -179,7 +179,8 @@ class Workspace:
 
     def forget(self, project: Project) -> None:
         """Remove a project with everything in its folder; releases saved elsewhere and accounts stay."""
-        shutil.rmtree(project.folder)
+        if project.folder.exists():
+            shutil.rmtree(project.folder)
 
 
 def _unfinished(status: Path) -> bool:
