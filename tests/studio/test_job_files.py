@@ -99,3 +99,15 @@ def test_every_screen_shows_the_job_or_says_what_is_lacking(tmp_path: Path, tabl
         project.save()
         assert "There is no job yet" in client.get(f"/p/{project.id}/goal").text
         assert client.get(f"/p/{project.id}/job.toml").status_code == 400
+
+
+def test_of_a_release_the_job_makes_the_page_about_it(tmp_path: Path) -> None:
+    place = tmp_path / "s.parquet"
+    dc.GridSynopsis(1.0, domain=dc.Domain({"age": (0, 120)})).fit(np.array([[3.0]])).synopsis_.save(place)
+    with browser(tmp_path / "home") as client:
+        project = opened(client.studio.workspace, str(place))
+        text = client.get(f"/p/{project.id}/job.toml").text
+        assert "/columns" not in client.get(f"/p/{project.id}/data").text
+    (tmp_path / "job.toml").write_text(text)
+    done = Job.from_toml(tmp_path / "job.toml").run()
+    assert done.files["report"] == tmp_path / "report.html"

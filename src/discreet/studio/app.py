@@ -31,6 +31,8 @@ from discreet.studio.workspace import Project, Workspace
 
 #: In the order of the steps. Each module of `screens` has ROUTES, and a handler takes (studio, request).
 SCREENS = ("data", "columns", "goal", "plan", "release", "evidence", "account")
+#: Those of a release that was opened instead of a table.
+_OF_RELEASES = ("data", "release", "evidence")
 #: What is reached from every screen.
 _EVERYWHERE = ("job", "settings")
 #: As the computer has it, or always light or dark.
@@ -118,7 +120,8 @@ class Studio:
         job = self._job(project) if project is not None else ("", "")
         text = self._templates.get_template(template).render(
             t=t, term=words.explainer(t), in_bytes=partial(words.in_bytes, language=language),
-            language=language, languages=words.LANGUAGES, screens=SCREENS,
+            language=language, languages=words.LANGUAGES,
+            screens=_OF_RELEASES if project is not None and not project.source else SCREENS,
             theme=theme, theme_next=THEMES[(THEMES.index(theme) + 1) % len(THEMES)],
             done=set() if project is None else _done(project, bool(job[0])),
             version=__version__, path=request.url.path, job=job, **content,
@@ -188,10 +191,13 @@ def _language(request: Request) -> str:
 
 
 def _done(project: Project, whole: bool) -> set[str]:
-    """Return the screens on which everything is said; what is released has screens of its own."""
-    done = {"data"}
-    done |= {"goal"} if project.goal else set()
-    return done | ({"columns", "plan"} if whole else set())
+    """Return the screens on which everything is said, or something was done."""
+    from discreet.studio.runs import runs_of
+
+    done = {"data"} | ({"goal"} if project.goal else set()) | ({"account"} if project.account else set())
+    if any(run.state == "done" for run in runs_of(project)):
+        done |= {"release"}
+    return done | ({"columns", "plan"} if whole and project.source else set())
 
 
 def seen(path: str) -> RedirectResponse:

@@ -40,9 +40,10 @@ def job_of(project: Project, outputs: Mapping[str, str] | None = None, *, shared
     DiscreetError
         The goal is not chosen, columns are not declared, or parameters do not go together.
     """
-    if not project.goal:
+    goal = project.goal or ("report" if project.artifact else "")  # of a release the page about it is made
+    if not goal:
         raise SchemaError("goal: it is not chosen yet; say on the screen 'Goal' what is wanted")
-    kind = KINDS[project.goal]
+    kind = KINDS[goal]
     parameters = dict(project.parameters)
     if project.account and any(o.name == "account" for o in kind.parameters):
         parameters["account"] = project.account
@@ -66,7 +67,7 @@ def job_of(project: Project, outputs: Mapping[str, str] | None = None, *, shared
 
 def outputs_of(kind: Kind) -> dict[str, str]:
     """Return what a job of a kind writes unless told otherwise: what it is for, and the page about it."""
-    named = {o.name: str(o.example) for o in kind.outputs if o.required or o.shown}
+    named = {o.name: str(o.example) for o in kind.outputs if o.required or o.shown or o.default}
     if kind.name == "synthesize":
         named["release"] = "synthetic.synopsis.parquet"  # the evidence is about the model behind the rows
     return named

@@ -18,6 +18,7 @@ from discreet.jobs.job import Job
 from discreet.reporting.artifacts import kind_of
 from discreet.studio.app import Studio, seen
 from discreet.studio.jobs import open_job, opened
+from discreet.studio.runs import runs_of
 from discreet.studio.tables import heads, uploads
 from discreet.studio.tables.browse import listing
 from discreet.studio.workspace import Project
@@ -191,6 +192,8 @@ async def look(studio: Studio, request: Request) -> Response:
 
 async def forget(studio: Studio, request: Request) -> Response:
     """Remove a project with everything in its folder."""
+    if any(run.alive() for run in runs_of(studio.project(request))):
+        raise DataSourceError("project: a release of it is being made; stop it first, or wait for it")
     await run_in_threadpool(studio.workspace.forget, studio.project(request))
     return seen("/")
 
