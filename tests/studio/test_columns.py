@@ -262,3 +262,17 @@ def test_types_and_labels_of_a_file_are_offered_and_its_other_columns_are_left_o
         assert "does not have these columns: height" in page
         assert "Left out: 4." in page
         assert "77177" not in page
+
+
+def test_declarations_are_tried_on_rows_only_where_looking_is_allowed(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("age,sex\n" + "77,f\n33,x\n" * 9)
+    with browser(tmp_path / "home") as client:
+        project = client.studio.workspace.create(source=str(tmp_path / "t.csv"))
+        project.schema_file.write_text('[columns]\nage = {bounds = [0, 77]}\nsex = {categories = ["w", "m"]}\n')
+        page = client.get(f"/p/{project.id}/columns", params={"look": "1"})
+        assert "first 1000 rows" not in page.text
+        project.looked = True
+        project.save()
+        page = client.get(f"/p/{project.id}/columns", params={"look": "1"}).text
+        assert re.search(r'<a href="#c1">sex</a>: no row has a value', page)
+        assert re.search(r'<a href="#c0">age</a>: a bound equals a value', page)

@@ -16,7 +16,10 @@ EN, DE = words.speaker("en"), words.speaker("de")
 
 def test_every_option_has_a_label_and_a_help_in_every_language_and_the_english_one_is_its_own() -> None:
     for kind, option in OPTIONS:
-        assert forms.help_of(kind, option, EN).lower() == option.help.lower(), (kind.name, option.name)
+        assert forms.help_of(kind, option, EN).lower().rstrip(".") == option.help.lower().rstrip("."), (
+            kind.name,
+            option.name,
+        )
         assert forms.help_of(kind, option, DE) != forms.help_of(kind, option, EN), (kind.name, option.name)
         assert forms.label(kind, option, DE)
 

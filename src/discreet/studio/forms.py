@@ -96,7 +96,7 @@ def label(kind: Kind, option: Option, t: T) -> str:
 def help_of(kind: Kind, option: Option, t: T) -> str:
     """Return what an option means, as a sentence."""
     text = t(_key(kind, option, "_help"))
-    return text[:1].upper() + text[1:]
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "…")) else ".")
 
 
 def _key(kind: Kind, option: Option, end: str) -> str:

@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from discreet.core.schema.catalogue import KnownKind
 from discreet.core.schema.codebook import read_codebook
+from discreet.engines.first_line import examine
 from discreet.errors import DataSourceError, DiscreetError, SchemaError
 from discreet.studio.app import Studio, seen
 from discreet.studio.schema import Fault, Sheet
@@ -26,6 +27,8 @@ from discreet.studio.workspace import Project
 _LARGEST = 4 * 2**20
 #: Fields of a form: six per column.
 _MOST_FIELDS = 40_000
+#: Rows that declarations are tried on, where looking is allowed.
+_LOOK = 1000
 _Faults = Mapping[tuple[str, str], Fault]
 
 
@@ -36,7 +39,18 @@ async def show(studio: Studio, request: Request) -> Response:
         sheet = await run_in_threadpool(Sheet.load, project)
     except DiscreetError as error:
         return _closed(studio, request, project, error)
+    if "look" in request.query_params and project.looked:
+        return _table(studio, request, project, sheet, doubts=await run_in_threadpool(_doubts, project, sheet))
     return _table(studio, request, project, sheet)
+
+
+def _doubts(project: Project, sheet: Sheet) -> dict[str, list[str]] | None:
+    """Return what the first rows have against the declarations: columns by name, nothing of what stands in them."""
+    if sheet.waiting or sheet.absent or sheet.problem():
+        return None
+    found = examine(sheet.domain().without_functions(), project.source, _LOOK)
+    partly = {share: [name for name, said in found.partly.items() if said == share] for share in ("most", "many")}
+    return {"unread": found.unread, **partly, "careless": found.careless}
 
 
 async def show_one(studio: Studio, request: Request) -> Response:
@@ -223,6 +237,7 @@ def _table(
     faults: _Faults | None = None,
     find: str = "",
     picked: list[str] | None = None,
+    doubts: dict[str, list[str]] | None = None,
 ) -> Response:
     t, query, faults = studio.words(request), request.query_params, faults or {}
     find = find or query.get("find", "")
@@ -246,6 +261,7 @@ def _table(
         first_place=f"/p/{project.id}/columns/one?{urlencode({'name': first})}" if first else "", offers=offers,
         problem=problem, absent=sheet.absent, unit=sheet.unit, person_rows=sheet.rows, persons=sheet.persons,
         facts=facts, facts_text=sheet.facts(), beside=beside, n_faults=len(faults),
+        doubts=doubts, look_rows=_LOOK, places={name: f"c{i}" for i, name in enumerate(sheet.order)},
         picked=set(names if "all" in query else picked or ()), urlencode=urlencode,
         notice=done if done in ("save", "bulk", "take_all", "file") and not faults else "",
         grouped=sheet.rest["unit"].get("per_group") if isinstance(sheet.rest.get("unit"), dict) else None,

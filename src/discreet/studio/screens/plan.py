@@ -26,6 +26,7 @@ from discreet.studio.app import Studio, seen
 from discreet.studio.forecast import PEOPLE, Forecast, checked, forecast
 from discreet.studio.jobs import job_of
 from discreet.studio.schema import declared
+from discreet.studio.screens import risk
 from discreet.studio.workspace import Project
 
 #: What stands at the top of a goal's plan; the first of those that are numbers is what is solved for.
@@ -292,4 +293,5 @@ ROUTES = [
     ("/p/{project}/plan", show, ["GET"]),
     ("/p/{project}/plan", save, ["POST"]),
     ("/p/{project}/plan/outlook", show_outlook, ["GET"]),
+    *risk.ROUTES,
 ]

@@ -1,0 +1,88 @@
+"""Below the screen `plan`: how well people hide in the raw table, for a steward who may look at it.
+
+A job of a process of its own, as releases are; what it finds is of the rows, so it is shown only where looking is
+allowed, and nothing that is released with an ε depends on it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from discreet.jobs.job import Job
+from discreet.reporting.pages import svg
+from discreet.reporting.words import share
+from discreet.studio.app import Studio, seen
+from discreet.studio.forecast import localized
+from discreet.studio.runs import Run, runs_of
+from discreet.studio.runs.supervisor import Busy
+from discreet.studio.schema import declared
+from discreet.studio.workspace import Project
+
+
+def _beside(project: Project) -> Project:
+    """Return the project as something that runs are made of: looks at its raw table."""
+    return replace(project, folder=project.folder / "raw")
+
+
+def _latest(project: Project) -> Run | None:
+    return max(runs_of(_beside(project)), key=lambda run: run.number, default=None)
+
+
+def _ready(project: Project) -> tuple[Job | None, str]:
+    """Return the job, or the word for what it lacks."""
+    if not project.source or not project.looked:
+        return None, "not_looked"
+    domain = declared(project)
+    if domain is None:
+        return None, "waiting"
+    if not any(c.role == "quasi-identifier" for c in domain):
+        return None, "none_known"
+    return Job("risk", project.source, schema=domain), ""
+
+
+async def show(studio: Studio, request: Request) -> Response:
+    """Show what was found, how far it is, or what it lacks."""
+    project, t = studio.project(request), studio.words(request)
+    job, lacks = await run_in_threadpool(_ready, project)
+    run = await run_in_threadpool(_latest, project) if project.looked else None
+    found: dict[str, Any] = run.figures if run is not None and run.state == "done" else {}
+    picture = None
+    if found:
+        told = {name: facts["distinction"] for name, facts in found["columns"].items() if name != "*"}
+        names = sorted(told, key=lambda name: -told[name])
+        picture = svg.ranked(
+            names, [told[name] for name in names], title=t("risk.columns"), axis=t("risk.columns_axis"), form=share
+        )
+    return studio.page(
+        request, "risk.html", screen="plan", project=project, ready=job is not None, lacks=lacks, run=run, found=found,
+        picture=picture, percent=lambda value: localized(share(value), t), refused="refused" in request.query_params,
+        state=run.state if run is not None else "", message=run.status["message"] if run is not None else "",
+    )  # fmt: skip
+
+
+async def start(studio: Studio, request: Request) -> Response:
+    """Measure it."""
+    project = studio.project(request)
+    here = f"/p/{project.id}/plan/risk"
+    job, _ = await run_in_threadpool(_ready, project)
+    if job is None:
+        return seen(here)
+
+    def begin() -> None:
+        made, latest = _beside(project), _latest(project)
+        made.folder.mkdir(mode=0o700, exist_ok=True)
+        studio.supervisor.start(made, job, 1 if latest is None else latest.number + 1)
+
+    try:
+        await run_in_threadpool(begin)
+    except Busy:
+        return seen(f"{here}?refused=1")
+    return seen(here)
+
+
+ROUTES = [("/p/{project}/plan/risk", show, ["GET"]), ("/p/{project}/plan/risk", start, ["POST"])]
