@@ -42,7 +42,7 @@ def status(project: Project, number: int = 1) -> dict[str, Any]:
 
 
 def fields(page: str) -> dict[str, str]:
-    return dict(re.findall(r'name="(number|key|attempt)" value="(\w+)"', page))
+    return dict(re.findall(r'name="(number|key|attempt)" value="([\w-]+)"', page))
 
 
 def kill_at(server: Server, project: Project, stage: str) -> None:

@@ -54,7 +54,7 @@ def account(project: Project, folder: Path, **limits: Any) -> Account:
 
 
 def form(page: str) -> dict[str, str]:
-    return dict(re.findall(r'name="(number|key|attempt)" value="(\w+)"', page))
+    return dict(re.findall(r'name="(number|key|attempt)" value="([\w-]+)"', page))
 
 
 def test_a_release_is_priced_charged_listed_and_handed_out(client: Browser, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from discreet.core.checks import Exact
 from discreet.core.zcdp import epsilon_to_zcdp, zcdp_to_epsilon
 from discreet.errors import DiscreetError
 from discreet.jobs import Job
-from discreet.studio.runs.run import Run
+from discreet.studio.runs.run import Run, has_price
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,6 @@ class Charge:
     after: float
     total: float
     refused: str = ""
-
-
-def has_price(job: Job) -> bool:
-    """Return whether a job spends a budget that adds up over releases: that of a central one, made from rows."""
-    return job.schema is not None and any(option.name == "account" for option in job.declared.parameters)
 
 
 def charge_of(job: Job) -> Charge | None:
@@ -97,16 +92,16 @@ def _most(pure: Exact, rho: Fraction | None, delta: Fraction, currency: str) -> 
 
 def entry_of(run: Run) -> Entry | None:
     """Return what the account wrote of the last attempt of a run; None if nothing was reserved, or without account."""
-    job = run.job
-    if job is None or "account" not in job.parameters:
+    if not run.asked["account"]:
         return None
     try:
-        entries = Account(job.place(job.parameters["account"])).entries
+        entries = Account(run.asked["account"]).entries
     except DiscreetError:
         return None
     if run.status["entry"] is not None:
         return next((e for e in entries if e.number == run.status["entry"]), None)
-    if run.status["started"] is None:
+    job = run.job
+    if run.status["started"] is None or job is None or len(entries) <= run.status["before"]:
         return None
     from discreet.jobs.work.charging import task_of
 
@@ -122,8 +117,8 @@ def paid_file(run: Run) -> str:
 
     It is whole, and the account names its seal: the same job started again takes it up and costs nothing.
     """
-    job = run.job
-    if job is None or "release" not in job.outputs or "account" not in job.parameters or "seed" in job.parameters:
+    job = run.job if run.asked["account"] else None
+    if job is None or "release" not in job.outputs or "seed" in job.parameters:
         return ""
     place = job.places()["release"]
     if not place.is_file():

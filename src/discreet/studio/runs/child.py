@@ -49,7 +49,8 @@ class Teller:
             if self._open:
                 self._stage, self._due = stage, time.monotonic() + _PAUSE
                 rounded = None if share is None else round(share, 2)  # nobody counts rows by it
-                self._run.write(progress={"what": stage, "share": rounded})
+                with suppress(DiscreetError):  # a full disk: the release may still fit, and its price is spent
+                    self._run.write(progress={"what": stage, "share": rounded})
 
     def end(self, **said: Any) -> None:
         """Write the last word."""

@@ -11,15 +11,18 @@ from discreet.core.columns import NAMING
 from discreet.core.unit import Person
 from discreet.errors import DiscreetError
 from discreet.jobs import Job
-from discreet.studio.jobs import job_of, outputs_of
-from discreet.studio.runs.charges import Charge, charge_of, has_price
-from discreet.studio.runs.run import JOB, Run, runs_of
+from discreet.studio.jobs import job_of
+from discreet.studio.runs.charges import Charge, charge_of
+from discreet.studio.runs.run import Run, has_price, runs_of
 from discreet.studio.workspace import Project, Workspace
 
 #: Outputs that are tables, and so are CSV or Parquet as the steward likes.
 _TABLES = {"synthesize": "table", "anonymize": "release", "perturb": "release", "cluster": "centers",
     "sketch": "estimates"}  # fmt: skip
 HOUSE = "people.house"
+#: Jobs of projects as they were last read: hundreds of columns take a while.
+_KNOWN: dict[str, tuple[object, Job, str]] = {}
+_MOST_KNOWN = 8
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,8 @@ class Offer:
     key : str
         Names this very job, but for the form of its table, and number: a form that was drawn before something changed
         does not start it.
+    digest : str
+        Of the job alone.
     charge : Charge or None
         What it would cost the account.
     uncounted : bool
@@ -53,6 +58,7 @@ class Offer:
     lacking: str
     number: int
     key: str = ""
+    digest: str = ""
     charge: Charge | None = None
     uncounted: bool = False
     table: bool = False
@@ -75,24 +81,34 @@ def offer_of(workspace: Workspace, project: Project, form: str = "csv") -> Offer
     runs = runs_of(project)
     number = 1 + max((run.number for run in runs), default=0)
     try:
-        job, houses = _job(workspace, project, form)
-        text = job.to_toml()
-        key = hashlib.sha256(f"{number}\n{_job(workspace, project, '')[0].to_toml()}".encode()).hexdigest()
+        job, digest = _said(project)
+        job, houses = _job(workspace, project, job, form)
         charge = charge_of(job)
     except DiscreetError as error:
         return Offer(None, str(error), number)
-    same = next((run for run in runs if run.state == "done" and _text(run).strip() == text.strip()), None)
+    digest = hashlib.sha256(f"{digest}\n{len(houses)}".encode()).hexdigest()
+    same = next((run for run in runs if run.state == "done" and run.asked.get("digest") == digest), None)
     table = _TABLES.get(job.kind, "") in job.outputs
-    return Offer(job, "", number, key, charge, has_price(job) and charge is None, table, houses, same)
+    free = has_price(job) and charge is None
+    return Offer(job, "", number, f"{number}-{digest}", digest, charge, free, table, houses, same)
 
 
-def _text(run: Run) -> str:
-    return (run.folder / JOB).read_text(encoding="utf-8")
+def _said(project: Project) -> tuple[Job, str]:
+    """Return the job of a project and the digest of its file; read again only when something was said since."""
+    schema = project.schema_file
+    stamp = (repr(project), schema.stat().st_mtime_ns if schema.is_file() else 0)
+    if project.id not in _KNOWN or _KNOWN[project.id][0] != stamp:
+        job = job_of(project)
+        digest = hashlib.sha256(job.to_toml().encode()).hexdigest()
+        while len(_KNOWN) >= _MOST_KNOWN:
+            _KNOWN.pop(next(iter(_KNOWN)), None)
+        _KNOWN[project.id] = (stamp, job, digest)
+    return _KNOWN[project.id][1:]
 
 
-def _job(workspace: Workspace, project: Project, form: str) -> tuple[Job, tuple[Path, ...]]:
-    job = job_of(project)
-    outputs = dict(outputs_of(job.declared) if not job.outputs else job.outputs)
+def _job(workspace: Workspace, project: Project, job: Job, form: str) -> tuple[Job, tuple[Path, ...]]:
+    """Return the job with what the page chooses: the form of its table, and the earlier releases it is checked with."""
+    outputs = dict(job.outputs)
     named = _TABLES.get(job.kind, "")
     if named in outputs and form in ("csv", "parquet"):
         outputs[named] = str(Path(outputs[named]).with_suffix(f".{form}"))

@@ -105,12 +105,12 @@ class Run:
             return None
 
     @cached_property
-    def job_text(self) -> str:
-        """The job file."""
-        try:
-            return (self.folder / JOB).read_text(encoding="utf-8")
-        except OSError:
-            return ""
+    def asked(self) -> dict[str, Any]:
+        """What was asked for, in short: kind, account, whether it has a price."""
+        told = self.status["asked"]
+        if told is None and self.job is not None:
+            told = asked_of(self.job)
+        return told or {"kind": "", "account": "", "price": False, "k": None}
 
     def alive(self) -> bool:
         """Whether its process holds the lock."""
@@ -140,8 +140,21 @@ def blank() -> dict[str, Any]:
     return {
         "state": "waiting", "attempt": 1, "started": None, "ended": None, "pid": None, "born": None,
         "progress": {"share": None, "what": "start"}, "message": "", "where": None, "files": {}, "figures": {},
-        "promise": None, "unforeseen": False, "entry": None, "lost": [], "before": 0,
+        "promise": None, "unforeseen": False, "entry": None, "lost": [], "before": 0, "asked": None,
     }  # fmt: skip
+
+
+def asked_of(job: Job) -> dict[str, Any]:
+    """Return what lists say of a job, so that they need not read hundreds of columns again."""
+    return {
+        "kind": job.kind, "account": str(job.place(job.parameters["account"])) if "account" in job.parameters else "",
+        "price": has_price(job), "k": job.parameters.get("k"),
+    }  # fmt: skip
+
+
+def has_price(job: Job) -> bool:
+    """Return whether a job spends a budget that adds up over releases: that of a central one, made from rows."""
+    return job.schema is not None and any(option.name == "account" for option in job.declared.parameters)
 
 
 def lock(folder: Path, *, shared: bool = False) -> int | None:

@@ -18,7 +18,7 @@ from discreet.errors import DiscreetError
 from discreet.jobs import Job
 from discreet.studio.runs.charges import entry_of, paid_file
 from discreet.studio.runs.processes import born, send
-from discreet.studio.runs.run import ENDED, JOB, LOCK, SCRATCH, STOP, Run, blank, lock, now, runs_of
+from discreet.studio.runs.run import ENDED, JOB, SCRATCH, STOP, Run, asked_of, blank, lock, now, runs_of
 from discreet.studio.workspace import Project, Workspace
 
 #: Seconds a process has to end after it was asked to.
@@ -51,7 +51,7 @@ class Supervisor:
             for run in runs_of(project):
                 settle(run.folder)
 
-    def start(self, project: Project, job: Job, number: int) -> Run:
+    def start(self, project: Project, job: Job, number: int, digest: str = "") -> Run:
         """Begin a run under the number that the page offered; if it is taken, return the run that took it.
 
         Two tabs that offer the same number so start one run: the folder gets its name once, whole.
@@ -64,7 +64,7 @@ class Supervisor:
             project.runs.mkdir(mode=0o700, exist_ok=True)
             made = Path(tempfile.mkdtemp(prefix=".new-", dir=project.runs))
             replace(job, folder=made).to_toml(made / JOB)
-            Run.read(made).write(**blank())
+            Run.read(made).write(**{**blank(), "asked": {**asked_of(job), "digest": digest}})
             try:
                 made.rename(place)
             except OSError:  # another server was faster
@@ -95,7 +95,7 @@ class Supervisor:
             found.tidy((kept,))
             (run.folder / STOP).unlink(missing_ok=True)
             lost = [*found.status["lost"], *([entry.number] if entry and not kept else [])]
-            found.write(**{**blank(), "attempt": attempt + 1, "lost": lost})
+            found.write(**{**blank(), "attempt": attempt + 1, "lost": lost, "asked": found.asked})
             self._launch(run.folder, handle)
         return Run.read(run.folder)
 
@@ -175,6 +175,3 @@ def settle(folder: Path) -> None:
         run.write(state=state, ended=now(), entry=entry.number if entry else None, pid=None, born=None)
     finally:
         os.close(handle)
-
-
-__all__ = ["GRACE", "LOCK", "Busy", "Supervisor", "settle"]

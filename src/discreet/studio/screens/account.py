@@ -19,7 +19,7 @@ from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 from discreet.studio.app import Studio, seen
 from discreet.studio.jobs import job_of
 from discreet.studio.runs import Run
-from discreet.studio.runs.charges import entry_of, has_price
+from discreet.studio.runs.charges import entry_of
 from discreet.studio.runs.offer import of_table, offer_of
 from discreet.studio.screens.release import when
 from discreet.studio.workspace import Project
@@ -44,8 +44,8 @@ def _content(studio: Studio, project: Project) -> dict[str, Any]:
     """Return all that the page shows; only accounts and folders of runs are read."""
     runs = list(of_table(studio.workspace, project))
     account, broken = _opened(project)
-    done = [(other, run) for other, run in runs if run.state == "done" and run.job is not None]
-    without = [(other, run) for other, run in done if run.job and not has_price(run.job)]
+    done = [(other, run) for other, run in runs if run.state == "done"]
+    without = [(other, run) for other, run in done if not run.asked["price"]]
     content: dict[str, Any] = {
         "account": account, "broken": broken, "without": without, "unit": _unit(project),
         "uncounted": [each for each in done if _uncounted(each[1], account)],
@@ -56,13 +56,15 @@ def _content(studio: Studio, project: Project) -> dict[str, Any]:
     mine: dict[int, tuple[Project, Run]] = {}
     under_way = set()
     for other, run in runs:
-        if run.job is None or "account" not in run.job.parameters or not _same(run, account):
+        if not run.asked["account"] or not _same(run.asked["account"], account.path):
             continue
-        found = entry_of(run)
-        for number in [*run.status["lost"], *([found.number] if found else [])]:
-            mine[number] = (other, run)
-        if found and not run.ended:
-            under_way.add(found.number)
+        number = run.status["entry"]
+        if number is None and run.state != "done" and (found := entry_of(run)):
+            number = found.number
+        for each in [*run.status["lost"], *([] if number is None else [number])]:
+            mine[each] = (other, run)
+        if number and not run.ended:
+            under_way.add(number)
     offer = offer_of(studio.workspace, project)
     lost = [e for e in account.entries if e.state == "reserved" and e.number not in under_way]
     return content | {
@@ -79,15 +81,13 @@ def _opened(project: Project) -> tuple[Account | None, str]:
         return None, str(error)
 
 
-def _same(run: Run, account: Account) -> bool:
-    return run.job is not None and os.path.realpath(run.job.place(run.job.parameters["account"])) == os.path.realpath(
-        account.path
-    )
+def _same(path: str, other: Path) -> bool:
+    return os.path.realpath(path) == os.path.realpath(other)
 
 
 def _uncounted(run: Run, account: Account | None) -> bool:
     """Return whether a finished release has a price that no account was charged for."""
-    if run.job is None or not has_price(run.job) or "account" in run.job.parameters:
+    if not run.asked["price"] or run.asked["account"]:
         return False
     digest = (run.status["promise"] or {}).get("digest")
     return account is None or digest not in {entry.digest for entry in account.entries}

@@ -15,7 +15,7 @@ from discreet.studio import words
 from discreet.studio.app import Studio, seen
 from discreet.studio.released import release_of
 from discreet.studio.runs import Run, runs_of
-from discreet.studio.runs.charges import charge_of, entry_of, has_price, paid_file
+from discreet.studio.runs.charges import charge_of, entry_of, paid_file
 from discreet.studio.runs.offer import Offer, offer_of
 from discreet.studio.runs.run import PRIVATE
 from discreet.studio.runs.supervisor import Busy
@@ -78,7 +78,7 @@ async def start(studio: Studio, request: Request) -> Response:
     if offer.refused or (offer.uncounted and not form.get("uncounted")):
         return seen(f"{back}?notice=uncounted" if offer.uncounted else back)
     try:
-        run = await run_in_threadpool(studio.supervisor.start, project, offer.job, number)
+        run = await run_in_threadpool(studio.supervisor.start, project, offer.job, number, offer.digest)
     except Busy:
         return seen(f"{back}?notice=busy")
     return seen(f"{back}/{run.number}")
@@ -145,12 +145,12 @@ def _told(run: Run) -> dict[str, Any]:
     if run.state == "done":
         sizes = {name: run.path(name).stat().st_size for name in run.files if run.path(name).is_file()}
         return {"sizes": {name: size_text(size) for name, size in sizes.items()}}
-    job = run.job
-    if not run.ended or job is None:
+    job = run.job if run.ended else None
+    if job is None:
         return {}
     entry, paid = entry_of(run), paid_file(run)
     charge = None if paid else charge_of(job)
-    return {"entry": entry, "paid": paid, "charge": charge, "price": has_price(job)}
+    return {"entry": entry, "paid": paid, "charge": charge, "price": run.asked["price"]}
 
 
 def size_text(size: int) -> str:
