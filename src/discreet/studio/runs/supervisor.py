@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -153,8 +154,9 @@ class Supervisor:
         process.wait()
         if process.stdin is not None:
             process.stdin.close()
-        with self._guard:
-            self._mine.pop(folder, None)
+        with self._guard, suppress(OSError, DiscreetError):  # the folder may be forgotten by now
+            if self._mine.get(folder, (None, ""))[0] is process:  # not one that goes on already
+                del self._mine[folder]
             settle(folder)
 
 
