@@ -18,10 +18,15 @@ from support.studio_client import Browser, browser
 NAMES = ("age", "sex", "income", "user_id", "mood, today", "x<y")
 
 
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    with browser(tmp_path_factory.mktemp("columns") / "home") as opened:
+        yield opened
+
+
 @pytest.fixture
-def opened(tmp_path: Path) -> Any:
-    with browser(tmp_path / "home") as client:
-        yield client, _project(client, tmp_path, NAMES)
+def opened(client: Browser, tmp_path: Path) -> Any:
+    return client, _project(client, tmp_path, NAMES)
 
 
 def _project(client: Browser, folder: Path, names: Any) -> Project:
@@ -204,35 +209,33 @@ def test_a_codebook_fills_in_what_waits_and_strange_files_are_refused_in_place(o
         assert _sheet(client, project).columns == held
 
 
-def test_a_first_line_that_may_be_a_record_is_not_shown(tmp_path: Path) -> None:
+def test_a_first_line_that_may_be_a_record_is_not_shown(client: Browser, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("Eve,44,1984-05-01\nBob,31,1990-01-01\n")
-    with browser(tmp_path / "home") as client:
-        project = client.studio.workspace.create(source=str(tmp_path / "t.csv"))
-        page = client.get(f"/p/{project.id}/columns")
-        assert "somebody" in page.text
-        assert "Eve" not in page.text
+    project = client.studio.workspace.create(source=str(tmp_path / "t.csv"))
+    page = client.get(f"/p/{project.id}/columns")
+    assert "somebody" in page.text
+    assert "Eve" not in page.text
 
 
-def test_two_hundred_columns_are_drawn_and_saved_quickly(tmp_path: Path) -> None:
+def test_two_hundred_columns_are_drawn_and_saved_quickly(client: Browser, tmp_path: Path) -> None:
     names = ["age", *(f"question_{i}" for i in range(199))]
-    with browser(tmp_path / "home") as client:
-        project = _project(client, tmp_path, names)
-        client.get(f"/p/{project.id}/columns")  # templates are compiled once
-        start = time.perf_counter()
-        page = client.get(f"/p/{project.id}/columns")
-        drawn = time.perf_counter() - start
-        assert len(page.content) < 300_000
-        fields = dict.fromkeys(re.findall(r'name="((?:kind|low|high|list):[^"]*)"', page.text), "")
-        assert len(fields) == 800
-        start = time.perf_counter()
-        done = client.post(
-            f"/p/{project.id}/columns", follow_redirects=False,
-            data={**fields, "act": "bulk", "pick": names[1:], "bulk_kind": "ordered", "bulk_list": "never, often"},
-        )  # fmt: skip
-        saved = time.perf_counter() - start
-        assert done.status_code == 303
-        assert _sheet(client, project).waiting == ["age"]
-        assert max(drawn, saved) < 1.5  # 0.2 s on a quiet machine
+    project = _project(client, tmp_path, names)
+    client.get(f"/p/{project.id}/columns")  # templates are compiled once
+    start = time.process_time()
+    page = client.get(f"/p/{project.id}/columns")
+    drawn = time.process_time() - start
+    assert len(page.content) < 300_000
+    fields = dict.fromkeys(re.findall(r'name="((?:kind|low|high|list):[^"]*)"', page.text), "")
+    assert len(fields) == 800
+    start = time.process_time()
+    done = client.post(
+        f"/p/{project.id}/columns", follow_redirects=False,
+        data={**fields, "act": "bulk", "pick": names[1:], "bulk_kind": "ordered", "bulk_list": "never, often"},
+    )  # fmt: skip
+    saved = time.process_time() - start
+    assert done.status_code == 303
+    assert _sheet(client, project).waiting == ["age"]
+    assert max(drawn, saved) < 1  # of the processor, so that others on the machine do not count
 
 
 def test_every_kind_of_the_public_catalogue_has_its_source_in_all_languages() -> None:
@@ -241,38 +244,65 @@ def test_every_kind_of_the_public_catalogue_has_its_source_in_all_languages() ->
         assert words.speaker("de")(f"known.{known_key(kind)}") != kind.source
 
 
-def test_types_and_labels_of_a_file_are_offered_and_its_other_columns_are_left_out(tmp_path: Path) -> None:
+def test_types_and_labels_of_a_file_are_offered_and_other_columns_left_out(client: Browser, tmp_path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     table = pa.table({"age": [3], "income": [1.5], "smoker": [True], "town": ["Ulm"], "more": ["x"]})
     pq.write_table(table, tmp_path / "t.parquet")
-    with browser(tmp_path / "home") as client:
-        project = client.studio.workspace.create(source=str(tmp_path / "t.parquet"))
-        kinds = {name: held.get("kind") for name, held in _sheet(client, project).columns.items()}
-        assert kinds == {"age": "integer", "income": "number", "smoker": "boolean", "town": None, "more": None}
-        assert _sheet(client, project).waiting == ["age", "income", "town", "more"]
-        sheet = _sheet(client, project)
-        sheet.labels = {"town": ("Ulm", "Bonn")}
-        assert sheet.take("town")
-        assert sheet.columns["town"] == {"categories": ["Ulm", "Bonn"]}
-        # a schema from elsewhere names some of its columns, and one that is not there
-        project.schema_file.write_text("[columns]\nage = {bounds = [0, 9]}\nheight = {bounds = [0, 9]}\n")
-        page = client.get(f"/p/{project.id}/columns").text
-        assert "does not have these columns: height" in page
-        assert "Left out: 4." in page
-        assert "77177" not in page
+    project = client.studio.workspace.create(source=str(tmp_path / "t.parquet"))
+    kinds = {name: held.get("kind") for name, held in _sheet(client, project).columns.items()}
+    assert kinds == {"age": "integer", "income": "number", "smoker": "boolean", "town": None, "more": None}
+    assert _sheet(client, project).waiting == ["age", "income", "town", "more"]
+    sheet = _sheet(client, project)
+    sheet.labels = {"town": ("Ulm", "Bonn")}
+    assert sheet.take("town")
+    assert sheet.columns["town"] == {"categories": ["Ulm", "Bonn"]}
+    # a schema from elsewhere names some of its columns, and one that is not there
+    project.schema_file.write_text("[columns]\nage = {bounds = [0, 9]}\nheight = {bounds = [0, 9]}\n")
+    page = client.get(f"/p/{project.id}/columns").text
+    assert "does not have these columns: height" in page
+    assert "Left out: 4." in page
+    assert "77177" not in page
 
 
-def test_declarations_are_tried_on_rows_only_where_looking_is_allowed(tmp_path: Path) -> None:
+def test_declarations_are_tried_on_rows_only_where_looking_is_allowed(client: Browser, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("age,sex\n" + "77,f\n33,x\n" * 9)
-    with browser(tmp_path / "home") as client:
-        project = client.studio.workspace.create(source=str(tmp_path / "t.csv"))
-        project.schema_file.write_text('[columns]\nage = {bounds = [0, 77]}\nsex = {categories = ["w", "m"]}\n')
-        page = client.get(f"/p/{project.id}/columns", params={"look": "1"})
-        assert "first 1000 rows" not in page.text
-        project.looked = True
-        project.save()
-        page = client.get(f"/p/{project.id}/columns", params={"look": "1"}).text
-        assert re.search(r'<a href="#c1">sex</a>: no row has a value', page)
-        assert re.search(r'<a href="#c0">age</a>: a bound equals a value', page)
+    project = client.studio.workspace.create(source=str(tmp_path / "t.csv"))
+    project.schema_file.write_text('[columns]\nage = {bounds = [0, 77]}\nsex = {categories = ["w", "m"]}\n')
+    page = client.get(f"/p/{project.id}/columns", params={"look": "1"})
+    assert "first 1000 rows" not in page.text
+    project.looked = True
+    project.save()
+    page = client.get(f"/p/{project.id}/columns", params={"look": "1"}).text
+    assert re.search(r'<a href="#c1">sex</a>: no row has a value', page)
+    assert re.search(r'<a href="#c0">age</a>: a bound equals a value', page)
+
+
+def test_a_promise_about_rows_is_not_made_by_a_form_that_never_asked(opened: Any) -> None:
+    client, project = opened
+    # the page had "one row" ticked, because no column named a person yet
+    page = _post(client, project, unit="row", rows="8", role__user_id="person")
+    assert "unit" not in _sheet(client, project).rest
+    assert "names a person (user_id)" in page.text
+    _post(client, project, unit="row", rows="8")
+    assert _sheet(client, project).rest["unit"] == "row"
+    page = _post(client, project, unit="person", rows="none")
+    assert page.status_code == 422
+    assert "whole number from 1" in page.text
+    _post(client, project, unit="person", rows="auto")
+    assert _sheet(client, project).rest["unit"] == {"person": "user_id", "rows": "auto"}
+    _post(client, project, role__user_id="identifier")
+    assert "unit" not in _sheet(client, project).rest  # whose column is no longer one
+
+
+def test_two_tabs_do_not_undo_each_other(opened: Any) -> None:
+    client, project = opened
+    old = re.search(r'name="version" value="(\w+)"', client.get(f"/p/{project.id}/columns").text)[1]  # type: ignore[index]
+    _post(client, project, list__sex="f, m", version=old)
+    page = _post(client, project, list__sex="", list__income="a, b", version=old)
+    assert page.status_code == 422
+    assert "changed elsewhere" in page.text
+    assert 'name="list:income" value="a, b"' in page.text  # what was typed is there
+    assert _sheet(client, project).columns["sex"] == {"categories": ["f", "m"]}
+    assert _sheet(client, project).columns["income"] == {}

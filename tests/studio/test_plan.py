@@ -26,9 +26,9 @@ income = {bounds = [0, 1e6], role = "sensitive"}
 EN = words.speaker("en")
 
 
-@pytest.fixture
-def client(tmp_path: Path) -> Any:
-    with browser(tmp_path / "home") as opened:
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    with browser(tmp_path_factory.mktemp("plans") / "home") as opened:
         yield opened
 
 
@@ -104,7 +104,7 @@ def test_a_forecast_is_that_of_planning_in_people() -> None:
     [
         ("synthesize", {"delta": 1e-9}, 40, "epsilon"),
         ("synopsis", {"method": "tree"}, 40, "epsilon"),
-        ("sketch", {"domain": ["a", "b", "c"]}, 300, "epsilon"),
+        pytest.param("sketch", {"domain": ["a", "b", "c"]}, 300, "epsilon", marks=pytest.mark.slow),
         ("perturb", {"radius": 0.1}, 5, "epsilon"),
         ("anonymize", {}, 10, "k"),
     ],
@@ -225,11 +225,12 @@ def test_a_plan_of_two_hundred_columns_is_drawn_quickly(client: Browser, tmp_pat
     schema = "[columns]\n" + "".join(f"c{i} = {{bounds = [0, 1]}}\n" for i in range(200))
     project = _project(client, tmp_path, "synthesize", schema)
     client.get(f"/p/{project.id}/plan")
-    start = time.perf_counter()
+    start = time.process_time()
     assert client.get(f"/p/{project.id}/plan", params={"epsilon": "0.3", "about_rows": "10000000"}).status_code == 200
-    assert time.perf_counter() - start < 1.5  # 0.15 s on a quiet machine
+    assert time.process_time() - start < 1  # of the processor
 
 
+@pytest.mark.slow
 def test_one_method_is_forecast_as_among_all() -> None:
     both = outlook(10_000, 3, epsilon=0.5)
     for method in [row.method for row in both.rows]:

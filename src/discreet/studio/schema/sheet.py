@@ -6,6 +6,7 @@ stays one, and keys that no form shows stay as they are. Nothing here reads a ro
 
 from __future__ import annotations
 
+import hashlib
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -128,6 +129,11 @@ class Sheet:
         facts = {key: self.rest[key] for key in FACTS if self.rest.get(key)}
         columns = {name: self.columns[name] for name in self.order if name in self.columns}
         return write_toml({**above, "columns": columns, **facts})
+
+    @property
+    def version(self) -> str:
+        """What tells this state of the declarations from others."""
+        return hashlib.sha256(repr((self.text(), self.unused)).encode()).hexdigest()[:16]
 
     def waits(self, name: str) -> bool:
         """Tell whether nobody declared a column's values yet."""

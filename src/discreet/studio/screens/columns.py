@@ -67,6 +67,9 @@ async def save(studio: Studio, request: Request) -> Response:
     sheet = await run_in_threadpool(Sheet.load, project)
     act, find, typed = _text(form, "act"), _text(form, "find"), _typed(form)
     picked = [str(name) for name in form.getlist("pick")]
+    if form.get("version", sheet.version) != sheet.version:  # a form holds all columns: it would undo what others said
+        elsewhere = {("", "version"): Fault("version", "elsewhere")}
+        return _table(studio, request, project, sheet, typed, elsewhere, find, picked)
     faults: dict[tuple[str, str], Fault] = {}
     if act == "bulk":
         said = {key: text for key in FIELDS if (text := _text(form, f"bulk_{key}"))}
@@ -75,8 +78,9 @@ async def save(studio: Studio, request: Request) -> Response:
         for name in picked:
             typed[name] = {**typed.get(name, {}), **said}
     before = {name: sheet.texts(name) for name in typed if name in sheet.order}
+    said = bool(sheet.persons) or "unit" in sheet.rest
     faults |= sheet.edit(typed)
-    faults |= _beside(sheet, form)
+    faults |= _beside(sheet, form, said)
     taken = sheet.waiting if act == "take_all" else [name] if (name := _text(form, "take")) else []
     for name in taken:
         if (name, "kind") not in faults:
@@ -150,10 +154,13 @@ def _text(form: FormData, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _beside(sheet: Sheet, form: FormData) -> dict[tuple[str, str], Fault]:
-    """Take over what is said of the whole table."""
+def _beside(sheet: Sheet, form: FormData, asked: bool) -> dict[tuple[str, str], Fault]:
+    """Take over what is said of the whole table.
+
+    That one row is hidden is ticked where no column names a person. Once one does, that has to be said anew.
+    """
     faults: dict[tuple[str, str], Fault] = {}
-    if "unit" in form:
+    if "unit" in form and (asked or form["unit"] != "row"):
         try:
             sheet.set_unit(_text(form, "unit"), _text(form, "rows"))
         except Fault as fault:
@@ -261,7 +268,8 @@ def _table(
         first_place=f"/p/{project.id}/columns/one?{urlencode({'name': first})}" if first else "", offers=offers,
         problem=problem, absent=sheet.absent, unit=sheet.unit, person_rows=sheet.rows, persons=sheet.persons,
         facts=facts, facts_text=sheet.facts(), beside=beside, n_faults=len(faults),
-        doubts=doubts, look_rows=_LOOK, places={name: f"c{i}" for i, name in enumerate(sheet.order)},
+        state=sheet.version, doubts=doubts, look_rows=_LOOK,
+        places={name: f"c{i}" for i, name in enumerate(sheet.order)},
         picked=set(names if "all" in query else picked or ()), urlencode=urlencode,
         notice=done if done in ("save", "bulk", "take_all", "file") and not faults else "",
         grouped=sheet.rest["unit"].get("per_group") if isinstance(sheet.rest.get("unit"), dict) else None,

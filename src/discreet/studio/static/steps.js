@@ -8,6 +8,12 @@
       const word = find.value.trim().toLowerCase();
       for (const row of rows) row.hidden = !name(row).includes(word);
     });
+    find.form.addEventListener("submit", (event) => event.preventDefault());  // it is done already
+    const form = document.querySelector("form.sheet");
+    let typed = false;
+    form.addEventListener("input", () => { typed = true; });
+    form.addEventListener("submit", () => { typed = false; });
+    addEventListener("beforeunload", (event) => { if (typed) event.preventDefault(); });
     const all = document.querySelector("[data-all]");
     all.addEventListener("click", (event) => {
       event.preventDefault();
