@@ -130,8 +130,19 @@ def collect(release: Released) -> dict[str, Any]:
     stamp = release.stamp
     facts = report_facts(release.file, clusters=release.clusters)
     release.folder.mkdir(parents=True, exist_ok=True)
+    if plane := facts["release"].get("plane"):  # of a fine grid it is megabytes, which only the report needs
+        write_whole(release.folder / "plane.json", json.dumps(plane))
+        facts["release"]["plane"] = {"columns": plane["columns"]}
     write_whole(release.facts_file, json.dumps({"stamp": stamp, "facts": facts}))
     return facts
+
+
+def with_plane(release: Released, facts: dict[str, Any]) -> dict[str, Any]:
+    """Return facts with every box of the map, as the report draws it."""
+    if not facts["release"].get("plane"):
+        return facts
+    plane = json.loads((release.folder / "plane.json").read_text(encoding="utf-8"))
+    return {**facts, "release": {**facts["release"], "plane": plane}}
 
 
 def _collected(project: Project, release: Released) -> dict[str, Any]:

@@ -11,12 +11,15 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import DataSourceError, InvalidArgument, MissingExtra
 
 _LOOPBACK = "127.0.0.1"
+#: Seconds after which the first page is there, and what comes later can be loaded.
+_SETTLED = 1.5
 #: Milliseconds that the head of a request may take, and its bytes.
 _HEAD_PATIENCE, _MOST_HEAD = 10_000, 1 << 16
 #: Requests that are worked on at a time.
@@ -84,12 +87,21 @@ def serve(
             http1_settings=HTTP1Settings(header_read_timeout=_HEAD_PATIENCE, max_buffer_size=_MOST_HEAD),
         )  # fmt: skip
         tell(first)
+        ready = threading.Timer(_SETTLED, _get_ready)
+        ready.daemon = True
+        ready.start()
         try:
             asyncio.run(_until_stopped(server, again))
         except KeyboardInterrupt:
             pass
         finally:
             studio.workspace.sweep()
+
+
+def _get_ready() -> None:
+    """Load what the first release page would wait for, while somebody reads the first one."""
+    for name in ("discreet.synopses", "discreet.jobs.work.charging", "discreet.reporting.pages.clusters"):
+        import_module(name)
 
 
 async def _until_stopped(server: Any, again: Callable[[], None]) -> None:

@@ -17,7 +17,7 @@ from discreet.jobs.declare import WrongOption
 from discreet.jobs.job import Job
 from discreet.studio import checks, pictures, words
 from discreet.studio.app import Studio, seen
-from discreet.studio.released import Released, facts_of, release_of, releases
+from discreet.studio.released import Released, facts_of, release_of, releases, with_plane
 from discreet.studio.runs.supervisor import Busy
 from discreet.studio.screens import results
 from discreet.studio.workspace import Project
@@ -169,8 +169,9 @@ def _report(project: Project, release: Released, facts: dict[str, Any]) -> str:
     made, said = checks.checks_of(project, release), checks.said_about(release)
     shown = {kind: checks.attached(made, kind) for kind in ("attack", "risk", "audit")}
     told = {name: said[name] or None for name in ("title", "owner", "purpose", "date")}
+    whole = with_plane(release, facts)
     return report_page(
-        {**facts, "about": told, "attacks": shown["attack"] + shown["risk"], "audits": shown["audit"]}
+        {**whole, "about": told, "attacks": shown["attack"] + shown["risk"], "audits": shown["audit"]}
     )  # fmt: skip
 
 
