@@ -78,9 +78,9 @@ async def save(studio: Studio, request: Request) -> Response:
         for name in picked:
             typed[name] = {**typed.get(name, {}), **said}
     before = {name: sheet.texts(name) for name in typed if name in sheet.order}
-    said = bool(sheet.persons) or "unit" in sheet.rest
+    asked = bool(sheet.persons) or "unit" in sheet.rest
     faults |= sheet.edit(typed)
-    faults |= _beside(sheet, form, said)
+    faults |= _beside(sheet, form, asked)
     taken = sheet.waiting if act == "take_all" else [name] if (name := _text(form, "take")) else []
     for name in taken:
         if (name, "kind") not in faults:
