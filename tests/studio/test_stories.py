@@ -15,6 +15,7 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.output import promise_place
 from discreet.synopses import Synopsis
 from studio_story import FLAGS, Visit, axe_script, studio
+from studio_tables import causes, gowalla, messy
 
 pytestmark = pytest.mark.slow
 
@@ -123,3 +124,184 @@ def test_axe_is_there(axe):
     if axe is None:
         pytest.skip("axe-core is not to be had: name its file with DISCREET_AXE, or install npm")
     assert "axe" in axe
+
+
+def open_table(visit: Visit, file: Path) -> None:
+    """Open a table by its path and go on to its columns."""
+    visit.go("/")
+    visit.fill(path=str(file))
+    visit.tab.locator("#path").press("Enter")
+    visit.wait("h1")
+    visit.check()
+
+
+def declare(visit: Visit, columns: dict[str, dict[str, str]], **beside: str) -> None:
+    """Declare columns as they are typed: role, kind, low, high, list, missing."""
+    visit.go(f"/p/{visit.project}/columns")
+    for name, told in columns.items():
+        for field, value in told.items():
+            place = visit.tab.locator(f'[name="{field}:{name}"]')
+            if place.evaluate("e => e.tagName") == "SELECT":
+                place.select_option(value)
+            else:
+                place.fill(value)
+    for name, value in beside.items():
+        place = visit.tab.locator(f'[name="{name}"]').first
+        if name == "unit":
+            visit.tab.locator(f'[name="unit"][value="{value}"]').check()
+        else:
+            place.fill(value)
+    visit.tab.locator("button.main[value=save]").click()
+    visit.wait("h1")
+    assert visit.tab.locator("[aria-invalid=true]").count() == 0
+    assert visit.tab.locator("tr.waits").count() == 0
+
+
+def choose(visit: Visit, goal: str, **fields: str) -> None:
+    """Choose a goal, say the parameters, and come to the release."""
+    visit.go(f"/p/{visit.project}/goal")
+    visit.check()
+    visit.tab.locator(f'form.card:has(input[value="{goal}"]) button').click()
+    visit.wait("form.plan")
+    for name, value in fields.items():
+        place = visit.tab.locator(f"#{name}")
+        visit.tab.evaluate("e => { const d = e.closest('details'); if (d) d.open = true; }", place.element_handle())
+        if place.evaluate("e => e.tagName") == "SELECT":
+            place.select_option(value)
+        else:
+            place.fill(value)
+    visit.check()
+    visit.tab.locator("button[value=go]").click()
+    visit.tab.wait_for_url("**/release*")
+
+
+def release(visit: Visit, name: str) -> None:
+    """Start the release and wait until it is done and drawn."""
+    visit.check(f"{name}-release")
+    if visit.tab.locator("[name=uncounted]").count():
+        visit.tab.locator("[name=uncounted]").check()
+    visit.tab.locator('form[action$="/start"] button').click()
+    visit.wait("h1 .chip.good", 240)
+    visit.wait("main svg, #reached", 60)
+    visit.check(f"{name}-results")
+
+
+def test_adult_to_a_synthetic_table_with_evidence(chromium, axe, pictures, tmp_path):
+    records = dc.datasets.adult() if is_here("arx-adult/adult.csv.gz") else dc.datasets.people(6000)
+    table = tmp_path / "adult.csv"
+    frame = records.table.to_pandas().head(8000)
+    names = [n for n in records.domain.names if records.domain.column(n).role not in ("identifier", "person")][:6]
+    frame[names].to_csv(table, index=False)
+    schema = tmp_path / "adult.toml"
+    declared = {
+        n: {k: v for k, v in c.items() if k != "role"} for n, c in records.domain.select(names).to_dict().items()
+    }
+    schema.write_text(dc.Domain(declared).to_toml() + "\n")
+    with studio(tmp_path / "studio") as address:
+        visit = Visit(chromium, address, axe=axe, pictures=pictures)
+        open_table(visit, table)
+        visit.check("adult-data")
+        visit.go(f"/p/{visit.project}/columns")
+        visit.tab.locator("#upload").set_input_files(schema)
+        visit.tab.locator("form:has(#upload) button").click()
+        visit.wait("b.good")
+        visit.check("adult-columns")
+        choose(visit, "synthesize", epsilon="1", delta="1e-9", seed="7", about_rows="8000")
+        release(visit, "adult")
+        made = Path(tmp_path / "studio" / visit.project / "runs" / "1" / "synthetic.synopsis.parquet")
+        assert again(visit, tmp_path / "again", "release") == digest_of(made)
+        evidence(visit, "adult")
+        assert "must not be published" in visit.tab.locator(".to-sign").inner_text()  # it has a seed
+        visit.close()
+
+
+def test_a_messy_file_to_an_anonymous_table_in_german(chromium, axe, pictures, tmp_path):
+    table = messy(tmp_path / "Krankenhaus 2025.csv")
+    with studio(tmp_path / "studio") as address:
+        visit = Visit(chromium, address, axe=axe, pictures=pictures, locale="de-DE")
+        open_table(visit, table)
+        assert visit.tab.locator("html").get_attribute("lang") == "de"
+        visit.tab.locator("details:has(#missing) > summary").click()
+        visit.fill(missing="k. A.", dates="%d.%m.%Y")
+        visit.tab.locator("#decimal").select_option(",")
+        visit.tab.locator("#thousands").select_option(".")
+        visit.tab.locator("form:has(#missing) button").click()
+        visit.check("messy-data")
+        declare(
+            visit,
+            {
+                "Patientennummer": {"role": "person"},
+                "Geschlecht": {"role": "quasi-identifier", "kind": "category", "list": "w, m, d"},
+                "Alter": {"role": "quasi-identifier", "kind": "integer", "low": "0", "high": "110"},
+                "Größe": {"role": "quasi-identifier", "kind": "number", "low": "1,2", "high": "2,2"},
+                "Aufnahme": {"role": "unused"},
+                "Station": {"role": "unused"},
+                "Kosten": {"role": "unused"},
+                "Diagnose": {"role": "sensitive", "kind": "category",
+                             "list": ", ".join(sorted(causes(table)))},
+            },
+        )  # fmt: skip
+        visit.check("messy-columns")
+        choose(visit, "anonymize", k="10", about_rows="4000")
+        release(visit, "messy")
+        assert "mindestens k Personen" in visit.tab.locator("main").inner_text()
+        made = tmp_path / "studio" / visit.project / "runs" / "1"
+        first = next(p for p in made.glob("release.*") if not p.name.endswith(".json"))
+        promise = Guarantee.from_json(promise_place(first).read_text())
+        assert promise.parameters["reached"]["k"] >= 10
+        # Rows are shuffled by what nobody can repeat: the same table comes out, in another order.
+        again(visit, tmp_path / "again", "release")
+        repeated = tmp_path / "again" / first.name
+        assert sorted(repeated.read_text().splitlines()) == sorted(first.read_text().splitlines())
+        told = Guarantee.from_json(promise_place(repeated).read_text())
+        assert told.parameters == promise.parameters
+        evidence(visit, "messy", audit="prüfen")
+        assert "alles Geprüfte hält" in visit.tab.locator(".sentence").inner_text()
+        visit.close()
+
+
+def test_gowalla_with_persons_to_a_map_of_noisy_counts(chromium, axe, pictures, tmp_path):
+    table = gowalla(tmp_path / "checkins.csv")
+    with studio(tmp_path / "studio") as address:
+        visit = Visit(chromium, address, axe=axe, pictures=pictures, color_scheme="dark")
+        open_table(visit, table)
+        declare(
+            visit,
+            {
+                "user": {"role": "person"},
+                "lat": {"kind": "number", "low": "40.4", "high": "41.0"},
+                "lon": {"kind": "number", "low": "-74.3", "high": "-73.7"},
+            },
+            unit="person", rows="4",
+        )  # fmt: skip
+        choose(visit, "synopsis", epsilon="1", seed="7", about_rows="20000")
+        release(visit, "gowalla")
+        assert visit.tab.locator("#pair-x").input_value() == "lon"  # a map
+        assert visit.tab.locator("#pair-y").input_value() == "lat"
+        made = tmp_path / "studio" / visit.project / "runs" / "1" / "synopsis.parquet"
+        told = Synopsis.load(made)
+        assert "person" in told.guarantee.unit
+        assert again(visit, tmp_path / "again", "release") == told.digest
+        visit.close()
+
+
+def test_private_clusters_with_their_number_suggested(chromium, axe, pictures, tmp_path):
+    points = dc.datasets.s_like(1, n=5000)
+    table = tmp_path / "points.csv"
+    points.to_arrow().to_pandas().to_csv(table, index=False)
+    ends = {name: told["bounds"] for name, told in points.domain.to_dict().items()}
+    with studio(tmp_path / "studio") as address:
+        visit = Visit(chromium, address, axe=axe, pictures=pictures)
+        open_table(visit, table)
+        typed = {
+            n: {"kind": "number", "low": str(c["bounds"][0]), "high": str(c["bounds"][1])} for n, c in ends.items()
+        }
+        declare(visit, typed)
+        choose(visit, "cluster", epsilon="2", n_clusters="auto", seed="7", about_rows="5000")
+        release(visit, "clusters")
+        shown = visit.tab.locator("main").inner_text()
+        assert "elbow speaks for" in shown
+        assert "crosses: the centres that were found" in shown
+        made = tmp_path / "studio" / visit.project / "runs" / "1" / "synopsis.parquet"
+        assert again(visit, tmp_path / "again", "release") == digest_of(made)
+        visit.close()

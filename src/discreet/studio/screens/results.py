@@ -131,7 +131,8 @@ def _reached(facts: dict[str, Any]) -> dict[str, Any] | None:
     if facts["kind"] != "anonymous table" or "reached" not in told:
         return None
     wanted, reached = told.get("required", {}), told["reached"]
-    rows = [("k", "", wanted.get("k"), reached.get("k"))]
+    persons = facts["release"].get("risk", {}).get("counts") == "persons"
+    rows = [("k_persons" if persons else "k", "", wanted.get("k"), reached.get("k"))]
     for name, column in ((n, c) for n in ("l", "t") for c in reached.get(n, {})):
         asked = wanted.get(name)
         least = (asked.get("least", asked.get("most")) if isinstance(asked, dict) else asked) if asked else None
