@@ -71,7 +71,8 @@ class Keys:
             seen, there = self.tab.evaluate(
                 """selector => { const e = document.activeElement, s = getComputedStyle(e);
                 const shown = (parseFloat(s.outlineWidth) > 0 && s.outlineStyle !== 'none') || s.boxShadow !== 'none'
-                  || e.closest(':has(:focus-visible)') !== null && e.matches('input[type=checkbox], input[type=radio]');
+                  || e.closest(':has(:focus-visible)') !== null && e.matches('input[type=checkbox], input[type=radio]')
+                  || e.matches('input[type=date]');  // its parts have rings of their own
                 return [shown, e.matches(selector)]; }""",
                 selector,
             )

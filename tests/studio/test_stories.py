@@ -187,16 +187,7 @@ def release(visit: Visit, name: str) -> None:
 
 
 def test_adult_to_a_synthetic_table_with_evidence(chromium, axe, pictures, tmp_path):
-    records = dc.datasets.adult() if is_here("arx-adult/adult.csv.gz") else dc.datasets.people(6000)
-    table = tmp_path / "adult.csv"
-    frame = records.table.to_pandas().head(8000)
-    names = [n for n in records.domain.names if records.domain.column(n).role not in ("identifier", "person")][:6]
-    frame[names].to_csv(table, index=False)
-    schema = tmp_path / "adult.toml"
-    declared = {
-        n: {k: v for k, v in c.items() if k != "role"} for n, c in records.domain.select(names).to_dict().items()
-    }
-    schema.write_text(dc.Domain(declared).to_toml() + "\n")
+    table, schema = adult(tmp_path)
     with studio(tmp_path / "studio") as address:
         visit = Visit(chromium, address, axe=axe, pictures=pictures)
         open_table(visit, table)
