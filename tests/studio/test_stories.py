@@ -15,7 +15,7 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.output import promise_place
 from discreet.synopses import Synopsis
 from studio_story import FLAGS, Visit, axe_script, studio
-from studio_tables import causes, gowalla, messy
+from studio_tables import adult, causes, gowalla, messy
 
 pytestmark = pytest.mark.slow
 
