@@ -306,3 +306,15 @@ def test_two_tabs_do_not_undo_each_other(opened: Any) -> None:
     assert 'name="list:income" value="a, b"' in page.text  # what was typed is there
     assert _sheet(client, project).columns["sex"] == {"categories": ["f", "m"]}
     assert _sheet(client, project).columns["income"] == {}
+
+
+def test_a_codebook_is_handed_out_for_people(client: Browser, tmp_path: Path) -> None:
+    project = _project(client, tmp_path, ("age", "=cmd", "mood"))
+    _post(client, project, take="age", **{"list:mood": 'good, "so, so"'})
+    lines = client.get(f"/p/{project.id}/codebook.csv").text.splitlines()
+    assert lines == [
+        "Column,Role,Kind,From,To,List of values,Missing value",
+        "age,recognisable,whole number,0,125,,leave the row out",
+        "'=cmd,ordinary,not declared,,,,leave the row out",
+        'mood,ordinary,category,,,"good, ""so, so""",leave the row out',
+    ]

@@ -237,3 +237,18 @@ def test_one_method_is_forecast_as_among_all() -> None:
         assert outlook(10_000, 3, epsilon=0.5, only=method).rows == (both[method],)
     with pytest.raises(dc.errors.InvalidArgument, match='only="grid synopsis"'):
         outlook(10_000, 3, only="magic")
+
+
+def test_clusters_of_a_release_that_was_opened_cost_nothing(client: Browser, tmp_path: Path) -> None:
+    made = dc.GridSynopsis(1.0, (0, 1), 8, random_state=1).fit([[0.2], [0.7]]).synopsis_
+    made.save(tmp_path / "s.parquet")
+    project = client.studio.workspace.create(artifact=str(tmp_path / "s.parquet"))
+    assert client.post(f"/p/{project.id}/goal", data={"goal": "synopsis"}).status_code == 400
+    page = client.post(f"/p/{project.id}/goal", data={"goal": "cluster"})
+    assert "costs nothing more" in page.text
+    assert 'name="epsilon"' not in page.text
+    done = client.post(f"/p/{project.id}/plan", data={**_form(page), "n_clusters": "3", "act": "go"})
+    assert done.url.path.endswith("/release")
+    job = job_of(client.studio.workspace.project(project.id))
+    assert job.parameters == {"n_clusters": 3}
+    assert "release" not in job.outputs

@@ -54,6 +54,8 @@ def job_of(project: Project, outputs: Mapping[str, str] | None = None, *, shared
             raise SchemaError("columns: none is declared yet; declare them on the screen 'Columns'")
         columns = Domain.from_toml(project.schema_file)
     chosen = outputs_of(kind) if outputs is None else outputs
+    if kind.name == "cluster" and columns is None:  # they are found in a release, which is there already
+        chosen = {name: path for name, path in chosen.items() if name != "release"}
     return Job(
         kind.name,
         data=project.name if shared and project.uploaded else data,

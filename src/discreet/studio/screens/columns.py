@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -137,6 +139,22 @@ async def download(studio: Studio, request: Request) -> Response:
     sheet = await run_in_threadpool(Sheet.load, project)
     named = {"content-disposition": 'attachment; filename="schema.toml"'}
     return Response(sheet.text(), media_type="application/toml; charset=utf-8", headers=named)
+
+
+async def codebook(studio: Studio, request: Request) -> Response:
+    """Hand out what is declared as a table for people: it goes with a release."""
+    project, t = studio.project(request), studio.words(request)
+    sheet = await run_in_threadpool(Sheet.load, project)
+    text = io.StringIO()
+    write = csv.writer(text, lineterminator="\r\n").writerow
+    write([t(f"columns.head_{name}") for name in ("name", *FIELDS)])
+    for name in sheet.order:
+        shown = sheet.texts(name)
+        told = [t(f"columns.{key}_{shown[key] or 'none'}") if key in CHOICES else shown[key] for key in FIELDS]
+        # A spreadsheet would take such a name for a formula.
+        write([f"'{text}" if text[:1] in ("=", "+", "@") else text for text in (name, *told)])
+    named = {"content-disposition": 'attachment; filename="codebook.csv"'}
+    return Response(text.getvalue(), media_type="text/csv; charset=utf-8", headers=named)
 
 
 def _typed(form: FormData) -> dict[str, dict[str, str]]:
@@ -311,4 +329,5 @@ ROUTES = [
     ("/p/{project}/columns/one", show_one, ["GET"]),
     ("/p/{project}/columns/file", upload, ["POST"]),
     ("/p/{project}/schema.toml", download, ["GET"]),
+    ("/p/{project}/codebook.csv", codebook, ["GET"]),
 ]

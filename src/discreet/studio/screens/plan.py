@@ -37,6 +37,8 @@ MAIN = {
 }  # fmt: skip
 #: Said on other screens: whose privacy under Columns, who is charged under Account, a release of its own each time.
 _ELSEWHERE = ("account", "unit", "person", "person_rows", "fresh", "overwrite", "domain", "domain_size")
+#: What a release that was opened cannot take any more.
+_SPENT = ("epsilon", "delta", "rho", "method", "rows", "size_share", "yes_really", "seed")
 #: Options that name a column.
 _COLUMN = ("column", "latitude", "longitude", "target", "users")
 #: Ends of the sliders; by the logarithm, and the field beside them takes any number.
@@ -56,9 +58,9 @@ class Wish:
     faults: dict[str, str]
 
 
-def options_of(kind: Kind, method: str) -> list[Option]:
-    """Return the options of a goal that the page offers with a method."""
-    away = {*_ELSEWHERE} - ({"person"} if kind.name == "anonymize" else set())
+def options_of(kind: Kind, method: str, *, spent: bool = False) -> list[Option]:
+    """Return the options of a goal that the page offers with a method; of a release that has spent its budget fewer."""
+    away = {*_ELSEWHERE, *(_SPENT if spent else ())} - ({"person"} if kind.name == "anonymize" else set())
     usual = next((o.default for o in kind.parameters if o.name == "method"), None)
     fits = method or usual
     return [o for o in kind.parameters if o.name not in away and (not o.methods or fits in o.methods)]
@@ -70,7 +72,8 @@ def _read(project: Project, domain: Domain | None, given: Mapping[str, str], t: 
     typed = dict(given)
     if take := typed.pop("take", ""):
         typed["k" if project.goal == "anonymize" else "epsilon"] = take
-    options = options_of(kind, typed.get("method", str(project.parameters.get("method", ""))))
+    method = typed.get("method", str(project.parameters.get("method", "")))
+    options = options_of(kind, method, spent=bool(project.artifact))
     for each in options:
         if each.takes == ("flag",):
             typed.setdefault(each.name, "")  # an empty tick is not sent
@@ -159,6 +162,8 @@ def account_of(project: Project, parameters: Mapping[str, Any], domain: Domain |
 
 
 def _expected(project: Project, wish: Wish, domain: Domain | None, t: forms.T) -> tuple[Forecast | None, str]:
+    if project.artifact:
+        return None, t("plan.costs_nothing")
     if set(wish.faults) & {"epsilon", "k", "radius", "delta", "n_clusters", "about_rows"}:
         return None, ""
     return checked(lambda: forecast(project.goal, wish.parameters, domain, wish.planned, t))
@@ -219,7 +224,8 @@ def _outlook(studio: Studio, request: Request, project: Project, domain: Domain 
     return {
         "found": found, "why": why, "goal": project.goal, "main": main, "there": project,
         "sign": {"epsilon": "ε"}.get(main, main), "rows": wish.planned.get("rows"),
-        "account": account_of(project, wish.parameters, domain), "charged": project.goal in CHARGED,
+        "account": account_of(project, wish.parameters, domain),
+        "charged": project.goal in CHARGED and not project.artifact,
         "strength": _strength(wish.parameters.get("epsilon")) if main == "epsilon" else "",
     }  # fmt: skip
 
@@ -252,7 +258,8 @@ async def _page(
     if not wish.faults and not unsaved:
         problem, beside = await run_in_threadpool(_problem, project, t)
         wish.faults |= beside
-    by_name = {o.name: o for o in options_of(kind, str(wish.typed.get("method", wish.parameters.get("method", ""))))}
+    method = str(wish.typed.get("method", wish.parameters.get("method", "")))
+    by_name = {o.name: o for o in options_of(kind, method, spent=bool(project.artifact))}
     main = [by_name.pop(name) for name in MAIN[project.goal] if name in by_name]
     sure, seed = by_name.pop("yes_really", None), by_name.pop("seed", None)
     words_of_page = [by_name.pop(o.name) for o in PAGE if o.name in by_name]
