@@ -25,7 +25,7 @@ def test_every_word_that_a_template_or_a_screen_asks_for_is_in_the_catalogue() -
     for place in Path(str(files("discreet.studio"))).rglob("*"):
         if place.suffix in (".html", ".py"):
             text = place.read_text(encoding="utf-8")
-            asked |= set(re.findall(r"""\bt\(['"](\w+\.\w*[a-z0-9])['"]""", text))
+            asked |= set(re.findall(r"""\btt?\(['"](\w+\.\w*[a-z0-9])['"]""", text))
             if place.suffix == ".html":
                 asked |= {f"glossary.{name}" for name in re.findall(r"""\bterm\(['"](\w+)['"]""", text)}
     assert len(asked) > 15
@@ -67,12 +67,11 @@ def test_language_and_colours_are_kept_and_in_the_first_byte(tmp_path: Path) -> 
 
 
 def test_a_term_is_a_button_that_needs_no_script() -> None:
-    term = words.explainer(words.speaker("en"))
+    term = words.Terms(words.speaker("en"))
     first, second = str(term("epsilon")), str(term("epsilon", "<how much>"))
-    assert 'popovertarget="term-1"' in first
-    assert 'id="term-1"' in first
-    assert 'popovertarget="term-2"' in second  # each use has its own
+    assert 'popovertarget="term-epsilon"' in first
     assert "&lt;how much&gt;" in second
+    assert term.told().count('popover id="term-epsilon"') == 1
 
 
 def test_a_refusal_keeps_the_steps_and_leads_back(tmp_path: Path) -> None:
@@ -100,3 +99,27 @@ def test_a_fault_of_the_program_quotes_nothing(tmp_path: Path, capsys: pytest.Ca
         assert page.status_code == 500
         assert "Eve" not in page.text + capsys.readouterr().err
         assert page.headers["content-security-policy"].startswith("default-src 'none'")
+
+
+def test_words_of_the_glossary_explain_themselves_where_they_first_stand(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("age\n3\n")
+    for language in words.LANGUAGES:
+        with browser(tmp_path / language, language) as client:
+            project = client.studio.workspace.create(source=str(tmp_path / "t.csv"))
+            marked = sum(client.get(f"/p/{project.id}/{name}").text.count('class="term"') for name in SCREENS)
+            assert marked >= 8
+            page = client.get(f"/p/{project.id}/goal").text
+            names = re.findall(r'class="term" popovertarget="([\w-]+)"', page)
+            assert len(names) == len(set(names)) >= 3  # each once
+            assert all(f'<div popover id="{name}"' in page for name in names)
+
+
+def test_no_explanation_stands_inside_a_label_or_a_button(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("age\n3\n")
+    with browser(tmp_path / "home") as client:
+        project = client.studio.workspace.create(source=str(tmp_path / "t.csv"))
+        for name in SCREENS:
+            page = client.get(f"/p/{project.id}/{name}").text
+            for outer in ("label", "button", "summary", "option", "a"):
+                for inside in re.findall(rf"<{outer}[ >](.*?)</{outer}>", page, re.S):
+                    assert "<button" not in inside, (name, inside)

@@ -108,18 +108,20 @@ class Studio:
     def page(self, request: Request, template: str, status: int = 200, **content: Any) -> HTMLResponse:
         """Draw a page.
 
-        Every template knows: ``t`` (words of the catalogue), ``term`` (those of the glossary), ``language``,
-        ``screens``, ``screen`` (the current one or ""), ``project`` (or None), ``version``.
+        Every template knows: ``t`` (words of the catalogue), ``tt`` (the same, with words of the glossary marked),
+        ``term`` (one of those), ``language``, ``screens``, ``screen`` (the current one or ""), ``project`` (or None),
+        ``version``.
         """
         language = _language(request)
         theme = request.cookies.get("theme", "")
         theme = theme if theme in THEMES else ""
         t = words.speaker(language)
+        term = words.Terms(t)
         content = {"project": None, "screen": "", **content}
         project = content["project"]
         job = self._job(project) if project is not None else ("", "")
         text = self._templates.get_template(template).render(
-            t=t, term=words.explainer(t), in_bytes=partial(words.in_bytes, language=language),
+            t=t, term=term, tt=words.explained(t, term, language), in_bytes=partial(words.in_bytes, language=language),
             language=language, languages=words.LANGUAGES,
             screens=_OF_RELEASES if project is not None and not project.source else SCREENS,
             theme=theme, theme_next=THEMES[(THEMES.index(theme) + 1) % len(THEMES)],

@@ -9,14 +9,14 @@ A text may hold ``{names}``, which are filled in when it is shown; Jinja2 escape
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
-from itertools import count
 from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 #: The languages that are complete; the first is the default.
 LANGUAGES = {"en": "English", "de": "Deutsch"}
@@ -50,27 +50,77 @@ def speaker(language: str) -> Callable[..., str]:
     return t
 
 
-def explainer(t: Callable[..., str]) -> Callable[..., Markup]:
-    """Return the function ``term`` of templates: a word of the glossary that explains itself, one page long.
+class Terms:
+    """The function ``term`` of templates: a word of the glossary that explains itself, and all that a page used.
 
     ``term("epsilon")`` is the word, ``term("epsilon", "how much shows through")`` other words for it. It is a button,
-    which works on tap and by keyboard without script; so it stands beside a ``<label>``, never inside one.
+    which works on tap and by keyboard without script; so it stands beside a ``<label>``, never inside one. What it
+    opens stands at the end of the page, where `told` puts it, so that sentences stay whole for those who search them.
 
     Examples
     --------
-    >>> print(explainer(speaker("en"))("delta", "chance"))  # doctest: +ELLIPSIS
-    <button type="button" class="term" popovertarget="term-1" title="The chance ...">chance</button><span ...
+    >>> term = Terms(speaker("en"))
+    >>> print(term("delta", "chance"))  # doctest: +ELLIPSIS
+    <button type="button" class="term" popovertarget="term-delta" title="The chance ...">chance</button>
+    >>> print(term.told())  # doctest: +ELLIPSIS
+    <div popover id="term-delta" role="note"><b>δ</b> The chance ...</div>
     """
-    numbers = count(1)
 
-    def term(name: str, shown: str = "") -> Markup:
-        number, word, told = next(numbers), t(f"glossary.{name}"), t(f"glossary.{name}_text")
-        return Markup(
-            '<button type="button" class="term" popovertarget="term-{0}" title="{3}">{1}</button>'
-            '<span popover id="term-{0}" role="note"><b>{2}</b> {3}</span>'
-        ).format(number, shown or word, word, told)
+    def __init__(self, t: Callable[..., str]) -> None:
+        self._t = t
+        self.used: dict[str, None] = {}
 
-    return term
+    def __call__(self, name: str, shown: str = "") -> Markup:
+        """Return the word as a button."""
+        self.used[name] = None
+        return Markup('<button type="button" class="term" popovertarget="term-{}" title="{}">{}</button>').format(
+            name, self._t(f"glossary.{name}_text"), shown or self._t(f"glossary.{name}")
+        )
+
+    def told(self) -> Markup:
+        """Return what the words mean that were used so far."""
+        each = Markup('<div popover id="term-{}" role="note"><b>{}</b> {}</div>')
+        told = [each.format(n, self._t(f"glossary.{n}"), self._t(f"glossary.{n}_text")) for n in self.used]
+        return Markup("\n").join(told)
+
+
+def explained(t: Callable[..., str], term: Terms, language: str) -> Callable[..., Markup]:
+    """Return the function ``tt`` of templates: ``t``, in which the words of the glossary explain themselves.
+
+    Each of them once on a page, where it first stands. For running text: not for attributes, nor inside a label.
+
+    Examples
+    --------
+    >>> t = speaker("en")
+    >>> print(explained(t, Terms(t), "en")("data.look_means"))  # doctest: +ELLIPSIS
+    What you choose after seeing rows depends on them, and the <button ...>promise</button> does not cover ...
+    """
+    pattern, names = _said(language)
+
+    def tt(key: str, **values: Any) -> Markup:
+        parts, end, text = [], 0, t(key, **values)
+        for found in pattern.finditer(text):
+            name = names[found[0].casefold()]
+            if name not in term.used:
+                parts += [escape(text[end : found.start()]), term(name, found[0])]
+                end = found.end()
+        return Markup("").join([*parts, escape(text[end:])])
+
+    return tt
+
+
+@cache
+def _said(language: str) -> tuple[re.Pattern[str], dict[str, str]]:
+    """Return what finds the words of the glossary in a text, and which is which."""
+    ending = "_said"
+    names = {
+        form.casefold(): key.removeprefix("glossary.").removesuffix(ending)
+        for key, said in catalogue().items()
+        if key.startswith("glossary.") and key.endswith(ending)
+        for form in said[language].split("|")
+    }
+    longest = sorted(map(re.escape, names), key=len, reverse=True)
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(longest)})(?![\w-])", re.IGNORECASE), names
 
 
 def in_bytes(size: int, language: str = "en") -> str:

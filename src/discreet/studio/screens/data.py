@@ -28,11 +28,18 @@ _LISTS = ("dates", "missing", "marks", "true", "false")
 
 async def start(studio: Studio, request: Request) -> Response:
     """Show what was opened before, and the forms that open a table; a folder is listed if one is named."""
+    return await _start(studio, request)
+
+
+async def _start(studio: Studio, request: Request, typed: str = "", fault: str = "") -> Response:
     folder, here = request.query_params.get("folder"), None
     if folder is not None:
         here = await run_in_threadpool(listing, folder or studio.roots[0], studio.roots)
     projects = await run_in_threadpool(lambda: [_told(p) for p in studio.workspace.projects()])
-    return studio.page(request, "start.html", projects=projects, here=here, limit=studio.largest)
+    return studio.page(
+        request, "start.html", 400 if fault else 200, projects=projects, here=here, limit=studio.largest, typed=typed,
+        fault=fault,
+    )  # fmt: skip
 
 
 def _told(project: Project) -> dict[str, Any]:
@@ -48,7 +55,10 @@ async def open_path(studio: Studio, request: Request) -> Response:
     path = str(form.get("path", "")).strip()
     if not path:
         raise DataSourceError("path: it is empty; type where the table is, such as /home/me/people.csv")
-    made = await run_in_threadpool(opened, studio.workspace, path)
+    try:
+        made = await run_in_threadpool(opened, studio.workspace, path)
+    except DiscreetError as error:  # an address with a password is not said back
+        return await _start(studio, request, "" if "://" in path else path, str(error))
     return seen(f"/p/{made.id}/data")
 
 

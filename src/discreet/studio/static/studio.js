@@ -17,6 +17,7 @@ document.querySelector(".steps [aria-current]")?.scrollIntoView({ block: "neares
 
 for (const term of document.querySelectorAll(".term")) {
   const told = document.getElementById(term.getAttribute("popovertarget"));
+  if (!told) continue;
   let waiting = 0, hovered = false;
   term.removeAttribute("title");
   term.addEventListener("pointerenter", (event) => {
