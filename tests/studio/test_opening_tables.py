@@ -2,6 +2,7 @@
 
 import os
 import re
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -210,3 +211,40 @@ def test_errors_of_a_damaged_table_quote_no_row(tmp_path: Path) -> None:
         for name in ("t.parquet", "u.csv"):
             page = client.post("/open", data={"path": str(tmp_path / name)})
             assert "Zoltan" not in re.sub(r"\W", "", page.text)
+
+
+def test_a_workbook_of_several_sheets_asks_which(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for name, row in (("people", ["age", "town"]), ("notes", ["text"])):
+        sheet = book.create_sheet(name)
+        sheet.append(row)
+    del book["Sheet"]
+    book.save(tmp_path / "b.xlsx")
+    with browser(tmp_path / "home") as client:
+        page = client.post("/open", data={"path": str(tmp_path / "b.xlsx")})
+        assert "people" in page.text
+        assert "cannot be read yet" in page.text
+        page = client.post(f"/p/{only(client).id}/written", data={"sheet": "people", "skip": "0"})
+        assert "2 columns" in page.text
+    assert heads.head_of(only(client)).dialect.sheet == "people"
+
+
+def test_a_table_of_a_database_is_told_and_looked_at_like_a_file(tmp_path: Path) -> None:
+    base = sqlite3.connect(tmp_path / "people.db")
+    base.execute("create table people as select 44 as age, 'Zoltan' as name")
+    base.commit()
+    base.close()
+    with browser(tmp_path / "home") as client:
+        page = client.post("/open", data={"path": f"sqlite:///{tmp_path / 'people.db'}?table=people"})
+        assert "2 columns" in page.text
+        assert "Zoltan" not in page.text
+        page = client.post(f"/p/{only(client).id}/look", data={"look": "yes"})
+        assert "Zoltan" in page.text
+
+
+def test_a_path_that_cannot_be_opened_stays_in_its_field(tmp_path: Path) -> None:
+    with browser(tmp_path / "home") as client:
+        page = client.post("/open", data={"path": "/no/such <file>.csv"})
+    assert page.status_code == 400
+    assert 'value="/no/such &lt;file&gt;.csv"' in page.text

@@ -71,6 +71,9 @@ class Studio:
         self.supervisor = Supervisor(self.workspace)
         #: Whether faults of the program are raised, as tests want it, instead of shown without what they quote.
         self.raises = False
+        # Read once: no name that somebody asks for becomes a path.
+        held = files("discreet.studio").joinpath("static").iterdir()
+        self._assets = {place.name: place.read_bytes() for place in held if Path(place.name).suffix in _TYPES}
         self._jobs: dict[str, tuple[object, tuple[str, str]]] = {}
         self._templates = Environment(
             loader=PackageLoader("discreet.studio"), autoescape=True, undefined=StrictUndefined,
@@ -181,11 +184,10 @@ class Studio:
         return words.speaker(_language(request))
 
     async def _static(self, request: Request) -> Response:
-        name = request.path_params["name"]
-        place = files("discreet.studio").joinpath("static").joinpath(name)
-        if "/" in name or ".." in name or not place.is_file():
+        content = self._assets.get(request.path_params["name"])
+        if content is None:
             return Response(status_code=404)
-        return Response(place.read_bytes(), media_type=_TYPES.get(Path(name).suffix, "application/octet-stream"))
+        return Response(content, media_type=_TYPES[Path(request.path_params["name"]).suffix])
 
 
 def _language(request: Request) -> str:
