@@ -5,6 +5,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from discreet.core.domain import Domain
@@ -245,9 +247,6 @@ def test_every_kind_of_the_public_catalogue_has_its_source_in_all_languages() ->
 
 
 def test_types_and_labels_of_a_file_are_offered_and_other_columns_left_out(client: Browser, tmp_path: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     table = pa.table({"age": [3], "income": [1.5], "smoker": [True], "town": ["Ulm"], "more": ["x"]})
     pq.write_table(table, tmp_path / "t.parquet")
     project = client.studio.workspace.create(source=str(tmp_path / "t.parquet"))
@@ -318,3 +317,29 @@ def test_a_codebook_is_handed_out_for_people(client: Browser, tmp_path: Path) ->
         "'=cmd,ordinary,not declared,,,,leave the row out",
         'mood,ordinary,category,,,"good, ""so, so""",leave the row out',
     ]
+
+
+def test_names_and_lists_may_be_odd(client: Browser, tmp_path: Path) -> None:
+    names = ["two\nlines", "a:b", "é", "<script>", "n" * 300]
+    pq.write_table(pa.table({name: ["1"] for name in names}), tmp_path / "odd.parquet")
+    project = client.studio.workspace.create(source=str(tmp_path / "odd.parquet"))
+    assert _sheet(client, project).order == names
+    page = client.get(f"/p/{project.id}/columns").text
+    assert "<script>" not in page.replace('<script src="/static/', "")
+    typed = {"list:two\r\nlines": "x, y", "list:a:b": "1, 2", "kind:é": "time", "role:<script>": "identifier"}
+    long = "\r\n".join(f"value {i}, or so" for i in range(5000))
+    client.post(f"/p/{project.id}/columns", data={**typed, f"list:{names[-1]}": long})
+    held = Domain.from_toml(project.schema_file)
+    assert held.names == tuple(names)
+    assert held.column(names[-1]).categories[-1] == "value 4999, or so"  # type: ignore[union-attr]
+    page = client.get(f"/p/{project.id}/columns").text
+    assert len(page) < 60_000  # a long list has a page of its own
+    assert "5000 values" in page
+    client.post(f"/p/{project.id}/columns", data={"missing:" + names[-1]: "own"})
+    assert len(Domain.from_toml(project.schema_file).column(names[-1]).categories) == 5000  # type: ignore[union-attr]
+    # a list in a file that the schema names is found from the schema's own folder
+    (project.folder / "towns.txt").write_text("Ulm\nBonn\n")
+    project.schema_file.write_text('[columns]\n"a:b" = {categories_file = "towns.txt"}\n')
+    assert "towns.txt" in client.get(f"/p/{project.id}/columns").text
+    client.post(f"/p/{project.id}/columns", data={"role:a:b": "sensitive"})
+    assert Domain.from_toml(project.schema_file).column("a:b").categories == ("Ulm", "Bonn")  # type: ignore[union-attr]

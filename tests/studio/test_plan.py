@@ -252,3 +252,29 @@ def test_clusters_of_a_release_that_was_opened_cost_nothing(client: Browser, tmp
     job = job_of(client.studio.workspace.project(project.id))
     assert job.parameters == {"n_clusters": 3}
     assert "release" not in job.outputs
+
+
+@pytest.mark.parametrize(
+    ("goal", "typed"),
+    [("perturb", {"method": "piecewise"}), ("synopsis", {"rho": "0.1"}), ("sketch", {"mechanism": "hadamard-sketch"}),
+     ("cluster", {"algorithm": "density"})],
+)  # fmt: skip
+def test_what_is_not_known_beforehand_is_not_told(
+    client: Browser, tmp_path: Path, goal: str, typed: dict[str, str]
+) -> None:
+    project = _project(client, tmp_path, goal)
+    assert "<svg" in client.get(f"/p/{project.id}/plan/outlook").text
+    fragment = client.get(f"/p/{project.id}/plan/outlook", params=typed).text
+    assert "is not known beforehand" in fragment
+    assert "<svg" not in fragment
+
+
+def test_telemetry_needs_a_column_with_a_list(client: Browser, tmp_path: Path) -> None:
+    project = _project(client, tmp_path, "sketch", "[columns]\nincome = {bounds = [0, 1]}\n")
+    assert "No column has a list of values yet" in client.get(f"/p/{project.id}/plan").text
+    project.schema_file.write_text(SCHEMA)
+    page = client.post(f"/p/{project.id}/plan", data={"column": "", "epsilon": "2"})
+    assert page.status_code == 422
+    assert re.search(r'id="column-fault">This must be filled in', page.text)
+    client.post(f"/p/{project.id}/plan", data={"column": "sex", "epsilon": "2"})
+    assert client.studio.workspace.project(project.id).parameters["domain"] == ["f", "m"]

@@ -60,6 +60,19 @@ class Forecast:
     hint: str = ""
 
 
+def known(goal: str, parameters: Mapping[str, Any]) -> bool:
+    """Tell whether there is a forecast for these settings; what is not known is not told.
+
+    Examples
+    --------
+    >>> known("perturb", {"method": "sphere"}), known("perturb", {"method": "piecewise"})
+    (True, False)
+    """
+    usual = {"cluster": {"method": ("auto",), "algorithm": ("k-means",)}, "sketch": {"mechanism": ("auto",)},
+             "perturb": {"method": ("nd-laplace", "sphere")}}.get(goal, {})  # fmt: skip
+    return "rho" not in parameters and all(parameters.get(name, fits[0]) in fits for name, fits in usual.items())
+
+
 def forecast(
     goal: str, parameters: Mapping[str, Any], domain: Domain | None, planned: Mapping[str, Any], t: T
 ) -> Forecast:

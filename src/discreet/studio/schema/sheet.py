@@ -10,8 +10,10 @@ import hashlib
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from discreet.core import lists
 from discreet.core.domain import Domain
 from discreet.core.output import write_whole
 from discreet.core.schema.catalogue import KnownKind, known_kind
@@ -49,6 +51,8 @@ class Sheet:
         What the table's own file says that the codes of a column stand for.
     absent : list of str
         Columns that are declared and that the table does not have.
+    folder : Path
+        Where lists of categories lie that the file names.
 
     Examples
     --------
@@ -76,6 +80,7 @@ class Sheet:
     rest: dict[str, Any] = field(default_factory=dict)
     labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
     absent: list[str] = field(default_factory=list)
+    folder: Path = field(default=Path(), compare=False)
 
     @classmethod
     def of_names(cls, names: Iterable[str], dialect: Dialect | None = None) -> Sheet:
@@ -90,6 +95,7 @@ class Sheet:
         if not project.schema_file.is_file():
             return _drafted(project)
         made = cls.of_text(project.schema_file.read_text(encoding="utf-8"))
+        made.folder = project.folder
         made.unused = {name: dict(held) for name, held in project.unused.items() if name not in made.columns}
         named = [name for name in project.columns if name in made.columns or name in made.unused]
         if head := _head(project):
@@ -172,7 +178,7 @@ class Sheet:
 
     def domain(self) -> Domain:
         """Return the declared columns; refused while some wait."""
-        return Domain(self.columns, **self.rest)
+        return Domain(lists.beside(self.columns, self.folder), **self.rest)
 
     def problem(self) -> str:
         """Say what is wrong with the columns together; nothing while some wait, because they may mend it."""

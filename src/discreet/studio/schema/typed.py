@@ -47,6 +47,8 @@ def kind_of(held: Mapping[str, Any]) -> str:
     if isinstance(held.get("kind"), str) and held["kind"] in KINDS:
         return str(held["kind"])
     if isinstance(bounds := held.get("bounds"), (list, tuple)):
+        if any(isinstance(b, datetime.time) for b in bounds):
+            return "time"
         return "date" if any(isinstance(b, (str, datetime.date)) for b in bounds) else "number"
     if isinstance(listed := held.get("categories"), list):
         return "boolean" if listed and all(isinstance(c, bool) for c in listed) else "category"

@@ -163,7 +163,7 @@ def _typed(form: FormData) -> dict[str, dict[str, str]]:
     for key, value in form.multi_items():
         name, colon, column = key.partition(":")
         if colon and name in FIELDS and isinstance(value, str):
-            typed.setdefault(column, {})[name] = value
+            typed.setdefault(column.replace("\r\n", "\n"), {})[name] = value  # browsers send line breaks so
     return typed
 
 

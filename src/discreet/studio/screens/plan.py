@@ -23,7 +23,7 @@ from discreet.jobs.options import PAGE, SURE, Option
 from discreet.reporting.words import number
 from discreet.studio import forms
 from discreet.studio.app import Studio, seen
-from discreet.studio.forecast import PEOPLE, Forecast, checked, forecast
+from discreet.studio.forecast import PEOPLE, Forecast, checked, forecast, known
 from discreet.studio.jobs import job_of
 from discreet.studio.schema import declared
 from discreet.studio.screens import risk
@@ -121,15 +121,18 @@ def values_of(domain: Domain | None, name: str) -> list[Any]:
     return []
 
 
-def _problem(project: Project, t: forms.T) -> tuple[str, dict[str, str]]:
+def _problem(project: Project, domain: Domain | None, t: forms.T) -> tuple[str, dict[str, str]]:
     """Return what stands in the way of the job: in words, or beside the field that it is about."""
+    if project.goal == "sketch" and project.source and not project.parameters.get("column"):
+        fits = [name for name in domain.names if values_of(domain, name)] if domain is not None else []
+        return ("", {"column": t("forms.needed")}) if fits else (t("plan.no_values"), {})
     try:
         job = job_of(project)
         Job(job.kind, job.data, job.schema, job.parameters, job.outputs, project.folder).check()
     except WrongOption as error:
         if any(o.name == error.option.name for o in options_of(error.kind, str(project.parameters.get("method", "")))):
             return "", {error.option.name: forms.said(error, t)}
-        return forms.said(error, t), {}
+        return f"{forms.Page(t).name(error.option)}: {forms.said(error, t)}", {}
     except InvalidArgument as error:
         return str(error), {}
     except DiscreetError as error:
@@ -164,6 +167,8 @@ def account_of(project: Project, parameters: Mapping[str, Any], domain: Domain |
 def _expected(project: Project, wish: Wish, domain: Domain | None, t: forms.T) -> tuple[Forecast | None, str]:
     if project.artifact:
         return None, t("plan.costs_nothing")
+    if not known(project.goal, wish.parameters):
+        return None, t("plan.not_known")
     if set(wish.faults) & {"epsilon", "k", "radius", "delta", "n_clusters", "about_rows"}:
         return None, ""
     return checked(lambda: forecast(project.goal, wish.parameters, domain, wish.planned, t))
@@ -204,7 +209,7 @@ async def save(studio: Studio, request: Request) -> Response:
     domain = await run_in_threadpool(declared, project)
     wish = _read(project, domain, _texts(form), t)
     tried = replace(project, parameters=wish.parameters, planned=wish.planned)
-    problem, faults = ("", {}) if wish.faults else await run_in_threadpool(_problem, tried, t)
+    problem, faults = ("", {}) if wish.faults else await run_in_threadpool(_problem, tried, domain, t)
     wish.faults |= faults
     if wish.faults:
         return await _page(studio, request, project, domain, wish, status=422)
@@ -256,7 +261,7 @@ async def _page(
     told = await run_in_threadpool(_outlook, studio, request, project, domain, wish)
     problem = ""
     if not wish.faults and not unsaved:
-        problem, beside = await run_in_threadpool(_problem, project, t)
+        problem, beside = await run_in_threadpool(_problem, project, domain, t)
         wish.faults |= beside
     method = str(wish.typed.get("method", wish.parameters.get("method", "")))
     by_name = {o.name: o for o in options_of(kind, method, spent=bool(project.artifact))}
