@@ -205,6 +205,37 @@ def test_what_was_made_and_paid_for_is_handed_out_for_nothing(client: Browser, t
     assert float(book.remaining) == 0
 
 
+def test_a_release_that_was_booked_and_never_written_is_lost_and_stays_spent(client: Browser, tmp_path: Path) -> None:
+    project = table(client, tmp_path)
+    book = account(project, tmp_path, epsilon=2)
+    client.post(f"/p/{project.id}/release/start", data=form(client.get(f"/p/{project.id}/release").text))
+    run = runs_of(project)[0]
+    run.path("release").unlink()  # killed between the account's line and the file
+    run.write(state="running", files={}, figures={}, promise=None, entry=None)
+    page = client.get(f"/p/{project.id}/release/1").text
+    assert "Costs nothing" not in page
+    assert "ε = 1 is left, 0 afterwards." in page
+    told = client.get(f"/p/{project.id}/account").text
+    assert "lost, stays spent" in told
+    client.post(f"/p/{project.id}/release/1/again", data=form(page))
+    assert runs_of(project)[0].state == "done"
+    assert [e.state for e in book.entries] == ["booked", "booked"]
+    told = client.get(f"/p/{project.id}/account").text
+    assert told.count("lost, stays spent") == 1
+    client.post(f"/p/{project.id}/account/annotate", data={"entry": "1", "text": "the machine was switched off"})
+    assert "Paid for and never released" not in client.get(f"/p/{project.id}/account").text
+
+
+def test_an_account_that_cannot_be_read_stops_releases(client: Browser, tmp_path: Path) -> None:
+    project = table(client, tmp_path)
+    book = account(project, tmp_path, epsilon=2)
+    book.path.write_text(book.path.read_text().replace('"people"', '"peoble"'))
+    page = client.get(f"/p/{project.id}/release").text
+    assert "release/start" not in page
+    assert f'href="/p/{project.id}/account">Go to: Account' in page
+    assert "cannot be read" in client.get(f"/p/{project.id}/account").text
+
+
 def test_going_on_is_refused_where_the_account_does_not_hold_the_price(client: Browser, tmp_path: Path) -> None:
     project = table(client, tmp_path)
     book = account(project, tmp_path, epsilon=1.5)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import shutil
 import sys
 import threading
@@ -60,13 +61,15 @@ class Teller:
 
 
 def watch() -> None:
-    """End this process when the server is gone."""
+    """End this process when the server is gone, and at once if it is gone already."""
 
     def wait() -> None:
         while os.read(0, 1):
             pass
         os._exit(3)
 
+    if select.select([0], [], [], 0)[0]:  # nothing is ever written to it: it is closed
+        os._exit(3)
     threading.Thread(target=wait, daemon=True).start()
 
 

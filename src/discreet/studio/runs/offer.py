@@ -52,6 +52,8 @@ class Offer:
         House files of earlier releases about the same people, which it would be checked with.
     same : Run or None
         An earlier run that did exactly this, whose release costs nothing to hand out again.
+    where : str
+        The screen on which what is lacking can be said, if it is known.
     """
 
     job: Job | None
@@ -64,6 +66,7 @@ class Offer:
     table: bool = False
     houses: tuple[Path, ...] = ()
     same: Run | None = None
+    where: str = ""
 
     @property
     def person(self) -> bool:
@@ -83,9 +86,12 @@ def offer_of(workspace: Workspace, project: Project, form: str = "csv") -> Offer
     try:
         job, digest = _said(project)
         job, houses = _job(workspace, project, job, form)
-        charge = charge_of(job)
     except DiscreetError as error:
         return Offer(None, str(error), number)
+    try:
+        charge = charge_of(job)
+    except DiscreetError as error:
+        return Offer(None, str(error), number, where="account")
     digest = hashlib.sha256(f"{digest}\n{len(houses)}".encode()).hexdigest()
     same = next((run for run in runs if run.state == "done" and run.asked.get("digest") == digest), None)
     table = _TABLES.get(job.kind, "") in job.outputs

@@ -49,6 +49,8 @@ class Supervisor:
         self._mine: dict[Path, tuple[subprocess.Popen[bytes], str]] = {}
         self._guard = threading.RLock()
         for project in workspace.projects():
+            for begun in project.runs.glob(".new-*"):  # killed before the run had a number
+                shutil.rmtree(begun, ignore_errors=True)
             for run in runs_of(project):
                 settle(run.folder)
 

@@ -19,7 +19,7 @@ from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 from discreet.studio.app import Studio, seen
 from discreet.studio.jobs import job_of
 from discreet.studio.runs import Run
-from discreet.studio.runs.charges import entry_of
+from discreet.studio.runs.charges import entry_of, paid_file
 from discreet.studio.runs.offer import of_table, offer_of
 from discreet.studio.screens.release import when
 from discreet.studio.workspace import Project
@@ -54,7 +54,7 @@ def _content(studio: Studio, project: Project) -> dict[str, Any]:
     if account is None:
         return content
     mine: dict[int, tuple[Project, Run]] = {}
-    under_way = set()
+    under_way, gone = set(), set()
     for other, run in runs:
         if not run.asked["account"] or not _same(run.asked["account"], account.path):
             continue
@@ -65,10 +65,14 @@ def _content(studio: Studio, project: Project) -> dict[str, Any]:
             mine[each] = (other, run)
         if number and not run.ended:
             under_way.add(number)
+        if number and run.ended and run.state != "done" and not paid_file(run):
+            gone.add(number)  # it may be booked: killed before the file was written
+        gone.update(run.status["lost"])
     offer = offer_of(studio.workspace, project)
-    lost = [e for e in account.entries if e.state == "reserved" and e.number not in under_way]
+    lost = [e for e in account.entries if e.number in gone or (e.state == "reserved" and e.number not in under_way)]
     return content | {
         "entries": list(reversed(account.entries)), "mine": mine, "lost": {e.number for e in lost},
+        "unexplained": [e.number for e in lost if not e.notes],
         "under_way": under_way, "together": _together(str(account.path), account.head),
         "price": offer.charge if offer.charge and not offer.refused else None,
     }  # fmt: skip
