@@ -97,6 +97,10 @@ def test_a_forecast_is_that_of_planning_in_people() -> None:
     rows = dc.Domain({"age": (0, 120)})
     more, less = (forecast("synthesize", {"epsilon": 1.0}, d, {"rows": 10_000}, EN).error for d in (persons, rows))
     assert more == pytest.approx(8 * less, rel=0.05)
+    wide = {"epsilon": 1.0, "delta": 1e-6}
+    more, less = (forecast("synthesize", wide, d, {"rows": 10_000}, EN).error for d in (persons, rows))
+    assert more == pytest.approx(8 * less)
+    assert "A count of the rows" in forecast("synopsis", wide, persons, {}, EN).sentences[0]
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,11 @@ T = Callable[..., str]
 #: The method of `outlook` that forecasts a goal.
 _METHODS = {"synopsis": "grid synopsis", "synthesize": "marginal synopsis", "cluster": "private k-means",
             "anonymize": "anonymous table", "perturb": "metric noise", "sketch": "local reports"}  # fmt: skip
+#: Settings that are forecast, the usual one first.
+_USUAL: dict[str, dict[str, tuple[str, ...]]] = {
+    "cluster": {"method": ("auto",), "algorithm": ("k-means",)}, "sketch": {"mechanism": ("auto",)},
+    "perturb": {"method": ("nd-laplace", "sphere")},
+}  # fmt: skip
 #: Goals whose errors are numbers of people.
 PEOPLE = ("synopsis", "synthesize", "sketch")
 #: The budget that persons' rows are divided by where nobody said how many each has: nine of ten have no more.
@@ -68,8 +73,7 @@ def known(goal: str, parameters: Mapping[str, Any]) -> bool:
     >>> known("perturb", {"method": "sphere"}), known("perturb", {"method": "piecewise"})
     (True, False)
     """
-    usual = {"cluster": {"method": ("auto",), "algorithm": ("k-means",)}, "sketch": {"mechanism": ("auto",)},
-             "perturb": {"method": ("nd-laplace", "sphere")}}.get(goal, {})  # fmt: skip
+    usual = _USUAL.get(goal, {})
     return "rho" not in parameters and all(parameters.get(name, fits[0]) in fits for name, fits in usual.items())
 
 
@@ -114,18 +118,24 @@ def forecast(
     radius = float(parameters.get("radius", 0.1))
     clusters = parameters.get("n_clusters", 8)
     method = "tree synopsis" if goal == "synopsis" and parameters.get("method") == "tree" else _METHODS[goal]
+    delta = float(parameters.get("delta", 0.0)) if goal == "synthesize" else 0.0
+    # A person changes counts as much as so many rows: Gaussian noise of the same ε and δ is that much wider, an ε of
+    # rows is that part of an ε of persons.
+    part, wider = (1, used) if delta else (used, 1)
     found = outlook(
-        n, 2 if sphere else d, only=method, epsilon=epsilon / used, radius=radius, values=values,
-        delta=float(parameters.get("delta", 0.0)) if goal == "synthesize" else 0.0,
+        n, 2 if sphere else d, only=method, epsilon=epsilon / part, radius=radius, values=values, delta=delta,
         clusters=clusters if isinstance(clusters, int) else 8,
     )  # fmt: skip
-    scale = float(n) if goal in PEOPLE else 1.0
+    scale = float(n) * wider if goal in PEOPLE else 1.0
     line = found[method]
-    budgets, errors = [b * used for b in found.budgets], [e * scale for e in line.curve]
     unit = "metres" if sphere else goal if goal in ("cluster", "perturb") else "people"
     error = line.error * scale
+    curve = dict(
+        sorted([(epsilon, error), *((b * part, e * scale) for b, e in zip(found.budgets, line.curve, strict=True))])
+    )
+    budgets, errors = [*curve], [*curve.values()]
     solved, hint = _solved(planned, unit, budgets, errors, t)
-    said = [_sentence(goal, unit, error, line.sense, n, values, t)]
+    said = [_sentence(goal, unit, error, line.sense, n, values, used > 1, t)]
     said += [t("plan.person_rows", n=used)] if used > 1 else []
     said += [t(f"plan.besides_{goal}")] if goal in ("synopsis", "synthesize", "sketch", "perturb") else []
     wanted = _wanted(planned, unit)
@@ -137,10 +147,11 @@ def forecast(
     return _spoken(Forecast(error, _written(error, unit), tuple(said), picture, solved, hint), t)
 
 
-def _sentence(goal: str, unit: str, error: float, sense: str, n: int, values: int, t: T) -> str:
+def _sentence(goal: str, unit: str, error: float, sense: str, n: int, values: int, rows: bool, t: T) -> str:
     about = t(f"plan.sense_{sense.replace(' ', '_')}")
     said = localized(_written(error, unit, bare=True), t)
     counted = {"n": localized(f"{n:,}", t), "values": localized(f"{values:,}", t)}
+    counted["who"] = t("plan.who_rows" if rows else "plan.who_people")
     return t(f"plan.says_{'metres' if unit == 'metres' else goal}", error=said, about=about, **counted)
 
 
