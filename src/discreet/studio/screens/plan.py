@@ -231,7 +231,8 @@ def _outlook(studio: Studio, request: Request, project: Project, domain: Domain 
         "sign": {"epsilon": "ε"}.get(main, main), "rows": wish.planned.get("rows"),
         "account": account_of(project, wish.parameters, domain),
         "charged": project.goal in CHARGED and not project.artifact,
-        "strength": _strength(wish.parameters.get("epsilon")) if main == "epsilon" else "",
+        # A level that holds at a distance is large or small by that distance.
+        "strength": _strength(wish.parameters.get("epsilon")) if project.goal not in ("anonymize", "perturb") else "",
     }  # fmt: skip
 
 
