@@ -81,6 +81,7 @@ def serve(
 
     with _alone(studio.workspace.home):
         studio.workspace.sweep()
+        warm()
         server = Server(
             studio.app, address=host, port=port, interface=Interfaces.ASGI, log_enabled=False, websockets=False,
             http=HTTPModes.http1, backlog=_MOST_AT_ONCE, backpressure=_MOST_AT_ONCE,
@@ -102,6 +103,14 @@ def _get_ready() -> None:
     """Load what the first release page would wait for, while somebody reads the first one."""
     for name in ("discreet.synopses", "discreet.jobs.work.charging", "discreet.reporting.pages.clusters"):
         import_module(name)
+
+
+def warm() -> None:
+    """Load what the first plan would wait for: compiled kernels, and the work behind jobs."""
+    from discreet.jobs.work import synopsis, synthesize, tables  # noqa: F401
+    from discreet.planning import outlook
+
+    outlook(1000, 50)
 
 
 async def _until_stopped(server: Any, again: Callable[[], None]) -> None:
