@@ -36,6 +36,10 @@ from discreet.synopses.prices import like_epsilon, pay, pure_part
 from discreet.synopses.publishing import PublishedLeaves, count_variance, noise_scale, publish
 
 
+#: What an estimator passes on; found out once, because reading a signature costs as much as counting a small table.
+_SETTINGS = tuple(signature(GridSettings.read).parameters)
+
+
 class GridSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Publish noisy counts of the cells of a grid.
 
@@ -163,7 +167,7 @@ class GridSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # sciki
         check_release(self, self._fits(self._settings()))
 
     def _settings(self) -> GridSettings:
-        return GridSettings.read(**{name: getattr(self, name) for name in signature(GridSettings.read).parameters})
+        return GridSettings.read(**{name: getattr(self, name) for name in _SETTINGS})
 
     def _fits(self, settings: GridSettings) -> Callable[[Domain, Any], None]:
         return lambda domain, epsilon: check_size(domain, settings, epsilon, self.n_rows)

@@ -40,6 +40,10 @@ from discreet.synopses.tree.privtree import PrivTreeRule
 from discreet.synopses.tree.settings import TreeSettings
 
 
+#: What an estimator passes on; found out once, because reading a signature costs as much as counting a small table.
+_SETTINGS = tuple(signature(TreeSettings.read).parameters)
+
+
 class TreeSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
     """A private tree over a table, published as boxes with noisy counts.
 
@@ -180,7 +184,7 @@ class TreeSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
         return lambda domain, epsilon: settings.check_fit(len(domain), epsilon, self.n_rows, self.size_share)
 
     def _settings(self) -> TreeSettings:
-        return TreeSettings.read(**{name: getattr(self, name) for name in signature(TreeSettings.read).parameters})
+        return TreeSettings.read(**{name: getattr(self, name) for name in _SETTINGS})
 
 
 def build(opening: OpenRelease, settings: TreeSettings) -> Synopsis:
