@@ -35,7 +35,6 @@ from discreet.synopses.opening import OpenRelease, check_release, note_columns, 
 from discreet.synopses.prices import like_epsilon, pay, pure_part
 from discreet.synopses.publishing import PublishedLeaves, count_variance, noise_scale, publish
 
-
 #: What an estimator passes on; found out once, because reading a signature costs as much as counting a small table.
 _SETTINGS = tuple(signature(GridSettings.read).parameters)
 

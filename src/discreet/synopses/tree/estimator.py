@@ -39,7 +39,6 @@ from discreet.synopses.tree.partitioners import Density, Grids, Midpoints, Quant
 from discreet.synopses.tree.privtree import PrivTreeRule
 from discreet.synopses.tree.settings import TreeSettings
 
-
 #: What an estimator passes on; found out once, because reading a signature costs as much as counting a small table.
 _SETTINGS = tuple(signature(TreeSettings.read).parameters)
 
