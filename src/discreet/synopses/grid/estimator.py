@@ -27,7 +27,7 @@ from discreet.synopses.artifact.synopsis import Synopsis
 from discreet.synopses.artifact.tables import HiddenCells
 from discreet.synopses.grid import lazy
 from discreet.synopses.grid.adaptive import GridRelease, two_levels
-from discreet.synopses.grid.rules import axis_parts, eugkm, first_level, rugnik
+from discreet.synopses.grid.rules import THETA, axis_parts, eugkm, first_level, rugnik
 from discreet.synopses.grid.settings import GridSettings
 from discreet.synopses.grid.size import check_large, check_size
 from discreet.synopses.memory import MOST_MEMORY
@@ -72,6 +72,8 @@ class GridSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # sciki
         per cell. Grids with a cutoff publish counts only.
     adaptive : mapping, optional
         Constants of the two-level grids: ``first_share`` (0.5), ``c`` (10) and ``c2`` (5).
+    theta : float, default 10
+        Of the rule "eugkm": rows times ε for one part of an axis, before the root is drawn; larger is coarser.
     max_memory : float, default 2.0
         GiB that the cells may take. What would need more is refused, by public values and before rows are read; only
         where nothing but the number of rows decides and a noisy one is bought, after that.
@@ -133,6 +135,7 @@ class GridSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # sciki
         rho: Any = None,
         delta: Any = None,
         ledger: Any = None,
+        theta: float = THETA,
     ) -> None:
         self.epsilon = epsilon
         self.domain = domain
@@ -150,6 +153,7 @@ class GridSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # sciki
         self.rho = rho
         self.delta = delta
         self.ledger = ledger
+        self.theta = theta
 
     def fit(self, X: Any, y: Any = None) -> GridSynopsis:
         """Make the synopsis of a table. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
@@ -258,7 +262,7 @@ def _parts(domain: Domain, n: float, epsilon: Exact, settings: GridSettings) -> 
         if rule == "rugnik":
             return rugnik(n, e, d, k, guard=False)
         if rule == "eugkm":
-            return eugkm(n, e, d)
+            return eugkm(n, e, d, settings.theta)
         return first_level(n, e, d, settings.adaptive.c)
 
     units = settings.axes == "units"
