@@ -29,8 +29,9 @@ def main() -> None:
         for n, d, k in ((5_000, 2, 10), (20_000, 3, 8), (20_000, 6, 5)):
             for shape in SHAPES:
                 X, domain = Table(shape, n, d, k).rows(), Domain.box([0] * d, 1)
-                for epsilon in (0.1, 1.0):
-                    ratios.append([cost(X, domain, k, epsilon, partitioner, deeper) for deeper in DEEPER])
+                ratios += [
+                    [cost(X, domain, k, epsilon, partitioner, more) for more in DEEPER] for epsilon in (0.1, 1.0)
+                ]
         found = np.array(ratios) / np.min(ratios, axis=1, keepdims=True)
         means, worst = np.exp(np.log(found).mean(0)), found.max(0)
         rows.append([partitioner, *(f"{m:.3f} ({w:.2f})" for m, w in zip(means, worst, strict=True))])
@@ -45,7 +46,7 @@ def cost(X: np.ndarray, domain: Domain, k: int, epsilon: float, partitioner: str
     found = []
     for seed in range(3):
         tree = TreeSynopsis(epsilon, domain, partitioner, max_depth="auto", n_clusters=k, random_state=seed).fit(X)
-        found.append(nicv(X, cluster_synopsis(tree.synopsis_, k).cluster_centers_))
+        found.append(nicv(X, cluster_synopsis(tree.synopsis_, k).centers))
     return float(np.mean(found))
 
 

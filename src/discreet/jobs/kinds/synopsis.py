@@ -54,7 +54,7 @@ KIND = Kind(
             "partitioner", ("text", "names"), "where cells are cut; or a list, one for each level", "binary",
             default="binary", methods=_TREE, choices=("binary", "median", "quantile", "uniform", "privtree", "density"),
         ),
-        option("max_depth", ("text", "whole"), "the most cuts above a leaf; auto chooses it", 8, default=8,
+        option("max_depth", ("text", "whole"), "the most cuts above a leaf; auto chooses it", "auto", default=8,
             choices=("auto",), low=0, high=62, methods=_TREE),
         option(
             "threshold", ("text", "number"), "a node with a noisy count below it is not cut; auto chooses it", "auto",

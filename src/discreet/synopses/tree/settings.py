@@ -181,6 +181,8 @@ class TreeSettings:
         least = max(1, len(self.levels))
         last = (self.levels or (self.partitioner,))[-1]
         depth = 2 if last == "uniform" else min(62, max(least, first + (UNTESTED if last == "privtree" else DEEPER)))
+        if self.threshold is not None or not self.shares[0]:
+            depth = max(least, min(depth, most))  # nothing but the depth bounds it
         while depth > least and not replace(deep, max_depth=depth)._pays(n_axes, epsilon):
             depth -= 1
         return replace(self, max_depth=depth, test_from=self._first_until(depth))
