@@ -113,7 +113,7 @@ def rugnik_range(n: float, d: int, k: int) -> tuple[float, float]:
 
 
 def rugnik_cells(n: float, epsilon: float, d: int, k: int) -> tuple[float, float]:
-    """Return Theorem 2's bounds on the number of cells of the optimal grid, as real numbers; NaN where they do not hold.
+    """Return Theorem 2's bounds on the number of cells of the optimal grid, as numbers; NaN where they do not hold.
 
     From below (η K^(2/d))^(2d/(4+d)) for ε > ε_0, from above (2√2 N ε K^(2/d) / d)^(2d/(4+d)) for ε <= ε_1, with η =
     (2√2 N ε / 3d)(1 + √(3/N)) and ε_0, ε_1 of `rugnik_range`. For large N the optimum is near the first.
@@ -134,9 +134,9 @@ def rugnik_cells(n: float, epsilon: float, d: int, k: int) -> tuple[float, float
 def as_continuous(epsilon: float) -> float:
     """Return the ε at which continuous Laplace noise varies as discrete noise does at this one: 2 sinh(ε/2).
 
-    The variance is 2/ε² of the one and 2α/(1 - α)², α = e^-ε, of the other. Put in the place of ε it makes the bounds and
-    the root of this module those for the noise that is drawn; below ε = 1 they move by less than 5 %, and the rules, which
-    are the published ones, leave it out.
+    The variance is 2/ε² of the one and 2α/(1 - α)², α = e^-ε, of the other. Put in the place of ε it makes the bounds
+    and the root of this module those for the noise that is drawn; below ε = 1 they move by less than 5 %, and the
+    rules, which are the published ones, leave it out.
 
     Examples
     --------
