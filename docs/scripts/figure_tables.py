@@ -161,7 +161,8 @@ def distinct() -> str:
     rows = []
     for plain in held["plain"]:
         found = [one(held["private"], epsilon=epsilon, n=plain["n"]) for epsilon in budgets]
-        cells = [f"{100 * r['count'] / r['n']:.3g}" for r in (*found, plain)]
+        shares = [100 * r["count"] / r["n"] for r in (*found, plain)]
+        cells = [f"{share:.3g}" if share > 0.01 else "below 0.01" for share in shares]
         rows.append([f"{plain['n']:,}", *cells])
     return table(["items", *(f"ε = {epsilon:g}" for epsilon in budgets), "HyperLogLog"], rows)
 

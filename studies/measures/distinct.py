@@ -92,7 +92,8 @@ def draw(facts: dict[str, Any]) -> None:
     """Draw relative errors against the number of items: of a count, and of a union and an intersection."""
 
     def line(name: str, rows: list[dict[str, Any]], what: str, look: int, dash: str = "solid", of: str = "n") -> Line:
-        return Line(name, [Mark(row["n"], 100 * row[what] / row[of]) for row in rows], look, dash)
+        marks = [Mark(row["n"], 100 * row[what] / row[of]) for row in rows]
+        return Line(name, [mark for mark in marks if mark.y > 0.1], look, dash)  # plain sketches are exact while small
 
     by_budget = {e: [row for row in facts["private"] if row["epsilon"] == e] for e in EPSILONS}
     counts = [line(f"ε = {e:g}", rows, "count", look) for look, (e, rows) in enumerate(by_budget.items())]

@@ -24,8 +24,8 @@ def kind_of(path: Path) -> str:
     -------
     str
         "released table" (its promise lies beside it), "promise of a table" (which lies beside it), "promise",
-        "reports", "counts", "bitmap", "synopsis" (also one that is damaged), "house", "table" (Parquet that nothing of ours
-        wrote), "job"; empty for anything else, such as a CSV file.
+        "reports", "counts", "bitmap", "synopsis" (also one that is damaged), "house", "table" (Parquet that nothing of
+        ours wrote), "job"; empty for anything else, such as a CSV file.
 
     Examples
     --------

@@ -105,7 +105,7 @@ class PatternLaw:
 
     def covariance(self, atoms: FloatArray) -> FloatArray:
         """Return the covariance of the estimates for fixed sets of items (see above)."""
-        return self.spread(atoms) - np.diag(np.maximum(atoms, 0.0))
+        return np.asarray(self.spread(atoms) - np.diag(np.maximum(atoms, 0.0)))
 
     def bias(self, atoms: FloatArray) -> FloatArray:
         """Return by how much the atoms of the largest likelihood are too large, to first order."""

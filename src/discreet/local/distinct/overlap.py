@@ -106,7 +106,7 @@ class DistinctOverlap:
         def truth(node: ast.expr) -> BoolArray:
             if isinstance(node, ast.BoolOp):
                 parts = [truth(value) for value in node.values]
-                return np.all(parts, axis=0) if isinstance(node.op, ast.And) else np.any(parts, axis=0)
+                return np.asarray(np.all(parts, axis=0) if isinstance(node.op, ast.And) else np.any(parts, axis=0))
             if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
                 return ~truth(node.operand)
             name = node.id if isinstance(node, ast.Name) else getattr(node, "value", None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -57,7 +57,7 @@ class PlainDistinct:
     inf
     """
 
-    def __init__(self, kind: Literal["hyperloglog", "theta"] = "hyperloglog", log2_size: int = 12) -> None:
+    def __init__(self, kind: str = "hyperloglog", log2_size: int = 12) -> None:
         self.kind = checks.choice("kind", kind, _KINDS)
         theta = self.kind == "theta"
         self.log2_size = checks.whole("log2_size", log2_size, low=5 if theta else 4, high=21)
@@ -154,7 +154,7 @@ class PlainFrequencies:
     @property
     def excess(self) -> float:
         """By how much an estimate exceeds the truth at most, in most cases: e/width of all that was counted."""
-        return math.e / self._state.num_buckets * self._state.total_weight
+        return float(math.e / self._state.num_buckets * self._state.total_weight)
 
 
 def _no_promise() -> Guarantee:

@@ -148,7 +148,8 @@ class DistinctSketch:
             raise FormatError(f"not a {cls.NAME}: fields missing or unknown")
         try:
             key = int.from_bytes(bytes.fromhex(facts["key"]), "little")
-            made = cls(cls.read(facts["epsilon"]), *(facts[n] for n in ("buckets", "levels", "items")), key=key)
+            settings = {name: facts[name] for name in ("buckets", "levels", "items")}
+            made = cls(cls.read(facts["epsilon"]), key=key, **settings)
         except (DiscreetError, TypeError, ValueError) as error:
             raise FormatError(f"{cls.NAME} damaged: {error}") from None
         if made.to_dict() != facts:
@@ -252,7 +253,7 @@ class DistinctSketch:
         bits = np.zeros(size, bool)
         self._set(bits, noise.fingerprint(_column(items), self.key))
         patterns = (np.arange(2**size)[:, None] >> np.arange(size) & 1).astype(np.uint8)
-        flip = FlippedBitmap(self, bits, seeded=False).flip  # type: ignore[arg-type]
+        flip = FlippedBitmap(self, bits, seeded=False).flip
         chances = np.where(patterns == bits, 1 - flip, flip).prod(axis=1)
         return np.packbits(patterns, axis=1, bitorder="little"), chances
 
