@@ -100,9 +100,9 @@ def draw(facts: dict[str, Any]) -> None:
     counts.append(line("HyperLogLog, no privacy", facts["plain"], "count", len(counts), "dash"))
     at = by_budget[2.0]
     two = [
-        line("union, from both bitmaps", at, "union", 0),
-        line("union, merged bitmap", at, "merged", 1, "dash"),
-        line("in both (a fifth)", at, "both", 2, of="shared"),
+        line("union, from both bitmaps", at, "union", 5),
+        line("union, merged bitmap", at, "merged", 6, "dash"),
+        line("in both (a fifth)", at, "both", 7, of="shared"),
     ]
     labels: dict[str, Any] = {"log_x": True, "log_y": True, "across": [(float(n), _short(n)) for n in SIZES]}
     panels = [
