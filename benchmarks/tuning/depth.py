@@ -42,7 +42,7 @@ def main() -> None:
 
 def cost(X: np.ndarray, domain: Domain, k: int, epsilon: float, partitioner: str, deeper: int) -> float:
     """Return the mean cost, over two seeds, of centres found in a tree with that many further levels."""
-    settings.DEEPER = deeper
+    settings.DEEPER[partitioner] = deeper
     found = []
     for seed in range(2):
         tree = TreeSynopsis(epsilon, domain, partitioner, max_depth="auto", n_clusters=k, random_state=seed).fit(X)

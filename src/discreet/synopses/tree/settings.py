@@ -33,8 +33,8 @@ HALVES = {
 #: Where a PrivTree grows below levels of another kind: its structure, the splits above it, publication.
 ABOVE_PRIVTREE = (Fraction(35, 100), Fraction(15, 100), Fraction(50, 100))
 #: Levels below the first tested one with ``max_depth="auto"`` (benchmarks/tuning/depth.py).
-#: A PrivTree pays nothing for levels, so its limit is far; a tree of grids needs two.
-DEEPER, UNTESTED = 2, 6
+#: Levels whose cuts are free may be more. A PrivTree pays for none, so its limit is far; a tree of grids needs two.
+DEEPER = {"binary": 4, "median": 2, "quantile": 1, "density": 2, "privtree": 6}
 #: Leaves that a tree may have if nothing but its depth bounds them.
 MOST_LEAVES = 2**22
 #: While the number of columns is not known, what is suggested should do for this many.
@@ -180,7 +180,7 @@ class TreeSettings:
         first = min(most, self._grid_levels(epsilon, n_rows, n_axes))
         least = max(1, len(self.levels))
         last = (self.levels or (self.partitioner,))[-1]
-        depth = 2 if last == "uniform" else min(62, max(least, first + (UNTESTED if last == "privtree" else DEEPER)))
+        depth = 2 if last == "uniform" else min(62, max(least, first + DEEPER.get(last, 2)))
         if self.threshold is not None or not self.shares[0]:
             depth = max(least, min(depth, most))  # nothing but the depth bounds it
         while depth > least and not replace(deep, max_depth=depth)._pays(n_axes, epsilon):
