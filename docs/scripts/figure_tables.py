@@ -154,6 +154,19 @@ def heavy_hitters() -> str:
     return table(["method", "ε of a user", *(f"{line['n']:,}" for line in held[0]["rows"])], rows)
 
 
+def distinct() -> str:
+    """Return the relative errors of distinct counts, private and plain."""
+    held = results.read("distinct")
+    budgets = sorted({r["epsilon"] for r in held["private"]})
+    rows = []
+    for plain in held["plain"]:
+        found = [one(held["private"], epsilon=epsilon, n=plain["n"]) for epsilon in budgets]
+        shares = [100 * r["count"] / r["n"] for r in (*found, plain)]
+        cells = [f"{share:.3g}" if share > 0.01 else "below 0.01" for share in shares]
+        rows.append([f"{plain['n']:,}", *cells])
+    return table(["items", *(f"ε = {epsilon:g}" for epsilon in budgets), "HyperLogLog"], rows)
+
+
 def other_values() -> str:
     """Return how many of the commonest values of other kinds are found."""
     held = results.read("heavy_hitters")["others"]
@@ -357,6 +370,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "collector": collector,
     "coverage": coverage,
     "density": density,
+    "distinct": distinct,
     "how-many": how_many,
     "heavy-hitters": heavy_hitters,
     "leaks": leaks,

@@ -20,8 +20,10 @@ from typing import Any
 import pyarrow as pa
 
 from discreet import local
-from discreet.clustering.central import auto
+from discreet.clustering.central import auto, lift
+from discreet.clustering.central.private_kmeans import planned
 from discreet.core import checks
+from discreet.core.checks import Exact
 from discreet.core.domain import Domain
 from discreet.core.figures import SURE_DELTA
 from discreet.core.frames import Frames
@@ -309,9 +311,9 @@ def outlook(
         ),
         expect(
             "clusters", "private k-means", "central",
-            _chosen(n, d, clusters, budget),
+            _chosen(n, d, clusters, budget, slack)[0].words(d),
             "for clusters that fill the domain evenly" if few else "from the noise of the means alone",
-            lambda e: _excess(n, d, clusters, e),
+            lambda e: _excess(n, d, clusters, e, slack),
             "at most" if few else "at least",
         ),
     )  # fmt: skip
@@ -402,30 +404,26 @@ def _cells(parts: tuple[int, ...]) -> str:
     return " x ".join(map(str, parts)) if len(parts) <= 3 else f"{math.prod(parts):,}"
 
 
-def _chosen(n: int, d: int, clusters: int, epsilon: float) -> str:
-    """Say which synopsis private k-means would take."""
-    choice = auto.choose(float(n), Domain.box([0.0] * d, 1.0), clusters, _left(epsilon))
-    if choice.method == "lift":
-        return "groups on the axes of a random projection, with their means in all columns"
-    if choice.method == "tree":
-        return f"a {choice.settings['partitioner']} tree with means of its leaves"
-    rule = choice.settings["rule"]
-    if isinstance(rule, int):
-        return f"a grid of {_cells((rule,) * d)} cells"
-    return f"a coarse grid of {math.prod(rule):,} cells with their means"
+@lru_cache(maxsize=1024)
+def _chosen(n: int, d: int, clusters: int, epsilon: float, delta: float) -> tuple[auto.Choice, Exact, str]:
+    """Return which synopsis private k-means would take, with what, and in which unit."""
+    return planned(float(n), d, clusters, epsilon, delta, _SIZE_SHARE)
 
 
-def _excess(n: int, d: int, clusters: int, epsilon: float) -> float:
+def _excess(n: int, d: int, clusters: int, epsilon: float, delta: float) -> float:
     """Return the expected excess of the squared error of private k-means.
 
     Plain k-means on evenly filled cubes of side K^(-1/d) has a mean squared error of d K^(-2/d)/12. With few axes the
     rise is at most d h(m)/(4 N) (`grid_rules.rugnik_bound`, r = 1/2). With many it is at least that of centres that
-    miss by the noise of a mean of N/K rows.
+    miss by the noise of a mean of N/K rows: in the box, or where they are lifted in the ball of that squared radius.
     """
     if d <= auto.FEW_AXES:
         parts = _grid(n, d, clusters, epsilon)[0]
         bound = rules.rugnik_bound(parts, float(n), _left(epsilon), d, clusters)
         return float(3 * clusters ** (2 / d) * bound / n)
+    choice, left, unit = _chosen(n, d, clusters, epsilon, delta)
+    if choice.method == "lift":
+        return lift.added_noise(left, unit, n / clusters, d)
     variance = max_norm_variance(FIXED_POINT / Fraction(repr(_left(epsilon))), d + 1) / FIXED_POINT**2
     std = math.sqrt(variance) / (2 * n / clusters)  # in declared widths
     return float(12 * clusters ** (2 / d) * std * std)

@@ -165,3 +165,17 @@ def test_the_verb_tells_prints_json_and_writes_a_page(tmp_path: Path, capsys: py
 def test_a_sparkline_spans_its_range() -> None:
     assert sparkline([100, 10, 1]) == "█▅▁"
     assert sparkline([3, 3]) == "▁▁"
+
+
+def test_clusters_on_many_columns_are_foretold_with_the_delta_that_is_given() -> None:
+    """What `PrivateKMeans` then takes, and noise no larger than what it adds at least."""
+    X = np.random.default_rng(0).random((1500, 60))
+    for delta, method in ((0.0, "grid"), (1e-6, "lift")):
+        row = outlook(1500, 60, epsilon=1.0, delta=delta, clusters=8)["private k-means"]
+        assert ("projection" in row.release) == (method == "lift")
+        made = dc.PrivateKMeans(8, 1.0, dc.Domain.box([0.0] * 60, 1.0), delta=delta or None, random_state=1).fit(X)
+        assert made.guarantee_.parameters["method"] == method
+    errors = [
+        outlook(50_000, 100, epsilon=1.0, delta=delta, clusters=8)["private k-means"].error for delta in (0, 1e-6)
+    ]
+    assert 0 < errors[1] < errors[0] / 5  # noise of length √d where it was of length d

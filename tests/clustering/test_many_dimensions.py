@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import tracemalloc
 from pathlib import Path
@@ -16,8 +17,10 @@ import pytest
 import discreet as dc
 from discreet.clustering import cluster_synopsis
 from discreet.clustering.central import auto, lift
+from discreet.engines.passes.lattice import Groups, Lattice
 from discreet.errors import FormatError, InvalidArgument
 from discreet.synopses import Synopsis
+from discreet.synopses.opening import OpenRelease
 
 
 def blobs(n: int, d: int, k: int, seed: int = 0, spread: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
@@ -280,3 +283,60 @@ def test_a_delta_does_no_harm_where_rows_are_few() -> None:
         assert cost(X, made.cluster_centers_) < 1.2 * middle
         assert 0.099 < made.guarantee_.epsilon <= 0.1
         assert made.guarantee_.delta == 1e-6
+
+
+def overlapping(n: int, d: int, k: int, apart: float, spread: float, seed: int = 1) -> np.ndarray:
+    """Few Gaussians that overlap, somewhere near the middle of far wider bounds."""
+    rng = np.random.default_rng(seed)
+    centers = rng.normal(size=(k, d))
+    gaps = np.linalg.norm(centers[:, None] - centers, axis=2) + 1e9 * np.eye(k)
+    centers *= apart * spread / gaps.min()
+    middle = 0.5 + rng.uniform(-0.1, 0.1, d)
+    return np.clip(middle + centers[rng.integers(k, size=n)] + rng.normal(0, spread, (n, d)), 0, 1)
+
+
+@pytest.mark.parametrize(("d", "k", "n"), [(16, 2, 2000), (32, 2, 2000), (64, 5, 4000)])
+@pytest.mark.parametrize("epsilon", [0.5, 1.0])
+def test_few_rows_on_a_small_part_of_the_domain_are_not_missed_altogether(
+    d: int, k: int, n: int, epsilon: float
+) -> None:
+    """One mean of all rows is what noise can leave; radii of the whole domain left two or three times its cost."""
+    X = overlapping(n, d, k, 4.0, 0.05)
+    mean = cost(X, X.mean(axis=0)[np.newaxis])
+    made = [dc.PrivateKMeans(k, epsilon, box(d), random_state=seed, n_init=3).fit(X) for seed in range(4)]
+    costs = [cost(X, found.cluster_centers_) / mean for found in made]
+    assert np.mean(costs) < 1.1
+    assert max(costs) < 1.4
+
+
+def test_more_budget_is_not_worse_where_one_method_takes_over_from_another() -> None:
+    X = overlapping(2000, 32, 2, 6.0, 0.05)
+    costs = []
+    for epsilon in (0.2, 0.5, 1.0, 2.0):
+        made = [dc.PrivateKMeans(2, epsilon, box(32), random_state=seed, n_init=3).fit(X) for seed in range(5)]
+        costs.append(np.mean([cost(X, found.cluster_centers_) for found in made]))
+    assert all(more < 1.05 * less for less, more in itertools.pairwise(costs))
+
+
+@pytest.mark.parametrize("spread", [0.04, 0.29])  # within a small part of the domain; all over it
+def test_with_few_rows_it_is_bought_how_far_they_lie_from_the_middle(spread: float) -> None:
+    X = np.clip(np.random.default_rng(0).normal(0.5, spread, (3000, 40)), 0, 1)
+    promise = dc.PrivateKMeans(8, 0.3, box(40), random_state=1).fit(X).guarantee_
+    assert promise.ledger[1].label == "radius around the middle"
+    assert promise.parameters["method"] == ("lift" if spread < 0.1 else "grid")
+    assert promise.epsilon == 0.3
+    lines = [line.label for line in promise.ledger]
+    assert lines.count("radius around the middle") == 1  # and is not bought again
+
+
+def test_a_quantile_with_few_rows_is_a_wrong_octave_and_not_a_place_on_the_diagonal() -> None:
+    X = np.clip(np.random.default_rng(0).normal(0.5, 0.03, (500, 30)), 0, 1)
+    lattice = Lattice(box(30))
+    found = []
+    for seed in range(40):
+        release = OpenRelease(dc.engines.open(X), box(30), box(30), dc.Ledger(1.0), dc.noise.generator(seed), 500.0)
+        purse = lift.Purse(release, lattice)
+        found.append(purse.radius("radius", Groups(lattice, np.zeros((1, 30))), 0.9, 0.05) * lattice.step)
+    true = float(np.quantile(np.linalg.norm(X - 0.5, axis=1), 0.75))
+    assert true / 2 < np.median(found) < 2 * true
+    assert np.mean(np.array(found) < 4 * true) > 0.9

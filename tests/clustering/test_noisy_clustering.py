@@ -107,7 +107,14 @@ def test_gathering_keeps_the_number_and_the_mean_of_records():
 # The estimator
 
 
-@pytest.mark.parametrize(("d", "rate", "n", "least"), [(2, 8.0, 500, 0.1), (7, 9.0, 700, 0.05), (20, 18.0, 700, 0.005)])
+@pytest.mark.parametrize(
+    ("d", "rate", "n", "least"),
+    [
+        (2, 8.0, 500, 0.1),
+        pytest.param(7, 9.0, 700, 0.05, marks=pytest.mark.slow),
+        (20, 18.0, 700, 0.005),
+    ],
+)
 def test_it_beats_k_means_of_the_noisy_records(d, rate, n, least):
     """Mean log ratio of the costs over 3 draws; each draw's gain was positive when the bounds were set."""
     gains = []

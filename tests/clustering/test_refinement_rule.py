@@ -57,7 +57,7 @@ def test_a_release_made_for_clusters_is_refined_alike_by_whoever_clusters_it(
     data = dc.datasets.mixture(n, d, k, separation=separation, random_state=2)
     seen: list[Any] = []
     choose = auto.choose
-    monkeypatch.setattr(auto, "choose", lambda *facts: seen.append(choose(*facts)) or seen[-1])
+    monkeypatch.setattr(auto, "choose", lambda *facts, **more: seen.append(choose(*facts, **more)) or seen[-1])
     model = dc.PrivateKMeans(k, epsilon=epsilon, domain=data.domain, random_state=5).fit(data.X)
     assert auto.refinement_for(model.synopsis_, k) == seen[0].refine
 

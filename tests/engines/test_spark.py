@@ -39,19 +39,28 @@ pytestmark = pytest.mark.filterwarnings(
 ROWS = table()
 
 
+#: Spark writes Java for each question and has it compiled, which for a few thousand rows takes most of the time.
+COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+PLAIN = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+
+
 @pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
+def spark(request: pytest.FixtureRequest) -> Iterator[Any]:
     from discreet.engines.tables.spark import session
 
-    # Two executors, each a process of its own; tasks that take long are started twice.
+    # With the slow tests two executors, each a process of its own; tasks that take long are started twice. Without them
+    # two threads, whose tasks are sent, retried and added up in the same way, at half the cost.
+    whole = any(item.path == request.path and item.get_closest_marker("slow") for item in request.session.items)
     started = session(
-        "local-cluster[2,1,1024]",
+        "local-cluster[2,1,1024]" if whole else "local[2,4]",
         spark__sql__shuffle__partitions="2",
         spark__ui__showConsoleProgress="false",
         spark__speculation="true",
         spark__driver__extraJavaOptions=JAVA,
         spark__executor__extraJavaOptions=JAVA,
     )
+    for name, value in (COMPILED if whole else PLAIN).items():
+        started.conf.set(name, value)
     started.sparkContext.setLogLevel("OFF")
     yield started
     started.stop()
@@ -362,6 +371,8 @@ def test_a_grid_counted_in_the_jvm_agrees_with_the_kernel_to_the_last_bit(
     short = np.clip(x, -1e30, 1e30).astype(np.float32)
     rows = pa.table({"x": x, "n": pa.array(whole, mask=np.arange(len(x)) % 5 == 0), "f": short})
     frame = spark.read.parquet(str(write_pieces(rows, tmp_path / "rows")))
+    for name, value in COMPILED.items():  # the arithmetic that users get
+        spark.conf.set(name, value)
     walked, fold = [], GridOfTree.fold
     monkeypatch.setattr(GridOfTree, "fold", lambda self, found: walked.append(self) or fold(self, found))
     for rule in ("drop", "own"):

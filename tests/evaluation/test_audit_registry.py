@@ -74,8 +74,19 @@ def test_every_rule_partitioner_remap_and_method_is_there() -> None:
         assert f"local.UnaryEncoding/{variant}" in LISTED
 
 
-#: Seconds each: their laws, which find more, are run always.
-SLOW = ("synopses.MarginalSynopsis/pure", "synopses.MarginalSynopsis/concentrated")
+#: Seconds each. Their laws, which find more, are run always; or they only work on what another entry releases.
+SLOW = (
+    "synopses.MarginalSynopsis/pure",
+    "synopses.MarginalSynopsis/concentrated",
+    "synopses.TreeSynopsis/persons",
+    "synopses.TreeSynopsis/persons, median",
+    "clustering.PrivateKMeans/tree",
+    "clustering.PrivateKMeans/persons",
+    "clustering.PrivateKMeans/lift, concentrated",
+    "clustering.DPLloyd/persons",
+    "local.Rappor/five reports",
+    "metric.NDLaplace/bayes",
+)
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in LISTED])

@@ -142,7 +142,7 @@ class Replay:
         patch.setattr(lift, "vector_noise", vector_noise)
         patch.setattr(grids, "publish", counted)
         # Quantiles are laws of their own (tests/laws/test_quantiles.py): here they are as they are, whoever is there.
-        patch.setattr(noise, "quantiles_from_counts", lambda *_, **__: np.array([radius]))
+        patch.setattr(noise, "quantiles_from_counts", lambda *_, **__: np.array([math.log(radius)]))
 
     def _step(self, made: Any) -> Any:
         if not self.again:

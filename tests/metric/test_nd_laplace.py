@@ -150,7 +150,7 @@ def test_far_from_everything_a_point_is_moved_into_the_box():
 
 
 @pytest.mark.skipif("gowalla" not in dc.datasets.available(), reason="Gowalla's check-ins are not here")
-@pytest.mark.parametrize("level", [math.log(2), 2.0, 8.0])
+@pytest.mark.parametrize("level", [2.0, *(pytest.param(e, marks=pytest.mark.slow) for e in (math.log(2), 8.0))])
 def test_bayes_lowers_the_error_on_real_places(level):
     data = dc.datasets.load("gowalla")
     rng = np.random.default_rng(0)

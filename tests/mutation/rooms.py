@@ -103,6 +103,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "local/test_projective.py",
         ),
     ),
+    "distinct": (("local.distinct",), ("local/test_distinct.py",)),
     "tasks": (
         ("local.tasks", "noise.reports.one_device"),
         ("local/test_device_reports.py", "local/test_tasks.py", "local/test_client.py"),

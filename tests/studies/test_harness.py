@@ -211,7 +211,7 @@ def test_supervised_listens_to_the_label_where_that_foretells_it() -> None:
     table, domain = table_of(X, clear)
     model = DensityTree(10, domain=domain, supervised=True).fit(table)
     assert model.weight_ > 0
-    release = model.fit_transform(table)
+    release = model.transform(table)
     ones = np.bincount(release.cells.of, weights=clear)
     assert np.minimum(ones, release.cells.counts() - ones).sum() <= 1
     assert release.guarantee.parameters["label_weight"] == model.weight_

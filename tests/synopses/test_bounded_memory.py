@@ -190,7 +190,9 @@ def test_the_depth_that_an_error_suggests_is_accepted(monkeypatch, settings, mor
         (1e-7, {"partitioner": "quantile", "max_depth": 2, "budget": "uniform"}),
         (1e-11, {"partitioner": "median"}),
         (1e-11, {"partitioner": "privtree"}),
-        (1e-9, {"partitioner": "density", "max_depth": 20}),
+        pytest.param(
+            1e-9, {"partitioner": "density", "max_depth": 20}, marks=pytest.mark.slow
+        ),  # fits half a million leaves
         (1e-9, {"partitioner": "binary", "axis": "spread", "n_rows": 5, "shares": (1e-4, 1, 1)}),
     ],
 )

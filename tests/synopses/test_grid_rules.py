@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import pytest
 
-from discreet import Domain
+from discreet import Domain, noise
 from discreet.errors import InvalidArgument
 from discreet.synopses.grid.rules import (
+    as_continuous,
     axis_parts,
     eugkm,
     first_level,
     least_parts,
     rugnik,
     rugnik_bound,
+    rugnik_cells,
     rugnik_range,
     rugnik_root,
     second_level,
@@ -175,3 +178,31 @@ def test_limits_hold():
     assert _parts(domain, epsilon=math.inf, max_cells=10**6) == (100, 100, 100)
     assert math.prod(_parts(Domain.box([0] * 30, [1] * 30), epsilon=math.inf)) == 2**20
     assert math.prod(_parts(domain, n=-100, epsilon=0.001, k=9)) >= 9
+
+
+@pytest.mark.parametrize(
+    ("d", "k", "n", "epsilon", "lower", "best", "upper"),
+    [
+        (2, 2, 100, 0.10, 4.964, 5.264, 9.283),
+        (2, 4, 400, 0.25, 34.755, 38.539, 68.399),
+        (2, 8, 1600, 1.00, 340.938, 395.707, 689.419),
+        (3, 2, 200, 0.60, 36.838, 42.885, 85.556),
+        (3, 8, 800, 0.40, 179.707, 196.529, 437.926),
+    ],
+)
+def test_the_optimum_lies_between_the_bounds_of_theorem_2(d, k, n, epsilon, lower, best, upper):
+    assert rugnik_cells(n, epsilon, d, k) == pytest.approx((lower, upper), abs=6e-4)
+    assert rugnik_root(n, epsilon, d, k) ** d == pytest.approx(best, abs=6e-3)
+
+
+def test_bounds_that_do_not_hold_are_not_told():
+    low, high = rugnik_range(100, 2, 2)
+    assert math.isnan(rugnik_cells(100, low * 0.99, 2, 2)[0])
+    assert math.isnan(rugnik_cells(100, high * 1.01, 2, 2)[1])
+    assert not any(map(math.isnan, rugnik_cells(100, (low + high) / 2, 2, 2)))
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 4.0])
+def test_discrete_noise_varies_as_continuous_noise_at_another_budget(epsilon):
+    drawn = noise.DiscreteLaplace(1 / Fraction(epsilon)).variance
+    assert 2 / as_continuous(epsilon) ** 2 == pytest.approx(drawn, rel=1e-9)

@@ -279,3 +279,48 @@ def test_noise_of_a_test_may_be_as_wide_as_can_be_drawn_and_no_wider():
     settings.check_prices(2, Fraction(21, 10**13))  # half of it for the test: scale 0.95e12
     with pytest.raises(InvalidArgument, match="epsilon"):
         settings.check_prices(2, Fraction(19, 10**13))  # 1.05e12
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ({"partitioner": ["median", "binary"], "max_depth": 1}, "max_depth must be at least 2.*try max_depth=2"),
+        ({"partitioner": ["privtree", "binary"]}, "in which privtree is last"),
+        ({"partitioner": ["median", "uniform"]}, r"partitioner\[1\] must be one of"),
+        ({"partitioner": []}, "a list of at least one"),
+        ({"max_depth": "deep"}, "max_depth"),
+        ({"threshold_share": 0.1, "threshold": 5}, "threshold_share must be left out"),
+        ({"threshold_share": 0.1, "partitioner": "privtree"}, "threshold_share must be left out"),
+        ({"threshold_share": 1.5}, "threshold_share"),
+        ({"partitioner": ["median", "privtree"], "shares": (0, 0, 1)}, "shares"),
+        ({"partitioner": ["binary", "median"], "shares": (0.5, 0, 0.5)}, "something for the cuts"),
+    ],
+)
+def test_mixed_levels_and_automatic_depths_are_refused_with_a_way_out(given, error):
+    with pytest.raises(dc.errors.DiscreetError, match=error):
+        dc.TreeSynopsis(1.0, (0, 1), **given).fit(np.zeros((5, 2)))
+
+
+def test_an_automatic_depth_follows_rows_and_budget_and_can_always_be_paid():
+    def depth(n, epsilon, partitioner="binary"):
+        tree = dc.TreeSynopsis(
+            epsilon, dc.Domain.box([0, 0], 1), partitioner, max_depth="auto", n_rows=n, random_state=0
+        )
+        return tree.fit(np.random.default_rng(0).random((100, 2))).guarantee_.parameters["max_depth"]
+
+    found = [depth(n, 1.0) for n in (10, 1_000, 100_000)]
+    assert found == sorted(set(found))
+    assert depth(10_000, 0.1) < depth(10_000, 1.0)
+    for partitioner in ("median", "quantile", "density", "privtree", ["median", "binary"], ["density", "privtree"]):
+        for epsilon in (1e-6, 0.01):
+            assert depth(1e5, epsilon, partitioner) >= 1
+
+
+def test_a_threshold_that_is_a_share_grows_with_the_rows():
+    rows = np.random.default_rng(0).random((4000, 2))
+
+    def leaves(**settings):
+        settings = {"max_depth": 6, "test_from": 0, "n_rows": 4000, "random_state": 0, **settings}
+        return dc.TreeSynopsis(20.0, (0, 1), **settings).fit(rows).synopsis_.n_leaves
+
+    assert leaves(threshold_share=0.05) == leaves(threshold=200.0) < leaves(threshold_share=0.01)

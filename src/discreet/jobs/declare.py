@@ -242,9 +242,11 @@ def check(kind: Kind, option: Option, value: Any) -> Any:
         meant = _number(value.replace(",", "."), "number") if isinstance(value, str) else None
         fix = (option.name, meant) if _numeric(option) and meant is not None and _within(option, meant) else None
         raise kind.wrong(option.name, value, words if table else option.expected or words, fix)
-    if isinstance(value, str) and "text" in fitting and option.choices and value not in option.choices:
-        near = (get_close_matches(value, option.choices, 1, 0.6) or option.choices)[0]
-        raise kind.wrong(option.name, value, _one_of(option), (option.name, near))
+    if option.choices and {"text", "names"} & set(fitting):
+        for text in [value] if isinstance(value, str) else value:
+            if isinstance(text, str) and text not in option.choices:
+                near = (get_close_matches(text, option.choices, 1, 0.6) or option.choices)[0]
+                raise kind.wrong(option.name, text, _one_of(option), (option.name, near))
     for number in _flat(value):
         if isinstance(number, (int, float)) and not isinstance(number, bool) and not _within(option, number):
             near = _nearest(option, number) if number is value else option.example
@@ -400,7 +402,7 @@ def read(kind: Kind, option: Option, texts: Sequence[str]) -> Any:
             numbers = [_number(part, "number") for part in text.split(",")]
             if None not in numbers:
                 return numbers
-        elif form == "names" and ("file" not in option.takes or "," in text):
+        elif form == "names" and ("," in text or not {"file", "text"} & set(option.takes)):
             return [part.strip() for part in text.split(",") if part.strip()]
         elif form in ("file", "table", "output") and not ("names" in option.takes and "," in text):
             return text

@@ -10,6 +10,10 @@
 """
 
 from discreet.local.consistency import consistent
+from discreet.local.distinct.bitmaps import DistinctEstimate, FlippedBitmap
+from discreet.local.distinct.overlap import DistinctOverlap
+from discreet.local.distinct.plain import PlainDistinct, PlainFrequencies
+from discreet.local.distinct.sketch import DistinctSketch
 from discreet.local.estimates import Estimate
 from discreet.local.numbers.distributions import Distribution
 from discreet.local.numbers.mean_vectors import MeanVector
@@ -45,8 +49,12 @@ __all__ = [
     "CountMeanSketch",
     "Counts",
     "DirectResponse",
+    "DistinctEstimate",
+    "DistinctOverlap",
+    "DistinctSketch",
     "Distribution",
     "Estimate",
+    "FlippedBitmap",
     "FragmentPuzzle",
     "Frame",
     "HadamardResponse",
@@ -57,6 +65,8 @@ __all__ = [
     "MeanResponse",
     "MeanVector",
     "Memo",
+    "PlainDistinct",
+    "PlainFrequencies",
     "Plan",
     "PrefixExtension",
     "ProjectiveGeometry",

@@ -405,9 +405,7 @@ def _plain(name: str, value: Any) -> Any:
 
 def _read(name: str, value: Any) -> Any:
     if name.startswith("epsilon") and isinstance(value, str):
-        if not _RATIONAL.fullmatch(value):
-            raise FormatError(f"{name} must be a rational number such as 1/2")
-        return Fraction(value)
+        return written_budget(name, value)
     if name == "key":
         if not isinstance(value, str) or len(value) != 32:
             raise FormatError("the key must be 32 hexadecimal digits")
@@ -417,6 +415,19 @@ def _read(name: str, value: Any) -> Any:
     if isinstance(value, list):
         return tuple(_read("", v) for v in value)
     return value
+
+
+def written_budget(name: str, text: Any) -> Fraction:
+    """Read a budget as headers have it.
+
+    Examples
+    --------
+    >>> written_budget("epsilon", "1/2")
+    Fraction(1, 2)
+    """
+    if not isinstance(text, str) or not _RATIONAL.fullmatch(text) or text.endswith("/0"):
+        raise FormatError(f"{name} must be a rational number such as 1/2")
+    return Fraction(text)
 
 
 def mechanisms() -> dict[str, type[Mechanism]]:

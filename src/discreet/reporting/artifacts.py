@@ -12,7 +12,7 @@ from discreet.core.domain import Categorical, Domain
 from discreet.core.output import PROMISE_ENDING, promise_place
 from discreet.engines.writer import PARQUET
 from discreet.errors import FormatError
-from discreet.local.wire.binary import MAGIC, REPORTS
+from discreet.local.wire.binary import BITMAP, MAGIC, REPORTS
 from discreet.synopses.artifact.file import FACTS as SYNOPSIS
 
 _PARQUET_MAGIC = b"PAR1"
@@ -25,8 +25,8 @@ def kind_of(path: Path) -> str:
     -------
     str
         "released table" (its promise lies beside it), "promise of a table" (which lies beside it), "promise",
-        "reports", "counts", "synopsis" (also one that is damaged), "house", "table" (Parquet that nothing of ours
-        wrote), "job"; empty for anything else, such as a CSV file.
+        "reports", "counts", "bitmap", "synopsis" (also one that is damaged), "house", "table" (Parquet that nothing of
+        ours wrote), "job"; empty for anything else, such as a CSV file.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def kind_of(path: Path) -> str:
         file.seek(max(end - 4, 0))
         tail = file.read()
     if head.startswith(MAGIC):
-        return "reports" if head[5:6] == bytes([REPORTS]) else "counts"
+        return {REPORTS: "reports", BITMAP: "bitmap"}.get(head[5] if len(head) > 5 else 0, "counts")
     if _PARQUET_MAGIC in (head[:4], tail):
         return _of_parquet(path)
     return "promise" if head.lstrip()[:1] == b"{" else "job" if path.suffix.lower() == ".toml" else ""

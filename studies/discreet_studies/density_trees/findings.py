@@ -26,7 +26,8 @@ _HUNDRED = "the tests took 100 test records for every table"
 
 def here(results: Results) -> list[str]:
     """Return the tables that were run, in the printed order."""
-    return [name for name in PRINTED if name in results.seen("set")]
+    seen = results.seen("set")
+    return [name for name in PRINTED if name in seen]
 
 
 def at_best(name: str, method: str) -> dict[str, Any]:

@@ -135,7 +135,7 @@ class Results:
 
     def seen(self, name: str) -> list[Any]:
         """Return the values that a part of the settings takes, in the order of their first run."""
-        return list(dict.fromkeys(setting[name] for setting, _ in self.rows if name in setting))
+        return [value for part, value in self._places if part == name]
 
 
 def _nothing() -> Sequence[str]:

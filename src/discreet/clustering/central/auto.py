@@ -18,8 +18,9 @@ What decides is the number of axes and x = N ε / k, the rows of a cluster in un
   so its structure gets a small share. A tree is read for level after level, so that of a **large** table stays shallow,
   or is a grid with means where rows suffice for a fine one.
 - **Still more axes**: no box sees anything. Rows are projected to few axes, at random, groups are found there, and
-  means of the groups are bought in all dimensions (`lift.py`), where a cluster has rows for them; with fewer, boxes as
-  above do less harm: with a δ too, where x is that of the pure ε whose noise on a mean is as strong.
+  means of the groups are bought in all dimensions (`lift.py`), where a cluster has rows for them. With fewer it is
+  bought how far rows lie from the middle of the domain: if they fill much of it, boxes as above do less harm, and if
+  not, more, as their noise is that of the domain. With a δ x is that of the pure ε whose noise on a mean is as strong.
 
 The constants were chosen on generated tables by ``benchmarks/tuning/auto.py`` (those of projections by
 ``benchmarks/tuning/lift.py``), which prints what they rest on. One was
@@ -81,11 +82,11 @@ DEEPEST = 40
 #: have: the share for its structure falls as their number grows.
 MANY_ROWS, BROAD, ROWS_PER_CELL, BROAD_CELLS = 4e6, 5, 3.0, 2**16
 SHALLOW = 24
-#: From this many axes on, a projection (`lift.py`), where z is this large; with few axes, this over their number.
-MANY_AXES, LIFT_FROM, LIFT_AXES = 12, 2.5, 160
-#: The same with a δ, of z by `like_pure`. Not tuned: picked on nine generated settings of 40 and 100 columns, where a
-#: projection of fewer rows mostly did worse than the middle of the domain, and one of more no worse than boxes.
-LIFT_FROM_GAUSSIAN = 0.75
+#: From this many axes on, a projection (`lift.py`), where z is this large; with few axes, this over their number; and
+#: with Gaussian noise this (of z by `like_pure`).
+MANY_AXES, LIFT_FROM, LIFT_AXES, LIFT_FROM_GAUSSIAN = 12, 2.0, 64, 0.1
+#: With smaller z too, where rows are within this part of half the domain's diagonal, of its middle or of 0.
+NARROW = 0.45
 
 
 @dataclass(frozen=True)
@@ -102,8 +103,28 @@ class Choice:
     settings: dict[str, Any] = field(default_factory=dict)
     refine: Any = "auto"
 
+    def words(self, n_axes: int) -> str:
+        """Say what it is."""
+        if self.method == "lift":
+            return "groups on the axes of a random projection, with their means in all columns"
+        if self.method == "tree":
+            return f"a {self.settings['partitioner']} tree with means of its leaves"
+        rule = self.settings["rule"]
+        if not isinstance(rule, int):
+            return f"a coarse grid of {math.prod(rule):,} cells with their means"
+        return f"a grid of {' x '.join([str(rule)] * n_axes) if n_axes <= FEW_AXES else f'{rule**n_axes:,}'} cells"
 
-def choose(n_rows: float, domain: Domain, n_clusters: int, epsilon: float, tight: bool = False) -> Choice:
+
+def choose(
+    n_rows: float,
+    domain: Domain,
+    n_clusters: int,
+    price: Exact,
+    tight: bool = False,
+    *,
+    unit: str = "epsilon",
+    narrow: bool = False,
+) -> Choice:
     """Choose a synopsis for k-means.
 
     Parameters
@@ -114,10 +135,14 @@ def choose(n_rows: float, domain: Domain, n_clusters: int, epsilon: float, tight
         The declared columns.
     n_clusters : int
         Number of clusters.
-    epsilon : float
+    price : float or Fraction
         What is left of the budget.
     tight : bool, default False
         Whether clusters are known to occupy a small part of the domain; see `finds_tight`.
+    unit : {"epsilon", "rho"}
+        Of the price.
+    narrow : bool, default False
+        Of many columns: whether rows are known to lie near the middle of the domain; see `NARROW`.
 
     Examples
     --------
@@ -132,11 +157,10 @@ def choose(n_rows: float, domain: Domain, n_clusters: int, epsilon: float, tight
     >>> choose(50_000, Domain.box([0] * 100, 1), 5, 0.1).method
     'lift'
     """
-    d = len(domain)
-    x = n_rows * epsilon / n_clusters
-    if may_lift(domain) and max(LIFT_FROM, LIFT_AXES / d) * rows_for_a_mean(d) <= x < math.inf:
+    like = like_pure(price, unit, len(domain))
+    if may_lift(domain) and like < math.inf and (narrow or has_rows_to_lift(n_rows, domain, n_clusters, price, unit)):
         return Choice("lift", {"n_clusters": n_clusters})
-    return boxes(n_rows, domain, n_clusters, epsilon, tight)
+    return boxes(n_rows, domain, n_clusters, like, tight)
 
 
 def boxes(n_rows: float, domain: Domain, n_clusters: int, epsilon: float, tight: bool = False) -> Choice:
@@ -183,17 +207,19 @@ def may_lift(domain: Domain) -> bool:
     return len(domain) >= MANY_AXES and is_whole(domain) and has_lengths(domain)
 
 
-def may_lift_gaussian(n_rows: float, domain: Domain, n_clusters: int, like: float) -> bool:
-    """Tell whether a cluster has rows for a projection with Gaussian noise; ``like`` as of `like_pure`.
+def has_rows_to_lift(n_rows: float, domain: Domain, n_clusters: int, price: Exact, unit: str) -> bool:
+    """Tell whether a cluster has rows for a projection, wherever they lie.
 
-    Without, there are so few that boxes are a coarse grid, never a tree, whose rule is written for pure ε.
+    Without, in ρ, there are so few that boxes are a coarse grid, never a tree, whose rule is written for pure ε.
 
     Examples
     --------
-    >>> [may_lift_gaussian(n, Domain.box([0] * 40, 1), 8, 0.7) for n in (600, 6000)]
+    >>> [has_rows_to_lift(n, Domain.box([0] * 40, 1), 8, Fraction(1, 2), "epsilon") for n in (600, 6000)]
     [False, True]
     """
-    return n_rows * like / n_clusters >= LIFT_FROM_GAUSSIAN * rows_for_a_mean(len(domain))
+    d = len(domain)
+    z = n_rows * like_pure(price, unit, d) / n_clusters / rows_for_a_mean(d)
+    return z >= (LIFT_FROM_GAUSSIAN if unit == "rho" else max(LIFT_FROM, LIFT_AXES / d))
 
 
 def has_lengths(domain: Domain) -> bool:

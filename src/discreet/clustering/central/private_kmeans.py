@@ -13,8 +13,10 @@ from discreet.clustering.central.estimator import Centers
 from discreet.clustering.central.how_many import check_clusters
 from discreet.clustering.central.of_synopsis import Refine, check_refine, cluster_synopsis
 from discreet.core import checks
+from discreet.core.checks import Exact
 from discreet.core.domain import Domain
 from discreet.engines import GridMap
+from discreet.engines.passes.lattice import REACH
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses import Synopsis
 from discreet.synopses.artifact.synopsis import FIELDS
@@ -23,6 +25,7 @@ from discreet.synopses.grid.estimator import GridSynopsis
 from discreet.synopses.grid.settings import GridSettings
 from discreet.synopses.grid.size import check_size
 from discreet.synopses.opening import OpenRelease, check_release, note_columns, open_for
+from discreet.synopses.prices import Wanted
 from discreet.synopses.tree import estimator as tree
 from discreet.synopses.tree.estimator import TreeSynopsis
 from discreet.synopses.tree.settings import TreeSettings
@@ -153,7 +156,7 @@ class PrivateKMeans(Centers):
         shape = {"grid": lambda domain: _known_grid(domain, named), "gaussian": _gaussian(named)}
         opening = open_for(self, X, check=fits, select=select, **shape)
         k, refine = self._planned_clusters(), self.refine
-        choice = named or choice_for(opening, k)
+        choice = named or choice_for(opening, k, self.scale)
         released = _named(_build(choice, opening, self.scale, self.n_init), opening)
         if isinstance(refine, str) and refine == "auto" and not isinstance(self.n_clusters, str):
             refine = choice.refine
@@ -211,18 +214,41 @@ def _named(released: Synopsis, opening: OpenRelease) -> Synopsis:
     return Synopsis(opening.domain, guarantee=promise, **{name: getattr(released, name) for name in FIELDS})
 
 
-def choice_for(opening: OpenRelease, n_clusters: int) -> auto.Choice:
+def choice_for(opening: OpenRelease, n_clusters: int, scale: str = "none") -> auto.Choice:
     """Choose a method; what that takes is bought from the opening's ledger."""
-    facts = opening.n_rows, opening.domain, n_clusters
-    if opening.ledger.unit == "rho":  # which "auto" opens for many axes only
-        like = auto.like_pure(opening.ledger.remaining.exact, "rho", len(opening.domain))
-        if not auto.may_lift_gaussian(*facts, like):
-            return auto.boxes(*facts, like)
-        return auto.Choice("lift", {"n_clusters": n_clusters})
-    tight = auto.wants_probe(*facts, float(opening.ledger.remaining)) and auto.finds_tight(
-        opening.source, opening.domain, opening.n_rows, n_clusters, opening.ledger, opening.stream
-    )
-    return auto.choose(*facts, float(opening.ledger.remaining), tight)
+    facts, ledger = (opening.n_rows, opening.domain, n_clusters), opening.ledger
+    unit = ledger.unit  # "rho" is opened for many axes only
+    price = ledger.remaining.exact
+    if auto.may_lift(opening.domain) and not auto.has_rows_to_lift(*facts, price, unit):
+        first = lift.first_radii(opening, scale)
+        narrow = min(first) < auto.NARROW * REACH
+        choice = auto.choose(*facts, ledger.remaining.exact, unit=unit, narrow=narrow)
+        return dataclasses.replace(choice, settings={**choice.settings, "first": first}) if narrow else choice
+    left = float(price)
+    tight = unit == "epsilon" and auto.wants_probe(*facts, left) and auto.finds_tight(
+        opening.source, opening.domain, opening.n_rows, n_clusters, ledger, opening.stream
+    )  # fmt: skip
+    return auto.choose(*facts, ledger.remaining.exact, tight, unit=unit)
+
+
+def planned(
+    n_rows: float, n_axes: int, n_clusters: int, epsilon: float, delta: float, size_share: Exact
+) -> tuple[auto.Choice, Exact, str]:
+    """Return what "auto" would choose by public values alone, what it would have left, and in which unit.
+
+    With few rows on many columns rows are taken to fill the domain: where they lie is bought, and not yet known.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> [planned(1500, 60, 8, 1.0, delta, Fraction(3, 100))[0].method for delta in (0.0, 1e-6)]
+    ['grid', 'lift']
+    """
+    domain, wanted = Domain.box([0.0] * n_axes, 1.0), Wanted.read(epsilon, None, delta or None)
+    gaussian = wanted.rho is not None and _gaussian(None)(domain, wanted.pure, wanted.rho)
+    unit, whole = ("rho", wanted.rho) if gaussian and wanted.rho is not None else ("epsilon", wanted.pure)
+    left = whole * (1 - size_share)
+    return auto.choose(n_rows, domain, n_clusters, left, unit=unit), left, unit
 
 
 def _method(synopsis: Any, n_clusters: int) -> auto.Choice | None:
@@ -281,6 +307,7 @@ def _gaussian(choice: auto.Choice | None) -> Any:
 
 def _build(choice: auto.Choice, opening: OpenRelease, scale: str, n_init: int) -> Synopsis:
     if choice.method == "lift":
-        return lift.fit(opening, choice.settings["n_clusters"], scale=scale, n_init=n_init)
-    settings = _read(choice)
-    return tree.build(opening, settings) if isinstance(settings, TreeSettings) else estimator.build(opening, settings)
+        settings = dict(choice.settings)
+        return lift.fit(opening, settings.pop("n_clusters"), scale=scale, n_init=n_init, ball=lift.Ball(**settings))
+    read = _read(choice)
+    return tree.build(opening, read) if isinstance(read, TreeSettings) else estimator.build(opening, read)

@@ -163,7 +163,7 @@ def read_dialect(declared: object, where: str = "[source]") -> Dialect:
     ('%d.%m.%Y',)
     """
     if declared is None:
-        return Dialect()
+        return _USUAL
     if isinstance(declared, Dialect):
         return declared
     if not isinstance(declared, Mapping):
@@ -221,3 +221,7 @@ def _check_date(written: str) -> None:
     if not wanted or set(used) - set(DIRECTIVES) or len(set(used)) < len(used):
         what = "a format with %Y (or %y), %m and %d once each, and %H, %M and %S where a time of day is written too"
         raise InvalidArgument("dates", written, what, '"%d.%m.%Y"')
+
+
+#: How programs write: most tables are opened with it, several times per release.
+_USUAL = Dialect()

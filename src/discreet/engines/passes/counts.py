@@ -126,7 +126,7 @@ class CellTally:
     def result(self) -> CellCounts:
         """Return what was counted."""
         if self._dense is not None:
-            cells = np.flatnonzero(self._dense)
+            cells = np.flatnonzero(self._dense != 0)  # several times as quick as of the numbers themselves
             return CellCounts(self._n_cells, cells, self._dense[cells])
         self._sort()
         total = self._runs.pop()

@@ -340,15 +340,18 @@ class RowCells:
         """Count rows by cell of a map."""
         if self._distant:
             return self._source.count(tree_map)
-        tallies = [CellTally(tree_map.n_cells) for _ in range(WORKERS)]
+        # Made when a worker comes: with few rows there is one, and room for all cells is not cheap.
+        tallies: dict[int, CellTally] = {}
 
         def use(worker: int, block: Block) -> None:
+            if worker not in tallies:
+                tallies[worker] = CellTally(tree_map.n_cells)
             tallies[worker].add(tree_map.block_ids((block[0], block[1].copy()) if ahead else block))
 
         self._pass(use)
-        total = tallies[0].result()
-        for tally in tallies[1:]:
-            total += tally.result()
+        total, *others = [tally.result() for tally in tallies.values()] or [CellTally(tree_map.n_cells).result()]
+        for other in others:
+            total += other
         return total
 
     def histograms(self, tree_map: TreeMap, bins: int) -> IntArray:

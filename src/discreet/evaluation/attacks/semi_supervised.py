@@ -112,10 +112,10 @@ def forest_attack(
 
     Examples
     --------
-    >>> people = np.random.default_rng(1).random((400, 2))
+    >>> people = np.random.default_rng(1).random((80, 2))
     >>> found = forest_attack(people, repeats=2, random_state=1)
     >>> len(found.runs), found.control.trials
-    (2, 100)
+    (2, 20)
     """
     from sklearn.cluster import KMeans
 

@@ -286,11 +286,11 @@ def compare_tables(
     Examples
     --------
     >>> import discreet as dc
-    >>> people = dc.datasets.people(400, seed=1).table.drop(["name"])
+    >>> people = dc.datasets.people(120, seed=1).table.drop(["name"])
     >>> found = compare_tables(people, people, random_state=1)
     >>> found.marginals[2].mean, found.closeness.copied
     (0.0, True)
-    >>> other = dc.datasets.people(400, seed=2).table
+    >>> other = dc.datasets.people(120, seed=2).table
     >>> compare_tables(people, other, random_state=1).closeness.copied
     False
     """

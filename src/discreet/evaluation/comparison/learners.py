@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from sklearn.metrics import r2_score, roc_auc_score
+from sklearn.metrics import r2_score
 
 from discreet import noise
 from discreet.core.arrays import BoolArray, FloatArray, IntArray
@@ -180,7 +180,8 @@ def utility(
 
 
 def _area(truth: FloatArray, scores: FloatArray) -> float:
-    return float(roc_auc_score(truth == truth.max(), scores)) if len(np.unique(truth)) > 1 else float("nan")
+    high = truth == truth.max()
+    return float("nan") if high.all() else ScoredAttack("area", scores[high], scores[~high], 0.5).auc
 
 
 def _accuracy(truth: FloatArray, guess: FloatArray) -> float:

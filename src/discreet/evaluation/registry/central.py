@@ -53,6 +53,9 @@ def entries() -> Iterator[AuditedMechanism]:
     for partitioner in ("binary", "median", "quantile", "uniform", "privtree", "density"):
         method = TreeSynopsis(epsilon=_EPSILON, domain=plane, partitioner=partitioner, max_depth=2, bits=4)
         yield _entry(f"synopses.TreeSynopsis/{partitioner}", method, plane)
+    for name, levels in {"mixed": ["median", "binary"], "above privtree": ["median", "privtree"]}.items():
+        method = TreeSynopsis(epsilon=_EPSILON, domain=plane, partitioner=levels, max_depth=2, bits=4)
+        yield _entry(f"synopses.TreeSynopsis/{name}", method, plane)
     method = TreeSynopsis(epsilon=_EPSILON, domain=line, partitioner="binary", max_depth=2, leaf_means=True)
     yield _entry("synopses.TreeSynopsis/leaf means", method, line)
     crosses = Domain({"a": [0, 1], "b": [0, 1, 2]})

@@ -64,6 +64,7 @@ def entries() -> Iterator[AuditedMechanism]:
         )
     yield from _remembering(first_last)
     yield from _shuffled()
+    yield from _bitmaps()
 
 
 def _remembering(values: tuple[NeighbourPair, ...]) -> Iterator[AuditedMechanism]:
@@ -89,6 +90,50 @@ def _shuffled() -> Iterator[AuditedMechanism]:
     pairs = (NeighbourPair("everyone else holds the first value", 0, 1),)
     crowd = _Crowd(mechanism)
     yield AuditedMechanism("local.shuffled", crowd, pairs, bound.epsilon, _SHUFFLE_DELTA, trials=4000)
+
+
+def _bitmaps() -> Iterator[AuditedMechanism]:
+    """Yield bitmaps of a holder: without and with one item, or one person with as many items as are used."""
+    of_items = local.DistinctSketch(1, buckets=8, levels=1, key=_KEY)
+    of_persons = local.DistinctSketch(2, buckets=8, levels=1, items=2, key=_KEY)
+    items = (
+        NeighbourPair("nobody against one item", ([],), (["ab"],)),
+        NeighbourPair("an item twice, another one more", (["ab", "ab"],), (["ab", "ab", "cd"],)),
+        NeighbourPair("an item against one that is missing too", (["ab"],), (["ab", None],)),
+    )
+    persons = (
+        NeighbourPair("nobody against one person", ([], []), (["ab", "cd", "ef", "gh"], ["ann"] * 4)),
+        NeighbourPair("one person against two", (["ab"], ["ann"]), (["ab", "cd", "ef"], ["ann", "bob", "bob"])),
+    )
+    for name, mechanism, pairs, law in (
+        ("DistinctSketch", of_items, items, _BitmapLaw(of_items)),
+        ("DistinctSketch/persons", of_persons, persons, None),
+    ):
+        yield AuditedMechanism(
+            f"local.{name}", _Bitmap(mechanism), pairs, float(mechanism.epsilon), batch=False, features=ReportWords(8),
+            trials=500, law=law,
+        )  # fmt: skip
+
+
+class _Bitmap:
+    """The bitmap of one holder."""
+
+    def __init__(self, mechanism: local.DistinctSketch) -> None:
+        self.mechanism = mechanism
+
+    def __call__(self, held: tuple[list[Any], ...], rng: Any) -> Any:
+        return self.mechanism.sketch(*held, rng=rng).rows[0]
+
+
+class _BitmapLaw:
+    """The law of one bitmap."""
+
+    def __init__(self, mechanism: local.DistinctSketch) -> None:
+        self.mechanism = mechanism
+
+    def __call__(self, held: tuple[list[Any], ...]) -> dict[str, float]:
+        rows, chances = self.mechanism.sketch_law(*held)
+        return {row.tobytes().hex(): float(chance) for row, chance in zip(rows, chances, strict=True)}
 
 
 class _Reports:

@@ -1,10 +1,9 @@
 """The one binary form of reports and states, so that a client in any language can write it. See docs/wire-format.md.
 
-A message is: magic ``DSCL``, one byte of version, one of kind (1 reports, 2 state), one of flags (bit 0: the noise was
-seeded), a zero byte; the length of the header (4 bytes) and the header, the mechanism's parameters as canonical JSON;
-the number of reports (8 bytes), the length of the body (8 bytes) and the body; SHA-256 over all that came before. Whole
-numbers are unsigned and little-endian.
-"""
+A message is: magic ``DSCL``, one byte of version, one of kind (1 reports, 2 state, 3 flipped bitmap), one of flags (bit
+0: the noise was seeded), a zero byte; the length of the header (4 bytes) and the header, the mechanism's parameters as
+canonical JSON; the number of reports (8 bytes), the length of the body (8 bytes) and the body; SHA-256 over all that
+came before. Whole numbers are unsigned and little-endian."""
 
 import hashlib
 import json
@@ -15,8 +14,8 @@ from typing import IO, Any
 from discreet.errors import FormatError, InvalidType
 
 MAGIC, VERSION = b"DSCL", 1
-REPORTS, STATE = 1, 2
-_KINDS = {REPORTS: "reports", STATE: "a state"}
+REPORTS, STATE, BITMAP = 1, 2, 3
+_KINDS = {REPORTS: "reports", STATE: "a state", BITMAP: "a flipped bitmap"}
 _SEEDED, _HEAD, _COUNT, _DIGEST = 1, 12, 16, 32
 #: A header is a few parameters; a longer one is not a header of ours.
 _LONGEST_HEADER = 1 << 24

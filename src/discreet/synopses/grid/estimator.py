@@ -27,13 +27,16 @@ from discreet.synopses.artifact.synopsis import Synopsis
 from discreet.synopses.artifact.tables import HiddenCells
 from discreet.synopses.grid import lazy
 from discreet.synopses.grid.adaptive import GridRelease, two_levels
-from discreet.synopses.grid.rules import axis_parts, eugkm, first_level, rugnik
+from discreet.synopses.grid.rules import THETA, axis_parts, eugkm, first_level, rugnik
 from discreet.synopses.grid.settings import GridSettings
 from discreet.synopses.grid.size import check_large, check_size
 from discreet.synopses.memory import MOST_MEMORY
 from discreet.synopses.opening import OpenRelease, check_release, note_columns, open_for
 from discreet.synopses.prices import like_epsilon, pay, pure_part
 from discreet.synopses.publishing import PublishedLeaves, count_variance, noise_scale, publish
+
+#: What an estimator passes on; found out once, because reading a signature costs as much as counting a small table.
+_SETTINGS = tuple(signature(GridSettings.read).parameters)
 
 
 class GridSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -69,6 +72,8 @@ class GridSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # sciki
         per cell. Grids with a cutoff publish counts only.
     adaptive : mapping, optional
         Constants of the two-level grids: ``first_share`` (0.5), ``c`` (10) and ``c2`` (5).
+    theta : float, default 10
+        Of the rule "eugkm": rows times ε for one part of an axis, before the root is drawn; larger is coarser.
     max_memory : float, default 2.0
         GiB that the cells may take. What would need more is refused, by public values and before rows are read; only
         where nothing but the number of rows decides and a noisy one is bought, after that.
@@ -130,6 +135,7 @@ class GridSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # sciki
         rho: Any = None,
         delta: Any = None,
         ledger: Any = None,
+        theta: float = THETA,
     ) -> None:
         self.epsilon = epsilon
         self.domain = domain
@@ -147,6 +153,7 @@ class GridSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # sciki
         self.rho = rho
         self.delta = delta
         self.ledger = ledger
+        self.theta = theta
 
     def fit(self, X: Any, y: Any = None) -> GridSynopsis:
         """Make the synopsis of a table. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
@@ -163,7 +170,7 @@ class GridSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # sciki
         check_release(self, self._fits(self._settings()))
 
     def _settings(self) -> GridSettings:
-        return GridSettings.read(**{name: getattr(self, name) for name in signature(GridSettings.read).parameters})
+        return GridSettings.read(**{name: getattr(self, name) for name in _SETTINGS})
 
     def _fits(self, settings: GridSettings) -> Callable[[Domain, Any], None]:
         return lambda domain, epsilon: check_size(domain, settings, epsilon, self.n_rows)
@@ -255,7 +262,7 @@ def _parts(domain: Domain, n: float, epsilon: Exact, settings: GridSettings) -> 
         if rule == "rugnik":
             return rugnik(n, e, d, k, guard=False)
         if rule == "eugkm":
-            return eugkm(n, e, d)
+            return eugkm(n, e, d, settings.theta)
         return first_level(n, e, d, settings.adaptive.c)
 
     units = settings.axes == "units"

@@ -13,6 +13,7 @@ import numpy as np
 from discreet.core import checks
 from discreet.core.checks import Exact
 from discreet.errors import InvalidArgument, InvalidType
+from discreet.synopses.grid.rules import THETA
 from discreet.synopses.memory import MOST_MEMORY, cell_bytes, nested_bytes, read_memory
 from discreet.synopses.publishing import TYPICAL_OFFSET
 
@@ -69,6 +70,7 @@ class GridSettings:
     leaf_means: Any
     adaptive: Adaptive
     memory: int
+    theta: float = THETA
 
     @classmethod
     def read(
@@ -81,6 +83,7 @@ class GridSettings:
         leaf_means: Any = False,
         adaptive: Any = None,
         max_memory: Any = MOST_MEMORY,
+        theta: Any = THETA,
     ) -> GridSettings:
         """Check every setting."""
         if isinstance(rule, str):
@@ -103,6 +106,7 @@ class GridSettings:
             leaf_means,
             Adaptive.read(adaptive),
             read_memory(max_memory),
+            float(checks.positive("theta", theta)),
         )
 
     @property

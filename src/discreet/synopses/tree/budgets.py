@@ -19,7 +19,7 @@ from discreet.errors import InvalidArgument, InvalidType
 from discreet.noise import DiscreteLaplace
 from discreet.synopses.prices import count_law
 
-BUDGETS = ("geometric", "uniform", "linear")
+BUDGETS = ("geometric", "uniform", "linear", "fibonacci")
 #: Portions are multiples of ε / GRAIN.
 GRAIN = 2**32
 
@@ -63,7 +63,7 @@ def level_fractions(kind: str | OwnBudget, levels: int, fan_out: int) -> list[fl
     """Return the fraction of a share that each level gets, root first.
 
     geometric: in proportion to F^(i/3), which minimises the summed variance of F^i counts at level i (Cormode et al.,
-    2012; spec 2.7). linear: to i + 1. uniform: the same for all.
+    2012; spec 2.7). linear: to i + 1. fibonacci: to 1, 1, 2, 3, 5, ... (Wang et al., 2016). uniform: the same for all.
 
     Examples
     --------
@@ -76,9 +76,17 @@ def level_fractions(kind: str | OwnBudget, levels: int, fan_out: int) -> list[fl
         "geometric": [fan_out ** (i / 3) for i in range(levels)],
         "linear": [i + 1.0 for i in range(levels)],
         "uniform": [1.0] * levels,
+        "fibonacci": _fibonacci(levels),
     }
     weights = rules[checks.choice("budget", kind, BUDGETS)]
     return [w / sum(weights) for w in weights]
+
+
+def _fibonacci(levels: int) -> list[float]:
+    numbers = [1.0, 1.0]
+    while len(numbers) < levels:
+        numbers.append(numbers[-1] + numbers[-2])
+    return numbers[:levels]
 
 
 def portions(share: Fraction, kind: str | OwnBudget, levels: int, fan_out: int, epsilon: Exact) -> list[Exact]:
@@ -120,21 +128,24 @@ class LevelBudgets:
         shares: Sequence[Any],
         kind: str | OwnBudget,
         fan_out: int,
-        paid_splits: bool = True,
+        paid_splits: bool | Sequence[bool] = True,
     ) -> LevelBudgets:
         """Divide ε: levels ``first_test .. depth - 1`` test, all levels split (for free unless ``paid_splits``).
 
-        A share without use is divided between the others in proportion.
+        A share without use is divided between the others in proportion. Where some levels pay for their splits and
+        others do not, those that pay divide the share.
         """
+        pays = [paid_splits] * depth if isinstance(paid_splits, bool) else list(paid_splits)[:depth]
         test, split, publish = read_shares(shares)
         test = test if first_test < depth else Fraction(0)
-        split = split if paid_splits and depth else Fraction(0)
+        split = split if any(pays) else Fraction(0)
         whole = test + split + publish
         none: list[Exact] = [Fraction(0)]
         tests = (
             portions(test / whole, kind, depth - first_test, fan_out, epsilon) if test else none * (depth - first_test)
         )
-        splits = portions(split / whole, kind, depth, fan_out, epsilon) if split else none * depth
+        bought = iter(portions(split / whole, kind, sum(pays), fan_out, epsilon) if split else none * depth)
+        splits = [next(bought) if pay else Fraction(0) for pay in pays]
         plan = cls(epsilon, tuple(none * first_test + tests), tuple(splits))
         if plan.left(depth) <= 0:
             raise InvalidArgument("shares", list(shares), "large enough for publication", "shares=(0.15, 0.25, 0.6)")

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from discreet.core.arrays import IntArray
 from discreet.core.checks import Exact
 from discreet.core.domain import Domain
 from discreet.core.html import EstimatorHtml
@@ -35,9 +36,20 @@ from discreet.synopses.tree.budgets import OwnBudget
 from discreet.synopses.tree.growth import GrowingTree
 from discreet.synopses.tree.levels import Leaves, grow, grow_privtree, publish_leaves
 from discreet.synopses.tree.own import OwnCuts, OwnPartitioner
-from discreet.synopses.tree.partitioners import Density, Grids, Midpoints, Quantiles, SpreadMidpoints, TreePartitioner
+from discreet.synopses.tree.partitioners import (
+    Density,
+    Grids,
+    Midpoints,
+    Mixed,
+    Quantiles,
+    SpreadMidpoints,
+    TreePartitioner,
+)
 from discreet.synopses.tree.privtree import PrivTreeRule
 from discreet.synopses.tree.settings import TreeSettings
+
+#: What an estimator passes on; found out once, because reading a signature costs as much as counting a small table.
+_SETTINGS = tuple(signature(TreeSettings.read).parameters)
 
 
 class TreeSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
@@ -52,17 +64,22 @@ class TreeSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
     partitioner : {"binary", "median", "quantile", "uniform", "privtree", "density"}
         How a node is cut. "binary": in the middle. "median", "quantile": at one or ``n_quantiles`` private quantiles.
         "uniform": by a grid sized by a noisy count. "privtree": in the middle, stopped by PrivTree's rule. "density":
-        where density changes most. Or an `OwnPartitioner`: a rule of your own.
-    max_depth : int, default 8
-        Levels that may be cut.
+        where density changes most. Or an `OwnPartitioner`: a rule of your own. Or a list, one for each level, the last
+        for all below: ``["median", "median", "privtree"]`` (not "uniform"; "privtree" last, as it grows to its end).
+    max_depth : int or "auto", default 8
+        Levels that may be cut. "auto": a few more than a grid for these data would have, from ε and the noisy number
+        of rows.
     threshold : "auto" or float
         A node whose noisy count is not above this is a leaf. "auto" ties it to the noise, so that an empty region grows
         two nodes in expectation at most. ("privtree" has a rule of its own.)
-    budget : {"geometric", "uniform", "linear"}
+    threshold_share : float, optional
+        Instead of ``threshold``: a share of the number of rows, as it is given or bought.
+    budget : {"geometric", "uniform", "linear", "fibonacci"}
         How shares are divided between levels. Or an `OwnBudget`: a rule of your own.
     shares : three numbers, optional
         Shares of the budget for tests, splits and publication. By default 0.15, 0.25 and 0.60; half for the structure
-        with "privtree" and "density". One without use goes to the others.
+        with "privtree" and "density"; 0.35, 0.15, 0.50 for other levels above a "privtree", whose structure has the
+        first. One without use goes to the others.
     n_quantiles : int, default 3
         Cuts of a node with "quantile".
     test_from : "auto" or int
@@ -123,8 +140,8 @@ class TreeSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
         self,
         epsilon: float = 1.0,
         domain: Any = None,
-        partitioner: str | OwnPartitioner = "binary",
-        max_depth: int = 8,
+        partitioner: str | Sequence[str] | OwnPartitioner = "binary",
+        max_depth: int | str = 8,
         threshold: str | float = "auto",
         budget: str | OwnBudget = "geometric",
         shares: Sequence[float] | None = None,
@@ -141,6 +158,7 @@ class TreeSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
         rho: Any = None,
         delta: Any = None,
         ledger: Any = None,
+        threshold_share: float | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.domain = domain
@@ -162,6 +180,7 @@ class TreeSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
         self.rho = rho
         self.delta = delta
         self.ledger = ledger
+        self.threshold_share = threshold_share
 
     def fit(self, X: Any, y: Any = None) -> TreeSynopsis:
         """Grow the tree and publish it. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
@@ -180,7 +199,7 @@ class TreeSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
         return lambda domain, epsilon: settings.check_fit(len(domain), epsilon, self.n_rows, self.size_share)
 
     def _settings(self) -> TreeSettings:
-        return TreeSettings.read(**{name: getattr(self, name) for name in signature(TreeSettings.read).parameters})
+        return TreeSettings.read(**{name: getattr(self, name) for name in _SETTINGS})
 
 
 def build(opening: OpenRelease, settings: TreeSettings) -> Synopsis:
@@ -194,6 +213,7 @@ def build(opening: OpenRelease, settings: TreeSettings) -> Synopsis:
     left, unit = ledger.remaining.exact, ledger.unit
     ledger.check("tree", **{unit: left})  # that there is something left, before any row is read
     epsilon = like_epsilon(left, unit)
+    settings = settings.deepened(pure_part(left, unit), opening.n_rows, len(domain))
     settings.check_size(len(domain))
     settings.check_prices(len(domain), pure_part(left, unit))
     tree = GrowingTree(domain, settings.bits)
@@ -232,27 +252,71 @@ def _grow(
     kind, depth, shares = settings.partitioner, settings.max_depth, settings.shares
     parts = tree, RowCells(source, tree.domain, tree.bits), stream, axis
     most = settings.most_nodes(len(tree.domain))
-    partitioner: TreePartitioner
     if settings.own is None and kind == "privtree":
-        partitioner = Midpoints(*parts, depth, most)
+        tree_of = Midpoints(*parts, depth, most)
         structure = epsilon * (shares[0] + shares[1]) / sum(shares) if isinstance(epsilon, Fraction) else epsilon
         rest = epsilon - structure if isinstance(epsilon, Fraction) else epsilon
-        rule = PrivTreeRule.for_budget(structure, partitioner.fan_out)
-        return partitioner, grow_privtree(partitioner, rule, depth, structure, rest, ledger, stream, most)
+        rule = PrivTreeRule.for_budget(structure, tree_of.fan_out)
+        return tree_of, grow_privtree(tree_of, rule, depth, structure, rest, ledger, stream, most)
+    threshold = settings.limit(opening.n_rows)
+    partitioner: TreePartitioner
+    if settings.roots_at is not None:
+        return _grow_mixed(parts, opening, settings, most)
     plan = settings.plan(epsilon, first_test, axis)
-    threshold = settings.threshold
     if settings.own is not None:
         partitioner = OwnCuts(*parts[:3], settings.own)
-    elif kind == "binary":
-        partitioner = SpreadMidpoints(*parts) if axis == "spread" else Midpoints(*parts, depth, most)
-    elif kind == "density":
-        partitioner = Density(*parts)
     elif kind == "uniform":
         partitioner = Grids(*parts, plan.left(depth))
         threshold = 0.0 if threshold is None else threshold
+    elif settings.levels:
+        partitioner = Mixed([_of_kind(name, parts, settings, most) for name in settings.levels])
     else:
-        partitioner = Quantiles(*parts, settings.n_quantiles)
+        partitioner = _of_kind(kind, parts, settings, most)
     return partitioner, grow(partitioner, plan, threshold, ledger, stream, most, ledger.unit)
+
+
+_Parts = tuple[GrowingTree, RowCells, Any, str]
+
+
+def _of_kind(kind: str, parts: _Parts, settings: TreeSettings, most: int) -> TreePartitioner:
+    """Make one of the partitioners that can take turns."""
+    axis = parts[3]
+    if kind == "binary" and axis == "spread":
+        return SpreadMidpoints(*parts)
+    if kind in ("binary", "privtree"):
+        return Midpoints(*parts, settings.max_depth, most)
+    if kind == "density":
+        return Density(*parts)
+    return Quantiles(*parts, settings.n_quantiles if kind == "quantile" else 1)
+
+
+def _grow_mixed(
+    parts: _Parts, opening: OpenRelease, settings: TreeSettings, most: int
+) -> tuple[TreePartitioner, Leaves]:
+    """Cut the first levels without tests, then grow a PrivTree below each of their nodes.
+
+    Privacy
+    -------
+    Along a path: its splits, then the structure of the PrivTree it enters, then its leaf with what is left. The
+    PrivTrees hold disjoint rows and their roots were released before, so they cost what one does.
+    """
+    ledger, stream, top = opening.ledger, opening.stream, settings.roots_at or 0
+    epsilon, depth = ledger.remaining.exact, settings.max_depth
+    partitioner = Mixed([_of_kind(name, parts, settings, most) for name in settings.levels])
+    above = settings.above()
+    plan = above.plan(epsilon, top, parts[3])
+    tests, splits, counts = settings.shares
+    whole = tests + counts + (splits if above.pays_splits(parts[3]) else 0)
+    structure = epsilon * tests / whole if isinstance(epsilon, Fraction) else epsilon
+    rest = plan.left(top) - structure if isinstance(epsilon, Fraction) else epsilon
+
+    def deeper(leaves: Leaves, scope: Any, nodes: IntArray) -> None:
+        rule = PrivTreeRule.for_budget(structure, 2)
+        below = grow_privtree(partitioner, rule, depth, structure, rest, scope, stream, most, nodes)
+        leaves.groups += below.groups
+        leaves.stopped_at = below.stopped_at
+
+    return partitioner, grow(partitioner, plan, None, ledger, stream, most, ledger.unit, deeper)
 
 
 def gaussian_tree(settings: TreeSettings) -> Callable[[Domain, Exact, Fraction], bool]:
@@ -263,7 +327,7 @@ def gaussian_tree(settings: TreeSettings) -> Callable[[Domain, Exact, Fraction],
     """
 
     def better(domain: Domain, pure: Exact, rho: Fraction) -> bool:
-        if settings.own is not None or settings.partitioner in ("privtree", "uniform"):
+        if settings.own is not None or settings.partitioner == "uniform" or "privtree" in settings.kinds:
             return False  # their rules are written for Laplace noise
         whole = settings.shares[2] + settings.shares[0] + settings.shares[1]
         share, d, means = settings.shares[2] / whole, len(domain), settings.leaf_means

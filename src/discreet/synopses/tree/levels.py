@@ -11,6 +11,7 @@ far it is the same for neighbours, and a path that ends earlier spends what it h
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -60,8 +61,12 @@ def grow(
     stream: noise.Generator,
     most_nodes: int,
     unit: str = "epsilon",
+    deeper: Callable[[Leaves, Scope, IntArray], None] | None = None,
 ) -> Leaves:
-    """Grow a tree with noisy stop tests. ``threshold`` None is tied to the noise; prices of the plan are in a unit."""
+    """Grow a tree with noisy stop tests. ``threshold`` None is tied to the noise; prices of the plan are in a unit.
+
+    ``deeper`` grows on from the nodes of the last level, with what their paths have left.
+    """
     tree, leaves, nodes = partitioner.tree, Leaves(unit=unit), np.array([0])
     for level in range(plan.depth):
         wide = (tree.widths(nodes) > 1).any(axis=1)
@@ -86,7 +91,10 @@ def grow(
         if paid:
             scope.spend(f"splits at depth {level}", paid, "parallel")
         nodes = partitioner.split(kept, paid)
-    leaves.add(scope, nodes, plan.depth, plan.left(plan.depth), last=True)
+    if deeper is None:
+        leaves.add(scope, nodes, plan.depth, plan.left(plan.depth), last=True)
+    else:
+        deeper(leaves, scope, nodes)
     return leaves
 
 
@@ -118,18 +126,24 @@ def grow_privtree(
     scope: Scope,
     stream: noise.Generator,
     most_nodes: int,
+    roots: IntArray | None = None,
 ) -> Leaves:
-    """Grow a PrivTree: two lines in the ledger, whatever the depth. Its tests do not estimate of counts."""
+    """Grow a PrivTree: two lines in the ledger, whatever the depth. Its tests do not estimate counts.
+
+    With ``roots`` one below each of these nodes, which lie at one depth: their rows are disjoint, and the nodes were
+    released before, so together they cost what one does.
+    """
     scope.spend("structure of the tree", structure, "parallel")
-    tree, nodes, ends = partitioner.tree, np.array([0]), []
+    tree, nodes, ends = partitioner.tree, np.array([0]) if roots is None else roots, []
     stopped_at: int | None = None
-    for depth in range(max_depth):
+    first = int(tree.depth[nodes[0]])
+    for depth in range(first, max_depth):
         wide = (tree.widths(nodes) > 1).any(axis=1)
         ends.append(nodes[~wide])
         nodes = nodes[wide]
         if not len(nodes):
             break
-        biased = rule.biased(partitioner.look(nodes), depth)
+        biased = rule.biased(partitioner.look(nodes), depth - first)
         kept = biased + noise.discrete_laplace(rule.scale, len(nodes), stream) > 0
         if len(tree.axis) + partitioner.most_children(int(kept.sum())) > most_nodes:
             stopped_at, kept = depth, np.zeros_like(kept)

@@ -7,6 +7,7 @@ caller.
 """
 
 import copy
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -94,6 +95,9 @@ class Midpoints(TreePartitioner):
 
     def look(self, nodes: IntArray) -> IntArray:
         self._nodes = nodes
+        others = len(self.tree.axis) - len(self._place)  # nodes that another partitioner made since
+        self._place = np.pad(self._place, (0, others), constant_values=-1)
+        self._rows = np.pad(self._rows, (0, others))
         if (self._place[nodes] < 0).any():
             self._count_ahead(nodes)
         return self._rows[nodes]
@@ -129,6 +133,23 @@ class Midpoints(TreePartitioner):
             np.add.at(rows, tree.parent[level], rows[level])
         self._ahead_rows = rows
         self._place[nodes], self._rows[nodes] = nodes, rows[nodes]
+
+
+class Mixed(TreePartitioner):
+    """Another partitioner at every level: the last one given goes on below."""
+
+    def __init__(self, parts: Sequence[TreePartitioner]) -> None:
+        first = parts[0]
+        super().__init__(first.tree, first.rows, first.stream, first.axis)
+        self._parts, self._now = parts, first
+
+    def look(self, nodes: IntArray) -> IntArray:
+        self._now = self._parts[min(int(self.tree.depth[nodes[0]]), len(self._parts) - 1)]
+        self.fan_out = self._now.fan_out
+        return self._now.look(nodes)
+
+    def split(self, kept: BoolArray, epsilon: Exact) -> IntArray:
+        return self._now.split(kept, epsilon)
 
 
 class SpreadMidpoints(TreePartitioner):

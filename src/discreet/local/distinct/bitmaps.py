@@ -1,0 +1,277 @@
+"""Flipped bitmaps: what a data holder may give away about which items there are, and what can be made of several.
+
+Merging (Hehir, Ting, Cormode 2023). Let a bit x of one bitmap have been turned over with chance p = 1/(1 + e^e), and y
+of another with p' = 1/(1 + e^e'). From the two readings (a, b) a merged bit is drawn that is 1 with chance
+
+    c(a, b) = 1 - q - (1 - 2q) u(a) u'(b),    u(0) = (1-p)/(1-2p),  u(1) = -p/(1-2p),
+
+u' likewise for p'. The mean of u(a) is 1 if x = 0 and 0 if x = 1, so the merged bit is 1 with chance q if x = y = 0 and
+1 - q else: it is the bit "x or y", turned over with chance q. The smallest q for which all c are chances has
+c(0, 0) = 0:
+
+    q = 1/(1 + e^m),    1 - e^-m = (1 - e^-e)(1 - e^-e').
+
+So a merged bitmap is again a flipped bitmap, in whatever order many are merged.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from discreet import noise
+from discreet.core import checks
+from discreet.core.arrays import ByteArray
+from discreet.core.figures import at_most
+from discreet.core.guarantee import Guarantee, Ledger
+from discreet.core.output import check_name, write_whole
+from discreet.errors import DataSourceError, FormatError, InvalidArgument, InvalidType
+from discreet.local.distinct.likelihood import PatternLaw
+from discreet.local.wire import binary
+from discreet.noise.reports.coin_bytes import coin_bytes
+from discreet.noise.stream.thresholds import Chance
+
+if TYPE_CHECKING:
+    from discreet.local.distinct.sketch import DistinctSketch
+
+_LEAST_FLIP = 1e-6
+#: More would have nothing but noise in them.
+_MOST_MERGED = 2**16
+
+
+@dataclass(frozen=True)
+class DistinctEstimate:
+    """How many different items there are, and how sure one can be.
+
+    The estimate is raw, without bias to speak of, and may be negative where few items are counted with much noise.
+    Errors are over noise and hash key, the items being fixed.
+
+    Attributes
+    ----------
+    count : float
+        The estimate.
+    std_error : float
+        Its standard error.
+    guarantee : Guarantee
+        What was promised by the holders of all bitmaps that were used.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> found = dc.local.DistinctSketch(2.0, key=7).sketch(range(50_000), rng=1).estimate()
+    >>> round(found.count), round(found.std_error), [round(end) for end in found.interval(0.95)]
+    (50174, 756, [48693, 51655])
+    """
+
+    count: float
+    std_error: float
+    guarantee: Guarantee
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the ends of a confidence interval."""
+        reach = float(ndtri(0.5 + float(checks.probability("level", level)) / 2)) * self.std_error
+        return self.count - reach, self.count + reach
+
+
+class FlippedBitmap:
+    """A bitmap of items with every bit turned over by a coin. Made by `DistinctSketch.sketch`.
+
+    Attributes
+    ----------
+    parameters : DistinctSketch
+        What it was made with; of a merged one, with the smallest budget of its parts.
+    epsilons : tuple of Fraction
+        The budgets of all parts, in order: one, unless it was merged.
+    rows : ndarray of uint8
+        Packed bits, one row per level.
+    seeded : bool
+        True if coins can be repeated. Such a bitmap must not leave its holder.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> m = dc.local.DistinctSketch(2.0, key=7)
+    >>> north, south = m.sketch(range(40_000), rng=1), m.sketch(range(30_000, 90_000), rng=2)
+    >>> both = north.merge(south, rng=3)
+    >>> round(both.estimate().count), round(both.estimate().std_error)
+    (90068, 1851)
+    >>> FlippedBitmap.from_bytes(both.to_bytes()) == both
+    True
+    """
+
+    def __init__(
+        self, parameters: DistinctSketch, rows: ByteArray, *, epsilons: Iterable[Fraction] = (), seeded: bool
+    ) -> None:
+        self.epsilons = tuple(sorted(epsilons)) or (parameters.exact,)
+        self.parameters, self.rows, self.seeded = parameters.at(self.epsilons[0]), rows, seeded
+
+    @cached_property
+    def odds(self) -> float:
+        """e^-m, the odds of a turned bit: 1 - e^-m is the product of 1 - e^-ε over the parts, ε that of one bit."""
+        bits = (float(e / (self.parameters.items or 1)) for e in self.epsilons)
+        return -math.expm1(sum(math.log1p(-math.exp(-e)) for e in bits))
+
+    @property
+    def flip(self) -> float:
+        """The chance that a bit is not what it was."""
+        return self.odds / (1 + self.odds)
+
+    @property
+    def model_flip(self) -> float:
+        """The same for estimates: not so small that a reading would be impossible."""
+        return max(self.flip, _LEAST_FLIP)
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """What is promised: to somebody whose items several holders have, the sum of what their bitmaps cost."""
+        return promise([self])
+
+    def merge(self, *others: FlippedBitmap, rng: object = None) -> FlippedBitmap:
+        """Return a flipped bitmap of the union: with more noise than its parts have, and of the same kind.
+
+        Answers are sharper from the parts themselves: see `DistinctOverlap`.
+
+        Parameters
+        ----------
+        *others : FlippedBitmap
+            Made with the same buckets, levels, items and key. Budgets may differ.
+        rng : None, int or Generator
+            Source of the coins of merging. Anything but None marks the result as seeded.
+
+        Privacy
+        -------
+        Post-processing: no cost beyond that of the parts, which add up for whoever is in several of them. Somebody who
+        sees the merged bitmap and none of its parts learns less than from any one of them: ε* with
+        1 - e^-ε* = Π (1 - e^-ε) over the parts (for one item; the guarantee says it).
+        """
+        stream, merged = noise.generator(rng), self
+        for other in others:
+            merged = _merged(merged, self.same_as(other, "others"), stream)
+        return merged
+
+    def same_as(self, other: Any, what: str) -> FlippedBitmap:
+        """Refuse what cannot be set beside this bitmap: anything that was not made with its settings and key."""
+        if not isinstance(other, FlippedBitmap):
+            raise InvalidType(what, type(other).__name__, "bitmaps", "m.sketch(items)")
+        mine, theirs = (bitmap.parameters.to_dict() for bitmap in (self, other))
+        odd = [name for name in mine if mine[name] != theirs[name] and name != "epsilon"]
+        if odd:
+            expected = f"made with the same parameters ({odd[0]}={mine[odd[0]]})"
+            raise InvalidArgument(what, f"{odd[0]}={theirs[odd[0]]}", expected, "one DistinctSketch for all holders")
+        return other
+
+    def estimate(self) -> DistinctEstimate:
+        """Estimate how many different items were put in. This costs no privacy."""
+        law = PatternLaw(self.parameters.rates, self.parameters.buckets, np.array([self.model_flip]))
+        ones = np.bitwise_count(self.rows).sum(axis=1).astype(np.float64)
+        atoms = law.fit(np.stack([self.parameters.buckets - ones, ones], axis=1))
+        variance = float(law.covariance(atoms)[0, 0])
+        return DistinctEstimate(float(atoms[0]), math.sqrt(max(variance, 0.0)), self.guarantee)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, FlippedBitmap)
+            and (self.parameters, self.epsilons, self.seeded) == (other.parameters, other.epsilons, other.seeded)
+            and np.array_equal(self.rows, other.rows)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_bytes(self) -> bytes:
+        """Return the bitmap as one message; see docs/wire-format.md."""
+        header = {**self.parameters.to_dict(), "merged": [str(e) for e in self.epsilons]}
+        return binary.write(binary.BITMAP, header, len(self.epsilons), [self.rows.tobytes()], seeded=self.seeded)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> FlippedBitmap:
+        """Read what `to_bytes` wrote."""
+        from discreet.local.distinct.sketch import DistinctSketch
+
+        message = binary.read(data, binary.BITMAP)
+        header = dict(message.header)
+        merged = header.pop("merged", None)
+        parameters = DistinctSketch.from_dict(header)
+        if not isinstance(merged, list) or not 0 < len(merged) == message.n <= _MOST_MERGED:
+            raise FormatError("a bitmap damaged: it does not say what was merged")
+        budgets = [parameters.read(e) for e in merged]
+        if budgets != sorted(budgets) or budgets[0] != parameters.exact or [str(e) for e in budgets] != merged:
+            raise FormatError("a bitmap damaged: the budgets of its parts are not in canonical form")
+        shape = parameters.levels, parameters.buckets // 8
+        if len(message.body) != math.prod(shape):
+            raise FormatError(f"a bitmap damaged: {len(message.body)} bytes where {math.prod(shape)} are asked for")
+        rows = np.frombuffer(message.body, np.uint8).reshape(shape).copy()
+        return cls(parameters, rows, epsilons=budgets, seeded=message.seeded)
+
+    def save(self, path: str | Path) -> None:
+        """Write the bitmap to a file, whole or not at all."""
+        check_name(path)
+        write_whole(path, self.to_bytes())
+
+    @classmethod
+    def load(cls, path: str | Path) -> FlippedBitmap:
+        """Read a bitmap from a file."""
+        try:
+            return cls.from_bytes(Path(path).expanduser().read_bytes())
+        except OSError as error:
+            raise DataSourceError(f"bitmap: cannot read {str(path)!r} ({error.strerror}); check the path") from None
+
+    def __repr__(self) -> str:
+        p, parts = self.parameters, "" if len(self.epsilons) == 1 else f", merged from {len(self.epsilons)}"
+        return f"<flipped bitmap of {p.levels} x {p.buckets} bits{parts}>"
+
+
+def _merged(one: FlippedBitmap, two: FlippedBitmap, stream: noise.Generator) -> FlippedBitmap:
+    if len(one.epsilons) + len(two.epsilons) > _MOST_MERGED:
+        raise InvalidArgument("others", "more", f"at most {_MOST_MERGED} bitmaps in all", "fewer bitmaps")
+    odds = one.odds + two.odds - one.odds * two.odds
+    q = odds / (1 + odds)
+    a, b = one.rows, two.rows
+    merged = np.zeros_like(a)
+    for reads_a, reads_b in ((0, 1), (1, 0), (1, 1)):  # two zeros give 0: that is what makes q the smallest
+        chance = 1 - q - (1 - 2 * q) * weight(one.flip, reads_a) * weight(two.flip, reads_b)
+        coins = coin_bytes(Chance(a=Fraction(min(max(chance, 0.0), 1.0))), a.shape, stream)
+        merged |= (a if reads_a else ~a) & (b if reads_b else ~b) & coins
+    seeded = one.seeded or two.seeded or stream.seeded
+    return FlippedBitmap(one.parameters, merged, epsilons=one.epsilons + two.epsilons, seeded=seeded)
+
+
+def weight(flip: float, reads: int) -> float:
+    """Return u: a number by reading whose mean is 1 if the bit was 0, and 0 if it was 1."""
+    return (-flip if reads else 1 - flip) / (1 - 2 * flip)
+
+
+def promise(bitmaps: Iterable[FlippedBitmap]) -> Guarantee:
+    """Return what bitmaps promise together: their budgets add up for whoever is in all of them."""
+    used = list(bitmaps)
+    parameters = used[0].parameters
+    spent = Counter(e for bitmap in used for e in bitmap.epsilons)
+    parts = sum(spent.values())
+    ledger = Ledger(epsilon=sum(e * times for e, times in spent.items()))
+    for epsilon, times in sorted(spent.items()):
+        label = "one bitmap" if parts == 1 else f"{times} of {parts} bitmaps"
+        price = f" at epsilon {at_most(float(epsilon))}" if len(spent) > 1 else ""
+        ledger.spend(f"{label}, every bit flipped{price}", epsilon * times)
+    assumes = ["no privacy rests on the hash key, which is public"]
+    if parts > 1:
+        assumes.append(
+            "the price is that of somebody whose items all holders have; one holder's bitmap alone costs what that "
+            "holder spent"
+        )
+        if len(used) == 1:
+            alone = -math.log(used[0].odds) * (parameters.items or 1)
+            assumes.append(f"who sees only the merged bitmap learns at most what epsilon {at_most(alone)} allows")
+    return replace(
+        Guarantee.from_ledger(ledger, model="central", seeded=any(b.seeded for b in used), assumptions=assumes),
+        unit=parameters.unit,
+        neighbours=parameters.neighbours,
+        parameters={**parameters.to_dict(), "bitmaps": parts},
+    )

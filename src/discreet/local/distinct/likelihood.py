@@ -1,0 +1,164 @@
+"""How many items are in which of several flipped bitmaps: maximum likelihood from counts of bit patterns.
+
+The law. An item sets one bit, at level l with chance B·r_l in one of B buckets. A bit of level l stays 0 in *all*
+bitmaps of a set T if no item of their union hits it: chance exp(-g_l U_T), g_l = -ln(1 - r_l), U_T the size of that
+union. The sizes of unions are sums of *atoms*: n_S items are in exactly the bitmaps S, and U_T is the sum of n_S over
+the S that meet T. A bit of bitmap i, turned over with chance p_i, reads 1 with chance (1-p_i) - (1-2p_i)·[it was 0], so
+the chance of a pattern of readings is linear in the exp(-g_l U_T): one matrix, a product of 2 x 2 matrices. How often
+each pattern was read at each level is all that the likelihood needs.
+
+Bits of one level are taken as independent, as Hehir, Ting and Cormode do ("Sketch-Flip-Merge", ICML 2023): they are,
+exactly, if the number of items is Poisson. Then the inverse J of the information is the covariance of the estimates.
+For a *fixed* number of items the spread of that Poisson number must go out again: a variance is the mean of the
+variances given the number, plus the variance of the mean, which is the number itself as the estimate is unbiased. So
+the covariance of the atoms is J - diag(n_S). It is smaller than the published J, and tends to it where there are many
+more items than bits.
+
+The largest likelihood is a little too large on average, by an amount that is known to first order (Cox, Snell 1968) and
+taken off. With p the chances of the readings of B bits at each level, the bias of independent multinomial counts is
+
+    -1/2 J Σ B (grad p/p) tr(J hess p).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.core.arrays import FloatArray
+
+#: Starting values are looked for on a grid of this many sizes.
+_GRID = 600
+_STEPS = 200
+#: Chances below are lost in the rounding of those that they are differences of.
+_LEAST = 1e-12
+#: Scoring stops when the next step would gain less than this in log-likelihood.
+_GAIN = 1e-9
+
+
+@dataclass(frozen=True)
+class PatternLaw:
+    """The chances of patterns of bits, one bit of every bitmap.
+
+    Attributes
+    ----------
+    rates : array
+        The chance r_l that an item sets one given bit of level l.
+    buckets : int
+        Bits of a level.
+    flips : array
+        The chance that a bit was turned over, for every bitmap.
+
+    Examples
+    --------
+    >>> law = PatternLaw(np.array([1 / 8]), 8, np.array([0.25]))
+    >>> law.chances(np.array([0.0])).round(3).tolist()          # of reading 0 and of reading 1, nothing counted
+    [[0.75, 0.25]]
+    """
+
+    rates: FloatArray
+    buckets: int
+    flips: FloatArray
+
+    @property
+    def meets(self) -> FloatArray:
+        """Whether the set T (a row, from the empty one) and the atom S (a column) have a bitmap in common."""
+        sets = np.arange(2 ** len(self.flips))
+        return ((sets[:, None] & sets[None, 1:]) > 0).astype(np.float64)
+
+    @property
+    def readings(self) -> FloatArray:
+        """The matrix from the chances that all bits of T are 0 to those of the readings."""
+        full = np.ones((1, 1))
+        for flip in self.flips:  # the first bitmap is the lowest binary digit
+            full = np.kron(np.array([[flip, 1 - 2 * flip], [1 - flip, 2 * flip - 1]]), full)
+        return full
+
+    def _empty(self, atoms: FloatArray) -> FloatArray:
+        exponent = np.log1p(-self.rates)[:, None] * (self.meets @ atoms)
+        return np.asarray(np.exp(np.minimum(exponent, 700.0)))
+
+    def chances(self, atoms: FloatArray) -> FloatArray:
+        """Return the chance of every reading (a column) at every level."""
+        return np.asarray(self._empty(atoms) @ self.readings.T)
+
+    def slopes(self, atoms: FloatArray) -> FloatArray:
+        """Return the derivatives of `chances` by the atoms: levels, readings, atoms."""
+        moved = np.log1p(-self.rates)[:, None, None] * self._empty(atoms)[:, :, None] * self.meets
+        return np.asarray(np.einsum("rt,lts->lrs", self.readings, moved))
+
+    def information(self, atoms: FloatArray) -> FloatArray:
+        """Return the Fisher information about the atoms."""
+        slopes = self.slopes(atoms)
+        return np.asarray(self.buckets * np.einsum("lrs,lrt,lr->st", slopes, slopes, 1 / self._safe(atoms)))
+
+    def _safe(self, atoms: FloatArray) -> FloatArray:
+        return np.maximum(self.chances(atoms), _LEAST)
+
+    def spread(self, atoms: FloatArray) -> FloatArray:
+        """Return J, the inverse of the information at atoms that are not negative; infinite where nothing is known."""
+        information = self.information(np.maximum(atoms, 0.0))
+        scale = np.sqrt(np.diag(information))
+        if not np.all(scale > 0) or not np.all(np.isfinite(scale)):
+            return np.diag(np.full(len(atoms), np.inf))
+        scaled = np.linalg.pinv(information / np.outer(scale, scale), hermitian=True)
+        return np.asarray(scaled / np.outer(scale, scale))
+
+    def covariance(self, atoms: FloatArray) -> FloatArray:
+        """Return the covariance of the estimates for fixed sets of items (see above)."""
+        return np.asarray(self.spread(atoms) - np.diag(np.maximum(atoms, 0.0)))
+
+    def bias(self, atoms: FloatArray) -> FloatArray:
+        """Return by how much the atoms of the largest likelihood are too large, to first order."""
+        at = np.maximum(atoms, 0.0)
+        spread = self.spread(at)
+        if not np.all(np.isfinite(spread)):
+            return np.zeros(len(atoms))
+        bent = np.einsum("ts,su,tu->t", self.meets, spread, self.meets)
+        curves = (np.log1p(-self.rates) ** 2)[:, None] * (self._empty(at) * bent) @ self.readings.T
+        pull = np.einsum("lrs,lr->s", self.slopes(at), curves / self._safe(at))
+        found = -0.5 * self.buckets * spread @ pull
+        # Where that much is known about nothing the first order is none: at most half a standard error is taken off.
+        most = np.sqrt(np.diag(spread)) / 2
+        return np.asarray(np.clip(found, -most, most))
+
+    def start(self, counts: FloatArray) -> FloatArray:
+        """Return atoms to start from: the size of every union by least squares, then what atoms these are sums of."""
+        shares = np.linalg.solve(self.readings, counts.T / self.buckets).T  # unbiased for the chances of being empty
+        top = 64 * self.buckets / float(self.rates.min() * self.buckets)
+        sizes = np.append(0.0, np.geomspace(1.0, top, _GRID))
+        empty = np.exp(np.log1p(-self.rates)[:, None] * sizes)
+        unions = [sizes[np.argmin(((column[:, None] - empty) ** 2).sum(axis=0))] for column in shares.T[1:]]
+        return np.maximum(np.linalg.solve(self.meets[1:], np.array(unions)), 0.0)
+
+    def fit(self, counts: FloatArray) -> FloatArray:
+        """Return the atoms of the largest likelihood, less its bias. They may be negative: cutting off at 0 has a bias.
+
+        Examples
+        --------
+        >>> law = PatternLaw(np.array([1 / 1000]), 1000, np.array([0.25]))
+        >>> expected = 1000 * law.chances(np.array([300.0]))
+        >>> (law.fit(expected) + law.bias(np.array([300.0]))).round().tolist()
+        [300.0]
+        """
+        atoms = self.start(counts)
+        best = self._likelihood(counts, atoms)
+        for _ in range(_STEPS):
+            score = np.einsum("lr,lrs->s", counts / self._safe(atoms), self.slopes(atoms))
+            step = np.linalg.lstsq(self.information(atoms), score, rcond=1e-14)[0]
+            if not np.all(np.isfinite(step)) or score @ step < _GAIN:
+                break
+            for _ in range(40):
+                found = self._likelihood(counts, atoms + step)
+                if found > best:
+                    break
+                step = step / 2
+            else:
+                break
+            atoms, best = atoms + step, found
+        return atoms - self.bias(atoms)
+
+    def _likelihood(self, counts: FloatArray, atoms: FloatArray) -> float:
+        chances = self.chances(atoms)
+        if not np.all(np.isfinite(chances)) or np.any((chances < _LEAST) & (counts > 0)):
+            return -np.inf
+        return float((counts * np.log(np.where(counts > 0, chances, 1.0))).sum())
