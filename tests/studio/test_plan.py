@@ -175,6 +175,7 @@ def test_a_fault_sits_beside_the_field_that_it_names(
     beside = re.search(rf'id="{field}"(?:(?!class="field).)*?class="fault"[^>]*>([^<]*)', page.text, re.DOTALL)
     assert beside is not None
     assert said in beside[1]
+    assert f'href="#{field}"' in page.text
     assert "to keep what is typed" in page.text
     assert client.studio.workspace.project(project.id).parameters == project.parameters
 

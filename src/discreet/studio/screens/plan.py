@@ -284,8 +284,15 @@ async def _page(
         wanted_in="people" if project.goal in PEOPLE else "metres" if sphere else "share",
         ask_persons=getattr(unit, "rows", None) == "auto", waiting=domain is None and bool(project.source),
         open_groups={name for name, each in fields.items() if any(f.fault or f.text for f in each)},
-        notice="done" in request.query_params, **told,
+        notice="done" in request.query_params, wrong=[(name, _called(kind, name, t)) for name in wish.faults], **told,
     )  # fmt: skip
+
+
+def _called(kind: Kind, name: str, t: forms.T) -> str:
+    """Return what a field is called."""
+    if name.startswith("about_"):
+        return t("plan.about_wanted" if name == "about_wanted" else f"plan.{name}")
+    return forms.label(kind, kind.option(name), t)
 
 
 def _doubtful(wish: Wish) -> bool:
