@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import numpy as np
 import pytest
 
 from discreet.accounts import Account
-from discreet.studio.runs.processes import born
+from discreet.studio.runs import Supervisor
+from discreet.studio.runs.offer import offer_of
+from discreet.studio.runs.processes import born, send
 from discreet.studio.workspace import Project, Workspace
 from studio_server import Server, served, until
 
@@ -105,3 +108,37 @@ def test_a_run_that_is_stopped_leaves_nothing_half_written(tmp_path: Path) -> No
         assert "go on" in page.lower()
         assert {p.name for p in (project.runs / "1").iterdir()} == {"job.toml", "status.json", "run.lock", "stop"}
         assert server.client.get(f"{address}/1/file/release").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("stage", "charged"),
+    [("start", ["booked"]), ("model", ["reserved", "booked"]), ("sampling", ["booked"]), ("pictures", ["booked"])],
+)
+def test_a_process_that_is_killed_in_any_stage_charges_what_was_begun(
+    stage: str, charged: list[str], tmp_path: Path
+) -> None:
+    book = Account.create(tmp_path / "people.account", dataset="people", epsilon=2, delta=1e-5)
+    parameters = {"epsilon": 1.0, "delta": 1e-9, "n": 200_000}
+    workspace = Workspace(tmp_path / "studio")
+    project = project_of(
+        workspace.home, tmp_path, goal="synthesize", parameters=parameters, account=str(book.path)
+    )  # fmt: skip
+    supervisor = Supervisor(workspace)
+    offer = offer_of(workspace, project)
+    assert offer.job is not None
+    run = supervisor.start(project, offer.job, 1)
+    try:
+        told = until(lambda: (s := status(project))["progress"]["what"] == stage and s["pid"] and s, 120)
+        assert send(told["pid"], told["born"], signal.SIGKILL)
+        until(lambda: status(project)["state"] == "lost", 30)
+        made = project.runs / "1" / "synthetic.synopsis.parquet"
+        before = made.read_bytes() if made.is_file() else None
+        assert (before is not None) == (stage in ("sampling", "pictures"))
+        supervisor.again(project, run, 1)
+        supervisor.again(project, run, 1)
+        until(lambda: status(project)["state"] == "done", 120)
+    finally:
+        supervisor.close()
+    assert [e.state for e in book.entries] == charged
+    assert before is None or made.read_bytes() == before
+    assert status(project)["attempt"] == 2

@@ -85,8 +85,10 @@ class Supervisor:
         new price: what was reserved stays spent.
         """
         with self._guard:
-            self._check_free(project)
             settle(run.folder)
+            if (found := Run.read(run.folder)).status["attempt"] != attempt or not found.ended:
+                return found
+            self._check_free(project)
             handle = lock(run.folder)
             if handle is None:
                 return Run.read(run.folder)
