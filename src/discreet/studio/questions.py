@@ -166,10 +166,9 @@ def examples(domain: Domain) -> Iterator[Question]:
             low, high = round(low), round(high)
         texts.append(f"{column_text(column.name)} between {low:g} and {high:g}")
         yield Question("count", texts[0])
-    for column in named[:1]:
-        texts.append(
-            f"{column_text(column.name)} = " + "'" + category_text(column.categories[0]).replace("'", "''") + "'"
-        )
+    for choice in named[:1]:
+        first = category_text(choice.categories[0]).replace("'", "''")
+        texts.append(f"{column_text(choice.name)} = '{first}'")
         yield Question("share", texts[-1], texts[0] if len(texts) > 1 else "")
     for column in numeric[:1]:
         yield Question("mean", column=column.name)
