@@ -46,6 +46,8 @@ def test_an_example_that_is_written_into_a_field_is_read_back() -> None:
         ("anonymize", "widths", "age=5,10\r\nincome = 100", {"age": [5, 10], "income": [100]}),
         ("anonymize", "sensitive", '"pay, gross", illness', ["pay, gross", "illness"]),
         ("synopsis", "shares", "0.2, 0.3, 0.5", [0.2, 0.3, 0.5]),
+        ("synopsis", "partitioner", "median, binary", ["median", "binary"]),
+        ("synopsis", "partitioner", "median", "median"),
         ("synopsis", "delta", "", None),
         ("synopsis", "epsilon", "∞", math.inf),
     ],

@@ -283,3 +283,13 @@ def test_telemetry_needs_a_column_with_a_list(client: Browser, tmp_path: Path) -
     assert re.search(r'id="column-fault">This must be filled in', page.text)
     client.post(f"/p/{project.id}/plan", data={"column": "sex", "epsilon": "2"})
     assert client.studio.workspace.project(project.id).parameters["domain"] == ["f", "m"]
+
+
+def test_a_budget_that_promises_nothing_is_said_twice(client: Browser, tmp_path: Path) -> None:
+    project = _project(client, tmp_path, "synopsis")
+    assert 'name="yes_really"' not in client.post(f"/p/{project.id}/plan", data={"epsilon": "x"}).text
+    page = client.post(f"/p/{project.id}/plan", data={"epsilon": "50"})
+    assert 'name="yes_really"' in page.text
+    client.post(f"/p/{project.id}/plan", data={"epsilon": "50", "yes_really": "yes"})
+    assert client.studio.workspace.project(project.id).parameters == {"epsilon": 50, "yes_really": True}
+    assert "promises next to nothing" in client.get(f"/p/{project.id}/plan").text

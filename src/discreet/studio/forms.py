@@ -90,12 +90,14 @@ def field(kind: Kind, option: Option, t: T, given: Mapping[str, Any], typed: Map
 
 def label(kind: Kind, option: Option, t: T) -> str:
     """Return what an option is called on a page."""
-    return t(_key(kind, option, ""))
+    key = _key(kind, option, "")
+    return t(key) if key in words.catalogue() else option.name.replace("_", " ")
 
 
 def help_of(kind: Kind, option: Option, t: T) -> str:
     """Return what an option means, as a sentence."""
-    text = t(_key(kind, option, "_help"))
+    key = _key(kind, option, "_help")
+    text = t(key) if key in words.catalogue() else option.help  # a test refuses an option without words
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "…")) else ".")
 
 
@@ -155,6 +157,8 @@ def read(kind: Kind, option: Option, text: str, t: T | None = None) -> Any:
             if not found.is_integer():
                 raise Wrong(t("forms.whole"))
             value = int(found)
+    elif option.choices and takes & set(_LISTS) and set(parts := read_list(text)) <= set(option.choices) and parts[1:]:
+        value = parts
     elif option.choices and text not in option.choices:
         other = t("forms.or_number") if takes & set(_NUMBERS) else ""
         raise Wrong(t("forms.choices", listed=", ".join(option.choices)) + other)

@@ -15,6 +15,7 @@ from starlette.responses import Response
 from discreet.accounts import Account
 from discreet.core.columns import Categorical, category_text
 from discreet.core.domain import Domain, Integer
+from discreet.core.figures import SURE_DELTA
 from discreet.errors import DiscreetError, InvalidArgument
 from discreet.jobs.declare import Kind, WrongOption
 from discreet.jobs.job import Job
@@ -270,13 +271,11 @@ async def _page(
     sure, seed = by_name.pop("yes_really", None), by_name.pop("seed", None)
     words_of_page = [by_name.pop(o.name) for o in PAGE if o.name in by_name]
     groups = {
-        "main": main, "sure": [sure] if sure and _doubtful(wish) else [], "more": list(by_name.values()),
+        "main": main, "sure": [sure] if sure and _doubtful(wish, t) else [], "more": list(by_name.values()),
         "page": words_of_page, "seed": [seed] if seed else [],
     }  # fmt: skip
     fields = {name: _fields(kind, options, wish, domain, t) for name, options in groups.items()}
-    guesses = {
-        name: wish.typed.get(f"about_{name}", _plain(wish.planned.get(name))) for name in ("rows", "persons", "wanted")
-    }
+    guesses = {name: wish.typed.get(f"about_{name}", _plain(wish.planned.get(name))) for name in _GUESSES}
     unit, sphere = None if domain is None else domain.unit, wish.parameters.get("method") == "sphere"
     return studio.page(
         request, "plan.html", status=status, screen="plan", project=project, fields=fields, sliders=_SLIDERS,
@@ -295,14 +294,11 @@ def _called(kind: Kind, name: str, t: forms.T) -> str:
     return forms.label(kind, kind.option(name), t)
 
 
-def _doubtful(wish: Wish) -> bool:
+def _doubtful(wish: Wish, t: forms.T) -> bool:
+    """Tell whether a budget has to be said twice, or was."""
     epsilon, delta = wish.parameters.get("epsilon", 0), wish.parameters.get("delta", 0)
-    return bool(
-        wish.parameters.get("yes_really")
-        or epsilon > SURE
-        or delta > 0.001
-        or wish.faults.keys() & {"epsilon", "delta"}
-    )
+    asked = {t("forms.twice_epsilon"), t("forms.twice_delta")} & set(wish.faults.values())
+    return bool(wish.parameters.get("yes_really") or epsilon > SURE or delta > SURE_DELTA or asked)
 
 
 def _plain(value: Any) -> str:
