@@ -47,6 +47,7 @@ def test_every_screen_in_both_themes_and_three_widths(chromium, axe, request, tm
         visit = Visit(chromium, address, pictures=folder, locale=language)
         visit.go(places["results"])
         visit.wait("#columns ~ .pictures svg")
+        wrong: list[str] = []
         for name, path in places.items():
             for theme in ("light", "dark"):
                 visit.tab.emulate_media(color_scheme=theme)
@@ -54,7 +55,11 @@ def test_every_screen_in_both_themes_and_three_widths(chromium, axe, request, tm
                     visit.tab.set_viewport_size({"width": width, "height": 900})
                     visit.go(path)
                     visit.axe = axe if width < 2560 and name != "report" else None
-                    visit.check(f"{name}-{theme}-{width}-{language}")
+                    try:
+                        visit.check(f"{name}-{theme}-{width}-{language}")
+                    except AssertionError as error:  # all of them at once: a run takes minutes
+                        wrong.append(str(error).splitlines()[0])
+        assert wrong == []
         visit.close()
 
 

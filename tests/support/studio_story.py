@@ -119,6 +119,9 @@ class Visit:
     def check(self, name: str = "") -> None:
         """Look at the page as it is: nothing sticks out sideways, nobody is left out; a picture if a name is given."""
         self.tab.wait_for_load_state("load")
+        if name and self.pictures is not None:
+            self.tab.evaluate("scrollTo(0, 0)")
+            self.tab.screenshot(path=self.pictures / f"{name}.png", full_page=True)
         width = self.tab.viewport_size["width"]
         assert self.tab.evaluate("document.documentElement.scrollWidth") <= width, (self.tab.url, name)
         assert self.tab.locator("h1").count() == 1, self.tab.url
@@ -126,9 +129,6 @@ class Visit:
             self.tab.evaluate(self.axe)  # through the debugger: the page's own policy would refuse it
             found = self.tab.evaluate(_RUN_AXE)
             assert found == [], (self.tab.url, json.dumps(found, indent=1))
-        if name and self.pictures is not None:
-            self.tab.evaluate("scrollTo(0, 0)")
-            self.tab.screenshot(path=self.pictures / f"{name}.png", full_page=True)
 
     def close(self) -> None:
         """End the visit: nothing was asked of anybody else, and nothing was logged."""
