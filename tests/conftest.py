@@ -25,6 +25,7 @@ FIRST = (
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let the stories of the studio leave their pictures somewhere: those of the guide are made so."""
     parser.addoption("--studio-pictures", default="", help="the folder for pictures of the studio's screens")
+    parser.addoption("--studio-guide", default="", help="the folder for those of the tutorial: docs/images")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -71,15 +71,15 @@ def again(visit: Visit, folder: Path, output: str) -> str:
     return digest_of(folder / made[1])
 
 
-def evidence(visit: Visit, name: str, *, audit: str = "Audit") -> None:
+def evidence(visit: Visit, name: str) -> None:
     """Audit a release, read its report, and come to the page to sign."""
     project = visit.project
     visit.go(f"/p/{project}/evidence")
     visit.wait("#report")
     visit.fill(said_title="A release", said_owner="Ward 3", said_purpose="Planning of beds", said_date="2026-11-16")
-    visit.tab.locator("#report ~ form button").first.click()
+    visit.tab.locator("form:has(#said-title) button").first.click()
     visit.wait("#audit")
-    visit.tab.get_by_role("button", name=audit).first.click()
+    visit.tab.locator('form[action$="/audit"] button').first.click()
     visit.wait(".chip.good")
     visit.check(f"{name}-evidence")
     with visit.context.expect_page() as waited:
@@ -91,7 +91,7 @@ def evidence(visit: Visit, name: str, *, audit: str = "Audit") -> None:
     assert report.evaluate("getComputedStyle(document.body).maxWidth") != "none"  # its own style was let in
     report.close()
     visit.fill(sign_name="A. Example", sign_date="2026-11-16")
-    visit.tab.locator("#sign ~ form button").first.click()
+    visit.tab.locator("form:has(#sign-name) button").first.click()
     visit.wait(".to-sign")
     visit.check(f"{name}-sign")
 
@@ -161,7 +161,7 @@ def choose(visit: Visit, goal: str, **fields: str) -> None:
     """Choose a goal, say the parameters, and come to the release."""
     visit.go(f"/p/{visit.project}/goal")
     visit.check()
-    visit.tab.locator(f'form.card:has(input[value="{goal}"]) button').click()
+    visit.tab.locator(f'form.card:has(input[value="{goal}"]) button:not([type=button])').click()
     visit.wait("form.plan")
     for name, value in fields.items():
         place = visit.tab.locator(f"#{name}")
@@ -246,7 +246,7 @@ def test_a_messy_file_to_an_anonymous_table_in_german(chromium, axe, pictures, t
         assert sorted(repeated.read_text().splitlines()) == sorted(first.read_text().splitlines())
         told = Guarantee.from_json(promise_place(repeated).read_text())
         assert told.parameters == promise.parameters
-        evidence(visit, "messy", audit="prüfen")
+        evidence(visit, "messy")
         assert "alles Geprüfte hält" in visit.tab.locator(".sentence").inner_text()
         visit.close()
 
@@ -296,3 +296,72 @@ def test_private_clusters_with_their_number_suggested(chromium, axe, pictures, t
         made = tmp_path / "studio" / visit.project / "runs" / "1" / "synopsis.parquet"
         assert again(visit, tmp_path / "again", "release") == digest_of(made)
         visit.close()
+
+
+def test_the_tutorial_as_it_is_written(chromium, axe, request, tmp_path):
+    """From a file to a signed page, step by step as docs/tutorials/studio.md says; its pictures are made here."""
+    folder = Path(request.config.getoption("--studio-guide") or tmp_path / "guide")
+    folder.mkdir(parents=True, exist_ok=True)
+    table = tmp_path / "hospital.csv"
+    table.write_bytes(dc.datasets.practice("hospital")["hospital.csv"])
+    with studio(tmp_path / "studio", str(table)) as address:
+        visit = Visit(chromium, address, axe=axe, viewport={"width": 1000, "height": 640})
+
+        def shown(name: str, selector: str = "") -> None:
+            visit.check()
+            if selector:
+                place = visit.tab.locator(selector).first
+                place.evaluate("e => scrollTo(0, e.getBoundingClientRect().top + scrollY - 130)")
+            else:
+                visit.tab.evaluate("scrollTo(0, 0)")
+            visit.tab.screenshot(path=folder / f"studio-{name}.png")
+
+        visit.tab.locator("details:has(#missing) > summary").click()
+        visit.fill(missing="n/a", dates="%d.%m.%Y")
+        visit.tab.locator("#decimal").select_option(",")
+        visit.tab.locator("#thousands").select_option(".")
+        visit.tab.locator("#encoding").select_option("latin-1")
+        visit.tab.locator("form:has(#missing) button").click()
+        visit.wait("h1")
+        shown("data")
+        wards = "Chirurgie, Innere, Kinder, Neurologie, Notaufnahme"
+        ills = "Bruch, Entzündung, Grippe, Herz, Krebs, Sonstiges"
+        declare(
+            visit,
+            {
+                "Patientennummer": {"role": "person"},
+                "Geschlecht": {"kind": "category", "list": "w, m, d"},
+                "Alter": {"kind": "integer", "low": "0", "high": "110"},
+                "Größe": {"kind": "number", "low": "0.2", "high": "2.8"},
+                "Aufnahme": {"kind": "date", "low": "2025-01-01", "high": "2025-12-31"},
+                "Station": {"kind": "category", "list": wards},
+                "Kosten": {"kind": "number", "low": "0", "high": "50000"},
+                "Diagnose": {"kind": "category", "list": ills},
+            },
+            unit="person", rows="4",
+        )  # fmt: skip
+        shown("columns")
+        choose(visit, "synthesize", epsilon="2", delta="1e-6", about_rows="4000")
+        visit.go(f"/p/{visit.project}/plan")
+        shown("plan")
+        visit.go(f"/p/{visit.project}/account")
+        visit.fill(epsilon="4")
+        visit.tab.locator('form[action$="/create"] button').last.click()
+        visit.wait("#budget")
+        visit.go(f"/p/{visit.project}/release")
+        visit.tab.locator('form[action$="/start"] button').click()
+        visit.wait("h1 .chip.good", 240)
+        visit.wait("#pair ~ .pictures svg", 60)
+        shown("results", "#pair")
+        evidence(visit, "tutorial")
+        text = visit.tab.locator(".to-sign").inner_text()
+        assert "all that was checked holds" in text
+        assert "must not be published" not in text
+        shown("sign")
+        visit.go(f"/p/{visit.project}/evidence")
+        shown("evidence")
+        visit.go(f"/p/{visit.project}/account")
+        assert visit.tab.locator("#entry-1").count() == 1
+        visit.close()
+    for picture in folder.glob("studio-*.png"):
+        assert picture.stat().st_size < 150_000
