@@ -12,6 +12,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from discreet.core.guarantee import Guarantee
+from discreet.core.output import promise_place
 from discreet.errors import DiscreetError, InvalidArgument
 from discreet.jobs.declare import WrongOption
 from discreet.jobs.job import Job
@@ -52,6 +54,7 @@ async def _page(studio: Studio, request: Request, status: int = 200, **content: 
         request, "evidence.html", status=status, screen="evidence", project=project, release=release, others=found,
         facts=facts, checks=made, busy=busy, drawn=drawn, said=checks.said_about(release),
         audited=[a["result"] for a in checks.attached(made, "audit")], files=_files(release),
+        seals=await run_in_threadpool(_seals, release, facts), kind=_kind(release, facts),
         attackable=checks.attackable(facts) if facts else (), refused=request.query_params.get("refused", ""),
         here=f"/p/{project.id}/evidence/{release.number}", **content,
     )  # fmt: skip
@@ -59,7 +62,27 @@ async def _page(studio: Studio, request: Request, status: int = 200, **content: 
 
 def _files(release: Released) -> list[Path]:
     """Return the files that carry a promise: the artifact, and the rows that were invented from it."""
-    return [release.file, *([release.files["table"]] if "table" in release.files else [])]
+    return [*([release.files["table"]] if "table" in release.files else []), release.file]
+
+
+def _seals(release: Released, facts: dict[str, Any] | None) -> list[tuple[str, str]]:
+    """Return what ties each file to its promise: the seal over both, or of a file without one its digest."""
+    if facts is None:
+        return []
+    found = []
+    for file in _files(release):
+        sealed = facts["digest"] or f"sha256:{facts['file_sha256']}"
+        if file != release.file:
+            sealed = Guarantee.from_json(promise_place(file).read_text(encoding="utf-8")).digest or ""
+        found.append((file.name, sealed))
+    return found
+
+
+def _kind(release: Released, facts: dict[str, Any] | None) -> str:
+    """Return the word for what was released."""
+    if "table" in release.files:
+        return "synthetic_table"
+    return "" if facts is None else str(facts["kind"]).replace(" ", "_")
 
 
 def _drawn(made: list[checks.Check], language: str) -> dict[int, list[pictures.Picture]]:
@@ -198,6 +221,7 @@ async def sign(studio: Studio, request: Request) -> Response:
     return studio.page(
         request, "sign.html", screen="evidence", project=project, release=release, facts=facts,
         said=checks.said_about(release), audited=[a["result"] for a in checks.attached(made, "audit")],
+        seals=await run_in_threadpool(_seals, release, facts), kind=_kind(release, facts),
     )  # fmt: skip
 
 
