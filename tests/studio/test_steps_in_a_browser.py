@@ -132,7 +132,7 @@ def test_every_page_is_for_everybody(
         visit.check()
         for goal in ("synthesize", "anonymize", "perturb", "sketch"):
             visit.go(f"/p/{project}/goal")
-            visit.tab.locator(f"form:has([name=goal][value={goal}]) button").click()
+            visit.tab.locator(f"form:has([name=goal][value={goal}]) button:not([type])").click()
             visit.wait("#outlook")
             for fold in visit.tab.locator("details.fold").all():
                 fold.evaluate("e => e.open = true")
