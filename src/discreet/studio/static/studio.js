@@ -52,7 +52,7 @@ document.addEventListener("input", (event) => {
 document.addEventListener("change", (event) => { if (event.target.matches("select[data-send], input[data-send]")) event.target.form.requestSubmit(); });
 
 document.addEventListener("submit", (event) => {
-  const said = event.target.dataset.busy, button = event.submitter ?? event.target.querySelector("button");
+  const said = event.target.dataset.busy, button = event.submitter ?? event.target.querySelector("button:not([type=button])");
   if (said && button) { button.setAttribute("aria-busy", "true"); button.textContent = said; setTimeout(() => { button.disabled = true; }); }
 });
 addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
