@@ -66,7 +66,8 @@ def released(home: Path, kind: str, parameters: Mapping[str, Any], outputs: Mapp
     table = people(home / "people.csv")
     project = Workspace(home / "studio").create(source=str(table), goal=kind, parameters=dict(parameters))
     job = Job(kind, str(table), columns, dict(parameters), dict(outputs))
-    project.schema_file.write_text(job.schema.to_toml() + "\n", encoding="utf-8")
+    if job.schema is not None:
+        project.schema_file.write_text(job.schema.to_toml() + "\n", encoding="utf-8")
     finished(project, job)
     return project
 
@@ -81,6 +82,11 @@ def every_kind(home: Path) -> dict[str, Project]:
         "cluster": ({"epsilon": 2.0, "n_clusters": "auto"}, {"centers": "c.csv", "release": "s.parquet"}, plane),
         "perturb": ({"epsilon": 2.0, "radius": 0.1}, {"release": "noisy.csv"}, plane),
         "anonymize": ({"k": 10, "l": 2}, {"release": "safe.csv"}, QUASI),
+        "sketch": (
+            {"epsilon": 2.0, "column": "sex", "domain": ["f", "m"]},
+            {"release": "reports.bin", "counts": "counts.bin"},
+            None,
+        ),
     }
     return {
         kind: released(home / kind, kind, {**given, **({} if kind == "anonymize" else seed)}, outputs, columns)

@@ -202,7 +202,7 @@ def number_of_clusters(t: Words, facts: dict[str, Any]) -> list[Picture]:
         dot = (chosen, heights[ks.index(chosen)], str(chosen)) if chosen in ks else None
         label = t(f"results.vote_{name}")
         picture = svg.curve(ks, heights, title=label, x=t("results.n_clusters"), y=label, dot=dot)
-        pictures.append((picture, t("results.speaks_for", name=vote, n=chosen)))
+        pictures.append((picture, t("results.speaks_for", name=label.partition(":")[0], n=chosen)))
     return pictures
 
 
