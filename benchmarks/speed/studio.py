@@ -42,10 +42,11 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--columns", type=int, default=200)
     parser.add_argument("--again", type=int, default=5)
-    parser.add_argument("--table", type=Path, help="where the table is, or will be, to measure again")
+    parser.add_argument("--keep", action="store_true", help="leave the table in the temporary folder, and use it again")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        table = given.table or Path(folder) / "people.parquet"
+        place = Path(tempfile.gettempdir() if given.keep else folder)
+        table = place / f"people-{given.rows}-{given.columns}.parquet"
         if not table.exists():
             write_table(table, given.rows, given.columns)
         lines, facts = measure(Path(folder) / "home", table, given.columns, given.again)

@@ -104,6 +104,11 @@ class Studio:
 
         return answer
 
+    def compile(self) -> None:
+        """Read all templates, so that no page waits for its own."""
+        for name in self._templates.list_templates():
+            self._templates.get_template(name)
+
     def project(self, request: Request) -> Project:
         """Return the project that an address names."""
         return self.workspace.project(request.path_params["project"])

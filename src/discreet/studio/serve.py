@@ -81,7 +81,7 @@ def serve(
 
     with _alone(studio.workspace.home):
         studio.workspace.sweep()
-        warm()
+        warm(studio)
         server = Server(
             studio.app, address=host, port=port, interface=Interfaces.ASGI, log_enabled=False, websockets=False,
             http=HTTPModes.http1, backlog=_MOST_AT_ONCE, backpressure=_MOST_AT_ONCE,
@@ -105,12 +105,13 @@ def _get_ready() -> None:
         import_module(name)
 
 
-def warm() -> None:
-    """Load what the first plan would wait for: compiled kernels, and the work behind jobs."""
+def warm(studio: Any) -> None:
+    """Load what the first pages would wait for: templates, compiled kernels, and the work behind jobs."""
     from discreet.jobs.work import synopsis, synthesize, tables  # noqa: F401
     from discreet.planning import outlook
 
     outlook(1000, 50)
+    studio.compile()
 
 
 async def _until_stopped(server: Any, again: Callable[[], None]) -> None:
