@@ -19,6 +19,7 @@ from discreet.cli import ask, audit, plan, sketch, synopsis, tables
 from discreet.cli.account import account
 from discreet.cli.collect import collect
 from discreet.cli.common import Json, console, epilog, show_files, warn_if_seeded, working
+from discreet.cli.data import data
 from discreet.cli.run import register as register_run
 from discreet.cli.schema import register as register_schema
 from discreet.cli.study import study
@@ -37,6 +38,7 @@ app = typer.Typer(
 )
 app.add_typer(account)
 app.add_typer(collect)
+app.add_typer(data)
 app.add_typer(sketch.sketch)
 app.add_typer(study)
 #: What shows the result of a job, by its kind.
