@@ -231,6 +231,7 @@ def test_a_set_of_openml_that_is_not_whole_is_not_kept(
 ) -> None:
     openml(server, 6, LETTERS.encode(), monkeypatch, **({"md5_checksum": "0" * 32} if fault == "wrong digest" else {}))
     if fault == "gone":
+        monkeypatch.setattr(_openml.time, "sleep", lambda _: None)  # between its tries
         server.files.clear()
     elif fault == "cut off":
         server.cut.add("/data/v1/download/7/t.arff")
@@ -299,8 +300,10 @@ def test_forms_that_sources_have() -> None:
 
 
 def test_the_command_line_lists_fetches_and_tells_where(cache: Path, shuttle: FileServer) -> None:
+    runner = CliRunner()
+
     def run(*words: str) -> tuple[int, str]:
-        done = CliRunner().invoke(app, ["data", *words])
+        done = runner.invoke(app, ["data", *words])
         return done.exit_code, done.stdout
 
     listed = {row["name"]: row for row in json.loads(run("list", "--json")[1])}
@@ -313,6 +316,9 @@ def test_the_command_line_lists_fetches_and_tells_where(cache: Path, shuttle: Fi
     assert run("path", "shuttle_test")[1].strip() == str(cache / FILE)
     assert "yes" in run("list")[1]
     assert run("fetch")[0] != 0
+    assert run("fecth", "shuttle_test")[0] == 2  # not taken for the name of an invented table
+    with runner.isolated_filesystem():
+        assert run("hospital")[0] == run("invent", "phones")[0] == 0
     assert run("fetch", "shuttle_test", "--all")[0] != 0
 
 

@@ -1,21 +1,64 @@
-"""The verbs of `data`: public tables to try things on, and to run the studies with."""
+"""The verbs of `data`: invented tables to practise on, and public ones, which the studies need."""
 
 import json
-from typing import Annotated
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
+from typer.core import TyperGroup
 
-from discreet.cli.common import Json, console, epilog
+from discreet.cli.common import Json, console, epilog, show_files
 from discreet.errors import DataSourceError, InvalidArgument
+
+
+class _NamesToo(TyperGroup):
+    """A name in place of a verb is that of an invented table: ``discreet data hospital``."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the verb that is meant; one that was mistyped is not taken for a name."""
+        verb = get_close_matches(args[0], self.commands) if args else []
+        return super().resolve_command(ctx, args if verb else ["invent", *args])
+
 
 data = typer.Typer(
     name="data",
-    help="Public tables: what is here, and how to get the rest. Needed for the studies, and for nothing of your own.",
+    cls=_NamesToo,
+    help="Tables to try things on: invented ones to practise with, and public ones, which the studies need.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A public table, as `discreet data list` calls it.")]
+
+
+@data.command(epilog=epilog("data invent hospital", "data hospital"))
+def invent(
+    name: Annotated[str, typer.Argument(help="hospital, census or phones.", metavar="NAME")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the files.")] = Path(),
+    as_json: Json = False,
+) -> None:
+    """Write an invented table to practise on, as untidy as real ones: what the tutorials start from.
+
+    The word "invent" may be left out.
+    """
+    from discreet.core.output import check_place, write_whole
+    from discreet.datasets import practice
+
+    try:
+        files = {output / file: content for file, content in practice(name).items()}
+    except InvalidArgument as error:
+        raise InvalidArgument("NAME", error.value, error.expected, "discreet data hospital") from None
+    for place in files:
+        check_place(place)
+        if place.exists():
+            raise DataSourceError(f"output: {str(place)!r} is there already; name another folder or remove it")
+    for place, content in files.items():
+        write_whole(place, content)
+    if as_json:
+        typer.echo(json.dumps({"files": [str(place) for place in files]}))
+        return
+    show_files(*files)
 
 
 @data.command("list", epilog=epilog("data list", "data list --json"))

@@ -86,7 +86,13 @@ def public_tables() -> list[PublicTable]:
 
 
 def public_table(name: str) -> PublicTable:
-    """Return one of them by name; names as in `load` and `frequencies`, and some that only studies read."""
+    """Return one of them by name; names as in `load` and `frequencies`, and some that only studies read.
+
+    Examples
+    --------
+    >>> public_table("geolife").licence
+    'non-commercial use only'
+    """
     sets = _sets()
     files = sets[checks.choice("name", name, list(sets))]
     origins = [origin_of(file) for file in files]

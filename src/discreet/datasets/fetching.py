@@ -120,6 +120,8 @@ def _fetched(file: str, name: str, tell: Tell | None) -> Path:
         else:
             payload = _payload(origin, [download(address, target.parent, tell) for address in origin.addresses], file)
     except (OSError, http.client.HTTPException) as error:
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()
         raise _missing(file, name, f"it could not be fetched ({_reason(error)})") from None
     except (ValueError, pa.ArrowInvalid, EOFError) as error:
         what = ", ".join(address for address, _ in wanted)
