@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -213,12 +213,10 @@ class QuerySession:
         pay(opening.ledger, f"quantile of {column}", half, "epsilon", "sequential")
         pay(opening.ledger, f"cells of {column}", half, "epsilon", "sequential")
         kept = counts.cells < parts  # not the cell of missing values
-        value = float(
-            noise.quantiles_from_counts(
-                counts.counts[kept], [asked], epsilon=half, low=axis.low, high=axis.high, cells=counts.cells[kept],
-                n_cells=parts, rng=opening.stream,
-            )[0]
-        )  # fmt: skip
+        grid: dict[str, Any] = {"low": axis.low, "high": axis.high, "cells": counts.cells[kept], "n_cells": parts}
+        price = cast(float, half)
+        found = noise.quantiles_from_counts(counts.counts[kept], [asked], epsilon=price, **grid, rng=opening.stream)
+        value = float(found[0])
         below, law, n_nodes = _noisy_ranks(counts.dense()[:parts], half, opening.stream)
         lines = axis.low + np.arange(parts + 1) * (axis.high - axis.low) / parts
         excess = below - float(asked) * below[-1]

@@ -380,9 +380,10 @@ class Rappor(Mechanism):
 
     def _long_list(self, counts: Counts, labels: list[Any]) -> RapporEstimate:
         found = decode_list(self.law, self.family, labels, counts.counters["reports"], counts.counters["ones"])
-        share, error = counts.n * found.share, counts.n * found.error
-        rest = {"unlisted": counts.n * found.unlisted, "unlisted_error": counts.n * found.unlisted_error}
-        return RapporEstimate(labels, share, error, counts.n, counts.guarantee, **rest, stability=found.stability)
+        n = counts.n
+        listed = RapporEstimate(labels, n * found.share, n * found.error, n, counts.guarantee)
+        rest, rest_error = n * found.unlisted, n * found.unlisted_error
+        return replace(listed, unlisted=rest, unlisted_error=rest_error, stability=found.stability)
 
     def _system(self, counts: Counts, labels: list[Any]) -> NormalEquations:
         return system(self.law, self.family, labels, counts.counters["reports"], counts.counters["ones"])
