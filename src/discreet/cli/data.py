@@ -87,7 +87,7 @@ def fetch(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="NAME", help="Public tables, as `discreet data list` calls them.")
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Every table of the list; about 25 MB.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Every table of the list; some 60 MB.")] = False,
     as_json: Json = False,
 ) -> None:
     """Download public tables into the cache, once, and check them. Says what to fetch by hand where that fails."""
