@@ -46,7 +46,7 @@ SHOWN = {
     "synopsis": synopsis.show, "synthesize": synopsis.show_rows, "cluster": synopsis.show_clusters,
     "anonymize": tables.show_anonymous, "perturb": tables.show_perturbed, "sketch": sketch.show,
     "aggregate": sketch.show_counts, "merge": sketch.show_counts, "estimate": sketch.show_estimates,
-    "sketch-plan": sketch.show_plan,
+    "sketch-plan": sketch.show_plan, "distinct": sketch.show_bitmap, "overlap": sketch.show_overlap,
     "risk": tables.show_risk, "attack": tables.show_attack, "audit": audit.show, "report": tables.show_report,
     "plan": plan.show, "ask": ask.show,
 }  # fmt: skip
