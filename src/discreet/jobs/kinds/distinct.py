@@ -35,7 +35,7 @@ KIND = Kind(
         replace(EPSILON, help="budget of the bitmap: for one item, or for one person"),
         option("column", "text", "column that holds the items", "patient", shown=True),
         option("key", "whole", "public hash key, one for all holders; drawn at random if not given", 7, shown=True),
-        option("buckets", "whole", "bits of a level, a power of two", 4096, default=4096, low=8, high=2**24),
+        option("buckets", "whole", "bits of a level, a power of two", 4096, default=4096, low=8, high=2**22),
         option("levels", "whole", "levels of the bitmap", 24, default=24, low=1, high=40),
         option("persons", "text", "column that says whose item it is: then a person is what is hidden", "user"),
         option("items", "whole", "different items of one person that are used at most", 8, low=1, high=2**20),
