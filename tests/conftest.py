@@ -12,6 +12,9 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(_name, "1")
 
+# No test needs the network: what is not in the data folder is skipped, and downloads are tried on servers of the tests.
+os.environ["DISCREET_OFFLINE"] = "1"
+
 HERE = Path(__file__).parent
 #: Processes take files from this list in turn, then the others as they come, with the many small doctests at the end:
 #: whoever is done early takes more of those. Spark comes when others have compiled the kernels its workers need.

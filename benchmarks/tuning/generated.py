@@ -129,6 +129,15 @@ def _sparse(t: Table, rng: np.random.Generator) -> np.ndarray:
     return used * rng.beta(2.0, 1.5, (t.n, t.d))
 
 
+def _narrow(t: Table, rng: np.random.Generator) -> np.ndarray:
+    """Round Gaussians that may overlap, near the middle of bounds that are far too wide."""
+    centres = rng.normal(size=(t.k, t.d))
+    gaps = np.linalg.norm(centres[:, None] - centres, axis=2) + 9e9 * np.eye(t.k)
+    spread = np.exp(rng.uniform(np.log(0.02), np.log(0.12)))
+    centres *= t.separation * spread / gaps.min()
+    return 0.5 + rng.uniform(-0.1, 0.1, t.d) + rng.normal(centres[rng.integers(t.k, size=t.n)], spread)
+
+
 def _patients(t: Table, rng: np.random.Generator) -> np.ndarray:
     """The invented patients: two columns, 15 groups of 2 to 16 per cent."""
     return datasets.patients(t.n, random_state=int(rng.integers(2**31))).X / 100
@@ -149,6 +158,7 @@ SHAPES = {
     "tubes": _tubes,
     "heavy": _heavy,
     "sparse": _sparse,
+    "narrow": _narrow,
     "patients": _patients,
     "s_like": _s_like,
 }

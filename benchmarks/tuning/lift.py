@@ -1,14 +1,20 @@
 """Tune the constants of private k-means in many dimensions (`clustering/central/lift.py`), on generated tables only.
 
-    python -m benchmarks.tuning.lift [--cells 40] [--seeds 1] [--minutes 14] [--only AXES OVER]
+    python -m benchmarks.tuning.lift [--cells 60] [--seeds 1] [--minutes 14] [--only AXES OVER]
 
-Tables (`generated.py`: balanced and not, tight and not, stray rows, heavy tails, correlated columns, sparse ones) of 12
-to 800 columns and 3 to 64 clusters, and budgets with and without a δ, are drawn at random, the same in every run. Every
-candidate value of a constant runs on every one of them, with the same rows and seed as the values in use. Figures are
-geometric means of the k-means cost over that of the values in use, with the 95 % interval over tables; a value in use
-stays unless another one is better by more than its interval. `method` has what was chosen without a projection, by
-z = N ε/k over the rows that a mean needs: where that is better on average, `auto` takes it (`LIFT_FROM`, `LIFT_AXES`).
-Real data play no part. Results go to results/tune_lift.json after every table.
+Tables (`generated.py`: balanced and not, tight and not, stray rows, heavy tails, correlated columns, sparse ones, few
+overlapping clusters on a small part of the bounds) of 12 to 800 columns, 3 to 64 clusters (2 to 16 of the last kind)
+and 1,000 to 80,000 rows, and budgets with and without a δ, are drawn at random, the same in every run. Every candidate
+value of a constant runs on every one of them, with the same rows and seed as the values in use. Figures are geometric
+means of the k-means cost over that of the values in use, with the 95 % interval over tables; a value in use stays
+unless another one is better by more than its interval.
+
+`method` has boxes and a projection for everything. From these pairs of costs follows what `auto` does: of all rules "a
+projection from z = N ε/k over the rows that a mean needs, or where rows lie near the middle or 0", the one with the
+least mean (`rules`), printed beside that in use (`LIFT_FROM`, `LIFT_AXES`, `LIFT_FROM_GAUSSIAN`, `NARROW`), with the
+interval of their difference.
+
+Real data play no part. Results go to results/tune_lift.json after every table; those of other constants are kept.
 """
 
 from __future__ import annotations
@@ -19,6 +25,7 @@ import json
 import math
 import time
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -26,61 +33,80 @@ import numpy as np
 from benchmarks._bench import RESULTS, save, show
 from benchmarks.tuning.generated import Table
 from discreet import Domain, PrivateKMeans
-from discreet.clustering.central import auto, lift
+from discreet.clustering.central import auto, lift, shrinking
+from discreet.core.zcdp import epsilon_to_zcdp
 
-SHAPES = ("round", "unequal", "background", "tubes", "heavy", "sparse", "scores")
+SHAPES = ("round", "unequal", "background", "tubes", "heavy", "sparse", "scores", "narrow")
 CANDIDATES: dict[str, list[Any]] = {
     "method": ["boxes", "lift"],
     "AXIS_ROWS": [6.0, 24.0],
     "FEWEST_AXES": [6, 10],
-    "MOST_AXES": [12, 20, 24],
+    "MOST_AXES": [12, 20],
     "OVER": [1.5, 2.0, 3.0],
+    "SHARES.first radius": [0.005, 0.02],
+    "SHARES.centre": [0.03, 0.1],
+    "SHARES.radius": [0.007, 0.03],
     "SHARES.projection": [0.18, 0.36],
     "SHARES.lift": [0.15, 0.35],
-    "SHARES.centre": [0.03, 0.1],
-    "QUANTILE": [0.7, 0.8, 0.97],
-    "LAST_QUANTILE": [0.5, 0.6, 0.9],
+    "SHARES.last radius": [0.007, 0.03],
+    "FIRST_QUANTILE": [0.5, 0.8],
+    "QUANTILE": [0.8, 0.97],
+    "LAST_QUANTILE": [0.6, 0.9],
+    "OCTAVES": [4, 8],
+    "LATER_OCTAVES": [2, 5],
+    "SURE": [4.0, 16.0],
+    "RADIUS_ROWS": [12.0, 48.0],
+    "RADIUS_MORE": [2.0, 8.0],
     "LIFT_NOISE": [0.5, 3.0],
     "DIRECT_SHARE": [0.12, 0.3],
+    "DIRECT_CENTRE": [0.06, 0.25],
     "DIRECT_QUANTILE": [0.5, 0.85],
     "STEP_NOISE": [0.001, 0.016],
-    "MOST_STEPS": [1, 2, 5],
     "LAST_WEIGHT": [1, 4],
     "PRIOR": [1.0, 16.0],
     "WIDE": [1.7, 2.8],
 }
+#: Candidates of the rule by which `auto` takes a projection.
+RULES = [
+    {"LIFT_FROM": pure, "LIFT_AXES": axes, "LIFT_FROM_GAUSSIAN": relaxed, "NARROW": narrow}
+    for pure in (0.5, 1.0, 2.0, 3.0, 5.0)
+    for axes in (0, 32, 64, 128)
+    for relaxed in (0.0, 0.1, 0.3, 0.75, 2.0)
+    for narrow in (0.0, 0.25, 0.35, 0.45, 0.55, 0.7)
+]
 
 
 def cells(number: int) -> Iterator[tuple[Table, float, float]]:
     """Yield tables and budgets."""
     rng = np.random.default_rng(2026)
     for i in range(number):
+        shape = SHAPES[i % len(SHAPES)]
         d = int(np.rint(np.exp(rng.uniform(math.log(12), math.log(800)))))
-        k = int(np.rint(np.exp(rng.uniform(math.log(3), math.log(64)))))
-        n = int(min(np.exp(rng.uniform(math.log(3000), math.log(80_000))), 6e6 / d))
+        k = int(np.rint(np.exp(rng.uniform(*np.log([2, 16] if shape == "narrow" else [3, 64])))))
+        n = int(min(np.exp(rng.uniform(math.log(1000), math.log(80_000))), 2e6 / d))
         separation = float(rng.choice([3.0, 6.0, 12.0]))
-        epsilon = float(rng.choice([0.2, 0.5, 1.0, 2.0]))
-        yield Table(SHAPES[i % len(SHAPES)], n, d, k, separation), epsilon, float(rng.choice([0.0, 1e-6]))
+        epsilon = float(rng.choice([0.1, 0.2, 0.5, 1.0, 2.0]))
+        yield Table(shape, n, d, k, separation), epsilon, float(rng.choice([0.0, 1e-6]))
 
 
 @contextlib.contextmanager
 def using(name: str, value: Any) -> Iterator[None]:
     """Set a constant for a while."""
+    held: Any = shrinking if hasattr(shrinking, name) else lift
     if name == "method":
-        kept, auto.MANY_AXES = auto.MANY_AXES, {"boxes": 10**9, "lift": 0}[value]
-        froms, auto.LIFT_FROM, auto.LIFT_AXES = (auto.LIFT_FROM, auto.LIFT_AXES), 0.0, 0
-        yield
-        auto.MANY_AXES, (auto.LIFT_FROM, auto.LIFT_AXES) = kept, froms
+        edge = 0.0 if value == "lift" else math.inf
+        wanted: dict[str, Any] = {"LIFT_FROM": edge, "LIFT_AXES": 0, "LIFT_FROM_GAUSSIAN": edge, "NARROW": 0.0}
+        held = auto
     elif name.startswith("SHARES."):
-        key = name.partition(".")[2]
-        kept, lift.SHARES[key] = lift.SHARES[key], value
-        yield
-        lift.SHARES[key] = kept
+        wanted = {"SHARES": {**lift.SHARES, name.partition(".")[2]: value}}
     else:
-        kept = getattr(lift, name)
-        setattr(lift, name, value)
-        yield
-        setattr(lift, name, kept)
+        wanted = {name: value}
+    kept = {key: getattr(held, key) for key in wanted}
+    for key, new in wanted.items():
+        setattr(held, key, new)
+    yield
+    for key, old in kept.items():
+        setattr(held, key, old)
 
 
 def cost(X: np.ndarray, centers: np.ndarray) -> float:
@@ -109,10 +135,52 @@ def summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def lifts(run: dict[str, Any], rule: dict[str, float]) -> bool:
+    """Tell whether a rule takes a projection for a table."""
+    edge = rule["LIFT_FROM_GAUSSIAN"] if run["delta"] else max(rule["LIFT_FROM"], rule["LIFT_AXES"] / run["d"])
+    return bool(run["z"] >= edge or run["filled"] < rule["NARROW"])
+
+
+def rules(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the best rule and that in use: mean costs over those of always a projection, and of the better by hand."""
+    pairs = [run for run in runs if "method boxes" in run["ratios"]]
+    boxes = np.log([run["ratios"]["method boxes"] / run["ratios"]["method lift"] for run in pairs])
+
+    def logs(rule: dict[str, float]) -> Any:
+        return np.where([lifts(run, rule) for run in pairs], 0.0, boxes)
+
+    best = min(RULES, key=lambda rule: float(logs(rule).mean()))
+    used = {name: float(getattr(auto, name)) for name in RULES[0]}
+    apart = logs(used) - logs(best)
+    wide = 1.96 * float(apart.std(ddof=1)) / math.sqrt(len(pairs)) if len(pairs) > 1 else math.inf
+    return {
+        "tables": len(pairs),
+        "best": best,
+        "in use": used,
+        "mean of the best": float(np.exp(logs(best).mean())),
+        "mean of that in use": float(np.exp(logs(used).mean())),
+        "log of in use over best": [float(apart.mean()), wide],
+        "boxes alone": float(np.exp(boxes.mean())),
+        "the better of both": float(np.exp(np.minimum(boxes, 0.0).mean())),
+    }
+
+
+def known(table: Table, X: np.ndarray, epsilon: float, delta: float) -> dict[str, float]:
+    """Return what a rule goes by: z, and how far rows lie from the middle or 0, as a part of half the diagonal."""
+    unit, price = ("rho", epsilon_to_zcdp(epsilon, delta)) if delta else ("epsilon", epsilon)
+    domain = Domain.box([0.0] * table.d, 1.0)
+    if delta and not lift.gaussian_lift(domain, Fraction(repr(epsilon)), Fraction(repr(price))):
+        unit, price = "epsilon", epsilon
+    like = auto.like_pure(Fraction(repr(price)), unit, table.d)
+    far = min(float(np.quantile(np.linalg.norm(X - place, axis=1), lift.FIRST_QUANTILE)) for place in (0.0, 0.5))
+    z = table.n * like / table.k / auto.rows_for_a_mean(table.d)
+    return {"z": z, "filled": far / (math.sqrt(table.d) / 2), "d": table.d, "delta": delta if unit == "rho" else 0.0}
+
+
 def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--cells", type=int, default=40)
+    parser.add_argument("--cells", type=int, default=60)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=14.0)
     parser.add_argument("--only", nargs="*", default=list(CANDIDATES))
@@ -128,19 +196,23 @@ def main() -> None:
         for seed in range(given.seeds):
             base = fitted(X, table.k, epsilon, delta, seed)
             ratios = {}
-            # With a δ and many axes there is no other method: trees and their rules are written for a pure ε.
-            for name in given.only if not delta else [n for n in given.only if n != "method"]:
+            for name in given.only:
                 for value in CANDIDATES[name]:
                     with using(name, value):
                         ratios[f"{name} {value}"] = fitted(X, table.k, epsilon, delta, seed) / base
-            z = table.n * epsilon / table.k / auto.rows_for_a_mean(table.d)
-            facts = {"table": table.name, "epsilon": epsilon, "delta": delta, "seed": seed, "z": z}
+            facts = {"table": table.name, "epsilon": epsilon, "seed": seed, **known(table, X, epsilon, delta)}
             runs.append({**facts, "ratios": ratios})
             print(facts, ratios.get("method boxes"), flush=True)
         only = set(given.only)
-        kept = [run for run in before if not {name.split(" ")[0] for name in run["ratios"]} & only]
-        save("tune_lift", {"runs": kept + runs, "summary": summary(runs)}, "discreet", "numpy")
-    rows = [[name, f["mean"], f["times"], f["tables"]] for name, f in summary(runs).items()]
+        kept = [run for run in before if not {name.rpartition(" ")[0] for name in run["ratios"]} & only]
+        found = {"runs": kept + runs, "summary": summary(kept + runs)}
+        if any("method boxes" in run["ratios"] for run in kept + runs):
+            found["rules"] = rules(kept + runs)
+        save("tune_lift", found, "discreet", "numpy")
+    print(json.dumps(found.get("rules"), indent=1))
+    rows = [
+        [name, f["mean"], f["times"], f["tables"]] for name, f in summary(runs).items() if not name.startswith("method")
+    ]
     show("Cost over that of the values in use", ["candidate", "mean", "interval ×/÷", "tables"], rows)
 
 

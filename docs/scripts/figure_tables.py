@@ -167,6 +167,18 @@ def distinct() -> str:
     return table(["items", *(f"ε = {epsilon:g}" for epsilon in budgets), "HyperLogLog"], rows)
 
 
+def rappor_lists() -> str:
+    """Return what RAPPOR finds in lists of candidates."""
+    held = results.read("rappor_lists")["rows"]
+    ways = list(held[0]["found"])
+    names = {"report": "60 candidates, 16 x 64", "over_x10": "1,090 candidates, 8 x 128"}
+    rows = []
+    for r in held:
+        cells = ["{:.1f} + {:.1f}".format(*r["found"][way]) for way in ways]
+        rows.append([names[r["case"]], r["distribution"], *cells])
+    return table(["list, bits x cohorts", "values", *ways], rows)
+
+
 def other_values() -> str:
     """Return how many of the commonest values of other kinds are found."""
     held = results.read("heavy_hitters")["others"]
@@ -380,6 +392,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "other-values": other_values,
     "price": price,
     "privacy-cost": privacy_cost,
+    "rappor-lists": rappor_lists,
     "remap": remap,
     "rivals": rivals,
     "seeds": seeds,

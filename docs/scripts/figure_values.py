@@ -82,6 +82,7 @@ VALUES: dict[str, Callable[[], str]] = {
     "leak-tables-least": lambda: f"{100 * min(_leaks('with_certain_rows')):.0f}",
     "leak-tables-most": lambda: f"{100 * max(_leaks('with_certain_rows')):.0f}",
     "price-wider": lambda: _wider(40),
+    "lists-seeds": lambda: str(results.read("rappor_lists")["seeds"]),
     "distinct-worst": lambda: f"{results.read('distinct')['worst_ratio']:.2f}",
     "words-precision-small": lambda: f"{_words('prefix extension', '2', 50_000)['precision']:.2f}",
     "words-precision-large": lambda: f"{_words('prefix extension', '8', 1_000_000)['precision']:.3f}",

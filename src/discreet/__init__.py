@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from discreet.core.schema.dialect import Dialect
     from discreet.core.unit import Person
     from discreet.jobs.job import Job
-    from discreet.synopses import GridSynopsis, MarginalSynopsis, Synopsis, TreeSynopsis
+    from discreet.synopses import GridSynopsis, MarginalSynopsis, QuerySession, Synopsis, TreeSynopsis
 
 __all__ = [
     "Account",
@@ -63,6 +63,7 @@ __all__ = [
     "Numeric",
     "Person",
     "PrivateKMeans",
+    "QuerySession",
     "Synopsis",
     "Time",
     "TreeSynopsis",
@@ -106,6 +107,7 @@ _HOME = {
     "PrivateKMeans": "discreet.clustering",
     "GridSynopsis": "discreet.synopses",
     "MarginalSynopsis": "discreet.synopses",
+    "QuerySession": "discreet.synopses",
     "Synopsis": "discreet.synopses",
     "TreeSynopsis": "discreet.synopses",
 }

@@ -53,8 +53,8 @@ def run(
     absent = list(chosen.absent())
     if absent and not as_json:
         console.print(
-            f"Left out, as they are not to be had here: {escape(', '.join(absent))}. Real tables are read from the "
-            "folder that the environment variable DISCREET_DATA names."
+            f"Left out, as they are not here: {escape(', '.join(absent))}. Real tables are read from the folder that "
+            "the environment variable DISCREET_DATA names, or fetched beforehand: [cyan]discreet data fetch --all[/]"
         )
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:

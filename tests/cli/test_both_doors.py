@@ -78,6 +78,8 @@ def complete(kind: Kind, option: Option | None = None) -> dict[Option, Any]:
         given[kind.option("against")] = "people.csv"
     if kind.name == "synopsis" and option.name == "centers":
         given[kind.option("n_clusters")] = 4
+    if kind.name == "distinct" and option.name in ("persons", "items"):
+        given |= {kind.option("persons"): "user", kind.option("items"): 8}
     if option.name == "rho":  # the other way to state a budget
         given.pop(kind.option("epsilon"))
         given[kind.option("delta")] = 1e-6

@@ -12,9 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from discreet.accounts import Account
 from discreet.cli.app import app
-from discreet.errors import DiscreetError, InvalidArgument, SchemaError
-from discreet.local import Counts, HadamardSketch, Reports
+from discreet.errors import BudgetExceeded, DiscreetError, InvalidArgument, SchemaError
+from discreet.local import Counts, FlippedBitmap, HadamardSketch, Reports
 
 WORDS = ["cat"] * 3000 + ["dog"] * 2000 + ["émeu"] * 1000
 
@@ -261,3 +262,40 @@ def test_users_need_a_column_of_values(tmp_path: Path) -> None:
     (tmp_path / "data.txt").write_text("cat\n")
     with pytest.raises(SchemaError, match="one column"):
         call("encode", tmp_path / "data.txt", "--column", "value", *rest, *out)
+
+
+def test_from_items_of_two_holders_to_their_overlap(tmp_path: Path) -> None:
+    """Bitmaps from files, a charge before anything is read, questions by the names of the files."""
+    for name, start, stop in (("clinic", 0, 6000), ("lab", 4000, 9000)):
+        lines = "".join(f"p{i},{i // 3}\n" for i in range(start, stop))
+        (tmp_path / f"{name}.csv").write_text("patient,user\n" + lines, encoding="utf-8")
+    settings = ("--column", "patient", "--epsilon", 4, "--key", 7, "--buckets", 1024)
+    for seed, name in enumerate(("clinic", "lab")):  # coins of its own for each
+        place = ("--seed", seed, "-o", tmp_path / f"{name}.bin")
+        made = figures("distinct", tmp_path / f"{name}.csv", *settings, *place)
+        assert (made["epsilon"], made["unit"], made["seeded"]) == (4.0, "one item, with all its rows", True)
+    bitmaps = [tmp_path / "clinic.bin", tmp_path / "lab.bin"]
+    asked = ("--question", "clinic and lab", "--question", "clinic and not lab")
+    out = ("-o", tmp_path / "found.csv", "--merged", tmp_path / "all.bin")
+    found = figures("overlap", *bitmaps, *asked, *out)["answers"]
+    for row, truth in zip(found, (2000, 4000), strict=True):
+        assert abs(row["count"] - truth) < 4 * row["std_error"]
+    assert (tmp_path / "found.csv").read_text(encoding="utf-8").startswith('"question","count"')
+    assert FlippedBitmap.load(tmp_path / "all.bin").guarantee.epsilon == 8
+    assert len(figures("overlap", *bitmaps)["answers"]) == 3
+    assert "clinic" in run("overlap", *bitmaps)
+    whose = ("--persons", "user", "--items", 2, "-o", tmp_path / "p.bin")
+    assert "person" in figures("distinct", tmp_path / "clinic.csv", *settings, *whose)["unit"]
+    with pytest.raises(DiscreetError, match="items"):
+        run("distinct", tmp_path / "clinic.csv", *settings, "--persons", "user", "-o", tmp_path / "q.bin")
+
+
+def test_a_bitmap_is_charged_to_an_account_and_refused_when_it_is_empty(words: Path, tmp_path: Path) -> None:
+    account = Account.create(tmp_path / "w.account", dataset="words", epsilon=1)
+    paid = ("--epsilon", 0.75, "--account", account.path, "-o", tmp_path / "b.bin")
+    run("distinct", words, *paid)
+    assert float(Account(account.path).remaining) == 0.25
+    (tmp_path / "b.bin").unlink()
+    with pytest.raises(BudgetExceeded):
+        run("distinct", words, *paid)
+    assert not (tmp_path / "b.bin").exists()

@@ -18,7 +18,7 @@ import discreet as dc
 from discreet.clustering import cluster_synopsis
 from discreet.clustering.central import auto, lift
 from discreet.engines.passes.lattice import Groups, Lattice
-from discreet.errors import FormatError, InvalidArgument
+from discreet.errors import FormatError, InvalidArgument, SchemaError
 from discreet.synopses import Synopsis
 from discreet.synopses.opening import OpenRelease
 
@@ -340,3 +340,69 @@ def test_a_quantile_with_few_rows_is_a_wrong_octave_and_not_a_place_on_the_diago
     true = float(np.quantile(np.linalg.norm(X - 0.5, axis=1), 0.75))
     assert true / 2 < np.median(found) < 2 * true
     assert np.mean(np.array(found) < 4 * true) > 0.9
+
+
+def test_a_declared_ball_is_not_bought() -> None:
+    X, centers = blobs(4000, 20, 3)
+    settings: dict[str, Any] = {"n_clusters": 3, "epsilon": 1.0, "domain": box(20), "random_state": 1}
+    radius = float(np.linalg.norm(X - 0.5, axis=1).max())
+    bought = dc.PrivateKMeans(synopsis="lift", **settings).fit(X).guarantee_
+    both = dc.PrivateKMeans(center=[0.5] * 20, radius=radius, **settings).fit(X)  # which takes the projection by itself
+    labels = [line.label for line in both.guarantee_.ledger]
+    assert {"centre", "radius", "radius around the middle"} <= {line.label for line in bought.ledger}
+    assert not {"centre", "radius", "radius around the middle", "radius around zero"} & set(labels)
+    assert both.guarantee_.parameters["declared"] == "center and radius"
+    assert both.guarantee_.parameters["radius"] == pytest.approx(radius, rel=1e-5)
+    assert both.guarantee_.epsilon == 1.0
+    assert cost(X, both.cluster_centers_) < 1.02 * cost(X, centers)
+    place = dc.PrivateKMeans(center=[0.5] * 20, **settings).fit(X).guarantee_
+    assert "radius" in [line.label for line in place.ledger]
+    assert "centre" not in [line.label for line in place.ledger]
+    # Rows beyond a declared radius count as at it, and nothing of them is told.
+    small = dc.PrivateKMeans(radius=0.05, **settings).fit(X)
+    assert small.guarantee_.parameters["radius"] == pytest.approx(0.05, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "match"),
+    [
+        ({"center": [0.5] * 3}, "20 numbers within the declared bounds"),
+        ({"center": [2.0] * 20}, "20 numbers within the declared bounds"),
+        ({"center": [math.nan] * 20}, "finite numbers"),
+        ({"radius": 0.0}, "radius must be"),
+        ({"radius": 1.0, "synopsis": "grid"}, r'synopsis="lift"'),
+    ],
+)
+def test_a_ball_that_cannot_be_used_is_refused_before_rows_are_read(wrong: dict[str, Any], match: str) -> None:
+    with pytest.raises(InvalidArgument, match=match):
+        dc.PrivateKMeans(3, 1.0, box(20), **wrong).check()
+
+
+def test_centres_of_whole_numbers_stay_among_them() -> None:
+    """Their axis reaches half a step further, and noise did."""
+    domain = dc.Domain({f"x{j}": dc.Integer(0, 15) for j in range(15)})
+    for value in (0, 15):
+        rows = np.full((2000, 15), value)
+        for model in (
+            dc.PrivateKMeans(3, 1.0, domain, "lift", random_state=1),
+            dc.DPLloyd(3, 1.0, domain, random_state=1),
+        ):
+            made = model.fit(rows)
+            assert made.cluster_centers_.min() >= 0
+            assert made.cluster_centers_.max() <= 15
+
+
+def test_rows_in_a_corner_are_found_there() -> None:
+    """All at the longest distance there is: a quantile lies between two cells, so there are cells beyond it."""
+    for seed in range(3):
+        made = dc.PrivateKMeans(3, 1.0, dc.Domain.box([0.0] * 15, 15.0), "lift", random_state=seed)
+        assert np.abs(made.fit(np.full((2000, 15), 15.0)).cluster_centers_ - 15).max() < 1
+
+
+def test_what_a_projection_does_not_know_is_said() -> None:
+    made = dc.PrivateKMeans(3, 2.0, box(15), "lift", random_state=1).fit(blobs(3000, 15, 3)[0]).synopsis_
+    with pytest.raises(SchemaError, match="means of groups, not how columns are distributed"):
+        made.sample(10)
+    more = cluster_synopsis(made, 6)
+    assert "made for 3 clusters" in more.note
+    assert "made for" not in cluster_synopsis(made, 2).note

@@ -23,7 +23,7 @@ def joined(a, b):
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(jit, "_cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(jit, "cache_folder", lambda: tmp_path / "cache")
     return tmp_path / "cache"
 
 

@@ -162,6 +162,11 @@ def test_parts_of_any_type_give_the_bitmap_of_the_whole() -> None:
     whole = m.sketch(np.arange(1000), rng=1)
     assert m.sketch(iter([np.arange(300), list(range(300, 1000)), np.arange(0)]), rng=1) == whole
     assert m.sketch(range(1000), rng=1) == whole
+    of_persons = DistinctSketch(1, items=2, key=3)
+    people = np.arange(1000) // 5
+    parted = of_persons.sketch(iter([np.arange(300), np.arange(300, 1000)]), iter([people[:300], people[300:]]), rng=1)
+    assert parted == of_persons.sketch(np.arange(1000), people, rng=1)
+    assert of_persons.sketch(iter([]), iter([]), rng=1) == of_persons.sketch([], [], rng=1)
 
 
 # ---- merging

@@ -28,6 +28,7 @@ AFTERWARDS = {
     "synopses.artifact.evenness": "errors of answers, from what was published",
     "synopses.refine": "post-processing",
     "synopses.consistency": "post-processing",
+    "local.repeated.rappor_lists": "estimates from reports",
     "local.distinct.likelihood": "estimates from what was published",
     "local.distinct.plain": "without privacy, and says so",
     "clustering.kmeans": "starts of a search on a synopsis",

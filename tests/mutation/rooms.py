@@ -15,6 +15,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "laws/test_promises_to_persons.py",
             "laws/test_zcdp_releases.py",
             "laws/test_bought_answers.py",
+            "laws/test_query_session.py",
             "laws/test_privtree_draws.py",
             "laws/test_tree_level_law.py",
             "laws/test_published_scales.py",

@@ -13,9 +13,9 @@ from scipy import stats
 from sklearn.metrics import f1_score, recall_score, roc_auc_score
 
 import discreet_studies
+from discreet.evaluation.discretizers import description_length, equal_frequency, equal_width
 from discreet_studies import Results
 from discreet_studies.density_trees import study as density_trees
-from discreet_studies.density_trees.discretisers import description_length, equal_frequency, equal_width
 from discreet_studies.density_trees.findings import at_best, bar, by_pairs, findings, loss
 from discreet_studies.density_trees.notes import notes
 from discreet_studies.density_trees.pictures import pictures

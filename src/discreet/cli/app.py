@@ -18,13 +18,14 @@ from discreet._version import __version__
 from discreet.cli import ask, audit, plan, sketch, synopsis, tables
 from discreet.cli.account import account
 from discreet.cli.collect import collect
-from discreet.cli.common import Json, console, epilog, show_files, warn_if_seeded, working
+from discreet.cli.common import Json, console, epilog, warn_if_seeded, working
+from discreet.cli.data import data
 from discreet.cli.run import register as register_run
 from discreet.cli.schema import register as register_schema
 from discreet.cli.studio import register as register_studio
 from discreet.cli.study import study
 from discreet.cli.verbs import add
-from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
+from discreet.errors import DiscreetError
 from discreet.jobs.declare import Kind, check, spoken
 from discreet.jobs.kinds import KINDS
 from discreet.jobs.options import EPSILON, SEED, SHELL
@@ -38,6 +39,7 @@ app = typer.Typer(
 )
 app.add_typer(account)
 app.add_typer(collect)
+app.add_typer(data)
 app.add_typer(sketch.sketch)
 app.add_typer(study)
 #: What shows the result of a job, by its kind.
@@ -45,7 +47,7 @@ SHOWN = {
     "synopsis": synopsis.show, "synthesize": synopsis.show_rows, "cluster": synopsis.show_clusters,
     "anonymize": tables.show_anonymous, "perturb": tables.show_perturbed, "sketch": sketch.show,
     "aggregate": sketch.show_counts, "merge": sketch.show_counts, "estimate": sketch.show_estimates,
-    "sketch-plan": sketch.show_plan,
+    "sketch-plan": sketch.show_plan, "distinct": sketch.show_bitmap, "overlap": sketch.show_overlap,
     "risk": tables.show_risk, "attack": tables.show_attack, "audit": audit.show, "report": tables.show_report,
     "plan": plan.show, "ask": ask.show,
 }  # fmt: skip
@@ -128,32 +130,6 @@ def _tell(result: Any) -> None:
     for name, meaning in result.files.items():
         console.print(f"  [cyan]{name:<16}[/] {meaning}")
     warn_if_seeded(result.guarantee.seeded)
-
-
-@app.command(epilog=epilog("data hospital"))
-def data(
-    name: Annotated[str, typer.Argument(help="hospital, census or phones.", metavar="NAME")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the files.")] = Path(),
-    as_json: Json = False,
-) -> None:
-    """Write an invented table to practise on, as untidy as real ones: what the tutorials start from."""
-    from discreet.core.output import check_place, write_whole
-    from discreet.datasets import practice
-
-    try:
-        files = {output / file: content for file, content in practice(name).items()}
-    except InvalidArgument as error:
-        raise InvalidArgument("NAME", error.value, error.expected, "discreet data hospital") from None
-    for place in files:
-        check_place(place)
-        if place.exists():
-            raise DataSourceError(f"output: {str(place)!r} is there already; name another folder or remove it")
-    for place, content in files.items():
-        write_whole(place, content)
-    if as_json:
-        typer.echo(json.dumps({"files": [str(place) for place in files]}))
-        return
-    show_files(*files)
 
 
 #: The verbs in the order in which a newcomer needs them.

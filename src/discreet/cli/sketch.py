@@ -70,6 +70,33 @@ def show_estimates(result: Any) -> None:
     show_promise(found.guarantee)
 
 
+def show_bitmap(result: Any) -> None:
+    """Show what a holder may give away."""
+    bitmap = result.artifact
+    show_promise(result.guarantee)
+    made = bitmap.parameters
+    console.print(
+        f"[bold]The bitmap.[/] {made.levels} x {made.buckets:,} bits, key {made.key}, "
+        f"in [cyan]{escape(str(result.files['release']))}[/]",
+        highlight=False,
+    )
+    show_files(*(file for name, file in result.files.items() if name != "release"))
+    if bitmap.seeded:
+        console.print("[bold red]Seeded: this bitmap can be undone. Do not give it away.[/]")
+
+
+def show_overlap(result: Any) -> None:
+    """Show how many items are in which bitmaps."""
+    rows = [
+        [r["question"], f"{r['count']:,.0f}", f"{r['std_error']:,.0f}", f"{r['lower']:,.0f} to {r['upper']:,.0f}"]
+        for r in result.figures["answers"]
+    ]
+    names = ("items in", "count", "std. error", "95 % interval")
+    show_table("different items", names, rows, right=names[1:], prose=names[:1])
+    show_files(*result.files.values())
+    show_promise(result.guarantee)
+
+
 def show_plan(result: Any) -> None:
     """Show the mechanisms, best first."""
     found, given = result.artifact, result.job.parameters

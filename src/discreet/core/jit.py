@@ -11,8 +11,6 @@ Compiling takes seconds, once on a machine. Whoever waits for it can be told: th
 
 import hashlib
 import logging
-import os
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -24,6 +22,7 @@ from numba import njit
 from numba.core import caching, event
 
 from discreet._version import __version__
+from discreet.core.output import cache_folder
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -71,17 +70,6 @@ class _Compiling(event.Listener):  # type: ignore[misc]
 event.register("numba:compile", _Compiling())
 
 
-def _cache_folder() -> Path:
-    """Return the folder in which this user's programs keep what can be made again."""
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
-    elif sys.platform == "darwin":
-        base = "~/Library/Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "discreet"
-
-
 def _kernel_text(module: str, names: dict[str, Any]) -> str:
     """Return a digest of a module's text and of the kernels and constants it has imported so far."""
     if module not in _TEXTS:
@@ -116,7 +104,7 @@ def jit(function: F) -> F:
     # Numba chooses the place when a function is decorated, so other packages' kernels stay where they were.
     if not given:
         text = _kernel_text(function.__module__, function.__globals__)
-        numba.config.CACHE_DIR = str(_cache_folder() / f"kernels-{text[:24]}")
+        numba.config.CACHE_DIR = str(cache_folder() / f"kernels-{text[:24]}")
         if "AnyPlace" in globals():
             numba.config.CACHE_LOCATOR_CLASSES = f"{__name__}.AnyPlace"
     try:

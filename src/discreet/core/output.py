@@ -1,6 +1,7 @@
 """Files are written whole or not at all: under a temporary name first, then moved into place."""
 
 import os
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,17 @@ from discreet.errors import DataSourceError
 
 #: How the name of a promise ends that lies beside its table.
 PROMISE_ENDING = ".guarantee.json"
+
+
+def cache_folder() -> Path:
+    """Return the folder in which this user's programs keep what can be made again."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
+    elif sys.platform == "darwin":
+        base = "~/Library/Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "discreet"
 
 
 def check_place(path: str | Path, *, promise: bool = False) -> None:

@@ -8,6 +8,7 @@ that comes with each table is a constant written beside it, never the smallest a
 <Dataset patients: 1000 rows, columns age, cost, 15 clusters>
 """
 
+from discreet.datasets.catalogue import PublicTable, fetch, public_table, public_tables
 from discreet.datasets.dataset import Dataset
 from discreet.datasets.frequencies import Frequencies, anglicisms, frequencies
 from discreet.datasets.generators import mixture, patients, s_like
@@ -19,10 +20,12 @@ from discreet.datasets.records import Records, adult, people
 __all__ = [
     "Dataset",
     "Frequencies",
+    "PublicTable",
     "Records",
     "adult",
     "anglicisms",
     "available",
+    "fetch",
     "frequencies",
     "labelled",
     "labelled_names",
@@ -31,6 +34,8 @@ __all__ = [
     "patients",
     "people",
     "practice",
+    "public_table",
+    "public_tables",
     "s_like",
 ]
 

@@ -96,8 +96,13 @@ class Frequencies:
         return f"<Frequencies {self.name}: {len(self)} values, {self.counts.sum():,} occurrences>"
 
 
+def files_by_name() -> dict[str, tuple[str, ...]]:
+    """Return the file of every name that `frequencies` knows."""
+    return {name: (source[0],) for name, source in _SOURCES.items()}
+
+
 def frequencies(name: str) -> Frequencies:
-    """Read a frequency table from the data folder: see `load` for where that is.
+    """Read a frequency table from the data folder, or download it: see `load`.
 
     Parameters
     ----------
@@ -107,7 +112,7 @@ def frequencies(name: str) -> Frequencies:
     Raises
     ------
     DataSourceError
-        If the folder or the file is not there.
+        If it is not here and cannot be downloaded.
 
     Examples
     --------

@@ -8,20 +8,18 @@ file itself is public.
 
 import gzip
 import math
-import os
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
-from pyarrow import csv
 
 from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.arrays import IntArray
 from discreet.core.domain import Domain
 from discreet.datasets.dataset import Dataset
+from discreet.datasets.fetching import is_here, place, read_text_table
+from discreet.datasets.forms import numbers
 from discreet.errors import DataSourceError
 
 Bounds = dict[str, tuple[float, float]]
@@ -125,6 +123,28 @@ _SEEDS: Bounds = {
     "asymmetry": (0, 9),
     "groove_length": (4.5, 6.6),
 }
+_HEARTBEATS: Bounds = {
+    "LB": (50, 240),  # beats a minute
+    "AC": (0, 32),  # accelerations, movements, contractions
+    "FM": (0, 1024),
+    "UC": (0, 32),
+    "ASTV": (0, 100),  # per cent of time with little short-term variability; its mean
+    "MSTV": (0, 8),
+    "ALTV": (0, 100),  # the same of long-term variability
+    "MLTV": (0, 64),
+    "DL": (0, 16),  # decelerations: light, severe, prolonged
+    "DS": (0, 4),
+    "DP": (0, 4),
+    "Width": (0, 190),  # of the histogram of beats, from its least to its largest
+    "Min": (50, 240),
+    "Max": (50, 240),
+    "Nmax": (0, 32),
+    "Nzeros": (0, 16),
+    "Mode": (50, 240),
+    "Mean": (50, 240),
+    "Median": (50, 240),
+    "Variance": (0, 512),
+}
 _ADULT: Bounds = {
     "age": (0, 100),
     "fnlwgt": (0, 1_500_000),
@@ -209,6 +229,13 @@ _SOURCES = {
         "class",
         "Seeds: geometry of wheat kernels of three varieties (UCI, Charytanowicz et al. 2010)",
     ),
+    "cardiotocography": _Source(
+        ("uci-cardiotocography/cardiotocography.csv.gz",),
+        _HEARTBEATS,
+        3,
+        "NSP",
+        "Cardiotocography: heart rates of the unborn, labelled normal, suspect, pathological (UCI, Campos 2000)",
+    ),
     "adult": _Source(
         ("uci-adult/adult_train.csv.gz", "uci-adult/adult_test.csv.gz"),
         _ADULT,
@@ -240,8 +267,13 @@ _SOURCES = {
 }
 
 
+def files_by_name() -> dict[str, tuple[str, ...]]:
+    """Return the files of every name that `load` knows."""
+    return {name: source.files for name, source in _SOURCES.items()}
+
+
 def available() -> list[str]:
-    """Return the names that `load` can read here, in the order of the table.
+    """Return the names that `load` can read without a network, in the order of the table.
 
     Examples
     --------
@@ -252,22 +284,23 @@ def available() -> list[str]:
 
 
 def load(name: str) -> Dataset:
-    """Read a benchmark table from the data folder.
+    """Read a benchmark table from the data folder; one that is not there is downloaded, once.
 
     The folder is the one named by the environment variable ``DISCREET_DATA``, or else ``shared/data`` beside the
-    working directory or any directory above it.
+    working directory or any directory above it. Downloads go to the user's cache folder and are checked, see `fetch`;
+    none is tried if the environment variable ``DISCREET_OFFLINE`` is set.
 
     Parameters
     ----------
     name : str
         One of s1 to s4, a1 to a3, unbalance, birch1 to birch3, aggregation, worms, shuttle, shuttle_test, skin, travel,
         magic, letter, optdigits, satimage, texture, spambase, dim032, dim064, dim128, dim256, g2mg_D_S (D of 16, 32,
-        64, 128; S of 10, 40, 70), htru2, breast, glass, seeds, adult, mnist, gowalla, geonames.
+        64, 128; S of 10, 40, 70), htru2, breast, glass, seeds, cardiotocography, adult, mnist, gowalla, geonames.
 
     Raises
     ------
     DataSourceError
-        If the folder or the file is not there.
+        If it is not here and cannot be downloaded; the error says what to fetch by hand.
 
     Examples
     --------
@@ -288,42 +321,14 @@ def load(name: str) -> Dataset:
     return Dataset(name, X, Domain(source.columns), source.n_clusters, labels, source.description)
 
 
-def _folder() -> Path | None:
-    named = os.environ.get("DISCREET_DATA")
-    here = Path.cwd()
-    candidates = [Path(named)] if named else [parent / "shared" / "data" for parent in (here, *here.parents)]
-    return next((c for c in candidates if c.is_dir()), None)
-
-
-def is_here(file: str) -> bool:
-    """Tell whether a file lies in the data folder."""
-    folder = _folder()
-    return folder is not None and (folder / file).is_file()
-
-
-def place(file: str, name: str) -> Path:
-    """Return where a file of a set lies, or would lie."""
-    folder = _folder()
-    if folder is None:
-        raise DataSourceError(
-            f"{name}: no data folder found; set DISCREET_DATA to the folder that holds {file!r}, "
-            "or work below a directory that has 'shared/data'"
-        )
-    return folder / file
-
-
 def read_file(file: str, name: str) -> pa.Table:
-    """Read a compressed CSV file with a header as text: what a cell means is decided by column."""
+    """Read a file of the data folder, or of the cache, as text; it is downloaded if it is in neither."""
     path = place(file, name)
-    if not path.is_file():
-        raise DataSourceError(f"{name}: no file {str(path)!r}; put it there or set DISCREET_DATA to another folder")
     try:
-        names = csv.open_csv(path).schema.names
-        as_text = csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
-        return csv.read_csv(path, convert_options=as_text)
+        return read_text_table(path)
     except (pa.ArrowInvalid, OSError) as error:
         raise DataSourceError(
-            f"{name}: {str(path)!r} cannot be read as compressed CSV; fetch it again ({error})"
+            f"{name}: {str(path)!r} cannot be read as compressed CSV; delete it to have it fetched again ({error})"
         ) from None
 
 
@@ -336,13 +341,6 @@ def _idx(file: str, name: str) -> npt.NDArray[np.uint8]:
         return np.frombuffer(data, np.uint8, offset=4 + 4 * data[3]).reshape(shape)
     except (OSError, EOFError, ValueError, IndexError) as error:
         raise DataSourceError(f"{name}: {str(path)!r} cannot be read; fetch it again ({error})") from None
-
-
-def numbers(column: pa.ChunkedArray) -> FloatArray:
-    """Read numbers; an empty cell is missing. One file has tabs around a number."""
-    text = pc.utf8_trim_whitespace(column)
-    filled = pc.if_else(pc.equal(text, ""), "nan", text)
-    return np.asarray(filled.cast(pa.float64()))
 
 
 def _codes(column: pa.ChunkedArray) -> IntArray:

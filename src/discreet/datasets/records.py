@@ -97,10 +97,11 @@ def adult() -> Records:
     Raises
     ------
     DataSourceError
-        If the data folder or the file is not there; see `load`.
+        If it is not here and cannot be downloaded; see `load`.
 
     Examples
     --------
+    >>> from discreet.errors import DataSourceError
     >>> try:
     ...     columns = len(adult().domain)
     ... except DataSourceError:

@@ -31,6 +31,8 @@ from discreet.evaluation.audits.one_run import OneRunResult, one_run_audit, one_
 from discreet.evaluation.audits.recount import Recount, recount
 from discreet.evaluation.audits.result import AuditResult
 from discreet.evaluation.comparison.compare import TableComparison, compare_tables
+from discreet.evaluation.discretizers import Discretizer, compare_discretizers
+from discreet.evaluation.estimates import correlation, mean_error, precision_at, recall_at, rmse
 from discreet.evaluation.metrics import (
     Spread,
     centroid_index,
@@ -56,6 +58,7 @@ __all__ = [
     "BitPatterns",
     "CenterErrors",
     "ClusterComparison",
+    "Discretizer",
     "ExactAudit",
     "GuessResult",
     "NeighbourPair",
@@ -84,12 +87,15 @@ __all__ = [
     "centroid_index",
     "clustering_agreement",
     "compare_centers",
+    "compare_discretizers",
     "compare_tables",
+    "correlation",
     "distinguishing_attack",
     "exact_audit",
     "forest_attack",
     "inference",
     "linkability",
+    "mean_error",
     "membership_attack",
     "neighbour_pairs",
     "nicv",
@@ -97,9 +103,12 @@ __all__ = [
     "one_run_audit",
     "one_run_epsilon",
     "perturbation_distance",
+    "precision_at",
     "range_query_error",
+    "recall_at",
     "reconstruction_attack",
     "recount",
+    "rmse",
     "singling_out",
 ]
 

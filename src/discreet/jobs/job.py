@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 _SECTIONS = ("job", "data", "schema", "parameters", "outputs")
 #: Where the work of a kind is done; by default in the module of its own name.
 _WORK = {"report": "pages", "plan": "pages", "cluster": "synopsis", "anonymize": "tables", "risk": "tables",
-    "aggregate": "sketch", "merge": "sketch", "estimate": "sketch", "sketch-plan": "sketch"}  # fmt: skip
+    "aggregate": "sketch", "merge": "sketch", "estimate": "sketch", "sketch-plan": "sketch",
+    "overlap": "distinct"}  # fmt: skip
 
 
 @dataclass(frozen=True)

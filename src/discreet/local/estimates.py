@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from discreet.core import checks
 from discreet.core.arrays import BoolArray, FloatArray
@@ -121,12 +121,34 @@ class Estimate(Frames):
             _ends=None if ends is None else picked,
         )
 
-    def significant(self, level: float = 0.05) -> Estimate:
-        """Return the candidates that are surely present: estimate above z errors, z for all candidates at once.
+    def significant(self, level: float = 0.05, *, control: str = "any") -> Estimate:
+        """Return the candidates that are present: estimates that noise alone does not explain.
 
-        The chance that any absent candidate gets as far is at most about ``level`` (Bonferroni, spec C.12).
+        Parameters
+        ----------
+        level : float
+            What ``control`` bounds.
+        control : {"any", "share"}
+            "any": any absent candidate is among them with a chance of at most about ``level`` (Bonferroni, spec C.12).
+            "share": absent ones make up at most about a share ``level`` of them, on average (Benjamini, Hochberg 1995);
+            finds more where many are present, for lists to look through rather than to build on.
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> m = dc.local.DirectResponse(epsilon=2, domain=20)
+        >>> found = m.estimate(m.aggregate(m.encode([0, 1, 2, 3, 4] * 40, rng=1)))
+        >>> len(found.significant()), len(found.significant(0.1, control="share"))
+        (3, 5)
         """
-        return self._pick(np.flatnonzero(~self.may_be_noise(level)))
+        if checks.choice("control", control, ("any", "share")) == "any":
+            return self._pick(np.flatnonzero(~self.may_be_noise(level)))
+        bound = float(checks.probability("level", level))
+        sure = self.std_error > 0
+        chance = np.where(sure, ndtr(-self.count / np.where(sure, self.std_error, 1.0)), self.count <= 0)
+        tried = max(len(self), self.tried or 0, 1)
+        passing = np.flatnonzero(np.sort(chance) <= bound * np.arange(1, len(self) + 1) / tried)
+        return self._pick(np.flatnonzero(chance <= np.sort(chance)[passing[-1]]) if len(passing) else passing)
 
     def noise_cut(self, level: float = 0.05) -> float:
         """Return z: an absent value exceeds that many standard errors with chance ``level``, all looked at together."""

@@ -399,7 +399,7 @@ def _together(thing: Any, domain: Domain, names: list[str], against: Any, target
         fix = f"target={near!r}" if near else "leaving it out"
         raise InvalidArgument("target", target, "a column that is compared", fix)
     rows = thing if isinstance(thing, pa.Table) else None
-    if isinstance(thing, Synopsis):
+    if isinstance(thing, Synopsis) and thing.lifted is None:
         rows = thing.sample(int(min(max(thing.total, _FEWEST_ROWS), _MOST_ROWS)), rng=0)
     if rows is None or not rows.num_rows or not names:
         return None

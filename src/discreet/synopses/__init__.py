@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from discreet.synopses import refine
     from discreet.synopses.grid.estimator import GridSynopsis
     from discreet.synopses.marginals.estimator import MarginalSynopsis
+    from discreet.synopses.session import Answer, QuerySession
     from discreet.synopses.tree.budgets import OwnBudget
     from discreet.synopses.tree.estimator import TreeSynopsis
     from discreet.synopses.tree.own import Boxes, Cuts, OwnPartitioner
 
 __all__ = [
+    "Answer",
     "Boxes",
     "Count",
     "Cuts",
@@ -41,6 +43,7 @@ __all__ = [
     "MeasuredMarginal",
     "OwnBudget",
     "OwnPartitioner",
+    "QuerySession",
     "Synopsis",
     "TreeSynopsis",
     "TreeTable",
@@ -49,12 +52,14 @@ __all__ = [
 
 #: Loaded on first use: reading a synopsis does not need the methods that make one.
 _HOME = {
+    "Answer": "discreet.synopses.session",
     "Boxes": "discreet.synopses.tree.own",
     "Cuts": "discreet.synopses.tree.own",
     "GridSynopsis": "discreet.synopses.grid.estimator",
     "MarginalSynopsis": "discreet.synopses.marginals.estimator",
     "OwnBudget": "discreet.synopses.tree.budgets",
     "OwnPartitioner": "discreet.synopses.tree.own",
+    "QuerySession": "discreet.synopses.session",
     "TreeSynopsis": "discreet.synopses.tree.estimator",
 }
 

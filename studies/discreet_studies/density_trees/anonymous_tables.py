@@ -20,8 +20,8 @@ from discreet.anonymity import DensityTree, Generalization, Mondrian
 from discreet.anonymity.release.table import read_table
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import Categorical, Domain
+from discreet.evaluation.discretizers import description_length, equal_frequency, equal_width
 from discreet_studies.as_published.density_tree import ReferenceTree
-from discreet_studies.density_trees import discretisers
 
 #: Tables drawn from one release.
 _DRAWS = 3
@@ -164,9 +164,9 @@ def generalization(task: Task, k: int, seed: int) -> Seen:
 
 METHODS: dict[str, Callable[[Task, int, int], Seen]] = {
     "continuous": continuous,
-    "equal-width": _by_columns(lambda x, y, h: discretisers.equal_width(x, h)),
-    "equal-frequency": _by_columns(lambda x, y, h: discretisers.equal_frequency(x, h)),
-    "mdlp": _by_columns(lambda x, y, h: discretisers.description_length(x, y)),
+    "equal-width": _by_columns(lambda x, y, h: equal_width(x, h)),
+    "equal-frequency": _by_columns(lambda x, y, h: equal_frequency(x, h)),
+    "mdlp": _by_columns(lambda x, y, h: description_length(x, y)),
     "reference": reference,
     **{criterion: _tree(criterion) for criterion in ("spread", "factor", "width", "cell", "mixture")},
     "supervised": _by_tree(lambda task, k: DensityTree(k, domain=task.domain, supervised=True, grid=task.grid)),

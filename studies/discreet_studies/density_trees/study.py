@@ -22,7 +22,7 @@ from discreet import datasets, noise
 from discreet.anonymity import Hierarchy
 from discreet.core.arrays import IntArray
 from discreet.core.domain import Domain
-from discreet.datasets.loaders import is_here, place
+from discreet.datasets.fetching import is_here, place
 from discreet_studies.density_trees.anonymous_tables import LABEL, METHODS, Task
 from discreet_studies.density_trees.findings import findings
 from discreet_studies.density_trees.notes import notes

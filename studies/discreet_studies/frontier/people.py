@@ -16,7 +16,7 @@ from scipy.spatial import cKDTree
 from discreet import datasets, noise
 from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.domain import Domain
-from discreet.datasets.loaders import is_here
+from discreet.datasets.fetching import is_here
 
 #: Rows of a table without its targets, of the public records and of the test records.
 ROWS = 5000

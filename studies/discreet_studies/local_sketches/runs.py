@@ -17,6 +17,7 @@ from scipy.stats import binom
 
 from discreet import datasets, noise
 from discreet.core.arrays import FloatArray, IntArray
+from discreet.evaluation import mean_error, rmse
 from discreet.local import (
     BitFlip,
     CountMeanSketch,
@@ -96,8 +97,7 @@ def scored(people: Crowd, found: FloatArray) -> dict[str, float]:
 
 def errors(people: Crowd, found: FloatArray, suffix: str = "") -> dict[str, float]:
     """Return mean absolute error and root mean squared error over the values present."""
-    error = np.abs(found - people.held)
-    return {f"mean_error{suffix}": float(error.mean()), f"rmse{suffix}": math.sqrt(float((error**2).mean()))}
+    return {f"mean_error{suffix}": mean_error(people.held, found), f"rmse{suffix}": rmse(people.held, found)}
 
 
 def sketch(setting: Mapping[str, Any]) -> dict[str, float]:

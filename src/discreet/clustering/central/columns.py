@@ -13,7 +13,7 @@ from discreet.clustering.kmeans import mass_by, nearest
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
 from discreet.core.columns import NAMING
-from discreet.core.domain import Categorical, Domain
+from discreet.core.domain import Categorical, Domain, Integer
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses import Synopsis
 from discreet.synopses.artifact.evenness import axis_share
@@ -177,3 +177,18 @@ def described(column: Categorical, shares: FloatArray, most: int = 3) -> str:
     parts += [f"others {rest:.0%}"] if rest >= 0.005 else []
     parts += [f"not known {unknown:.0%}"] if unknown >= 0.005 else []
     return ", ".join(parts).replace("%", " %")
+
+
+def within_values(domain: Domain, centers: FloatArray) -> FloatArray:
+    """Move centres between the least and the largest value that a column can have.
+
+    The axis of whole numbers reaches half a step further, and noise may lead there.
+
+    Examples
+    --------
+    >>> within_values(Domain({"n": Integer(0, 9), "x": (0.0, 1.0)}), np.array([[-0.4, 1.5]])).tolist()
+    [[0.0, 1.0]]
+    """
+    ends = [(c.least, c.most) if isinstance(c, Integer) else (c.low, c.high) for c in domain.columns]
+    low, high = np.array(ends, dtype=np.float64).T
+    return np.asarray(np.clip(centers, low, high), np.float64)

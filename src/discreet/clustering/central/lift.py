@@ -19,14 +19,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from discreet import noise
 from discreet.clustering.central import auto
-from discreet.clustering.central.columns import distance_units
+from discreet.clustering.central.columns import distance_units, within_values
 from discreet.clustering.central.of_synopsis import cluster_synopsis
 from discreet.clustering.central.shrinking import Means, in_ball, merge, shrunk, signal_of
 from discreet.core.arrays import FloatArray, IntArray
@@ -60,7 +59,7 @@ FIRST_QUANTILE, QUANTILE, LAST_QUANTILE = 0.6, 0.9, 0.75
 #: Radii are looked for among so many cells of equal ratio, over so many octaves (below a bound that was bought, fewer).
 #: A quantile is lowered until missing the cells beyond it costs `SURE` in the exponent; before that its share is
 #: raised, up to so many times, until it has these rows times ε.
-RADIUS_CELLS, OCTAVES, LATER_OCTAVES, SURE, RADIUS_ROWS, RADIUS_MORE = 2**12, 6, 3, 8.0, 24.0, 4.0
+RADIUS_CELLS, OCTAVES, LATER_OCTAVES, ROOM, SURE, RADIUS_ROWS, RADIUS_MORE = 2**12, 6, 3, 0.25, 8.0, 24.0, 4.0
 #: Above this noise (`added_noise`) a lift of more groups than clusters says nothing. Then there are k groups, for this
 #: share, clipped at this quantile, and their means get all that is left.
 LIFT_NOISE, DIRECT_SHARE, DIRECT_CENTRE, DIRECT_QUANTILE = 1.5, 0.2, 0.12, 0.6
@@ -115,10 +114,12 @@ class Purse:
         self.ledger.spend(label, epsilon)
         norms = NormMap(groups)
         counts = self.source.count(norms, batch_size=_batch_rows(len(norms.domain)))
-        octaves = OCTAVES if most == 2.0 * REACH else LATER_OCTAVES
-        ends = max(64.0, most * 2.0**-octaves), most
-        # A cell of distances counts as at its upper end, so that it is not called shorter than it is.
-        far = np.log((counts.cells + 1) * (2.0 * REACH / NORM_CELLS) / ends[0]) / math.log(ends[1] / ends[0])
+        low = max(64.0, most * 2.0 ** -(OCTAVES if most == 2.0 * REACH else LATER_OCTAVES))
+        # A cell of distances counts as at its upper end, so that it is not called shorter than it is; and beyond the
+        # longest there are cells, as a quantile lies between two.
+        ends = low, most * 2.0**ROOM
+        lengths = np.minimum((counts.cells + 1) * (2.0 * REACH / NORM_CELLS), most)
+        far = np.log(lengths / ends[0]) / math.log(ends[1] / ends[0])
         cells = np.clip(np.ceil(far * RADIUS_CELLS) - 1, 0, RADIUS_CELLS - 1).astype(np.int64)
         found = noise.quantiles_from_counts(
             counts.counts, [surest(quantile, self.n * float(epsilon))], epsilon=epsilon,  # type: ignore[arg-type]
@@ -193,25 +194,6 @@ def gaussian_lift(domain: Domain, pure: Exact, rho: Fraction) -> bool:
     return not isinstance(pure, float) and pure * pure < 2 * rho * (len(domain) + 2)
 
 
-@dataclass(frozen=True)
-class Ball:
-    """Where rows are, as far as somebody declared it, and what was bought of it already.
-
-    Attributes
-    ----------
-    center : array of shape (columns,), optional
-        A public place; bought if there is none.
-    radius : float, optional
-        Public, in units of distances; bought if there is none.
-    first : tuple of int
-        Radii around public places, as `first_radii` bought them.
-    """
-
-    center: FloatArray | None = None
-    radius: float | None = None
-    first: tuple[int, ...] = ()
-
-
 def first_radii(opening: OpenRelease, scale: str) -> tuple[int, ...]:
     """Buy how far rows are from public places (`Purse.radius`), in lattice steps: `REACH` from middle to corner."""
     return _radii(Purse(opening, Lattice(opening.domain, distance_units(opening.domain, scale))))
@@ -237,9 +219,10 @@ def _radii(purse: Purse) -> tuple[int, ...]:
 
 
 def fit(
-    opening: OpenRelease, n_clusters: int, *, scale: str = "none", n_init: int = 10, ball: Ball | None = None
-) -> Synopsis:
-    """Find centres with all that a ledger has left.
+    opening: OpenRelease, n_clusters: int, *, scale: str = "none", n_init: int = 10, center: FloatArray | None = None,
+    radius: float | None = None, first: tuple[int, ...] = (),
+) -> Synopsis:  # fmt: skip
+    """Find centres with all that a ledger has left, but for what was declared of the ball or bought (`first_radii`).
 
     Privacy
     -------
@@ -259,7 +242,10 @@ def fit(
     like = auto.like_pure(share, opening.ledger.unit, FEWEST_AXES)
     matrix = projection_matrix(d, min(n_axes(n * like / n_groups), d - 1), opening.stream)
     wanted = (DIRECT_CENTRE, DIRECT_QUANTILE) if direct else (SHARES["centre"], QUANTILE)
-    origin, radius = _ball(purse, n, *wanted, ball or Ball())
+    declared = None if radius is None else max(64, math.ceil(min(radius / lattice.step, 2.0 * REACH)))
+    known = {"center": center, "radius": declared}
+    told = " and ".join(name for name, value in known.items() if value is not None)
+    origin, radius = _ball(purse, *wanted, center, declared, first)
     projection = Projection(lattice, matrix, origin)
     leaves, places = _groups(opening, purse, projection, radius, n_groups, share)
     groups = Groups(lattice, places, projection)
@@ -278,9 +264,14 @@ def fit(
         weights, variances = last.counts, np.full(len(centers), last.count_variance)
     order = np.lexsort(centers.T[::-1])
     centers, weights, variances = lattice.coordinates(centers)[order], weights[order], variances[order]
-    centers = opening.domain.clamp(centers)
+    centers = within_values(opening.domain, centers)
     facts = {"method": "lift", "n_clusters": n_clusters, "n_rows": opening.n_rows, "axes": matrix.shape[1]}
-    facts |= {"groups": len(places), "radius": radius * lattice.step, "scale": scale}
+    facts |= {
+        "groups": len(places),
+        "radius": radius * lattice.step,
+        "scale": scale,
+        **({"declared": told} if told else {}),
+    }
     whole = np.repeat(opening.domain.low[np.newaxis], len(places), axis=0)
     return Synopsis(
         opening.domain,
@@ -288,7 +279,7 @@ def fit(
         upper=np.repeat(opening.domain.high[np.newaxis], len(places), axis=0),
         weights=lifted.counts,
         variances=np.full(len(places), lifted.count_variance),
-        points=opening.domain.clamp(lattice.coordinates(points + origin)),
+        points=within_values(opening.domain, lattice.coordinates(points + origin)),
         guarantee=opening.promise(facts),
         total=opening.n_rows,
         total_variance=opening.n_rows_variance or 0.0,
@@ -314,22 +305,22 @@ def projection_matrix(n_columns: int, n_axes: int, stream: noise.Generator) -> I
     return np.asarray(np.rint(turned * np.where(np.diag(corner) < 0, -ONE, ONE)), np.int64)
 
 
-def _ball(purse: Purse, n: float, share: float, quantile: float, known: Ball) -> tuple[FloatArray, int]:
-    """Buy a ball that holds nearly all rows: its centre, a lattice point, and its radius; less what is known of it."""
-    lattice = purse.lattice
-    declared = None if known.radius is None else max(64, math.ceil(min(known.radius / lattice.step, 2.0 * REACH)))
-    if known.center is not None:
-        centre, most = lattice.points(known.center[np.newaxis]), 2.0 * REACH
+def _ball(
+    purse: Purse, share: float, quantile: float, center: FloatArray | None, radius: int | None, first: tuple[int, ...]
+) -> tuple[FloatArray, int]:
+    """Buy a ball that holds nearly all rows: its centre, a lattice point, and its radius; less what was declared."""
+    if center is None:
+        place, most = _centre(purse, share, first)
     else:
-        centre, most = _centre(purse, n, share, known.first)
-    if declared is not None:
-        return centre[0], declared
-    return centre[0], purse.radius("radius", Groups(lattice, centre), quantile, SHARES["radius"], most)
+        place, most = purse.lattice.points(center[np.newaxis]), 2.0 * REACH
+    if radius is None:
+        radius = purse.radius("radius", Groups(purse.lattice, place), quantile, SHARES["radius"], most)
+    return place[0], radius
 
 
-def _centre(purse: Purse, n: float, share: float, bought: tuple[int, ...]) -> tuple[FloatArray, float]:
+def _centre(purse: Purse, share: float, bought: tuple[int, ...]) -> tuple[FloatArray, float]:
     """Buy a place amid the rows, from a public one that is not far from them; and what they are within of."""
-    lattice, radii = purse.lattice, bought or _radii(purse)
+    lattice, n, radii = purse.lattice, purse.n, bought or _radii(purse)
     first = int(np.argmin(radii))
     start, radius = list(_public_places(lattice).values())[first], radii[first]
     found = purse.means("centre", Groups(lattice, start), start, radius, purse.share(share))

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.clustering.central.columns import distance_units, no_part, select_columns
+from discreet.clustering.central.columns import distance_units, no_part, select_columns, within_values
 from discreet.clustering.central.estimator import Centers
 from discreet.clustering.central.of_synopsis import cluster_synopsis
 from discreet.clustering.central.packing import pack
@@ -180,7 +180,7 @@ class DPLloyd(Centers):
             price = rest / (steps - step) if isinstance(rest, Fraction) else rest
             centers = _iterate(opening, centers, units, price, share, f"iteration {step + 1}")
         self.domain_, self._declared = domain, opening.declared
-        self.cluster_centers_ = centers
+        self.cluster_centers_ = centers = within_values(domain, centers)
         # With a public number of rows there is no noisy one to judge by.
         spread = opening.n_rows_variance
         self.note_ = "" if spread is None else empty_text(opening.n_rows, spread)

@@ -8,7 +8,14 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.clustering.central import auto
-from discreet.clustering.central.columns import category_shares, cluster_columns, distance_units, left_out, view
+from discreet.clustering.central.columns import (
+    category_shares,
+    cluster_columns,
+    distance_units,
+    left_out,
+    view,
+    within_values,
+)
 from discreet.clustering.central.how_many import KSuggestion, check_clusters, suggest_k
 from discreet.clustering.central.mixture import mixture
 from discreet.clustering.central.weights import noise_of_weights
@@ -193,14 +200,17 @@ def cluster_synopsis(
         n_init=n_init,
         seed=random_state,
     )
-    centers, weights = found.centers * widths, found.weights
+    centers, weights = within_values(seen.domain, found.centers * widths), found.weights
     notes = ["" if suggestion is None else suggestion.text, left_out(synopsis.domain, axes)]
     if not len(centers):
         centers, weights = seen.domain.bounds.center[np.newaxis], np.zeros(1)
         notes.append("no leaf has positive weight: the middle of the domain is the only centre")
     elif len(centers) < n_clusters:
         notes.append(_fewer(len(centers), n_clusters, "has positive weight", "have positive weight"))
-    if known is None and set(axes) <= set(seen.uncut) and known is None:  # groups of a projection have means
+    if known is not None and n_clusters > len(known.centers):
+        more = f"the release was made for {len(known.centers)} clusters: these are places of its {synopsis.n_leaves}"
+        notes.append(f"{more} groups, which have more noise and overlap")
+    if known is None and set(axes) <= set(seen.uncut):  # groups of a projection have means
         notes.append("none of these columns was divided, so the synopsis does not know where clusters are")
     shares = category_shares(synopsis, axes, centers, widths)
     errors, doubtful = noise_of_weights(released, axes, centers, widths, weights)

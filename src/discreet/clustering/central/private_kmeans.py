@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from discreet import noise
 from discreet.clustering.central import auto, lift
 from discreet.clustering.central.columns import left_out, no_part, select_columns
@@ -75,6 +77,12 @@ class PrivateKMeans(Centers):
         Charged with all of ε before the first row is read; fitting twice charges twice.
     max_clusters : int, default 20
         The most clusters that "auto" looks for. The synopsis is made for half as many.
+    center : list of float, optional
+        A public place amid the rows, one number per column that is clustered, from which offsets are taken on a
+        projection. Without it one is bought.
+    radius : float, optional
+        A public bound on how far rows are from the centre; rows beyond count as at it. Without it a quantile of the
+        distances is bought. Both are for "lift", or for "auto" with a dozen columns and more, which then takes it.
 
     Attributes
     ----------
@@ -133,6 +141,8 @@ class PrivateKMeans(Centers):
         delta: Any = None,
         ledger: Any = None,
         max_clusters: int = 20,
+        center: Any = None,
+        radius: float | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.epsilon = epsilon
@@ -149,6 +159,8 @@ class PrivateKMeans(Centers):
         self.delta = delta
         self.ledger = ledger
         self.max_clusters = max_clusters
+        self.center = center
+        self.radius = radius
 
     def fit(self, X: Any, y: Any = None) -> PrivateKMeans:
         """Release a synopsis, cluster it. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
@@ -193,6 +205,9 @@ class PrivateKMeans(Centers):
         check_refine(self.refine)
         checks.choice("scale", self.scale, ("none", "domain"))
         named = _method(self.synopsis, k)
+        ball = _declared(self.center, self.radius, named)
+        if ball:
+            named = auto.Choice("lift", {"n_clusters": k, **ball})
         return (
             named,
             lambda domain, epsilon: _check_size(domain, named, epsilon, self.n_rows, self.size_share),
@@ -269,12 +284,35 @@ def _method(synopsis: Any, n_clusters: int) -> auto.Choice | None:
     return auto.Choice("grid" if isinstance(synopsis, GridSynopsis) else "tree", settings)
 
 
+def _declared(center: Any, radius: Any, named: auto.Choice | None) -> dict[str, Any]:
+    """Check a declared ball; return what there is of it."""
+    found: dict[str, Any] = {}
+    if center is not None:
+        place = checks.numeric_column("center", center)
+        if not len(place) or not np.isfinite(place).all():
+            raise InvalidArgument("center", center, "a list of finite numbers, one per column", "center=None")
+        found["center"] = place
+    if radius is not None:
+        found["radius"] = float(checks.positive("radius", radius))
+    if found and named is not None and named.method != "lift":
+        name = next(iter(found))
+        expected = "used with a projection, which clips rows to a ball"
+        raise InvalidArgument(name, found[name], expected, 'synopsis="lift"')
+    return found
+
+
 def _check_size(domain: Domain, choice: auto.Choice | None, epsilon: Any, n_rows: Any, size_share: Any) -> None:
     """Refuse a method that does not fit its memory, before rows are read; "auto" takes a grid for few axes."""
     if choice is None and len(domain) > auto.FEW_AXES:
         return
     if choice is not None and choice.method == "lift":
         lift.check(domain)
+        center = choice.settings.get("center")
+        if center is not None and (
+            len(center) != len(domain) or not np.array_equal(center, domain.clamp(center[None])[0])
+        ):
+            expected = f"{len(domain)} numbers within the declared bounds, one per column that is clustered"
+            raise InvalidArgument("center", center.tolist(), expected, f"center={domain.bounds.center.tolist()}")
         return
     settings = _read(choice or auto.Choice("grid"))
     if isinstance(settings, TreeSettings):
@@ -308,6 +346,6 @@ def _gaussian(choice: auto.Choice | None) -> Any:
 def _build(choice: auto.Choice, opening: OpenRelease, scale: str, n_init: int) -> Synopsis:
     if choice.method == "lift":
         settings = dict(choice.settings)
-        return lift.fit(opening, settings.pop("n_clusters"), scale=scale, n_init=n_init, ball=lift.Ball(**settings))
+        return lift.fit(opening, settings.pop("n_clusters"), scale=scale, n_init=n_init, **settings)
     read = _read(choice)
     return tree.build(opening, read) if isinstance(read, TreeSettings) else estimator.build(opening, read)

@@ -8,13 +8,13 @@ import numpy as np
 from discreet.clustering import DPLloyd, PrivateKMeans
 from discreet.core.arrays import FloatArray
 from discreet.core.domain import Domain
-from discreet.core.guarantee import Guarantee, epsilon_to_zcdp
+from discreet.core.guarantee import Guarantee, Ledger, epsilon_to_zcdp
 from discreet.core.unit import Person
 from discreet.evaluation.audits.differing import differing
 from discreet.evaluation.audits.neighbours import NeighbourPair, neighbour_pairs
 from discreet.evaluation.audits.release_features import LeafFeatures
 from discreet.evaluation.registry.mechanisms import AuditedMechanism
-from discreet.synopses import GridSynopsis, MarginalSynopsis, Synopsis, TreeSynopsis
+from discreet.synopses import GridSynopsis, MarginalSynopsis, QuerySession, Synopsis, TreeSynopsis
 
 #: Of the neighbours that tend to show mistakes, those that every method is run on.
 _CHOSEN = (
@@ -87,6 +87,7 @@ def entries() -> Iterator[AuditedMechanism]:
     for name, settings in lloyds.items():
         yield _entry(f"clustering.DPLloyd/{name}", DPLloyd(2, epsilon=_EPSILON, domain=line, **settings), line)
     yield from _persons()
+    yield from _questions()
 
 
 def _persons() -> Iterator[AuditedMechanism]:
@@ -109,6 +110,34 @@ def _persons() -> Iterator[AuditedMechanism]:
     for name, method in methods.items():
         features = None if name.startswith("clustering") else FewLeaves(axes, without)
         yield AuditedMechanism(name, _Fit(method), pairs, _EPSILON, batch=False, features=features, trials=_QUICK)
+
+
+def _questions() -> Iterator[AuditedMechanism]:
+    """Yield the questions of a session, each on its own."""
+    line = Domain.box(-1.0, 1.0)
+    asked: dict[str, Any] = {
+        "count": lambda s: s.count(epsilon=_EPSILON),
+        "sum": lambda s: s.sum("x0", epsilon=_EPSILON),
+        "mean": lambda s: s.mean("x0", epsilon=_EPSILON),
+        "histogram": lambda s: s.histogram("x0", 2, epsilon=_EPSILON),
+        "quantile": lambda s: s.quantile("x0", epsilon=_EPSILON),
+    }
+    for name, ask in asked.items():
+        yield AuditedMechanism(
+            f"synopses.QuerySession/{name}", _Asked(ask, line), _pairs(line), _EPSILON, batch=False, trials=_QUICK
+        )
+
+
+class _Asked:
+    """A question of a session of its own."""
+
+    def __init__(self, ask: Any, domain: Domain) -> None:
+        self.ask, self.domain = ask, domain
+
+    def __call__(self, rows: Any, rng: Any) -> Any:
+        ledger = Ledger(epsilon=_EPSILON)
+        session = QuerySession(np.asarray(rows), ledger, domain=self.domain, random_state=rng)
+        return np.atleast_1d(self.ask(session).value)
 
 
 def person_pairs() -> tuple[NeighbourPair, ...]:

@@ -7,6 +7,7 @@ from discreet.jobs.kinds import (
     attack,
     audit,
     cluster,
+    distinct,
     perturb,
     plan,
     report,
@@ -21,7 +22,7 @@ KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
         synopsis.KIND, synthesize.KIND, cluster.KIND, anonymize.KIND, perturb.KIND, sketch.KIND,
-        sketch.AGGREGATE, sketch.MERGE, sketch.ESTIMATE, sketch.PLAN,
+        sketch.AGGREGATE, sketch.MERGE, sketch.ESTIMATE, sketch.PLAN, distinct.KIND, distinct.OVERLAP,
         ask.KIND, risk.KIND, attack.KIND, audit.KIND, report.KIND, plan.KIND,
     )
 }  # fmt: skip

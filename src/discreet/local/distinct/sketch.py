@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from discreet import noise
 from discreet.core import checks
@@ -187,8 +188,8 @@ class DistinctSketch:
             Whole numbers, text or bytes, in any order, any number of times. Missing ones are left out. An iterator is
             read part by part, so that there may be more items than memory holds.
         persons : the same, optional
-            Whose item it is, where a person is the unit: one per item, and not in parts. Items without a person are
-            left out.
+            Whose item it is, where a person is the unit: one per item, and in parts if items are. Items without a
+            person are left out.
         ledger : Ledger or Account, optional
             Charged before the items are touched.
         rng : None, int or Generator
@@ -226,7 +227,11 @@ class DistinctSketch:
 
     def _used(self, items: Any, persons: Any, stream: noise.Generator) -> WordArray:
         """Return the items that are used: of everybody those of the smallest keyed hash of person and item."""
-        words, whose = noise.fingerprint(_column(items), self.key), texts_of("persons", persons)
+        whole = not isinstance(items, Iterator)
+        pairs = [(items, persons)] if whole else zip(items, persons, strict=True)
+        parts = [(noise.fingerprint(_column(i), self.key), texts_of("persons", p)) for i, p in pairs]
+        parts = parts or [(np.zeros(0, np.uint64), texts_of("persons", []))]
+        words, whose = np.concatenate([i for i, _ in parts]), pa.concat_arrays([p for _, p in parts])
         if len(whose) != len(words):
             raise InvalidArgument(
                 "persons", "another number of them", "one person per item", "persons of the same rows"

@@ -29,6 +29,7 @@ from discreet.local.repeated import memo as _memo
 from discreet.local.repeated.memo import Memo
 from discreet.local.repeated.rappor_decoding import NormalEquations, RapporEstimate, system
 from discreet.local.repeated.rappor_law import RapporLaw, solve
+from discreet.local.repeated.rappor_lists import LEAST_COHORTS, decode_list
 from discreet.local.sketches.base import asked
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
@@ -63,7 +64,7 @@ class Rappor(Mechanism):
         Bits a value sets. Both budgets grow in proportion to it.
     cohorts : int, default 64
         Groups with hash functions of their own. A user belongs to one for life, so few are better for anonymity;
-        candidates must number at most half of cohorts times bits.
+        lists of candidates longer than half of cohorts times bits need at least 16.
     key : int, optional
         Public key of the hash functions; drawn if None.
 
@@ -341,8 +342,9 @@ class Rappor(Mechanism):
         counts : Counts
             What `aggregate` gave.
         candidates : list or array
-            The values asked for, different ones, at most half as many as cohorts times bits. The list need not be
-            complete.
+            The values asked for, different ones. The list need not be complete. Of more than half as many as cohorts
+            times bits, the few that somebody holds are found by a lasso (`discreet.local.repeated.rappor_lists`), from
+            16 cohorts on; raw counts and errors mean the same.
         consistency : None, "non-negative", "simplex", "base-cut" or "norm-cut"
             None leaves the raw, unbiased estimates. "non-negative" is the best fit without negative counts: for
             display, as its zeros and its errors have no plain meaning. See `discreet.local.consistent` for the others.
@@ -368,10 +370,20 @@ class Rappor(Mechanism):
         if not counts.n:
             nothing = np.zeros(len(labels))
             return RapporEstimate(labels, nothing, nothing.copy(), 0, counts.guarantee)
+        cohorts = np.count_nonzero(counts.counters["reports"])
+        if 2 * len(labels) > self.bits * cohorts and cohorts >= LEAST_COHORTS:
+            return self._long_list(counts, labels)
         fit = self._system(counts, labels).fit()
         count, error = counts.n * fit.share, counts.n * fit.error
         found = RapporEstimate(labels, count[:-1], error[:-1], counts.n, counts.guarantee)
         return replace(found, unlisted=float(count[-1]), unlisted_error=float(error[-1]))
+
+    def _long_list(self, counts: Counts, labels: list[Any]) -> RapporEstimate:
+        found = decode_list(self.law, self.family, labels, counts.counters["reports"], counts.counters["ones"])
+        n = counts.n
+        listed = RapporEstimate(labels, n * found.share, n * found.error, n, counts.guarantee)
+        rest, rest_error = n * found.unlisted, n * found.unlisted_error
+        return replace(listed, unlisted=rest, unlisted_error=rest_error, stability=found.stability)
 
     def _system(self, counts: Counts, labels: list[Any]) -> NormalEquations:
         return system(self.law, self.family, labels, counts.counters["reports"], counts.counters["ones"])

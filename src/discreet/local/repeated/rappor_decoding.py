@@ -15,10 +15,11 @@ out of unlisted values, whose bits are 0 or 1 and not φ: with Θ their share an
 U = diag(φ(1-φ)(Θ/N_i + S)). S is estimated from how much larger the residuals are than the other terms say.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import linalg, sparse
 from scipy.optimize import nnls
 
@@ -42,6 +43,8 @@ class RapporEstimate(Estimate):
         Estimated number of reporters whose value is not among the candidates.
     unlisted_error : float
         Its standard error.
+    stability : ndarray of float or None
+        For long lists: in which share of random halves of the cohorts a lasso selects each candidate.
 
     Examples
     --------
@@ -55,6 +58,11 @@ class RapporEstimate(Estimate):
 
     unlisted: float = 0.0
     unlisted_error: float = 0.0
+    stability: FloatArray | None = None
+
+    def _pick(self, places: npt.NDArray[np.intp]) -> Estimate:
+        kept = None if self.stability is None else self.stability[places]
+        return replace(super()._pick(places), stability=kept)  # type: ignore[call-arg]
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from discreet.core.dates import date_array, time_array
 from discreet.core.domain import Box, Categorical, Column, Date, Domain, Integer, Time, category_text
 from discreet.core.stretches import Intervals, by_days, stretches_of
 from discreet.core.unit import Person
-from discreet.errors import InvalidArgument, InvalidType
+from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.synopses.artifact import evenness, measured
 from discreet.synopses.artifact.answers import Count
 from discreet.synopses.artifact.empty import rows_text
@@ -158,6 +158,11 @@ def _covers(domain: Domain, axis: int, intervals: Intervals) -> bool:
 
 def sample(synopsis: Synopsis, n: int | None, rng: object) -> pa.Table:
     """Draw invented records."""
+    if synopsis.lifted is not None:
+        raise SchemaError(
+            "rows cannot be sampled from a projection: it knows the means of groups, not how columns are distributed; "
+            "try dc.MarginalSynopsis(epsilon=1.0, domain=domain).fit(data).synopsis_.sample(), a release of its own"
+        )
     n = max(round(synopsis.total), 0) if n is None else checks.whole("n", n)
     stream = noise.generator(rng)
     low, high = synopsis.domain.low, synopsis.domain.high

@@ -1,0 +1,209 @@
+"""Files of public tables: from the data folder, else from the cache, else downloaded into it, once.
+
+The data folder is the one that ``DISCREET_DATA`` names, or ``shared/data`` beside the working directory or above it.
+The cache lies where this user's programs keep what can be had again. What is downloaded is compared with the record of
+the copies at hand (``record.json``: SHA-256 of the values), or, where nobody has seen both, with what was downloaded
+the first time. Nothing is kept that differs, and no part of a download is left behind.
+
+With ``DISCREET_OFFLINE`` set to anything no connection is opened. Errors say what to fetch by hand and where to put it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import http.client
+import json
+import logging
+import os
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import csv
+
+from discreet._version import __version__
+from discreet.core.output import cache_folder, write_whole
+from discreet.datasets.forms import content_digest, openml_table, packed, table_of
+from discreet.datasets.origins import ORIGINS, Origin
+from discreet.errors import DataSourceError
+
+_LOG = logging.getLogger("discreet.datasets")
+#: Seconds without a byte before a download is given up.
+PATIENCE = 60.0
+_BLOCK = 2**16
+Tell = Callable[[int, int | None], None]
+
+
+def data_folder() -> Path | None:
+    """Return the folder of data beside the project or named by the user, if there is one."""
+    named, here = os.environ.get("DISCREET_DATA"), Path.cwd()
+    candidates = [Path(named)] if named else [parent / "shared" / "data" for parent in (here, *here.parents)]
+    return next((c for c in candidates if c.is_dir()), None)
+
+
+def _cache() -> Path:
+    return cache_folder() / "data"
+
+
+def found_at(file: str) -> Path | None:
+    """Return where a file lies, in the data folder or in the cache; None if in neither."""
+    folders = [folder for folder in (data_folder(), _cache()) if folder is not None]
+    return next((folder / file for folder in folders if (folder / file).is_file()), None)
+
+
+def is_here(file: str) -> bool:
+    """Tell whether a file can be read without a network."""
+    return found_at(file) is not None
+
+
+def place(file: str, name: str, tell: Tell | None = None) -> Path:
+    """Return where a file of a set lies, after downloading it if need be.
+
+    Raises
+    ------
+    DataSourceError
+        If it is not here and cannot be had; the error says what to fetch by hand.
+    """
+    return found_at(file) or _fetched(file, name, tell)
+
+
+@cache
+def record() -> dict[str, dict[str, Any]]:
+    """Return what the copies at hand held, by file."""
+    found: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("record.json").read_text(encoding="utf-8"))
+    return found
+
+
+def described(path: Path) -> dict[str, Any]:
+    """Return columns, rows and SHA-256 of a file; of one that is no table, the SHA-256 of what is packed in it."""
+    if not path.name.endswith(".csv.gz"):
+        return {"sha256": hashlib.sha256(gzip.decompress(path.read_bytes())).hexdigest()}
+    table = read_text_table(path)
+    return {"columns": ",".join(table.column_names), "rows": table.num_rows, "sha256": content_digest(table)}
+
+
+def read_text_table(path: Path) -> pa.Table:
+    """Read a compressed CSV file with a header as text: what a cell means is decided by column."""
+    names = csv.open_csv(path).schema.names
+    as_text = csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
+    return csv.read_csv(path, convert_options=as_text)
+
+
+def by_hand(file: str) -> list[tuple[str, Path]]:
+    """Return what somebody without a network can fetch elsewhere, and where it is looked for."""
+    origin, folder = ORIGINS[file], _cache() / "by-hand" / Path(file).parent
+    if origin.form == "openml":
+        return [(f"the ARFF file of {origin.addresses[0]}", folder / f"{Path(file).name.partition('.')[0]}.arff")]
+    return [(address, folder / address.rpartition("/")[2]) for address in origin.addresses]
+
+
+def _fetched(file: str, name: str, tell: Tell | None) -> Path:
+    if file not in ORIGINS:
+        raise DataSourceError(f"{name}: no file {file!r}; set DISCREET_DATA to the folder that holds it")
+    origin, target = ORIGINS[file], _cache() / file
+    wanted, own = by_hand(file), all(path.is_file() for _, path in by_hand(file))
+    if not own and os.environ.get("DISCREET_OFFLINE"):
+        raise _missing(file, name, "DISCREET_OFFLINE forbids to download it")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if own:
+            payload = _payload(origin, [path.read_bytes() for _, path in wanted], file)
+        elif origin.form == "openml":
+            payload = packed(openml_table(origin, _columns(file)))
+        else:
+            payload = _payload(origin, [download(address, target.parent, tell) for address in origin.addresses], file)
+    except (OSError, http.client.HTTPException) as error:
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()
+        raise _missing(file, name, f"it could not be fetched ({_reason(error)})") from None
+    except (ValueError, pa.ArrowInvalid, EOFError) as error:
+        what = ", ".join(address for address, _ in wanted)
+        raise DataSourceError(f"{name}: {what} is not what it was ({error}); nothing was kept") from None
+    _keep(file, name, payload, origin)
+    _LOG.warning(
+        "%s: %s into %s, once. Source: %s. Licence: %s.",
+        name, "taken from files put there by hand" if own else f"fetched from {origin.addresses[0]}", target,
+        origin.source, origin.licence,
+    )  # fmt: skip
+    return target
+
+
+def _columns(file: str) -> list[str]:
+    return str(record()[file]["columns"]).split(",")
+
+
+def _payload(origin: Origin, raws: list[bytes], file: str) -> bytes:
+    if origin.form == "bytes":
+        gzip.decompress(raws[0])  # refuses what is not whole
+        return raws[0]
+    # A file of OpenML that somebody has put there by hand is ARFF, with the class behind the other columns.
+    return packed(table_of(replace(origin, form="arff") if origin.openml else origin, raws, _columns(file)))
+
+
+def _keep(file: str, name: str, payload: bytes, origin: Origin) -> None:
+    """Put a checked file into the cache, whole or not at all, and remember its digest where none is on record."""
+    target, memory = _cache() / file, _cache() / "first-downloads.json"
+    handle, temporary = tempfile.mkstemp(prefix=".", suffix=Path(file).name, dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as made:
+            made.write(payload)
+        found = described(Path(temporary))["sha256"]
+        seen = json.loads(memory.read_text(encoding="utf-8")) if memory.is_file() else {}
+        if not origin.unseen:
+            known, whose = record()[file]["sha256"], "the copy on record"
+        else:
+            known, whose = seen.get(file, found), f"the first download, noted in {str(memory)!r}"
+        if found != known:
+            raise DataSourceError(
+                f"{name}: what was fetched for {file!r} differs from {whose} (SHA-256 {found[:16]}…, not "
+                f"{known[:16]}…); nothing was kept"
+            )
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, target)
+        if origin.unseen:
+            write_whole(memory, json.dumps({**seen, file: found}, indent=1) + "\n")
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+
+
+def download(address: str, folder: Path, tell: Tell | None = None) -> bytes:
+    """Return what an address gives, whole; nothing is left in the folder in any case.
+
+    Raises
+    ------
+    OSError
+        If it cannot be reached, answers with an error, or stops before the end it announced.
+    """
+    asked = urllib.request.Request(address, headers={"User-Agent": f"discreet/{__version__}"})
+    with tempfile.TemporaryFile(dir=folder) as kept, urllib.request.urlopen(asked, timeout=PATIENCE) as answer:
+        length = answer.headers.get("Content-Length")
+        total = int(length) if length else None
+        while block := answer.read(_BLOCK):
+            kept.write(block)
+            if tell is not None:
+                tell(kept.tell(), total)
+        if total is not None and kept.tell() != total:
+            raise ConnectionError(f"it stopped after {kept.tell():,} of {total:,} bytes")
+        kept.seek(0)
+        return kept.read()
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, urllib.error.HTTPError):
+        return f"{error.url} answered {error.code} {error.reason}"
+    return str(getattr(error, "reason", None) or error or type(error).__name__)
+
+
+def _missing(file: str, name: str, why: str) -> DataSourceError:
+    steps = "; ".join(f"fetch {what} and put it at {str(path)!r}" for what, path in by_hand(file))
+    return DataSourceError(
+        f"{name}: {file!r} is neither in a data folder nor in the cache, and {why}. By hand: {steps}. Or set "
+        "DISCREET_DATA to a folder that holds it"
+    )

@@ -1,0 +1,76 @@
+"""What the jobs of distinct counts do: a column in, a bitmap out; bitmaps in, answers out."""
+
+import itertools
+from typing import Any
+
+import pyarrow as pa
+
+from discreet import noise
+from discreet.accounts import Account
+from discreet.engines.passes.texts import texts
+from discreet.engines.writer import write_table
+from discreet.jobs.job import Job, JobResult
+from discreet.jobs.work.pages import finish
+from discreet.local import DistinctOverlap, DistinctSketch, FlippedBitmap
+
+
+def run(job: Job) -> JobResult:
+    """Do one of the jobs of distinct counts."""
+    return _distinct(job) if job.kind == "distinct" else _overlap(job)
+
+
+def check(job: Job) -> None:
+    """Refuse what is wrong whatever the items are."""
+    if job.kind == "distinct":
+        _settings(job)
+
+
+def _settings(job: Job) -> DistinctSketch:
+    names = ("epsilon", "buckets", "levels", "items", "key")
+    return DistinctSketch(**{name: job.parameters[name] for name in names if name in job.parameters})
+
+
+def _distinct(job: Job) -> JobResult:
+    made, given, places = _settings(job), job.parameters, job.places()
+    stream = noise.generator(given.get("seed"))
+    wanted = [given[name] for name in ("column", "persons") if name in given]
+    # Read part by part, and only when the account was charged.
+    batches, again = itertools.tee(texts(job.table(job.data), wanted))
+    persons = (batch[1] for batch in again) if "persons" in given else None
+    ledger = Account(job.place(given["account"])) if "account" in given else None
+    bitmap = made.sketch((batch[0] for batch in batches), persons, ledger=ledger, rng=stream)
+    bitmap.save(places["release"])
+    figures = {"file": str(places["release"]), "mechanism": made.to_dict(), **_promised(bitmap)}
+    return finish(job, bitmap.guarantee, {"release": places["release"]}, figures, bitmap)
+
+
+def _overlap(job: Job) -> JobResult:
+    places = job.places()
+    files = [job.place(path) for path in job.data]
+    bitmaps: dict[str, FlippedBitmap] = {}
+    for file in files:
+        name = file.stem if file.stem not in bitmaps else str(file)
+        bitmaps[name] = FlippedBitmap.load(file)
+    overlap = DistinctOverlap(bitmaps)
+    asked = job.parameters.get("questions")
+    union = " or ".join(map(repr, bitmaps))
+    questions = list(asked) if asked else [*map(repr, bitmaps), *([union] if len(bitmaps) > 1 else [])]
+    found = {question: overlap.count(question) for question in questions}
+    rows = []
+    for question, answer in found.items():
+        low, high = answer.interval(0.95)
+        errors = {"std_error": answer.std_error, "lower": low, "upper": high}
+        rows.append({"question": question, "count": answer.count, **errors})
+    promised = next(iter(found.values())).guarantee
+    if "answers" in places:
+        write_table(places["answers"], pa.Table.from_pylist(rows))
+    if "merged" in places:
+        first, *others = bitmaps.values()
+        first.merge(*others).save(places["merged"])
+    facts = {"epsilon": promised.to_dict()["epsilon"], "unit": promised.unit, "seeded": promised.seeded}
+    return JobResult(job, promised, places, {"answers": rows, **facts}, overlap)
+
+
+def _promised(bitmap: FlippedBitmap) -> dict[str, Any]:
+    promised = bitmap.guarantee
+    return {"epsilon": promised.to_dict()["epsilon"], "unit": promised.unit, "seeded": bitmap.seeded}

@@ -1,0 +1,157 @@
+"""Decoding RAPPOR for lists of candidates that are longer than the equations allow: lasso, and honest errors.
+
+With more candidates than half of cohorts times bits the equations of `rappor_decoding` have no stable solution. But
+most of such a list is held by hardly anybody, and a lasso path finds the rest. Selected coefficients have no plain
+standard errors (spec local-sketches, C.12.4); the hash functions give honest ones. Split the cohorts into two halves,
+fit on one half, and let y - Xb be what the fit b leaves over in the other. With X_cj(r) = 1 if candidate j sets bit r
+in cohort c, φ the chance of that, and B bits, every cohort c of the other half gives, for every candidate,
+
+    t_cj = b_j + Σ_r (X_cj(r) - φ) (y_c(r) - Σ_i b_i X_ci(r)) / (B φ (1 - φ)).
+
+Over the draw of the hash functions, (X_cj - φ) has mean 0 and is independent of the columns of all other values, listed
+or not, of the noise, and of b, which other cohorts gave. So the mean of t_cj is the share θ_j: no matter how many
+candidates there are, how well the lasso did, or how many values are unlisted. A good b only makes t_cj vary less.
+Cohorts are independent: the spread of t_cj over cohorts is the error, whatever it comes from (noise, the split of
+reporters, collisions).
+
+Every random split is used both ways, as complementary pairs (Shah, Samworth 2013), and t_cj is averaged over splits. In
+how many of the halves a lasso with a penalty that noise alone seldom passes selects a candidate is its *stability*
+(Meinshausen, Bühlmann 2010). The fit b itself is the point of the path with the least expected error (Mallows' C_p,
+noise known)."""
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet import noise
+from discreet.core.arrays import BoolArray, FloatArray, IntArray
+from discreet.errors import InvalidArgument
+from discreet.local.repeated.rappor_law import RapporLaw
+from discreet.noise import HashFamily
+
+#: Splits of the cohorts into halves. More would hardly change the estimates.
+_SPLITS = 10
+#: Errors come from the spread over cohorts: fewer would not give any.
+LEAST_COHORTS = 16
+#: A fit looks at no more candidates than this: those that agree best with the bits.
+_MOST_FITTED = 2000
+#: Cohorts times hashes times candidates: what fits memory.
+_MOST_PLACES = 3 * 10**7
+_PATH = 25
+
+
+@dataclass(frozen=True)
+class ListShares:
+    """Shares of the candidates with errors, the same for what is unlisted, and how often each was selected."""
+
+    share: FloatArray
+    error: FloatArray
+    unlisted: float
+    unlisted_error: float
+    stability: FloatArray
+
+
+@dataclass(frozen=True)
+class _Design:
+    """Which bits candidates set: cohort, hash, candidate; and which of these a lower hash has set already."""
+
+    bits: IntArray
+    again: BoolArray
+    width: int
+    phi: float
+
+    def dense(self, cohorts: IntArray, columns: IntArray) -> FloatArray:
+        """Return X - φ for some cohorts and candidates, one row per bit; Fortran order, as the lasso wants it."""
+        full = np.full((len(columns), len(cohorts), self.width), -self.phi)
+        for bits in self.bits[cohorts].swapaxes(0, 1):  # hash by hash
+            full[np.arange(len(columns))[:, None], np.arange(len(cohorts)), bits[:, columns].T] = 1 - self.phi
+        return full.reshape(len(columns), -1).T
+
+    def products(self, cohorts: IntArray, left: FloatArray) -> FloatArray:
+        """Return Σ_r (X_cj(r) - φ) left_c(r) for some cohorts and all candidates."""
+        rows = np.arange(len(cohorts))[:, None]
+        total = np.repeat(-self.phi * left.sum(axis=1)[:, None], self.bits.shape[2], axis=1)
+        for number in range(self.bits.shape[1]):
+            found = left[rows, self.bits[cohorts, number]]
+            total += np.where(self.again[cohorts, number], 0.0, found)
+        return total
+
+
+def decode_list(law: RapporLaw, family: HashFamily, labels: list[Any], reports: Any, ones: Any) -> ListShares:
+    """Estimate the shares of a long list of candidates.
+
+    Parameters
+    ----------
+    law : RapporLaw
+    family : HashFamily
+        ``law.hashes`` functions per cohort, cohort by cohort.
+    labels : list
+        The candidates, different ones.
+    reports, ones : arrays of int
+        Reports of every cohort, and those with each bit set.
+    """
+    used = np.flatnonzero(reports)
+    n_cohorts = family.n_functions // law.hashes
+    if n_cohorts * law.hashes * len(labels) > _MOST_PLACES:
+        most = max(_MOST_PLACES // (n_cohorts * law.hashes), len(used) * law.bits // 2)
+        raise InvalidArgument("candidates", f"{len(labels)} values", f"at most {most} at once", "candidates in parts")
+    if len(np.unique(noise.fingerprint(labels, family.key))) < len(labels):
+        raise InvalidArgument("candidates", f"{len(labels)} values", "different ones", "no value twice")
+    bits = family.all(labels).reshape(n_cohorts, law.hashes, len(labels))[used]
+    again = np.zeros(bits.shape, bool)
+    for number in range(1, law.hashes):
+        again[:, number] = (bits[:, :number] == bits[:, [number]]).any(axis=1)
+    design = _Design(bits, again, law.bits, law.filled)
+    sizes = np.asarray(reports, np.float64)[used]
+    raw = (np.asarray(ones, np.float64)[used] / sizes[:, None] - float(law.p_star)) / law.gap
+    weights = sizes / sizes.sum()
+    y = raw - weights @ raw.mean(axis=1)
+    one, zero = (v / law.gap**2 for v in law.variances())
+    held = np.clip(raw, 0, 1)
+    variance = float(((held * one + (1 - held) * zero) / sizes[:, None]).mean())
+    found, chosen = np.zeros((len(used), len(labels))), np.zeros(len(labels))
+    for split in range(_SPLITS):
+        order = noise.permutation(len(used), rng=split)  # which cohorts go together is no secret and no data
+        halves = order[: len(used) // 2], order[len(used) // 2 :]
+        for fitted, other in (halves, halves[::-1]):
+            columns, fit, selected = _fit(design, fitted, y, variance)
+            chosen[selected] += 1
+            share = np.zeros(len(labels))
+            share[columns] = fit
+            left = y[other] - (design.dense(other, columns) @ fit).reshape(len(other), -1)
+            found[other] += share + design.products(other, left) / (law.bits * law.filled * (1 - law.filled))
+    found /= _SPLITS
+
+    def spread(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+        mean = weights @ rows
+        return mean, np.sqrt((weights**2) @ (rows - mean) ** 2 * len(used) / (len(used) - 1))
+
+    share, error = spread(found)
+    rest, rest_error = spread(1 - found.sum(axis=1, keepdims=True))
+    # Nobody holds most of a long list, and all that nobody holds have one error: the median is far surer than each.
+    pooled = np.maximum(error, np.median(error))
+    return ListShares(share, pooled, float(rest[0]), float(rest_error[0]), chosen / (2 * _SPLITS))
+
+
+def _fit(design: _Design, cohorts: IntArray, y: FloatArray, variance: float) -> tuple[IntArray, FloatArray, IntArray]:
+    """Return some candidates, their fitted shares, and those that a strict penalty selects."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import lasso_path
+
+    target = y[cohorts].ravel()
+    rows = len(target)
+    agrees = design.products(cohorts, y[cohorts]).sum(axis=0)
+    columns = np.sort(np.argsort(-agrees, kind="stable")[:_MOST_FITTED])
+    x = design.dense(cohorts, columns)
+    strict = math.sqrt(variance * design.phi * (1 - design.phi) * 2 * math.log(max(len(agrees), 2)) / rows)
+    penalties = np.geomspace(max(float(agrees.max()) / rows, 1.01 * strict), strict / 4, _PATH)
+    with warnings.catch_warnings():
+        # A path that stops a little early is another b, and any b will do.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        alphas, fits, _ = lasso_path(x, target, positive=True, alphas=penalties, tol=1e-3)
+    misfit = ((target[:, None] - x @ fits) ** 2).sum(axis=0) + 2 * variance * (fits > 0).sum(axis=0)
+    selected = columns[fits[:, np.argmin(np.abs(alphas - strict))] > 0]
+    return columns, fits[:, np.argmin(misfit)], selected

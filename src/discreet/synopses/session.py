@@ -1,0 +1,355 @@
+"""Questions one by one, against a budget: a session that answers with noise and refuses when the account is empty.
+
+For a few questions that are known beforehand. Every answer is bought: an account is charged before rows are read, and
+the next question costs again. A synopsis answers any number of questions for one price.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, cast
+
+import numpy as np
+
+from discreet import noise
+from discreet.accounts import Account, check_ledger
+from discreet.core import checks
+from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.checks import Exact
+from discreet.core.domain import Categorical, Column, Domain, Integer
+from discreet.core.guarantee import Guarantee, Ledger
+from discreet.core.stretches import stretches_of
+from discreet.engines.passes.cells import GridMap
+from discreet.engines.passes.counts import CellCounts
+from discreet.engines.passes.where import WhereMap
+from discreet.errors import InvalidArgument, InvalidType
+from discreet.synopses.artifact.answers import wide
+from discreet.synopses.opening import OpenRelease, open_release
+from discreet.synopses.prices import count_law, draw, pay
+
+#: Numbers are counted on a public grid of so many steps between their bounds; quantiles on a coarser one.
+_STEPS, _QUANTILE_LEVELS = 2**16, 10
+
+Ends = Callable[[float], tuple[Any, Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A noisy answer and how sure one can be.
+
+    Attributes
+    ----------
+    value : float or ndarray
+        The answer, or one number per cell of a histogram.
+    guarantee : Guarantee
+        What is promised, and what this answer cost.
+    labels : list
+        Of a histogram: its categories, or the lower ends of its bins, None last where missing values have a cell.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import discreet as dc
+    >>> session = dc.QuerySession(np.arange(1000.0)[:, None], dc.Ledger(epsilon=1), domain=(0, 1000), random_state=1)
+    >>> answer = session.count(epsilon=0.5)
+    >>> answer.value, answer.interval(0.95)
+    (999.0, (993.0, 1005.0))
+    """
+
+    value: Any
+    guarantee: Guarantee
+    labels: list[Any] = field(default_factory=list)
+    _ends: Ends | None = field(default=None, repr=False)
+
+    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+        """Return the ends of a confidence interval, of every cell by itself; over the noise, the rows being fixed."""
+        confidence = float(checks.probability("level", level))
+        assert self._ends is not None
+        return self._ends(confidence)
+
+
+class QuerySession:
+    """Ask a table questions one by one, each charged to an account before rows are read.
+
+    Parameters
+    ----------
+    table : array, data frame, table or path
+        What `discreet.engines.open` takes.
+    account : Account or Ledger
+        What pays. When it does not hold the price of a question, the question is refused with `BudgetExceeded`, and no
+        row is read.
+    domain : Domain, mapping or (low, high)
+        The declared columns: bounds, categories, and the unit of privacy.
+    random_state : None, int or Generator
+        None is secure; anything else marks the guarantees as seeded.
+
+    Privacy
+    -------
+    Neighbours: add or remove one row, or one person with all their rows where the domain's unit is a `Person`: then at
+    most ``rows`` of them are used, and what follows is said of rows at ε/rows. Each question is ε-differentially
+    private with its own ε, and questions add up, whatever they were chosen by: adaptive composition of pure ε. What
+    they may sum up to is the account's.
+
+    *count*: a row changes it by 1; discrete Laplace noise of scale 1/ε. *histogram*: a row changes one cell by 1, cells
+    are disjoint; the same noise on each, ε in all. *sum*: values are clamped to the declared bounds and rounded to a
+    public grid of 2^16 steps (whole numbers are their own grid), so a row changes the sum of grid numbers by at most
+    the largest of these in absolute value, D; noise of scale D/ε in steps. *mean*: ε/2 for the number of rows with a
+    value, ε/2 for the sum of grid numbers counted from the middle. *quantile*: ε/2 for the exponential mechanism on
+    grid lines (`discreet.noise.quantiles_from_counts`), ε/2 for its interval: counts of the cells of a binary tree, in
+    each of whose levels a row changes one count by 1, at ε/2 divided by the number of levels.
+
+    Which rows a condition leaves out is decided row by row, on declared columns. Whether a question is refused depends
+    on arguments, schema and account alone.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> people = dc.datasets.patients()
+    >>> account = dc.Ledger(epsilon=1)
+    >>> session = QuerySession(people.to_arrow(), account, domain=people.domain, random_state=1)
+    >>> name = people.domain.names[0]
+    >>> answer = session.mean(name, epsilon=0.5)
+    >>> low, high = answer.interval(0.95)
+    >>> bool(low < answer.value < high), answer.guarantee.epsilon, float(account.remaining)
+    (True, 0.5, 0.5)
+    >>> session.count(epsilon=0.6)
+    Traceback (most recent call last):
+    ...
+    discreet.errors.BudgetExceeded: 'count' needs epsilon 0.6 but only 0.5 of 1 is left; spend less or open a larger
+    ledger
+    """
+
+    def __init__(self, table: Any, account: Any, *, domain: Any, random_state: Any = None) -> None:
+        if not isinstance(account, (Ledger, Account)):
+            raise InvalidType("account", type(account).__name__, "an Account or a Ledger", "account=Ledger(epsilon=1)")
+        check_ledger(account)
+        self.account, self.domain, self._table = account, domain, table
+        # One stream for all questions: with one seed, noise of two answers must not be the same.
+        self._stream = noise.generator(random_state)
+
+    # ---- questions
+
+    def count(self, where: Mapping[str, Any] | None = None, *, epsilon: float) -> Answer:
+        """Count rows.
+
+        Parameters
+        ----------
+        where : mapping, optional
+            Conditions: from columns to ``(low, high)`` or a list of categories, as in `Synopsis.count`.
+        epsilon : float
+            What the answer costs.
+        """
+        opening, _, counts = self._read("count", None, where, epsilon)
+        price = opening.ledger.remaining.exact
+        pay(opening.ledger, "count", price, "epsilon", "sequential", law="laplace")
+        law = count_law(price)
+        value = float(int(counts.counts.sum()) + int(draw(law, None, opening.stream)))
+        return _answer(opening, "count", value, lambda level: _around(value, reach(law, level)))
+
+    def histogram(
+        self, column: str, bins: int = 10, where: Mapping[str, Any] | None = None, *, epsilon: float
+    ) -> Answer:
+        """Count rows by category, or by bins of equal width between the declared bounds."""
+        opening, cells, counts = self._read("histogram", (column, bins), where, epsilon)
+        price = opening.ledger.remaining.exact
+        pay(opening.ledger, f"histogram of {column}", price, "epsilon", law="laplace")
+        law = count_law(price)
+        noisy = (counts.dense() + draw(law, (counts.n_cells,), opening.stream)).astype(np.float64)
+        labels = _labels(cells, opening.domain.column(column))
+        return _answer(opening, "histogram", noisy, lambda level: _around(noisy, reach(law, level)), labels)
+
+    def sum(self, column: str, where: Mapping[str, Any] | None = None, *, epsilon: float) -> Answer:
+        """Add up the values of a column of numbers, clamped to its declared bounds."""
+        opening, cells, counts = self._read("sum", (column, _STEPS), where, epsilon)
+        axis = opening.domain.column(column)
+        numbers, step = _grid_numbers(axis, cells.parts[0])
+        price = opening.ledger.remaining.exact
+        pay(opening.ledger, f"sum of {column}", price, "epsilon", "sequential")
+        law = count_law(price, sensitivity=max(abs(numbers[0]), abs(numbers[-1]), 1))
+        value = float((_dot(counts, numbers) + int(draw(law, None, opening.stream))) * step)
+        return _answer(opening, "sum", value, lambda level: _around(value, reach(law, level) * float(step)))
+
+    def mean(self, column: str, where: Mapping[str, Any] | None = None, *, epsilon: float) -> Answer:
+        """Return the mean of a column of numbers, clamped to its declared bounds.
+
+        The interval holds both noises at once: it is the whole range of the column where few rows are counted.
+        """
+        opening, cells, counts = self._read("mean", (column, _STEPS), where, epsilon)
+        axis, parts = opening.domain.column(column), cells.parts[0]
+        half = _share(opening.ledger.remaining.exact, 2)
+        pay(opening.ledger, f"rows with {column}", half, "epsilon", "sequential", law="laplace")
+        pay(opening.ledger, f"sum of {column}", half, "epsilon", "sequential")
+        numbers = range(1 - parts, parts, 2)  # half steps from the middle
+        count, total = count_law(half), count_law(half, sensitivity=max(parts - 1, 1))
+        rows = int(counts.counts[counts.cells < parts].sum()) + int(draw(count, None, opening.stream))
+        added = _dot(counts, numbers) + int(draw(total, None, opening.stream))
+        middle, step = (axis.low + axis.high) / 2, (axis.high - axis.low) / parts / 2
+
+        def place(number: float) -> float:
+            return float(min(max(middle + number * step, axis.low), axis.high))
+
+        def ends(level: float) -> tuple[float, float]:
+            each = (1 + level) / 2  # both hold together with at least this level
+            least, most = (added + sign * reach(total, each) for sign in (-1, 1))
+            few, many = rows - reach(count, each), rows + reach(count, each)
+            if few < 1:
+                return float(axis.low), float(axis.high)
+            return place(least / (few if least < 0 else many)), place(most / (few if most > 0 else many))
+
+        return _answer(opening, "mean", place(added / max(rows, 1)), ends)
+
+    def quantile(
+        self, column: str, q: float = 0.5, where: Mapping[str, Any] | None = None, *, epsilon: float
+    ) -> Answer:
+        """Return a quantile of a column of numbers, to a 1024th of its range; 0.5 is the median."""
+        asked = checks.probability("q", q)
+        opening, cells, counts = self._read("quantile", (column, 2**_QUANTILE_LEVELS), where, epsilon)
+        axis, parts = opening.domain.column(column), cells.parts[0]
+        half = _share(opening.ledger.remaining.exact, 2)
+        pay(opening.ledger, f"quantile of {column}", half, "epsilon", "sequential")
+        pay(opening.ledger, f"cells of {column}", half, "epsilon", "sequential")
+        kept = counts.cells < parts  # not the cell of missing values
+        grid: dict[str, Any] = {"low": axis.low, "high": axis.high, "cells": counts.cells[kept], "n_cells": parts}
+        price = cast(float, half)
+        found = noise.quantiles_from_counts(counts.counts[kept], [asked], epsilon=price, **grid, rng=opening.stream)
+        value = float(found[0])
+        below, law, n_nodes = _noisy_ranks(counts.dense()[:parts], half, opening.stream)
+        lines = axis.low + np.arange(parts + 1) * (axis.high - axis.low) / parts
+        excess = below - float(asked) * below[-1]
+        # A line's rank is a sum of some nodes, the whole is another: Laplace tails of their sum are no wider than this.
+        spread = np.sqrt(law.variance * (n_nodes + float(asked) ** 2 * n_nodes[-1]))
+
+        def ends(level: float) -> tuple[float, float]:
+            far = wide(level) * spread
+            possible = np.flatnonzero((excess[:-1] <= far[:-1]) & (excess[1:] >= -far[1:]))
+            first, last = (possible[0], possible[-1] + 1) if len(possible) else (0, parts)
+            return float(min(lines[first], value)), float(max(lines[last], value))
+
+        return _answer(opening, "quantile", value, ends)
+
+    # ---- what they share
+
+    def _read(
+        self, job: str, counted: tuple[str, int] | None, where: Any, epsilon: Any
+    ) -> tuple[OpenRelease, GridMap, CellCounts]:
+        """Charge the account, then count rows by cell of one column, those that the conditions are true of."""
+        checks.budget("epsilon", epsilon)
+        if where is not None and not isinstance(where, Mapping):
+            raise InvalidType("where", type(where).__name__, "conditions by column", 'where={"age": (30, 40)}')
+        conditions = dict(where or {})
+        number = job in ("sum", "mean", "quantile")
+
+        def select(axes: Domain) -> Domain:
+            names = [] if counted is None else [counted[0]]
+            names += [name for name in conditions if name not in names]
+            for name in names:
+                axes.position(name)  # refuses a column that is not declared
+            if counted is not None and number and isinstance(axes.column(counted[0]), Categorical):
+                raise InvalidArgument("column", counted[0], "a column of numbers", f"histogram({counted[0]!r})")
+            return axes.select(names or axes.names[:1])
+
+        told = {"where": json.dumps(conditions, default=str, sort_keys=True)} if conditions else {}
+        if counted is not None:
+            checks.whole("bins", counted[1], low=1, high=2**20)
+            told["column"] = counted[0]
+        checked: list[WhereMap] = []
+
+        def check(axes: Domain, _: Any) -> None:
+            grid = None
+            if counted is not None:
+                grid = GridMap(axes.select([counted[0]]), [_parts(axes.column(counted[0]), counted[1])])
+            stretches = ((axes.position(n), tuple(stretches_of(axes.column(n), v))) for n, v in conditions.items())
+            checked.append(WhereMap(axes, grid, tuple(stretches)))
+
+        opening = open_release(
+            self._table, self.domain, epsilon, self._stream, size_share=None, check=check, select=select,
+            ledger=self.account, job=job, asked=told,
+        )  # fmt: skip
+        cells = checked[0]
+        grid = cells.grid or GridMap(opening.domain, 1)
+        return opening, grid, opening.source.count(cells)
+
+
+def reach(law: Any, level: float) -> int:
+    """Return the smallest whole number t with P(|noise| <= t) >= level, for discrete Laplace noise.
+
+    P(|Z| > t) = 2 a^(t+1)/(1 + a) with a = e^(-1/scale).
+
+    Examples
+    --------
+    >>> reach(noise.DiscreteLaplace(2), 0.95)
+    6
+    """
+    if not law.variance:
+        return 0
+    bound = math.log((1 - level) * (1 + law.alpha) / 2) / math.log(law.alpha)
+    return max(math.ceil(bound) - 1, 0)
+
+
+def _around(value: Any, by: float) -> tuple[Any, Any]:
+    return value - by, value + by
+
+
+def _share(price: Exact, parts: int) -> Exact:
+    return price if isinstance(price, float) else price / parts
+
+
+def _parts(column: Column, wanted: int) -> int:
+    """Return the cells of a column: one per category or, of few whole numbers, per number."""
+    if isinstance(column, Categorical):
+        return len(column.categories)
+    return min(wanted, column.n_values) if isinstance(column, Integer) else wanted
+
+
+def _grid_numbers(column: Column, parts: int) -> tuple[range, Fraction]:
+    """Return what every cell counts as, in whole steps, and the step: the whole number nearest to its middle."""
+    if isinstance(column, Integer) and parts == column.n_values:
+        return range(column.least, column.most + 1), Fraction(1)
+    step = (Fraction(column.high) - Fraction(column.low)) / parts
+    first = math.floor(Fraction(column.low) / step + 1)
+    return range(first, first + parts), step
+
+
+def _dot(counts: CellCounts, numbers: range) -> int:
+    """Add up numbers of cells, in whole numbers of any size; the cell of missing values counts for nothing."""
+    known = counts.cells < len(numbers)
+    cells, rows = counts.cells[known], counts.counts[known]
+    return numbers.start * int(rows.sum()) + numbers.step * int((cells * rows).sum())
+
+
+def _labels(grid: GridMap, column: Column) -> list[Any]:
+    missing = [None] * (grid.shape[0] - grid.parts[0])
+    if isinstance(column, Categorical):
+        return [*column.categories, *missing]
+    return [*grid.boxes(np.arange(grid.parts[0]))[0][:, 0].tolist(), *missing]
+
+
+def _noisy_ranks(counts: IntArray, epsilon: Exact, stream: noise.Generator) -> tuple[FloatArray, Any, IntArray]:
+    """Return the noisy number of rows below every grid line, the noise of a node, and how many nodes make each up.
+
+    A binary tree over the cells (filled up to a power of two): a line's rank is the sum of at most one node per level.
+    """
+    levels = max(math.ceil(math.log2(len(counts))), 0)
+    law = count_law(_share(epsilon, levels + 1))
+    nodes = np.zeros(2**levels, np.int64)
+    nodes[: len(counts)] = counts
+    lines = np.arange(len(counts) + 1)
+    below, used = np.zeros(len(lines)), np.zeros(len(lines), np.int64)
+    for level in range(levels + 1):  # from single cells up to the whole
+        noisy = nodes + draw(law, (len(nodes),), stream)
+        taken = (lines >> level) & 1 == 1
+        below[taken] += noisy[(lines[taken] >> level) - 1]
+        used[taken] += 1
+        nodes = nodes.reshape(-1, 2).sum(axis=1) if len(nodes) > 1 else nodes
+    return below, law, used
+
+
+def _answer(opening: OpenRelease, job: str, value: Any, ends: Ends, labels: list[Any] | None = None) -> Answer:
+    """Seal the promise over the answer, and book it."""
+    promised = opening.promise({"method": "QuerySession", "question": job})
+    sealed = promised.seal(np.asarray(value, np.float64).tobytes())
+    return Answer(value, opening.book(sealed), labels or [], ends)

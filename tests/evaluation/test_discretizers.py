@@ -1,0 +1,114 @@
+"""Discretisers to compare with: their cuts, their common interface, and the comparison in one call."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import chi2, chi2_contingency
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
+
+from discreet import Domain, datasets
+from discreet.errors import InvalidArgument
+from discreet.evaluation import Discretizer, compare_discretizers
+from discreet.evaluation.discretizers import METHODS, _chi_squares, chi_merge
+
+
+def by_the_book(x: np.ndarray, y: np.ndarray, bins: int, confidence: float) -> list[float]:
+    """ChiMerge as it is described: look at all neighbours, merge the pair most alike, begin again."""
+    values = np.unique(x)
+    rows = [np.bincount(y[x == v], minlength=y.max() + 1) for v in values]
+    starts = list(range(len(values)))
+
+    def chi(a: np.ndarray, b: np.ndarray) -> float:
+        return float(_chi_squares(a[None].astype(float), b[None].astype(float))[0])
+
+    while len(rows) > 1:
+        gaps = [chi(a, b) for a, b in pairwise(rows)]
+        i = int(np.argmin(gaps))
+        if gaps[i] > chi2.ppf(confidence, y.max()) and len(rows) <= bins:
+            break
+        rows[i : i + 2] = [rows[i] + rows[i + 1]]
+        del starts[i + 1]
+    return [float((values[s - 1] + values[s]) / 2) for s in starts[1:]]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_chi_merge_does_as_it_is_described(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = np.round(rng.normal(0, 4, 60), 1)
+    y = (x + rng.normal(0, 2 + seed % 3, 60) > 0).astype(int) + (x > 3) * (seed % 2)
+    bins = (3, 10, 40)[seed % 3]
+    assert chi_merge(x, y, bins, 0.9).tolist() == pytest.approx(by_the_book(x, y, bins, 0.9))
+
+
+def test_pairs_are_told_apart_by_the_usual_test() -> None:
+    rng = np.random.default_rng(0)
+    one, other = rng.integers(0, 9, (2, 50, 3)) + [1, 0, 0]
+    for a, b, found in zip(one, other, _chi_squares(one.astype(float), other.astype(float)), strict=True):
+        table = np.array([a, b])[:, (a + b) > 0]
+        expected = 0.0 if table.shape[1] == 1 else chi2_contingency(table, correction=False).statistic
+        assert found == pytest.approx(expected, abs=1e-12)
+
+
+def test_classes_that_have_nothing_to_do_with_the_values_leave_few_cuts() -> None:
+    x, y = np.arange(300.0), np.arange(300) % 2
+    assert len(chi_merge(x, y, 300, 0.999)) < 10
+    assert chi_merge(np.zeros(5), np.array([0, 1, 0, 1, 1]), 5).tolist() == []
+    assert chi_merge(np.arange(5.0), np.zeros(5, int), 5).tolist() == []
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_one_interface_for_all(method: str) -> None:
+    iris = datasets.labelled("iris")
+    model = clone(Discretizer(method, bins=4)).fit(iris.X, iris.labels)
+    codes = model.transform(iris.X)
+    assert codes.shape == iris.X.shape
+    for j, cuts in enumerate(model.cuts_):
+        assert (np.diff(cuts) > 0).all()
+        assert set(np.unique(codes[:, j])) <= set(range(len(cuts) + 1))
+        # Values beyond those of fit are in the outer bins.
+        beyond = np.tile(iris.X[:1], (2, 1))
+        beyond[:, j] = -1e9, 1e9
+        assert model.transform(beyond)[:, j].tolist() == [0, len(cuts)]
+    chain = make_pipeline(Discretizer(method, bins=4), DecisionTreeClassifier(random_state=0))
+    assert chain.fit(iris.X, iris.labels).score(iris.X, iris.labels) > 0.9
+
+
+def test_the_comparison_is_one_call() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((240, 3))
+    y = np.where(X[:, 0] > 0.62, "high", "low")
+    found = compare_discretizers(X, y, k=8, bins=4, folds=3, random_state=1)
+    assert list(found) == ["none", *METHODS, "density-tree"]
+    # Two bins of four hold one class alone where cuts follow the classes, and not where they do not.
+    assert min(found["none"].mean, found["mdlp"].mean, found["chimerge"].mean) > 0.95
+    assert found["equal-width"].mean < found["mdlp"].mean
+    assert found["density-tree"].mean > 0.7
+    assert all(spread.runs == 3 for spread in found.values())
+    again = compare_discretizers(X, y, k=8, bins=4, domain=Domain.box([0] * 3, 1), folds=3, random_state=1)
+    assert [again[name].mean for name in METHODS] == [found[name].mean for name in METHODS]
+    assert again["density-tree"].mean > 0.7
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: Discretizer("chi").fit([[1.0]]), "method"),
+        (lambda: Discretizer(bins=0).fit([[1.0]]), "bins"),
+        (lambda: Discretizer("mdlp").fit([[1.0]]), "y"),
+        (lambda: Discretizer().fit([[np.nan]]), "X"),
+        (lambda: Discretizer().fit(np.zeros((0, 2))), "X"),
+        (lambda: compare_discretizers([[1.0], [2.0]], [0]), "y"),
+        (lambda: compare_discretizers(np.zeros((4, 1)), [0, 0, 0, 1], folds=2), "y"),
+        (lambda: compare_discretizers(np.zeros((4, 1)), [0, 0, 1, 1], domain=Domain.box([0, 0], 1), folds=2), "domain"),
+        (lambda: compare_discretizers(np.zeros((5, 1)), [0, 0, 0, 1, 1], folds=3), "folds"),
+    ],
+)
+def test_bad_arguments_are_named(call: Any, name: str) -> None:
+    with pytest.raises(InvalidArgument, match=f"^{name} must be"):
+        call()

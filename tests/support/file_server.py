@@ -1,0 +1,55 @@
+"""A real HTTP server on loopback that hands files out, cuts them off, or does not know them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class FileServer:
+    """What it hands out, by path, and what was asked of it. Paths in ``cut`` stop after half of what they announce."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.files: dict[str, bytes] = {}
+        self.cut: set[str] = set()
+        self.asked: list[str] = []
+
+    def put(self, path: str, content: bytes) -> str:
+        """Hand out a file; return its address."""
+        self.files[path] = content
+        return self.address + path
+
+
+@contextmanager
+def serving() -> Iterator[FileServer]:
+    """Start a server and stop it at the end."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            path = self.path.partition("?")[0]
+            server.asked.append(path)
+            if path not in server.files:
+                self.send_error(404)
+                return
+            content = server.files[path]
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content[: len(content) // 2] if path in server.cut else content)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    made = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = FileServer(f"http://127.0.0.1:{made.server_port}")
+    thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield server
+    finally:
+        made.shutdown()
+        thread.join()
+        made.server_close()
