@@ -92,6 +92,27 @@ def test_a_changed_table_is_not_believed(tmp_path):
     assert "Nothing that can be relied on" in text
 
 
+def test_a_damaged_release_is_refused_in_words_and_can_be_audited(grid, tmp_path, monkeypatch):
+    _, project = grid
+    data = bytearray(release_of(project, "1").file.read_bytes())
+    data[len(data) // 2] ^= 1
+    (tmp_path / "theirs.parquet").write_bytes(data)
+    made = Workspace(tmp_path / "studio").create(artifact=str(tmp_path / "theirs.parquet"))
+
+    def in_place(project, release):
+        return collect(release)  # a process of its own takes seconds
+
+    monkeypatch.setattr("discreet.studio.released._collected", in_place)
+    with browser(tmp_path / "studio") as client:
+        page = client.get(f"/p/{made.id}/evidence")
+        assert page.status_code == 200
+        assert "theirs.parquet cannot be relied on" in page.text
+        assert f'action="/p/{made.id}/evidence/0/audit"' in page.text
+        assert "data-refresh" not in page.text
+        (tmp_path / "theirs.parquet").unlink()
+        assert "Nothing was released here yet" in client.get(f"/p/{made.id}/evidence").text
+
+
 def test_an_attack_says_beside_the_field_what_it_lacks_and_reads_nothing_before(grid):
     home, project = grid
     with browser(home) as client:

@@ -93,7 +93,7 @@ def releases(project: Project) -> list[Released]:
                 )
             )  # fmt: skip
     found.sort(key=lambda each: -each.number)
-    if project.artifact:
+    if project.artifact and Path(project.artifact).is_file():
         found.append(Released(0, Path(project.artifact), project.folder / "evidence"))
     return found
 
@@ -149,7 +149,8 @@ def _collected(project: Project, release: Released) -> dict[str, Any]:
     """Collect facts in a process of its own: a released table may be large."""
     if (facts := kept_facts(release)) is not None:
         return facts
-    asked = [sys.executable, "-m", "discreet.studio.released", str(project.folder), str(release.number)]
+    # -P: what lies where the studio was started is never taken for a module.
+    asked = [sys.executable, "-P", "-m", "discreet.studio.released", str(project.folder), str(release.number)]
     done = subprocess.run(asked, capture_output=True, text=True, check=False)
     if done.returncode or (facts := kept_facts(release)) is None:
         raise FormatError((done.stderr.strip().splitlines() or ["the release cannot be read"])[-1])

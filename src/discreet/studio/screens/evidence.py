@@ -45,7 +45,11 @@ async def _page(studio: Studio, request: Request, status: int = 200, **content: 
         return studio.page(request, "evidence.html", screen="evidence", project=project, release=None, **content)
     number = request.path_params.get("number") or request.query_params.get("run", "")
     release = release_of(project, str(number))
-    facts = await facts_of(studio.later, project, release)
+    fault = ""
+    try:
+        facts = await facts_of(studio.later, project, release)
+    except DiscreetError as error:  # a file that was changed cannot be read, but it can be audited
+        facts, fault = None, str(error)
     made = await run_in_threadpool(checks.checks_of, project, release)
     language = words.chosen(request.headers.get("accept-language", ""), request.cookies.get("language", ""))
     drawn = await run_in_threadpool(_drawn, made, language)
@@ -56,7 +60,7 @@ async def _page(studio: Studio, request: Request, status: int = 200, **content: 
         audited=[a["result"] for a in checks.attached(made, "audit")], files=_files(release),
         seals=await run_in_threadpool(_seals, release, facts), kind=_kind(release, facts),
         attackable=checks.attackable(facts) if facts else (), refused=request.query_params.get("refused", ""),
-        here=f"/p/{project.id}/evidence/{release.number}", **content,
+        here=f"/p/{project.id}/evidence/{release.number}", fault=fault, **content,
     )  # fmt: skip
 
 
