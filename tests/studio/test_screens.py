@@ -132,11 +132,11 @@ def test_a_whole_story_with_nothing_but_the_keyboard(chromium, axe, tmp_path):
         if visit.tab.locator("[name=uncounted]").count():
             keys.to("[name=uncounted]")
             visit.tab.keyboard.press("Space")
-        keys.enter('form[action$="/start"] button')
+        keys.enter('form[action$="/start"] button:not([type=button])')
         visit.wait("h1 .chip.good", 240)
         keys.enter('main a.button[href$="/evidence"]')
         visit.wait("#audit")
-        keys.enter('form[action$="/audit"] button')
+        keys.enter('form[action$="/audit"] button:not([type=button])')
         visit.wait(".chip.good")
         keys.type("#sign-name", "A. Example")
         with visit.tab.expect_navigation():

@@ -78,9 +78,9 @@ def evidence(visit: Visit, name: str) -> None:
     visit.go(f"/p/{project}/evidence")
     visit.wait("#report")
     visit.fill(said_title="A release", said_owner="Ward 3", said_purpose="Planning of beds", said_date="2026-11-16")
-    visit.tab.locator("form:has(#said-title) button").first.click()
+    visit.tab.locator("form:has(#said-title) button:not([type=button])").first.click()
     visit.wait("#audit")
-    visit.tab.locator('form[action$="/audit"] button').first.click()
+    visit.tab.locator('form[action$="/audit"] button:not([type=button])').first.click()
     visit.wait(".chip.good")
     visit.check(f"{name}-evidence")
     with visit.context.expect_page() as waited:
@@ -92,7 +92,7 @@ def evidence(visit: Visit, name: str) -> None:
     assert report.evaluate("getComputedStyle(document.body).maxWidth") != "none"  # its own style was let in
     report.close()
     visit.fill(sign_name="A. Example", sign_date="2026-11-16")
-    visit.tab.locator("form:has(#sign-name) button").first.click()
+    visit.tab.locator("form:has(#sign-name) button:not([type=button])").first.click()
     visit.wait(".to-sign")
     visit.check(f"{name}-sign")
 
@@ -181,7 +181,7 @@ def release(visit: Visit, name: str) -> None:
     visit.check(f"{name}-release")
     if visit.tab.locator("[name=uncounted]").count():
         visit.tab.locator("[name=uncounted]").check()
-    visit.tab.locator('form[action$="/start"] button').click()
+    visit.tab.locator('form[action$="/start"] button:not([type=button])').click()
     visit.wait("h1 .chip.good", 240)
     visit.wait("main svg, #reached", 60)
     visit.check(f"{name}-results")
@@ -195,7 +195,7 @@ def test_adult_to_a_synthetic_table_with_evidence(chromium, axe, pictures, tmp_p
         visit.check("adult-data")
         visit.go(f"/p/{visit.project}/columns")
         visit.tab.locator("#upload").set_input_files(schema)
-        visit.tab.locator("form:has(#upload) button").click()
+        visit.tab.locator("form:has(#upload) button:not([type=button])").click()
         visit.wait("b.good")
         visit.check("adult-columns")
         choose(visit, "synthesize", epsilon="1", delta="1e-9", seed="7", about_rows="8000")
@@ -217,7 +217,7 @@ def test_a_messy_file_to_an_anonymous_table_in_german(chromium, axe, pictures, t
         visit.fill(missing="k. A.", dates="%d.%m.%Y")
         visit.tab.locator("#decimal").select_option(",")
         visit.tab.locator("#thousands").select_option(".")
-        visit.tab.locator("form:has(#missing) button").click()
+        visit.tab.locator("form:has(#missing) button:not([type=button])").click()
         visit.check("messy-data")
         declare(
             visit,
@@ -324,7 +324,7 @@ def test_the_tutorial_as_it_is_written(chromium, axe, request, tmp_path):
         visit.tab.locator("#decimal").select_option(",")
         visit.tab.locator("#thousands").select_option(".")
         visit.tab.locator("#encoding").select_option("latin-1")
-        visit.tab.locator("form:has(#missing) button").click()
+        visit.tab.locator("form:has(#missing) button:not([type=button])").click()
         visit.wait("h1")
         shown("data")
         wards = "Chirurgie, Innere, Kinder, Neurologie, Notaufnahme"
@@ -349,10 +349,10 @@ def test_the_tutorial_as_it_is_written(chromium, axe, request, tmp_path):
         shown("plan")
         visit.go(f"/p/{visit.project}/account")
         visit.fill(epsilon="4")
-        visit.tab.locator('form[action$="/create"] button').last.click()
+        visit.tab.locator('form[action$="/create"] button:not([type=button])').last.click()
         visit.wait("#budget")
         visit.go(f"/p/{visit.project}/release")
-        visit.tab.locator('form[action$="/start"] button').click()
+        visit.tab.locator('form[action$="/start"] button:not([type=button])').click()
         visit.wait("h1 .chip.good", 240)
         visit.wait("#pair ~ .pictures svg", 60)
         shown("results", "#pair")

@@ -118,6 +118,7 @@ class Visit:
 
     def check(self, name: str = "") -> None:
         """Look at the page as it is: nothing sticks out sideways, nobody is left out; a picture if a name is given."""
+        self.tab.wait_for_selector("[data-refresh]", state="detached", timeout=90_000)  # it loads itself once more
         self.tab.wait_for_load_state("load")
         if name and self.pictures is not None:
             self.tab.evaluate("scrollTo(0, 0)")
