@@ -161,7 +161,7 @@ class PatternLaw:
                 break
             atoms, best = atoms + step, found
             if np.abs(atoms).max() >= self.most:
-                return np.clip(atoms, -self.most, self.most)
+                return np.asarray(np.clip(atoms, -self.most, self.most))
         return atoms - self.bias(atoms)
 
     def _likelihood(self, counts: FloatArray, atoms: FloatArray) -> float:
