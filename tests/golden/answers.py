@@ -101,6 +101,18 @@ def counts(path: Path) -> dict[str, Any]:
     return facts
 
 
+def bitmap(path: Path) -> dict[str, Any]:
+    loaded = dc.local.FlippedBitmap.load(path)
+    return {
+        "audit": examine(path).passed,
+        "promise": _promise(loaded.guarantee),
+        "bytes": loaded.to_bytes() == path.read_bytes(),
+        "parameters": loaded.parameters.to_dict(),
+        "ones": int(np.bitwise_count(loaded.rows).sum()),
+        "estimate": round(loaded.estimate().count),
+    }
+
+
 def table(path: Path) -> dict[str, Any]:
     audit = examine(path)
     promise = dc.Guarantee.from_json(promise_place(path).read_text(encoding="utf-8"))
@@ -159,6 +171,7 @@ ASK: dict[str, Callable[[Path], dict[str, Any]]] = {
     "synopses/*.parquet": synopsis,
     "local/*.reports": reports,
     "local/*.counts": counts,
+    "local/*.bitmap": bitmap,
     "tables/*.csv": table,
     "guarantees/*.json": guarantee,
     "ledgers/user-*.json": user_ledger,

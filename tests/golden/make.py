@@ -117,6 +117,12 @@ def local(root: Path) -> None:
     reports = secure.encode(values)
     (root / "secure.reports").write_bytes(reports.to_bytes())
     secure.aggregate(reports).save(root / "secure.counts")
+    holders = dc.local.DistinctSketch(2, buckets=64, levels=8, key=7)
+    one, two = holders.sketch(range(200), rng=1), holders.sketch(range(100, 400), rng=2)
+    one.save(root / "distinct.bitmap")
+    one.merge(two, rng=3).save(root / "distinct-merged.bitmap")
+    of_persons = dc.local.DistinctSketch(2, buckets=64, levels=8, items=3, key=7)
+    of_persons.sketch(range(200), [f"p{i // 5}" for i in range(200)], rng=1).save(root / "distinct-persons.bitmap")
 
 
 def tables(root: Path) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
@@ -154,6 +156,10 @@ def test_what_is_asked_is_checked_before_anything_is_charged() -> None:
     for ask in wrong:
         with pytest.raises(dc.errors.DiscreetError):
             ask()
+    far = session(np.zeros((1, 1)), domain=dc.Domain({"x": (1e9, 1e9 + 1e-3)}), account=ledger)
+    for ask in (lambda: far.sum("x", epsilon=0.5), lambda: s.mean("age", epsilon=1e-8)):
+        with pytest.raises(dc.errors.InvalidArgument, match="noise can be drawn"):
+            ask()
     assert float(ledger.remaining) == 1
     with pytest.raises(dc.errors.InvalidType, match="account"):
         dc.QuerySession(PEOPLE, None, domain=DOMAIN)
@@ -222,6 +228,14 @@ def test_intervals_cover_the_truth(name: str) -> None:
         low, high = QUESTIONS[name](s, 1.0).interval(0.9)
         covered.append(np.mean((low <= truth) & (truth <= high)))
     assert np.mean(covered) > 0.78
+
+
+def test_a_file_answers_as_the_table_in_memory_does(tmp_path: Path) -> None:
+    pq.write_table(PEOPLE, tmp_path / "p.parquet")
+    pa_csv.write_csv(PEOPLE, tmp_path / "p.csv")
+    for name, ask in QUESTIONS.items():
+        here, *files = (ask(session(t), 1) for t in (PEOPLE, tmp_path / "p.parquet", tmp_path / "p.csv"))
+        assert all(np.array_equal(here.value, there.value) for there in files), name
 
 
 def test_a_mean_of_few_rows_is_not_known() -> None:

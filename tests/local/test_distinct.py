@@ -259,6 +259,17 @@ def test_real_items_are_counted_with_the_error_that_is_stated() -> None:
         assert abs(found.count - n) < 4 * m.std_error(n)
 
 
+def test_a_bitmap_that_is_full_says_that_it_knows_nothing() -> None:
+    m = DistinctSketch(1, **SMALL)
+    full = [m.sketch(range(10**5), rng=seed).estimate() for seed in range(20)]
+    lost = [found for found in full if found.std_error > 10**6]
+    assert lost
+    assert all(low <= 10**5 <= high for low, high in (found.interval() for found in lost))
+    assert all(found.count < 1000 for found in full)
+    overlap = DistinctOverlap({"a": m.sketch(range(10**5), rng=1), "b": m.sketch(range(10**5), rng=2)})
+    assert overlap.union().std_error > 10
+
+
 @pytest.mark.parametrize("atoms", [[3000, 2000, 1000], [10**7, 10**7, 0]])
 def test_unions_intersections_and_differences_with_their_errors(atoms: list[int]) -> None:
     m, rng = DistinctSketch(1, buckets=256, key=1), np.random.default_rng(3)

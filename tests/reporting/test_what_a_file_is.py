@@ -19,6 +19,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     mechanism = dc.local.DirectResponse(1.0, ["a", "b"])
     mechanism.empty().save(folder / "counts.parquet")  # whatever it is called
     (folder / "reports.bin").write_bytes(mechanism.encode(["a"]).to_bytes())
+    dc.local.DistinctSketch(1.0).sketch(["a"]).save(folder / "clinic.bin")
     columns = {
         "age": {"bounds": [0, 120], "role": "quasi-identifier"},
         "zip": {"categories": ["01234", "05678"], "role": "sensitive"},
@@ -42,6 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "cut.parquet": "synopsis",
         "counts.parquet": "counts",
         "reports.bin": "reports",
+        "clinic.bin": "bitmap",
         "safe.csv": "released table",
         "safe.csv.guarantee.json": "promise of a table",
         "safe.house": "house",

@@ -77,8 +77,10 @@ EDGES = {"studio/app.py", "studio/runs/child.py"}
 
 def test_library_code_does_not_print_or_swallow() -> None:
     for path in python_files():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
+        text = path.read_text(encoding="utf-8")
+        if not re.search(r"\bprint\b|\bexcept\s*:|\b(Base)?Exception\b", text):
+            continue  # nothing to look at closely
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 assert node.func.id != "print", path
             if isinstance(node, ast.ExceptHandler):

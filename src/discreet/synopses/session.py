@@ -27,6 +27,7 @@ from discreet.engines.passes.cells import GridMap
 from discreet.engines.passes.counts import CellCounts
 from discreet.engines.passes.where import WhereMap
 from discreet.errors import InvalidArgument, InvalidType
+from discreet.noise.integer.laplace import LARGEST_SCALE
 from discreet.synopses.artifact.answers import wide
 from discreet.synopses.opening import OpenRelease, open_release
 from discreet.synopses.prices import count_law, draw, pay
@@ -258,10 +259,18 @@ class QuerySession:
             told["column"] = counted[0]
         checked: list[WhereMap] = []
 
-        def check(axes: Domain, _: Any) -> None:
+        def check(axes: Domain, per_row: Any) -> None:
             grid = None
             if counted is not None:
                 grid = GridMap(axes.select([counted[0]]), [_parts(axes.column(counted[0]), counted[1])])
+            # How far one row moves what is asked, with shares of the budget taken in: noise for it must be possible.
+            moves = {"mean": 2 * _STEPS, "quantile": 2 * (_QUANTILE_LEVELS + 1)}.get(job, 1)
+            if job == "sum" and grid is not None:
+                numbers, _ = _grid_numbers(axes.columns[0], grid.parts[0])
+                moves = max(abs(numbers[0]), abs(numbers[-1]))
+            if moves > LARGEST_SCALE * Fraction(per_row if per_row < 1 else 1):
+                expected = "so large that its noise can be drawn: bounds far from 0 make sums noisy"
+                raise InvalidArgument("epsilon", epsilon, expected, "epsilon=1.0, or bounds nearer to 0")
             stretches = ((axes.position(n), tuple(stretches_of(axes.column(n), v))) for n, v in conditions.items())
             checked.append(WhereMap(axes, grid, tuple(stretches)))
 

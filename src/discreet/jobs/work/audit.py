@@ -30,7 +30,7 @@ from discreet.evaluation.registry.mechanisms import (
     audited_tables,
 )
 from discreet.jobs.job import Job, JobResult
-from discreet.local import Counts, Reports
+from discreet.local import Counts, FlippedBitmap, Reports
 from discreet.local.wire.binary import REPORTS, messages
 from discreet.reporting.artifacts import kind_of, read_released
 from discreet.synopses import Synopsis
@@ -110,6 +110,8 @@ def _examine(path: Path, data: bytes, found: Findings) -> None:
         _table(path, data, promise_place(path).read_bytes(), found)
     elif kind in ("reports", "counts"):
         _local(data, found)
+    elif kind == "bitmap":
+        _bitmap(data, found)
     elif kind in ("synopsis", "table", "house"):
         _synopsis(path, found)
     elif kind == "promise":
@@ -300,6 +302,16 @@ def _local(data: bytes, found: Findings) -> None:
     found.guarantee = replace(promises[0].guarantee, seeded=seeded)
     layout = "counters that that many reports can have left" if "counts" in found.kind else "reports of its layout"
     found.add("mechanism", True, f"{type(promises[0]).__name__}: {layout}")
+    _ledger(found.guarantee, found)
+
+
+def _bitmap(data: bytes, found: Findings) -> None:
+    """Check a flipped bitmap of distinct items."""
+    found.kind, bitmap = "flipped bitmap", FlippedBitmap.from_bytes(data)
+    found.guarantee = bitmap.guarantee
+    found.add("checksum", True, "one message, whole")
+    parts = counted(len(bitmap.epsilons), "bitmap")
+    found.add("mechanism", True, f"DistinctSketch: {parts} of {bitmap.parameters.levels} levels, as its settings ask")
     _ledger(found.guarantee, found)
 
 

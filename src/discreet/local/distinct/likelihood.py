@@ -94,11 +94,16 @@ class PatternLaw:
     def _safe(self, atoms: FloatArray) -> FloatArray:
         return np.maximum(self.chances(atoms), _LEAST)
 
+    @property
+    def most(self) -> float:
+        """More items than the bits can tell from still more: all of them are set."""
+        return 64 / float(self.rates.min())
+
     def spread(self, atoms: FloatArray) -> FloatArray:
         """Return J, the inverse of the information at atoms that are not negative; infinite where nothing is known."""
         information = self.information(np.maximum(atoms, 0.0))
         scale = np.sqrt(np.diag(information))
-        if not np.all(scale > 0) or not np.all(np.isfinite(scale)):
+        if not np.all(scale > 0) or not np.all(np.isfinite(scale)) or np.abs(atoms).max() >= self.most:
             return np.diag(np.full(len(atoms), np.inf))
         scaled = np.linalg.pinv(information / np.outer(scale, scale), hermitian=True)
         return np.asarray(scaled / np.outer(scale, scale))
@@ -117,15 +122,15 @@ class PatternLaw:
         curves = (np.log1p(-self.rates) ** 2)[:, None] * (self._empty(at) * bent) @ self.readings.T
         pull = np.einsum("lrs,lr->s", self.slopes(at), curves / self._safe(at))
         found = -0.5 * self.buckets * spread @ pull
-        # Where that much is known about nothing the first order is none: at most half a standard error is taken off.
-        most = np.sqrt(np.diag(spread)) / 2
-        return np.asarray(np.clip(found, -most, most))
+        # The first order holds where errors are small beside the counts, or beside the bits that few items leave empty.
+        error = np.sqrt(np.diag(spread))
+        near = error < max(float(at.sum()), self.buckets) / 2
+        return np.where(near, np.clip(found, -error / 2, error / 2), 0.0)
 
     def start(self, counts: FloatArray) -> FloatArray:
         """Return atoms to start from: the size of every union by least squares, then what atoms these are sums of."""
         shares = np.linalg.solve(self.readings, counts.T / self.buckets).T  # unbiased for the chances of being empty
-        top = 64 * self.buckets / float(self.rates.min() * self.buckets)
-        sizes = np.append(0.0, np.geomspace(1.0, top, _GRID))
+        sizes = np.append(0.0, np.geomspace(1.0, self.most, _GRID))
         empty = np.exp(np.log1p(-self.rates)[:, None] * sizes)
         unions = [sizes[np.argmin(((column[:, None] - empty) ** 2).sum(axis=0))] for column in shares.T[1:]]
         return np.maximum(np.linalg.solve(self.meets[1:], np.array(unions)), 0.0)
@@ -155,6 +160,8 @@ class PatternLaw:
             else:
                 break
             atoms, best = atoms + step, found
+            if np.abs(atoms).max() >= self.most:
+                return np.asarray(np.clip(atoms, -self.most, self.most))
         return atoms - self.bias(atoms)
 
     def _likelihood(self, counts: FloatArray, atoms: FloatArray) -> float:
