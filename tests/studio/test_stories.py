@@ -285,10 +285,7 @@ def test_private_clusters_with_their_number_suggested(chromium, axe, pictures, t
     with studio(tmp_path / "studio") as address:
         visit = Visit(chromium, address, axe=axe, pictures=pictures)
         open_table(visit, table)
-        typed = {
-            n: {"kind": "number", "low": str(c["bounds"][0]), "high": str(c["bounds"][1])} for n, c in ends.items()
-        }
-        declare(visit, typed)
+        declare(visit, {n: {"kind": "number", "low": str(a), "high": str(b)} for n, (a, b) in ends.items()})
         choose(visit, "cluster", epsilon="2", n_clusters="auto", seed="7", about_rows="5000")
         release(visit, "clusters")
         shown = visit.tab.locator("main").inner_text()
