@@ -5,11 +5,14 @@ import hashlib
 import re
 import shutil
 import time
+from pathlib import Path
 
 import pytest
 
-from discreet.studio.checks import attack_job, attackable
+from discreet.studio.checks import Check, attack_job, attackable
 from discreet.studio.released import collect, kept_facts, release_of
+from discreet.studio.runs.run import Run, blank
+from discreet.studio.screens.evidence import audits_now
 from discreet.studio.workspace import Workspace
 from discreet.synopses import Synopsis
 from studio_client import browser
@@ -90,6 +93,25 @@ def test_a_changed_table_is_not_believed(tmp_path):
         text = client.get(f"/p/{project.id}/evidence").text
     assert "The seal is broken" in text
     assert "Nothing that can be relied on" in text
+
+
+def test_an_audit_speaks_for_the_file_it_read_and_for_no_other():
+    def audit(number, file, digest, passed=True):
+        run = Run(
+            Path(str(number)),
+            {**blank(), "state": "done", "figures": {"file": file, "digest": digest, "passed": passed}},
+        )
+        return Check(run, "audit")
+
+    seals = [("rows.csv", "sha256:a"), ("s.parquet", "sha256:b")]
+    rows, model = audit(1, "rows.csv", "sha256:a"), audit(2, "s.parquet", "sha256:b")
+    assert audits_now([], seals)[1] == "not_audited"
+    assert audits_now([rows], seals)[1] == "partly"
+    assert audits_now([model, rows], seals)[1] == "audited"
+    assert (
+        audits_now([model, audit(3, "rows.csv", "sha256:old")], seals)[1] == "partly"
+    )  # of a file that was there before
+    assert audits_now([audit(4, "rows.csv", "sha256:a", passed=False), model], seals)[1] == "refused"
 
 
 def test_a_damaged_release_is_refused_in_words_and_can_be_audited(grid, tmp_path, monkeypatch):

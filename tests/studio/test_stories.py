@@ -80,8 +80,11 @@ def evidence(visit: Visit, name: str) -> None:
     visit.fill(said_title="A release", said_owner="Ward 3", said_purpose="Planning of beds", said_date="2026-11-16")
     visit.tab.locator("form:has(#said-title) button:not([type=button])").first.click()
     visit.wait("#audit")
-    visit.tab.locator('form[action$="/audit"] button:not([type=button])').first.click()
-    visit.wait(".chip.good")
+    buttons = visit.tab.locator('form[action$="/audit"] button:not([type=button])')
+    for number in range(buttons.count()):  # every file that carries a promise
+        buttons.nth(number).click()
+        visit.wait(f"section:has(#audit) h3:nth-of-type({number + 1}) .chip.good")
+        visit.tab.wait_for_selector("[data-refresh]", state="detached")
     visit.check(f"{name}-evidence")
     with visit.context.expect_page() as waited:
         visit.tab.get_by_role("link", name=re.compile("report|Bericht", re.I)).first.click()

@@ -54,11 +54,11 @@ async def _page(studio: Studio, request: Request, status: int = 200, **content: 
     language = words.chosen(request.headers.get("accept-language", ""), request.cookies.get("language", ""))
     drawn = await run_in_threadpool(_drawn, made, language)
     busy = [check for check in made if not check.run.ended]
+    seals = await run_in_threadpool(_seals, release, facts)
     return studio.page(
         request, "evidence.html", status=status, screen="evidence", project=project, release=release, others=found,
         facts=facts, checks=made, busy=busy, drawn=drawn, said=checks.said_about(release),
-        audited=[a["result"] for a in checks.attached(made, "audit")], files=_files(release),
-        seals=await run_in_threadpool(_seals, release, facts), kind=_kind(release, facts),
+        audited=audits_now(made, seals)[0], files=_files(release), seals=seals, kind=_kind(release, facts),
         attackable=checks.attackable(facts) if facts else (), refused=request.query_params.get("refused", ""),
         here=f"/p/{project.id}/evidence/{release.number}", fault=fault, **content,
     )  # fmt: skip
@@ -80,6 +80,17 @@ def _seals(release: Released, facts: dict[str, Any] | None) -> list[tuple[str, s
             sealed = Guarantee.from_json(promise_place(file).read_text(encoding="utf-8")).digest or ""
         found.append((file.name, sealed))
     return found
+
+
+def audits_now(made: list[checks.Check], seals: list[tuple[str, str]]) -> tuple[list[dict[str, Any]], str]:
+    """Return the audits of the files as they are now, and what may be said of all files together."""
+    sealed = dict(seals)
+    found = [a["result"] for a in checks.attached(made, "audit")]
+    found = [a for a in found if a["digest"] is None or sealed.get(a["file"], a["digest"]) == a["digest"]]
+    if not all(a["passed"] for a in found):
+        return found, "refused"
+    named = {a["file"] for a in found}
+    return found, "not_audited" if not named else "audited" if named >= set(sealed) else "partly"
 
 
 def _kind(release: Released, facts: dict[str, Any] | None) -> str:
@@ -222,10 +233,11 @@ async def sign(studio: Studio, request: Request) -> Response:
     if facts is None:
         raise HTTPException(503)
     made = await run_in_threadpool(checks.checks_of, project, release)
+    seals = await run_in_threadpool(_seals, release, facts)
+    audited, verdict = audits_now(made, seals)
     return studio.page(
         request, "sign.html", screen="evidence", project=project, release=release, facts=facts,
-        said=checks.said_about(release), audited=[a["result"] for a in checks.attached(made, "audit")],
-        seals=await run_in_threadpool(_seals, release, facts), kind=_kind(release, facts),
+        said=checks.said_about(release), audited=audited, verdict=verdict, seals=seals, kind=_kind(release, facts),
     )  # fmt: skip
 
 
