@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from discreet.accounts import Account
+from discreet.jobs import Job
 from discreet.studio.runs import Run, Supervisor, child, runs_of
+from discreet.studio.runs.charges import charge_of
 from discreet.studio.workspace import Project
 from studio_client import Browser, browser
 
@@ -351,3 +353,16 @@ def test_all_pages_are_there_in_german(client: Browser, tmp_path: Path) -> None:
     assert "bleibt ausgegeben" in client.get(f"/p/{project.id}/release/1", headers=german).text
     assert "verloren, bleibt ausgegeben" in client.get(f"/p/{project.id}/account", headers=german).text
     assert "Jetzt freigeben" in client.get(f"/p/{project.id}/release", headers=german).text
+
+
+def test_the_price_of_synthetic_rows_is_told_in_the_currency_of_the_account(tmp_path: Path) -> None:
+    account = Account.create(tmp_path / "r.account", dataset="people", rho=1, delta=1e-6)
+    (tmp_path / "t.csv").write_text("a,b\n" + "x,1\ny,2\n" * 50)
+    columns = {"a": {"categories": ["x", "y"]}, "b": {"bounds": [0, 3]}}
+    given = {"epsilon": 0.8, "delta": 1e-6, "account": str(account.path)}
+    job = Job("synthesize", str(tmp_path / "t.csv"), columns, given, {"table": "o.csv"}, folder=tmp_path)
+    told = charge_of(job)
+    assert told is not None
+    job.run()
+    (entry,) = Account(account.path).entries
+    assert told.price == pytest.approx(float(entry.price))

@@ -117,6 +117,21 @@ def test_other_pages_get_nothing_and_change_nothing(client: Browser, headers: di
     assert list(client.studio.workspace.projects()) == []
 
 
+def test_one_origin_of_ours_does_not_vouch_for_another(client: Browser) -> None:
+    two = [("origin", ORIGIN), ("origin", "http://evil.example")]
+    del client.headers["origin"]
+    assert client.post("/settings", data={"theme": "dark"}, headers=two).status_code == 403
+    assert (
+        client.get("/", headers=[("sec-fetch-site", "same-origin"), ("sec-fetch-site", "cross-site")]).status_code
+        == 403
+    )
+
+
+def test_who_may_not_ask_holds_no_line_open(client: Browser) -> None:
+    assert client.get("/", headers={"host": "evil.example"}).headers["connection"] == "close"
+    assert "connection" not in client.get("/").headers
+
+
 def test_a_form_without_an_origin_is_refused(client: Browser) -> None:
     del client.headers["origin"]
     assert client.get("/").status_code == 200
@@ -222,6 +237,7 @@ def test_a_folder_that_others_may_read_is_refused(tmp_path: Path) -> None:
 def test_other_computers_are_let_in_only_if_it_is_said_twice() -> None:
     assert checked_host([]) == "127.0.0.1"
     assert checked_host(["192.168.1.5"] * 2) == "192.168.1.5"
+    assert checked_host(["0:0:0:0:0:0:0:1"]) == "::1"  # as browsers write it in Host
     for said in (["192.168.1.5"], ["0.0.0.0"] * 2, ["::"] * 2, ["evil.example"] * 2):
         with pytest.raises(dc.errors.InvalidArgument):
             checked_host(said)

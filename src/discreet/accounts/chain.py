@@ -180,7 +180,7 @@ class Chain:
     @contextmanager
     def _opened(self, flags: int) -> Iterator[int]:
         try:
-            handle = os.open(self.path, flags | os.O_CLOEXEC)
+            handle = os.open(self.path, flags | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe is not waited for
         except OSError as error:
             raise DataSourceError(
                 f"account: cannot open {str(self.path)!r} ({error.strerror}); check the path, or make one with "

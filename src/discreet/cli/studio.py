@@ -1,6 +1,7 @@
 """The verb `studio`: open the page."""
 
 import json
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated
 
@@ -41,7 +42,7 @@ def studio(
     from discreet.studio.workspace import Workspace, default_home
 
     chosen = checked_host(host or [])
-    if host and not chosen.startswith("127."):
+    if not ip_address(chosen).is_loopback:
         warn([f"others on the network can reach {chosen}, unencrypted; whoever has the address below sees the table"])
     home = folder or default_home()
     first = "/"

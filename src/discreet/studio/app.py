@@ -141,7 +141,7 @@ class Studio:
     def _job(self, project: Project) -> tuple[str, str]:
         """Return the job file as every screen shows it; made again only when something was said since."""
         schema = project.schema_file
-        said = (repr(project), schema.stat().st_mtime_ns if schema.is_file() else 0)
+        said = (repr(project), project.seen, schema.stat().st_mtime_ns if schema.is_file() else 0)
         if self._jobs.get(project.id, ("", ""))[0] != said:
             from discreet.studio.jobs import job_text
 

@@ -83,6 +83,8 @@ class Guard:
                     await send(message)
 
                 refused = guard.refusal(Request(scope))
+                if refused is not None:  # who may not ask holds no line open either
+                    refused.headers["connection"] = "close"
                 bounded = receive if refused else _bounded(scope, receive, guard.patience)
                 await (refused or self.app)(scope, bounded, sent)
 
@@ -92,15 +94,15 @@ class Guard:
         """Return the answer to somebody who may not ask, or None."""
         if request.headers.getlist("host") not in [[h] for h in self.hosts]:
             return PlainTextResponse("This page is served under another name.", 421)
-        origin = request.headers.get("origin")
-        if origin is not None and origin.lower() not in [f"http://{h}" for h in self.hosts]:
+        origin = request.headers.getlist("origin")
+        if origin and [o.lower() for o in origin] not in [[f"http://{h}"] for h in self.hosts]:
             return PlainTextResponse("Requests of other pages are refused.", 403)
         given, method = request.query_params.get("token", ""), request.method
         if method == "GET" and request.url.path == "/" and given and "sec-purpose" not in request.headers:
             return self._entered(request, given)
         if not _own(request):
             return PlainTextResponse("Requests of other pages are refused.", 403)
-        if method not in ("GET", "HEAD") and origin is None:
+        if method not in ("GET", "HEAD") and not origin:
             return PlainTextResponse("A form is sent with its origin.", 403)
         if _announced(request) > MOST_BODY and not _UPLOADS.fullmatch(request.url.path):
             return PlainTextResponse("More was sent than this page takes.", 413)
@@ -142,7 +144,7 @@ def _secret() -> str:
 
 def _own(request: Request) -> bool:
     """Tell whether a request comes from a page of ours, or from nobody's: typed, or by a program that is no browser."""
-    return request.headers.get("sec-fetch-site", "none") in ("same-origin", "none")
+    return request.headers.getlist("sec-fetch-site") in ([], ["same-origin"], ["none"])
 
 
 def _announced(request: Request) -> int:

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import glob
 import os
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from discreet.core.domain import Domain
 from discreet.core.output import PROMISE_ENDING, write_whole
-from discreet.core.schema.address import is_address, table_place
+from discreet.core.schema.address import is_address, read_address, table_place
+from discreet.core.schema.file import write_toml
 from discreet.errors import DataSourceError, DiscreetError, SchemaError
 from discreet.jobs.declare import Kind
 from discreet.jobs.job import Job
 from discreet.jobs.kinds import KINDS
 from discreet.reporting.artifacts import kind_of
+from discreet.studio.tables.heads import MOST_ROWS
 from discreet.studio.workspace import Project, Workspace
 
 
@@ -43,6 +46,10 @@ def job_of(project: Project, outputs: Mapping[str, str] | None = None, *, shared
     goal = project.goal or ("report" if project.artifact else "")  # of a release the page about it is made
     if not goal:
         raise SchemaError("goal: it is not chosen yet; say on the screen 'Goal' what is wanted")
+    if project.unasked:
+        raise SchemaError("data: a job file names this database, which is not asked before you allow it under 'Data'")
+    if goal not in KINDS:
+        raise SchemaError(f"goal: there is no {goal!r}; choose one on the screen 'Goal'")
     kind = KINDS[goal]
     parameters = dict(project.parameters)
     if project.account and any(o.name == "account" for o in kind.parameters):
@@ -52,7 +59,7 @@ def job_of(project: Project, outputs: Mapping[str, str] | None = None, *, shared
     if kind.schema and project.source:
         if not project.schema_file.is_file():
             raise SchemaError("columns: none is declared yet; declare them on the screen 'Columns'")
-        columns = Domain.from_toml(project.schema_file)
+        columns = _seen(project, Domain.from_toml(project.schema_file))
     chosen = outputs_of(kind) if outputs is None else outputs
     if kind.name == "cluster" and columns is None:  # they are found in a release, which is there already
         chosen = {name: path for name, path in chosen.items() if name != "release"}
@@ -65,6 +72,14 @@ def job_of(project: Project, outputs: Mapping[str, str] | None = None, *, shared
         # Where nothing lies, so that no output can be taken for the table.
         folder=project.folder / "runs" / "next",
     )
+
+
+def _seen(project: Project, columns: Domain) -> Domain:
+    """Return the columns with what every release must say: that rows were looked at, wherever that was."""
+    if columns.source.looked or not project.seen:
+        return columns
+    told = tomllib.loads(columns.to_toml())
+    return Domain.from_toml(write_toml({**told, "source": {**told.get("source", {}), "looked": MOST_ROWS}}))
 
 
 def outputs_of(kind: Kind) -> dict[str, str]:
@@ -100,7 +115,7 @@ def open_job(workspace: Workspace, job: Job, table: str = "") -> Project:
         raise SchemaError(f"job: a {kind.name} job does not begin with one table; run it with discreet run")
     columns = Domain.from_toml(job.place(job.schema)) if isinstance(job.schema, str) else job.schema
     data = table or (job.data if is_address(job.data) else _absolute(job, job.data))
-    if not is_address(data) and not Path(data).exists():
+    if not is_address(data) and not os.path.exists(data):
         raise DataSourceError(
             f"data: the job's table {job.data!r} is not there; open the job by its path, or upload its table with it"
         )
@@ -116,12 +131,12 @@ def open_job(workspace: Workspace, job: Job, table: str = "") -> Project:
             parameters[each.name] = _absolute(job, parameters[each.name])
     opened = "source" if columns is not None or kind.name == "sketch" else "artifact"
     project = workspace.create(
-        **{opened: data}, goal=kind.name, parameters=parameters, account=_absolute(job, account) if account else ""
-    )
+        **{opened: data}, goal=kind.name, parameters=parameters, account=_absolute(job, account) if account else "",
+        # Whoever wrote the job is not who opens it: another computer is asked, and rows are shown, when that is ticked.
+        unasked=is_address(data) and read_address(data).kind != "sqlite",
+    )  # fmt: skip
     if columns is not None:
         write_whole(project.schema_file, columns.to_toml() + "\n", private=True)
-        project.looked = bool(columns.source.looked)
-        project.save()
     return project
 
 
@@ -129,12 +144,24 @@ def opened(workspace: Workspace, path: str) -> Project:
     """Start a project from what lies at a path: a table or a folder of them, a release, a job file; or a database."""
     if is_address(path):
         return workspace.create(source=table_place(path, Path().absolute()))
-    place = Path(path).expanduser().resolve()
-    if not place.exists() and glob.glob(str(place)):
-        return workspace.create(source=str(place))
-    if not path or not place.exists():
+    try:
+        place = Path(path).expanduser().resolve()
+        str(place).encode()
+    except (OSError, RuntimeError, ValueError):  # a name too long, nobody's home, a zero byte, no letters
+        place = Path()
+        path, there = f"{path[:200]}…" if len(path) > 200 else path, False
+    else:
+        there = os.path.exists(place)
+        if not there and glob.glob(str(place)):
+            return workspace.create(source=str(place))
+    if not path or not there:
         raise DataSourceError(f"path: cannot read {path!r} (no such file or folder); check the path")
-    kind = "" if place.is_dir() else kind_of(place)
+    if not place.is_dir() and not place.is_file():  # a pipe or a device has no end
+        raise DataSourceError(f"path: {path!r} is neither a file nor a folder; check the path")
+    try:
+        kind = "" if place.is_dir() else kind_of(place)
+    except OSError as error:
+        raise DataSourceError(f"path: cannot read {path!r} ({error.strerror}); check its permissions") from None
     if kind == "job":
         return open_job(workspace, Job.from_toml(place))
     if kind in ("", "table"):

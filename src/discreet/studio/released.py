@@ -11,6 +11,7 @@ import asyncio
 import json
 import subprocess
 import sys
+import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,6 +22,7 @@ from typing import Any
 
 from discreet.core.output import write_whole
 from discreet.errors import DataSourceError, FormatError
+from discreet.studio.runs.run import runs_of
 from discreet.studio.workspace import Project
 
 #: A page is shown after this many seconds, with what is ready.
@@ -68,7 +70,7 @@ class Released:
     def stamp(self) -> list[int]:
         """What changes when the file does."""
         told = self.file.stat()
-        return [told.st_size, told.st_mtime_ns]
+        return [told.st_size, told.st_mtime_ns, told.st_ctime_ns]  # the last cannot be set by whoever writes a file
 
     @property
     def facts_file(self) -> Path:
@@ -79,29 +81,19 @@ class Released:
 def releases(project: Project) -> list[Released]:
     """Return what a project released, the newest first; a file that was opened is the last."""
     found = []
-    for place in project.runs.glob("*/status.json"):
-        told = json.loads(place.read_text(encoding="utf-8"))
-        if told.get("state") != "done" or not place.parent.name.isdigit():
-            continue
-        files = {name: place.parent / file for name, file in told.get("files", {}).items()}
+    for run in runs_of(project):
+        files = {name: run.path(name) for name in run.files}
         file = files.get("counts") or files.get("release")
         if file is not None and file.is_file():
             found.append(
                 Released(
-                    int(place.parent.name), file, place.parent / "evidence", files, told.get("figures") or {},
-                    _kind(place.parent), told.get("ended") or "",
+                    run.number, file, run.folder / "evidence", files, run.figures, run.asked["kind"],
+                    run.status["ended"] or "",
                 )
             )  # fmt: skip
-    found.sort(key=lambda each: -each.number)
     if project.artifact and Path(project.artifact).is_file():
         found.append(Released(0, Path(project.artifact), project.folder / "evidence"))
     return found
-
-
-def _kind(folder: Path) -> str:
-    import tomllib
-
-    return str(tomllib.loads((folder / "job.toml").read_text(encoding="utf-8")).get("job", {}).get("kind", ""))
 
 
 def release_of(project: Project, number: str) -> Released:
@@ -216,8 +208,11 @@ def main(folder: str, number: str) -> None:
     place = Path(folder)
     try:
         collect(release_of(Workspace(place.parent).project(place.name), number))
-    except (DiscreetError, OSError) as error:
+    except DiscreetError as error:
         sys.exit(str(error).splitlines()[0])
+    except Exception as error:  # whatever it is: its words may quote the file
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        sys.exit(f"the release cannot be read ({type(error).__name__}, {Path(last.filename).name} line {last.lineno})")
 
 
 if __name__ == "__main__":

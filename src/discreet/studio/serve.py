@@ -64,12 +64,14 @@ def serve(
         from discreet.studio.app import Studio
         from discreet.studio.guard import Guard
         from discreet.studio.tables.uploads import LARGEST
+        from discreet.studio.workspace import Workspace
     except ImportError:
         raise MissingExtra("the studio", "studio") from None
     port = _free(host, port)
     shown = f"[{host}]" if ":" in host else host
-    guard = Guard([f"{shown}:{port}", *([f"localhost:{port}"] if host == _LOOPBACK else [])])
-    studio = Studio(home, guard, largest=largest or LARGEST)
+    names = [shown, *(["localhost"] if host == _LOOPBACK else [])]
+    # Browsers leave the usual port out.
+    guard = Guard([f"{name}:{port}" for name in names] + names * (port == 80))
 
     def tell(page: str = "/") -> None:
         if told is not None:
@@ -79,7 +81,8 @@ def serve(
         guard.renew()
         tell()
 
-    with _alone(studio.workspace.home):
+    with _alone(Workspace(home).home):  # before runs are put in order: those of another studio are not ours
+        studio = Studio(home, guard, largest=largest or LARGEST)
         studio.workspace.sweep()
         warm(studio)
         server = Server(
@@ -153,7 +156,7 @@ got '10.0.0.7'; try --host 10.0.0.7 --host 10.0.0.7
     if not place.is_loopback and said.count(host) < 2:
         expected = "said twice, because others on the network can reach it then"
         raise InvalidArgument("--host", host, expected, f"--host {host} --host {host}")
-    return host
+    return str(place)  # as browsers write it
 
 
 def _free(host: str, port: int) -> int:

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -23,9 +24,11 @@ from typing import Any
 from discreet import noise
 from discreet.core.output import write_whole
 from discreet.core.schema.address import is_address, read_address
-from discreet.errors import DataSourceError
+from discreet.errors import DataSourceError, DiscreetError
 
 _NAME = re.compile(r"[a-z0-9]{12}")
+#: Which tables somebody looked into, in the folder of all projects: nobody can unsee them.
+_SEEN = ".looked"
 
 
 @dataclass
@@ -60,6 +63,8 @@ class Project:
         Columns that are left out of the schema, with what was declared of them.
     planned : dict
         Public guesses that forecasts are made from, such as the number of rows; never counted.
+    unasked : bool
+        Whether a job file named a database on the network that the steward has not allowed to be asked yet.
     """
 
     id: str
@@ -75,6 +80,7 @@ class Project:
     columns: list[str] = field(default_factory=list)
     unused: dict[str, Any] = field(default_factory=dict)
     planned: dict[str, Any] = field(default_factory=dict)
+    unasked: bool = False
 
     @property
     def name(self) -> str:
@@ -99,10 +105,32 @@ class Project:
         """Where releases are made."""
         return self.folder / "runs"
 
+    @property
+    def seen(self) -> bool:
+        """Whether somebody looked at rows of this table here, in this project or in another one, forgotten or not."""
+        try:
+            return self._mark() in (self.folder.parent / _SEEN).read_text(encoding="ascii").split()
+        except OSError:
+            return False
+
+    def mark_seen(self) -> None:
+        """Note that rows of this table are looked at; the table is named by a digest alone."""
+        handle = os.open(self.folder.parent / _SEEN, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(handle, "a", encoding="ascii") as file:
+            file.write(f"{self._mark()}\n")
+
+    def _mark(self) -> str:
+        named = self.source if is_address(self.source) else os.path.realpath(self.source)
+        return hashlib.sha256(os.fsencode(named)).hexdigest()
+
     def save(self) -> None:
         """Write what was said, whole or not at all."""
         told = {name: value for name, value in asdict(self).items() if name not in ("id", "folder")}
         write_whole(self.folder / "project.json", json.dumps(told, ensure_ascii=False, indent=1), private=True)
+
+
+#: What a project says, and of what kind each of it is.
+_SAID = {f.name: type(getattr(Project("", Path()), f.name)) for f in fields(Project) if f.name not in ("id", "folder")}
 
 
 class Workspace:
@@ -155,18 +183,27 @@ class Workspace:
         if not _NAME.fullmatch(name) or folder.is_symlink() or place.is_symlink() or not place.is_file():
             raise DataSourceError(f"project: there is no {name[:40]!r} here; open the table again")
         try:
-            told = dict(json.loads(place.read_text(encoding="utf-8")))
-        except (OSError, ValueError):
+            told = json.loads(place.read_text(encoding="utf-8"))
+            made = Project(name, folder, **{k: v for k, v in told.items() if k in _SAID})
+            if any(type(getattr(made, k)) is not kind for k, kind in _SAID.items()) or "\0" in made.source:
+                raise TypeError
+            _ = made.name
+        except (OSError, ValueError, TypeError, AttributeError, DiscreetError):
             raise DataSourceError(f"project: {name!r} is damaged; open the table again") from None
-        known = {f.name for f in fields(Project)}
-        return Project(name, folder, **{k: v for k, v in told.items() if k in known})
+        return made
 
     def projects(self) -> Iterator[Project]:
         """Go through all projects, the newest first."""
-        places = [p.parent for p in self.home.glob("*/project.json")]
-        for folder in sorted(places, key=lambda p: (p / "project.json").stat().st_mtime, reverse=True):
-            with suppress(DataSourceError):  # what is damaged or none of ours is not listed
-                yield self.project(folder.name)
+        written = {}
+        for place in self.home.glob("*/project.json"):
+            with suppress(OSError):  # forgotten since
+                written[place.parent.name] = place.stat().st_mtime
+        for name in sorted(written, key=lambda name: written[name], reverse=True):
+            try:
+                found = self.project(name)
+            except DataSourceError:  # what is damaged or none of ours is not listed
+                continue
+            yield found
 
     def sweep(self) -> None:
         """Remove uploaded tables: when the studio ends, and when it begins after it was killed.

@@ -52,10 +52,11 @@ def charge_of(job: Job) -> Charge | None:
         return None
     account = Account(job.place(job.parameters["account"]))
     pure, rho, delta = _wanted(job)
-    price, unit = _most(pure, rho, delta, account.currency), job.read_domain().unit
+    sure = job.kind == "synthesize"  # whose steps are always paid in ρ
+    price, unit = _most(pure, rho, delta, account.currency, sure=sure), job.read_domain().unit
     refused = ""
     try:
-        if rho is not None and (job.kind == "synthesize" or "rho" in job.parameters):
+        if rho is not None and (sure or "rho" in job.parameters):
             account.check(job.kind, rho=rho, delta=delta, unit=unit)
         else:
             account.check(job.kind, epsilon=pure, unit=unit)
@@ -82,12 +83,13 @@ def _wanted(job: Job) -> tuple[Exact, Fraction | None, Fraction]:
     return pure, Fraction(repr(epsilon_to_zcdp(pure, delta))), delta
 
 
-def _most(pure: Exact, rho: Fraction | None, delta: Fraction, currency: str) -> Exact:
-    """Return the dearer of what the two kinds of noise would cost that the budget can go to."""
+def _most(pure: Exact, rho: Fraction | None, delta: Fraction, currency: str, *, sure: bool) -> Exact:
+    """Return the dearer of what the two kinds of noise would cost that the budget can go to; ρ's if that is sure."""
     alone = pure if currency == "epsilon" else pure * pure / 2
     if rho is None:
         return alone
-    return max(alone, rho if currency == "rho" else Fraction(repr(zcdp_to_epsilon(rho, delta))))
+    paid = rho if currency == "rho" else Fraction(repr(zcdp_to_epsilon(rho, delta)))
+    return paid if sure else max(alone, paid)
 
 
 def entry_of(run: Run) -> Entry | None:

@@ -102,7 +102,7 @@ def offer_of(workspace: Workspace, project: Project, form: str = "csv") -> Offer
 def _said(project: Project) -> tuple[Job, str]:
     """Return the job of a project and the digest of its file; read again only when something was said since."""
     schema = project.schema_file
-    stamp = (repr(project), schema.stat().st_mtime_ns if schema.is_file() else 0)
+    stamp = (repr(project), project.seen, schema.stat().st_mtime_ns if schema.is_file() else 0)
     if project.id not in _KNOWN or _KNOWN[project.id][0] != stamp:
         job = job_of(project)
         digest = hashlib.sha256(job.to_toml().encode()).hexdigest()

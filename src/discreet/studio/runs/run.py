@@ -58,10 +58,12 @@ class Run:
     def read(cls, folder: Path) -> Run:
         """Read the folder of a run as it is now; one that does not say anything was lost before it began."""
         try:
-            status = json.loads((folder / STATUS).read_text(encoding="utf-8"))
+            told = json.loads((folder / STATUS).read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            status = {}
-        return cls(folder, {**blank(), **status} if isinstance(status, dict) else blank())
+            told = {}
+        usual = blank()
+        told = {k: v for k, v in told.items() if _fits(k, v, usual)} if isinstance(told, dict) else {}
+        return cls(folder, {**usual, **told})
 
     @property
     def number(self) -> int:
@@ -84,8 +86,11 @@ class Run:
 
     @property
     def files(self) -> dict[str, str]:
-        """What may be handed out, by name; nothing before all of it is there."""
-        return dict(self.status["files"]) if self.state == "done" else {}
+        """What may be handed out, by name; nothing before all of it is there, and nothing that lies elsewhere."""
+        if self.state != "done":
+            return {}
+        own = {name: file for name, file in self.status["files"].items() if Path(str(file)).name == file}
+        return {name: file for name, file in own.items() if not (self.folder / file).is_symlink()}
 
     @property
     def figures(self) -> dict[str, Any]:
@@ -135,6 +140,14 @@ class Run:
                 place.unlink(missing_ok=True)
 
 
+def _fits(name: str, value: Any, usual: dict[str, Any]) -> bool:
+    """Tell whether what a status says is of the kind that it always is; an edited or damaged one says nothing."""
+    if usual.get(name) is None:
+        kinds = {"where": dict, "promise": dict, "asked": dict, "started": str, "ended": str, "pid": int, "entry": int}
+        return value is None or isinstance(value, kinds.get(name, object))
+    return type(value) is type(usual[name]) and (name != "progress" or value.keys() >= usual[name].keys())
+
+
 def blank() -> dict[str, Any]:
     """Return the status of a run that has not begun."""
     return {
@@ -176,5 +189,7 @@ def lock(folder: Path, *, shared: bool = False) -> int | None:
 
 def runs_of(project: Project) -> list[Run]:
     """Return all runs of a table, the newest first."""
-    places = [p for p in project.runs.glob("[0-9]*") if p.name.isdecimal() and p.is_dir()]
+    if project.runs.is_symlink():  # a link would lead out of the folder
+        return []
+    places = [p for p in project.runs.glob("[0-9]*") if p.name.isdecimal() and p.is_dir() and not p.is_symlink()]
     return [Run.read(place) for place in sorted(places, key=lambda p: int(p.name), reverse=True)]

@@ -272,7 +272,10 @@ class Sheet:
             read_dialect(given.rest["source"])
         left = {name: self.held(name) for name in self.order if name not in given.columns}
         kept = {"source": self.rest["source"]} if "source" in self.rest else {}
+        looked = kept.get("source", {}).get("looked")
         self.columns, self.unused, self.rest = given.columns, left, {**kept, **given.rest}
+        if looked:  # that rows were seen stays, whoever wrote the file
+            self.rest["source"] = {"looked": looked, **self.rest["source"]}
 
     def add_codebook(self, book: Mapping[str, dict[str, Any]]) -> int:
         """Take over what a codebook declares of columns that wait, and return of how many."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -45,7 +46,7 @@ async def _start(studio: Studio, request: Request, typed: str = "", fault: str =
 def _told(project: Project) -> dict[str, Any]:
     where = project.source or project.artifact
     place = "" if project.uploaded or is_address(where) else str(Path(where).parent)
-    there = is_address(where) or Path(where).exists() or any(c in where for c in "*?[")
+    there = is_address(where) or os.path.exists(where) or any(c in where for c in "*?[")
     return {"project": project, "place": place, "there": there}
 
 
@@ -200,6 +201,14 @@ async def look(studio: Studio, request: Request) -> Response:
     return seen(f"/p/{project.id}/data#rows")
 
 
+async def ask(studio: Studio, request: Request) -> Response:
+    """Allow the database to be asked that a job file named."""
+    project = studio.project(request)
+    project.unasked = False
+    project.save()
+    return seen(f"/p/{project.id}/data")
+
+
 async def forget(studio: Studio, request: Request) -> Response:
     """Remove a project with everything in its folder."""
     if any(run.alive() for run in runs_of(studio.project(request))):
@@ -216,5 +225,6 @@ ROUTES = [
     ("/p/{project}/upload", bring, ["POST"]),
     ("/p/{project}/written", say_written, ["POST"]),
     ("/p/{project}/look", look, ["POST"]),
+    ("/p/{project}/ask", ask, ["POST"]),
     ("/p/{project}/forget", forget, ["POST"]),
 ]

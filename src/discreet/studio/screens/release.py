@@ -128,10 +128,10 @@ async def job_file(studio: Studio, request: Request) -> Response:
 
 def _run(studio: Studio, request: Request) -> tuple[Project, Run]:
     project = studio.project(request)
-    folder = project.runs / str(request.path_params["number"])
-    if not folder.is_dir():
-        raise HTTPException(404)
-    return project, Run.read(folder)
+    for run in runs_of(project):
+        if run.number == request.path_params["number"]:
+            return project, run
+    raise HTTPException(404)
 
 
 def _whole(text: Any) -> int:
@@ -175,7 +175,10 @@ def when(text: str | None) -> str:
     >>> when(None)
     ''
     """
-    return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M") if text else ""
+    try:
+        return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M") if text else ""
+    except ValueError:  # of a status that was edited
+        return ""
 
 
 ROUTES = [

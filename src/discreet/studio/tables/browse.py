@@ -36,7 +36,10 @@ def listing(folder: str | Path, roots: Iterable[Path]) -> Listing:
     ...
     discreet.errors.DataSourceError: folder: '/etc' is not below a folder that may be listed; type the path of the table
     """
-    place = Path(folder).expanduser().resolve()
+    try:
+        place = Path(folder).expanduser().resolve()
+    except (OSError, RuntimeError, ValueError):
+        raise DataSourceError(f"folder: cannot list {str(folder)[:200]!r} (no such folder); check the path") from None
     allowed = [root.resolve() for root in roots]
     if not any(place.is_relative_to(root) for root in allowed):
         raise DataSourceError(
@@ -46,8 +49,8 @@ def listing(folder: str | Path, roots: Iterable[Path]) -> Listing:
     try:
         with os.scandir(place) as entries:
             for entry in entries:
-                if entry.name.startswith((".", "~$")):
-                    continue
+                if entry.name.startswith((".", "~$")) or entry.name.encode("utf-8", "replace").decode() != entry.name:
+                    continue  # what is hidden, and a name that no page can say
                 target = Path(entry.path).resolve()
                 if not any(target.is_relative_to(root) for root in allowed):
                     continue

@@ -76,6 +76,8 @@ def head_of(project: Project) -> Head:
     """
     if not project.source:
         raise DataSourceError("data: a release was opened, which has no table; open the table to declare its columns")
+    if project.unasked:
+        raise DataSourceError("data: a job file names this database, which is not asked before you allow it")
     files = _files(project.source)
     if not is_address(project.source) and not files:
         why = (
@@ -86,6 +88,8 @@ def head_of(project: Project) -> Head:
     # A database is asked again after a while, files when they changed.
     changed = tuple((f.st_size, f.st_mtime_ns) for f in files) or int(time.monotonic() // 30)
     head = _head(project.source, changed, repr(said), said is not None and "header" in said)
+    if project.seen and not head.dialect.looked:  # in another project
+        head = replace(head, dialect=replace(head.dialect, looked=MOST_ROWS))
     return replace(head, size=sum(f.st_size for f in files), files=len(files))
 
 
@@ -101,9 +105,13 @@ def _files(source: str) -> list[os.stat_result]:
     """Return the facts of the files behind a path, a folder or a pattern."""
     if is_address(source):
         return []
-    place = Path(source)
-    places = list(place.iterdir()) if place.is_dir() else [place] if place.exists() else map(Path, glob.glob(source))
-    return [p.stat() for p in sorted(places) if p.is_file()]
+    try:
+        place = Path(source)
+        there = os.path.exists(source)  # unlike that of a path it takes every text
+        places = place.iterdir() if os.path.isdir(source) else [place] if there else map(Path, glob.glob(source))
+        return [p.stat() for p in sorted(places) if p.is_file()]
+    except OSError as error:
+        raise DataSourceError(f"data: cannot read {place.name!r} ({error.strerror}); check its permissions") from None
 
 
 @lru_cache(maxsize=32)
@@ -170,7 +178,9 @@ def look(project: Project, wanted: bool) -> None:
     head = head_of(project)
     if wanted and head.doubtful:
         raise DataSourceError("rows: say first whether the first line names the columns")
-    if wanted and not head.dialect.looked:
+    if wanted:
+        project.mark_seen()
+    if wanted and not (_said(project) or {}).get("looked"):
         say_written(project, replace(head.dialect, looked=MOST_ROWS))
     project.looked = wanted
     project.save()

@@ -68,6 +68,8 @@ async def _feed(taker: _Taker, boundary: bytes, stream: AsyncIterator[bytes], la
             raise DataSourceError("upload: it was cut off; send it again")
     except MultipartParseError:
         raise DataSourceError("upload: it is not a form; send it again") from None
+    except DataSourceError:  # which is one of those below
+        raise
     except OSError as error:
         raise DataSourceError(f"upload: it cannot be kept ({error.strerror}); open the file by its path") from None
 
@@ -144,4 +146,5 @@ def safe_name(given: str) -> str:
     last = re.split(r"[/\\]", given)[-1]
     plain = re.sub(r"[^\w .()+,=@-]", "_", last).strip().lstrip(".-~").strip()
     stem, dot, ending = plain.rpartition(".")
-    return (stem[:100] + dot + ending[:20]) or "table"
+    short = stem[:100].encode()[:180].decode("utf-8", "ignore")  # systems count bytes
+    return (short + dot + ending[:20].encode()[:40].decode("utf-8", "ignore")) or "table"
