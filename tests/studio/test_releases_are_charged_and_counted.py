@@ -15,6 +15,8 @@ from discreet.accounts import Account
 from discreet.jobs import Job
 from discreet.studio.runs import Run, Supervisor, child, runs_of
 from discreet.studio.runs.charges import charge_of
+from discreet.studio.runs.run import lock
+from discreet.studio.runs.supervisor import Busy
 from discreet.studio.workspace import Project
 from studio_client import Browser, browser
 
@@ -356,13 +358,52 @@ def test_all_pages_are_there_in_german(client: Browser, tmp_path: Path) -> None:
 
 
 def test_the_price_of_synthetic_rows_is_told_in_the_currency_of_the_account(tmp_path: Path) -> None:
-    account = Account.create(tmp_path / "r.account", dataset="people", rho=1, delta=1e-6)
+    book = Account.create(tmp_path / "r.account", dataset="people", rho=1, delta=1e-6)
     (tmp_path / "t.csv").write_text("a,b\n" + "x,1\ny,2\n" * 50)
     columns = {"a": {"categories": ["x", "y"]}, "b": {"bounds": [0, 3]}}
-    given = {"epsilon": 0.8, "delta": 1e-6, "account": str(account.path)}
+    given = {"epsilon": 0.8, "delta": 1e-6, "account": str(book.path)}
     job = Job("synthesize", str(tmp_path / "t.csv"), columns, given, {"table": "o.csv"}, folder=tmp_path)
     told = charge_of(job)
     assert told is not None
     job.run()
-    (entry,) = Account(account.path).entries
+    (entry,) = Account(book.path).entries
     assert told.price == pytest.approx(float(entry.price))
+
+
+def test_an_older_copy_of_the_account_does_not_pay_once_more(client: Browser, tmp_path: Path) -> None:
+    project = table(client, tmp_path)
+    book = account(project, tmp_path, epsilon=2)
+    older = book.path.read_bytes()
+    client.post(f"/p/{project.id}/release/start", data=form(client.get(f"/p/{project.id}/release").text))
+    assert len(Account(book.path).entries) == 1
+    assert "Release now" in client.get(f"/p/{project.id}/release").text
+    book.path.write_bytes(older)
+    page = client.get(f"/p/{project.id}/release").text
+    assert "does not know run 1" in page
+    assert "Release now" not in page
+    assert "does not know run 1" in client.get(f"/p/{project.id}/account").text
+    runs_of(project)[0].write(state="failed")
+    assert client.post(f"/p/{project.id}/release/1/again", data={"attempt": "1"}).status_code == 400
+    assert not Account(book.path).entries
+
+
+def test_a_run_that_is_just_ending_is_not_taken_for_one_that_goes_on(client: Browser, tmp_path: Path) -> None:
+    project = table(client, tmp_path)
+    folder = project.runs / "1"
+    folder.mkdir(parents=True)
+    run = Run.read(folder)
+    run.write(state="failed")
+    held = lock(folder)
+    assert held is not None
+    with pytest.raises(Busy, match="just ending"):
+        client.studio.supervisor.again(project, run, 1)
+    os.close(held)
+
+
+def test_what_is_not_checked_with_other_releases_is_not_said_to_be(client: Browser, tmp_path: Path) -> None:
+    project = table(client, tmp_path, goal="anonymize", parameters={"k": 5})
+    said = "[columns.age]\nbounds = [0, 120]\nrole = 'quasi-identifier'\n"
+    project.schema_file.write_text(said)
+    assert "is not checked together" in client.get(f"/p/{project.id}/release").text
+    project.schema_file.write_text(said + "[columns.cost]\nrole = 'identifier'\n")
+    assert "is not checked together" not in client.get(f"/p/{project.id}/release").text

@@ -7,6 +7,7 @@ hold. The price that is shown is the most that will be reserved.
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +18,8 @@ from discreet.core.checks import Exact
 from discreet.core.zcdp import epsilon_to_zcdp, zcdp_to_epsilon
 from discreet.errors import DiscreetError
 from discreet.jobs import Job
-from discreet.studio.runs.run import Run, has_price
+from discreet.studio.runs.run import Run, has_price, runs_of
+from discreet.studio.workspace import Workspace
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,33 @@ def _most(pure: Exact, rho: Fraction | None, delta: Fraction, currency: str, *, 
         return alone
     paid = rho if currency == "rho" else Fraction(repr(zcdp_to_epsilon(rho, delta)))
     return paid if sure else max(alone, paid)
+
+
+def forgotten(workspace: Workspace, path: str) -> str:
+    """Say which release that was charged to an account here it does not know; "" if there is none.
+
+    An older copy of the file is whole in itself, and would pay for everything since once more.
+    """
+    try:
+        entries = Account(path).entries
+    except DiscreetError:
+        return ""  # who opens it says what is wrong
+    numbers, digests = {entry.number for entry in entries}, {entry.digest for entry in entries}
+    here = os.path.realpath(path)
+    for project in workspace.projects():
+        for run in runs_of(project):
+            if not run.asked["account"] or os.path.realpath(run.asked["account"]) != here:
+                continue
+            digest = (run.status["promise"] or {}).get("digest")
+            told = {*run.status["lost"], *([] if run.status["entry"] is None else [run.status["entry"]])}
+            if not told <= numbers or (
+                run.state == "done" and run.status["entry"] is not None and digest not in digests
+            ):
+                return (
+                    f"account: {path!r} does not know run {run.number} of {project.name!r}, which was charged to it; it "
+                    "is an older copy or another file: put the right one in its place"
+                )
+    return ""
 
 
 def entry_of(run: Run) -> Entry | None:

@@ -12,7 +12,7 @@ from discreet.core.unit import Person
 from discreet.errors import DiscreetError
 from discreet.jobs import Job
 from discreet.studio.jobs import job_of
-from discreet.studio.runs.charges import Charge, charge_of
+from discreet.studio.runs.charges import Charge, charge_of, forgotten
 from discreet.studio.runs.run import Run, has_price, runs_of
 from discreet.studio.workspace import Project, Workspace
 
@@ -90,6 +90,8 @@ def offer_of(workspace: Workspace, project: Project, form: str = "csv") -> Offer
         return Offer(None, str(error), number)
     try:
         charge = charge_of(job)
+        if charge is not None and (why := forgotten(workspace, str(job.place(job.parameters["account"])))):
+            charge = replace(charge, refused=why)
     except DiscreetError as error:
         return Offer(None, str(error), number, where="account")
     digest = hashlib.sha256(f"{digest}\n{len(houses)}".encode()).hexdigest()

@@ -88,11 +88,17 @@ class Supervisor:
             settle(run.folder)
             if (found := Run.read(run.folder)).status["attempt"] != attempt or not found.ended:
                 return found
+            if run.folder in self._mine:  # it has said its last word, and is about to end
+                with suppress(subprocess.TimeoutExpired):
+                    self._mine[run.folder][0].wait(GRACE)
+                    del self._mine[run.folder]
             self._check_free(project)
             handle = lock(run.folder)
-            if handle is None:
-                return Run.read(run.folder)
             found = Run.read(run.folder)
+            if handle is None:
+                if found.status["attempt"] == attempt and found.ended:  # nobody went on, and nobody can yet
+                    raise Busy(f"run {found.number} is just ending; try again")
+                return found
             if found.status["attempt"] != attempt or found.status["state"] == "done":
                 os.close(handle)
                 return found

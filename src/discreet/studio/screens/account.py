@@ -19,7 +19,7 @@ from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 from discreet.studio.app import Studio, seen
 from discreet.studio.jobs import job_of
 from discreet.studio.runs import Run
-from discreet.studio.runs.charges import entry_of, paid_file
+from discreet.studio.runs.charges import entry_of, forgotten, paid_file
 from discreet.studio.runs.offer import of_table, offer_of
 from discreet.studio.screens.release import when
 from discreet.studio.workspace import Project
@@ -75,6 +75,7 @@ def _content(studio: Studio, project: Project) -> dict[str, Any]:
         "unexplained": [e.number for e in lost if not e.notes],
         "under_way": under_way, "together": _together(str(account.path), account.head),
         "price": offer.charge if offer.charge and not offer.refused else None,
+        "forgotten": forgotten(studio.workspace, project.account),
     }  # fmt: skip
 
 

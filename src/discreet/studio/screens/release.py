@@ -15,7 +15,7 @@ from discreet.studio import words
 from discreet.studio.app import Studio, seen
 from discreet.studio.released import release_of
 from discreet.studio.runs import Run, runs_of
-from discreet.studio.runs.charges import charge_of, entry_of, paid_file
+from discreet.studio.runs.charges import charge_of, entry_of, forgotten, paid_file
 from discreet.studio.runs.offer import Offer, offer_of
 from discreet.studio.runs.run import PRIVATE
 from discreet.studio.runs.supervisor import Busy
@@ -89,6 +89,8 @@ async def again(studio: Studio, request: Request) -> Response:
     project, run = _run(studio, request)
     attempt = _whole((await request.form()).get("attempt"))
     here = f"/p/{project.id}/release/{run.number}"
+    if run.asked["account"] and (why := await run_in_threadpool(forgotten, studio.workspace, run.asked["account"])):
+        raise DataSourceError(why)
     try:
         await run_in_threadpool(studio.supervisor.again, project, run, attempt)
     except Busy:
