@@ -109,14 +109,12 @@ def forgotten(workspace: Workspace, path: str) -> str:
         for run in runs_of(project):
             if not run.asked["account"] or os.path.realpath(run.asked["account"]) != here:
                 continue
-            digest = (run.status["promise"] or {}).get("digest")
-            told = {*run.status["lost"], *([] if run.status["entry"] is None else [run.status["entry"]])}
-            if not told <= numbers or (
-                run.state == "done" and run.status["entry"] is not None and digest not in digests
-            ):
+            entry, digest = run.status["entry"], (run.status["promise"] or {}).get("digest")
+            told = {*run.status["lost"], *([] if entry is None else [entry])}
+            if not told <= numbers or (run.state == "done" and entry is not None and digest not in digests):
                 return (
-                    f"account: {path!r} does not know run {run.number} of {project.name!r}, which was charged to it; it "
-                    "is an older copy or another file: put the right one in its place"
+                    f"account: {path!r} does not know run {run.number} of {project.name!r}, which was charged to it; "
+                    "it is an older copy or another file: put the right one in its place"
                 )
     return ""
 
