@@ -11,6 +11,7 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.core.schema.catalogue import KINDS, KnownKind
+from discreet.core.schema.dialect import Dialect
 from discreet.studio import words
 from discreet.studio.schema import Sheet
 from discreet.studio.schema.sheet import LABELS
@@ -102,7 +103,7 @@ def test_a_complete_sheet_is_the_schema_that_jobs_read(opened: Any) -> None:
     ("typed", "field", "said"),
     [
         ({"kind:age": "number", "low:age": "zero", "high:age": "9"}, "low", "not a number"),
-        ({"kind:age": "number", "low:age": "1,000", "high:age": "2000"}, "low", "not a number"),
+        ({"kind:age": "number", "low:age": "1,000", "high:age": "2000"}, "low", "Type 1000 if"),
         ({"kind:age": "integer", "low:age": "0", "high:age": "1.5"}, "high", "not a whole number"),
         ({"kind:age": "number", "low:age": "9", "high:age": "1"}, "high", "more than the lower bound"),
         ({"kind:age": "date", "low:age": "1.5.1984", "high:age": "2010-12-31"}, "low", "not a date"),
@@ -344,3 +345,22 @@ def test_names_and_lists_may_be_odd(client: Browser, tmp_path: Path) -> None:
     assert "towns.txt" in client.get(f"/p/{project.id}/columns").text
     client.post(f"/p/{project.id}/columns", data={"role:a:b": "sensitive"})
     assert Domain.from_toml(project.schema_file).column("a:b").categories == ("Ulm", "Bonn")  # type: ignore[union-attr]
+
+
+def test_a_bound_that_can_be_read_in_two_ways_is_asked_and_the_declared_mark_decides() -> None:
+    typed = {"pay": {"kind": "number", "low": "0", "high": "100.000"}}
+    sheet = Sheet.of_names(["pay"])
+    fault = sheet.edit(typed)["pay", "high"]
+    assert (fault.key, fault.values["whole"], fault.values["comma"]) == ("two_ways", "100000", "100,0")
+    assert sheet.waiting == ["pay"]
+    assert not sheet.edit({"pay": {**typed["pay"], "high": "1.000,50"}})
+    assert sheet.columns["pay"]["bounds"] == [0, 1000.5]
+    german = Sheet.of_names(["pay"], Dialect(decimal=",", thousands="."))
+    assert not german.edit(typed)
+    assert german.columns["pay"]["bounds"] == [0, 100_000]
+
+
+def test_a_bound_with_three_decimals_is_shown_so_that_it_can_be_saved_again() -> None:
+    sheet = Sheet.of_text("[columns.x]\nbounds = [0, 1.125]\n")
+    assert not sheet.edit({"x": {**sheet.texts("x"), "low": "-1"}})
+    assert sheet.columns["x"]["bounds"] == [-1, 1.125]

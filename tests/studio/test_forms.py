@@ -40,6 +40,10 @@ def test_an_example_that_is_written_into_a_field_is_read_back() -> None:
         ("synopsis", "epsilon", "0,5", 0.5),
         ("synopsis", "epsilon", " 1e-1 ", 0.1),
         ("synopsis", "rows", "1 000 000", 1_000_000),
+        ("synopsis", "rows", "1.000.000", 1_000_000),
+        ("anonymize", "k", "1.500", 1500),
+        ("synopsis", "epsilon", "1.1250", 1.125),
+        ("synopsis", "shares", "0,2; 0,3; 0,5", [0.2, 0.3, 0.5]),
         ("synopsis", "rule", "12", 12),
         ("synopsis", "rule", "adaptive", "adaptive"),
         ("cluster", "n_clusters", "auto", "auto"),
@@ -61,7 +65,10 @@ def test_numbers_and_lists_are_read_as_people_type_them(goal: str, name: str, te
     ("goal", "name", "text", "said"),
     [
         ("synopsis", "epsilon", "much", "keine Zahl"),
-        ("synopsis", "epsilon", "1,000", "keine Zahl"),
+        ("synopsis", "epsilon", "1,000", "Schreiben Sie 1000, .* oder 1,0,"),
+        ("synopsis", "epsilon", "1.125", "Schreiben Sie 1125, .* oder 1,1250"),
+        ("synopsis", "rows", "20.000", "Schreiben Sie 20000, .* oder 20,0"),
+        ("synopsis", "shares", "0,5", "Strichpunkt"),
         ("synopsis", "epsilon", "0", "mehr als 0"),
         ("synopsis", "delta", "1", "weniger als 1"),
         ("anonymize", "k", "2.5", "ganze Zahl"),
@@ -86,3 +93,9 @@ def test_an_error_about_two_options_calls_them_as_the_page_does() -> None:
     assert forms.said(error, EN) == "“Size of the grid” can only be used with “Method”: grid; try “Method”: grid"
     flag = kind.wrong("fresh", 1, "true or false")
     assert "„Noch einmal ausgeben“ ankreuzen" in forms.said(flag, DE)
+
+
+def test_a_number_is_never_written_so_that_it_is_asked_back() -> None:
+    option = KINDS["synopsis"].option("epsilon")
+    for value in (1.125, 0.125, 12.345, 1.5, 2e-7):
+        assert forms.read(KINDS["synopsis"], option, forms.write(option, value), DE) == value

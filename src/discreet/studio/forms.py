@@ -16,6 +16,7 @@ from discreet.errors import InvalidArgument
 from discreet.jobs.declare import Kind, WrongOption, check
 from discreet.jobs.options import PAIRS, Option
 from discreet.studio import words
+from discreet.studio.schema.numerals import TwoWays, certain, read_number
 from discreet.studio.schema.typed import read_list, written_list
 
 T = Callable[..., str]
@@ -128,7 +129,11 @@ def write(option: Option, value: Any) -> str:
 
 def _plain(value: Any) -> str:
     if isinstance(value, float) and math.isfinite(value):
-        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else f"{value:.15g}".replace("e-0", "e-")
+        return (
+            str(int(value))
+            if value.is_integer() and abs(value) < 2**53
+            else certain(f"{value:.15g}".replace("e-0", "e-"))
+        )
     return str(value)
 
 
@@ -149,9 +154,9 @@ def read(kind: Kind, option: Option, text: str, t: T | None = None) -> Any:
         return True
     if takes & set(PAIRS):
         value = _pairs(option, text, t)
-    elif "numbers" in takes and (numbers := [_number(part) for part in _split(text)]) and None not in numbers:
+    elif "numbers" in takes and (numbers := [_number(part, t) for part in _split(text, t)]) and None not in numbers:
         value = numbers
-    elif takes & set(_NUMBERS) and (found := _number(text)) is not None:
+    elif takes & set(_NUMBERS) and (found := _number(text, t, whole=not takes & {"number", "budget"})) is not None:
         value = found
         if "whole" in takes and not takes & {"number", "budget"} and isinstance(found, float):
             if not found.is_integer():
@@ -222,24 +227,22 @@ class Page:
         return self.t("forms.give", name=self.name(option), value=write(option, value))
 
 
-def _number(text: str) -> float | None:
-    """Read a number as people type it: a decimal comma will do, blanks and thin blanks may part thousands."""
-    plain = re.sub(r"[\s_\u00a0\u202f]", "", text).replace("−", "-")
-    if plain in ("inf", "∞"):
+def _number(text: str, t: T, *, whole: bool = False) -> float | None:
+    if text.strip() in ("inf", "∞"):
         return math.inf
-    if re.fullmatch(r"[+-]?\d*,\d+(e[+-]?\d+)?", plain) and not re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", plain):
-        plain = plain.replace(",", ".")
     try:
-        value = float(plain)
-    except ValueError:
-        return None
-    if not math.isfinite(value):
-        return None
-    return int(value) if value.is_integer() and abs(value) < 2**53 and not re.search(r"[.,e]", plain) else value
+        return read_number(text, whole=whole)
+    except TwoWays as error:
+        raise Wrong(t("columns.two_ways", **error.values)) from None
 
 
-def _split(text: str) -> Sequence[str]:
-    return [part for part in re.split(r"[;\s]+|,\s*", text) if part]
+def _split(text: str, t: T) -> Sequence[str]:
+    """Part numbers; between semicolons a comma is one of a number, and 0,5 alone may be one number or two."""
+    if ";" in text:
+        return [part for part in text.split(";") if part.strip()]
+    if re.search(r"\d,\d", text) and not re.search(r"\.\d", text):
+        raise Wrong(t("forms.numbers_parted"))
+    return [part for part in re.split(r"\s+|,\s*", text) if part]
 
 
 def _pairs(option: Option, text: str, t: T) -> dict[str, Any]:
@@ -250,11 +253,12 @@ def _pairs(option: Option, text: str, t: T) -> dict[str, Any]:
         name, equals, value = (part.strip() for part in line.partition("="))
         if not equals or not name or not value or name in made:
             raise Wrong(t("forms.pairs", example=write(option, option.example).splitlines()[0]))
-        numbers = [_number(part) for part in value.split(",")]
         if "list pairs" in option.takes:
+            numbers = [_number(part, t) for part in value.split(";" if ";" in value else ",")]
             made[name] = numbers if None not in numbers else value
         else:
-            made[name] = value if numbers[0] is None or len(numbers) > 1 or "file pairs" in option.takes else numbers[0]
+            found = None if "file pairs" in option.takes else _number(value, t)
+            made[name] = value if found is None else found
     return made
 
 

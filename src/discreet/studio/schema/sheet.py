@@ -167,6 +167,11 @@ class Sheet:
         unit = self.rest.get("unit")
         return str(unit.get("rows", "")) if isinstance(unit, dict) else ""
 
+    @property
+    def source(self) -> Dialect:
+        """How the table is written."""
+        return read_dialect(self.rest.get("source"))
+
     def held(self, name: str) -> dict[str, Any]:
         """Return what is declared of a column, used or not."""
         return self.columns.get(name) or self.unused.get(name) or {}
@@ -213,7 +218,7 @@ class Sheet:
             if name not in self.columns and name not in self.unused:
                 continue  # of another table, or gone
             try:
-                made = read_texts(name, self.held(name), {**self.texts(name), **texts})
+                made = read_texts(name, self.held(name), {**self.texts(name), **texts}, self.source)
             except Fault as fault:
                 faults[name, fault.field] = fault
                 continue

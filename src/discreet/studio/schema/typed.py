@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import csv
 import datetime
-import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from discreet.core import dates
 from discreet.core.columns import MISSING_RULES, NAMING, ROLES, category_text, read_column
+from discreet.core.schema.dialect import Dialect
 from discreet.core.schema.file import undeclared
 from discreet.errors import InvalidArgument, SchemaError
+from discreet.studio.schema.numerals import TwoWays, certain, read_number
 
 #: Kinds of values, as a schema file calls them.
 KINDS = ("number", "integer", "category", "ordered", "boolean", "date", "time")
@@ -74,7 +75,7 @@ def texts_of(held: Mapping[str, Any]) -> dict[str, str]:
 def _end(value: Any) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
-    return value.isoformat() if isinstance(value, (datetime.date, datetime.time)) else str(value)
+    return value.isoformat() if isinstance(value, (datetime.date, datetime.time)) else certain(str(value))
 
 
 def written_list(categories: Iterable[Any]) -> str:
@@ -101,8 +102,10 @@ def read_list(text: str) -> list[str]:
     return [part.strip() for part in next(csv.reader(lines, skipinitialspace=True), []) if part.strip()]
 
 
-def read_texts(name: str, held: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return the declaration of a column that was typed, or raise a `Fault`.
+def read_texts(
+    name: str, held: Mapping[str, Any], texts: Mapping[str, str], source: Dialect | None = None
+) -> dict[str, Any]:
+    """Return the declaration of a column that was typed, or raise a `Fault`; marks and dates are as in the table.
 
     Examples
     --------
@@ -116,7 +119,7 @@ def read_texts(name: str, held: Mapping[str, Any], texts: Mapping[str, str]) -> 
             raise Fault(key, "choice")
     made = {key: value for key, value in held.items() if key in _KEYS}
     if any(typed[key] != shown[key] for key in _VALUES):
-        made = _values(typed, made, shown)
+        made = _values(typed, made, shown, source or Dialect())
     usual = {"role": "attribute", "missing": "drop"}
     for key in usual:
         said = str(held.get(key, usual[key])) if typed[key] == UNUSED else typed[key]
@@ -138,7 +141,9 @@ def ordered(declared: Mapping[str, Any]) -> dict[str, Any]:
     return {key: declared[key] for key in (*first, *(k for k in declared if k not in first))}
 
 
-def _values(typed: Mapping[str, str], held: Mapping[str, Any], shown: Mapping[str, str]) -> dict[str, Any]:
+def _values(
+    typed: Mapping[str, str], held: Mapping[str, Any], shown: Mapping[str, str], source: Dialect
+) -> dict[str, Any]:
     """Return kind and values by what was typed."""
     kind, low, high, listed = (typed[key] for key in _VALUES)
     if not kind:  # values without a kind say which it is; those that were there go with the kind that is taken back
@@ -160,7 +165,7 @@ def _values(typed: Mapping[str, str], held: Mapping[str, Any], shown: Mapping[st
     for key, text in (("low", low), ("high", high)):
         if not text:
             raise Fault(key, "other_bound")
-    ends = [_number(key, text, kind) for key, text in (("low", low), ("high", high))]
+    ends = [_number(key, text, kind, source) for key, text in (("low", low), ("high", high))]
     if not ends[0] < ends[1]:
         raise Fault("high", "turned")
     return {**({"kind": kind} if kind in ("integer", "time") else {}), "bounds": ends}
@@ -176,7 +181,7 @@ def _guessed(low: str, high: str, listed: str) -> str:
     return "date" if re.fullmatch(r"\d{4}-\d{1,2}-\d{1,2}.*", low or high) else "number"
 
 
-def _number(field: str, text: str, kind: str) -> Any:
+def _number(field: str, text: str, kind: str, source: Dialect) -> Any:
     if kind == "date":
         day = dates.day_number(text)
         if day is None:
@@ -187,15 +192,12 @@ def _number(field: str, text: str, kind: str) -> Any:
         if second is None:
             raise Fault(field, "not_time")
         return dates.time_text(second)
-    plain = re.sub(r"[\s_\u00a0\u202f]", "", text)
-    if re.fullmatch(r"[+-]?\d+,\d+(e[+-]?\d+)?", plain) and not re.fullmatch(r"[+-]?[1-9]\d{0,2}(,\d{3})+", plain):
-        plain = plain.replace(",", ".")  # 0,5; but 1,000 may be either
     try:
-        value = float(plain)
-    except ValueError:
-        raise Fault(field, "not_number") from None
-    if not math.isfinite(value):
+        value = read_number(text, source.thousands, whole=kind == "integer")
+    except TwoWays as error:
+        raise Fault(field, "two_ways", **error.values) from None
+    if value is None:
         raise Fault(field, "not_number")
-    if kind == "integer" and not value.is_integer():
+    if kind == "integer" and not float(value).is_integer():
         raise Fault(field, "not_whole")
-    return int(value) if value.is_integer() and abs(value) < 2**53 else value
+    return int(value) if float(value).is_integer() and abs(value) < 2**53 else value

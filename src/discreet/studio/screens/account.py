@@ -21,6 +21,7 @@ from discreet.studio.jobs import job_of
 from discreet.studio.runs import Run
 from discreet.studio.runs.charges import entry_of, forgotten, paid_file
 from discreet.studio.runs.offer import of_table, offer_of
+from discreet.studio.schema.numerals import TwoWays, read_number
 from discreet.studio.screens.release import when
 from discreet.studio.workspace import Project
 
@@ -164,9 +165,13 @@ async def create(studio: Studio, request: Request) -> Response:
 
 def _number(name: str, text: str) -> float:
     try:
-        return float(text)
-    except ValueError:
-        raise InvalidArgument(name, text, "a number", "1e-6" if name == "delta" else "3") from None
+        found = read_number(text)
+    except TwoWays as error:
+        either = "{whole} or {point}".format(**error.values)
+        raise InvalidArgument(name, text, "a number that can be read in one way", either) from None
+    if found is None:
+        raise InvalidArgument(name, text, "a number", "1e-6" if name == "delta" else "3")
+    return float(found)
 
 
 async def open_file(studio: Studio, request: Request) -> Response:

@@ -27,6 +27,7 @@ from discreet.studio.app import Studio, seen
 from discreet.studio.forecast import PEOPLE, Forecast, checked, forecast, known
 from discreet.studio.jobs import job_of
 from discreet.studio.schema import declared
+from discreet.studio.schema.numerals import certain
 from discreet.studio.screens import risk
 from discreet.studio.workspace import Project
 
@@ -72,7 +73,7 @@ def _read(project: Project, domain: Domain | None, given: Mapping[str, str], t: 
     kind = KINDS[project.goal]
     typed = dict(given)
     if take := typed.pop("take", ""):
-        typed["k" if project.goal == "anonymize" else "epsilon"] = take
+        typed["k" if project.goal == "anonymize" else "epsilon"] = certain(take)
     method = typed.get("method", str(project.parameters.get("method", "")))
     options = options_of(kind, method, spent=bool(project.artifact))
     for each in options:
@@ -302,7 +303,7 @@ def _doubtful(wish: Wish, t: forms.T) -> bool:
 
 
 def _plain(value: Any) -> str:
-    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    return "" if value is None else certain(f"{value:g}") if isinstance(value, float) else str(value)
 
 
 ROUTES = [
