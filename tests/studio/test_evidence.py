@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from discreet.studio.checks import Check, attack_job, attackable
+from discreet.studio.checks import Check, attack_job, attackable, audit_job, beside, checks_of
 from discreet.studio.released import collect, kept_facts, release_of
 from discreet.studio.runs.run import Run, blank
 from discreet.studio.screens.evidence import audits_now
 from discreet.studio.workspace import Workspace
 from discreet.synopses import Synopsis
 from studio_client import browser
-from studio_runs import COLUMNS, QUASI, every_kind, people, released
+from studio_runs import COLUMNS, QUASI, every_kind, finished, people, released
 
 PLANE = {name: COLUMNS[name] for name in ("x", "y")}
 
@@ -93,6 +93,60 @@ def test_a_changed_table_is_not_believed(tmp_path):
         text = client.get(f"/p/{project.id}/evidence").text
     assert "The seal is broken" in text
     assert "Nothing that can be relied on" in text
+
+
+@pytest.fixture(scope="module")
+def passing_on(tmp_path_factory):
+    """Return a table whose column x, in which nearly nobody is like another, is passed on as it is; audited."""
+    home = tmp_path_factory.mktemp("kept")
+    columns = {**QUASI, "x": {"bounds": [0, 5]}}
+    project = released(home, "anonymize", {"k": 10, "keep": ["x"]}, {"release": "safe.csv"}, columns)
+    release = release_of(project, "1")
+    collect(release)
+    release.folder.mkdir(exist_ok=True)
+    finished(beside(project, release), audit_job(release.file))
+    return home / "studio", project
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_columns_passed_on_are_warned_of_before_and_after(passing_on, language):
+    home, project = passing_on
+    told = {
+        "en": ("as they are: x", "100 % of the rows are unique", "Nothing was found", "holds, but weigh"),
+        "de": ("mitgegeben: x", "100 % der Zeilen sind einmalig", "Nichts gefunden", "hält, aber abwägen"),
+    }
+    raw = {"en": "leave exactly as they are: x", "de": "gehen unverändert hinaus: x"}[language]
+    names, unique, nothing, weigh = told[language]
+    with browser(home, language=language) as client:
+        evidence, results, plan, release = (
+            client.get(f"/p/{project.id}/{page}").text for page in ("evidence", "results/1", "plan", "release")
+        )
+    for page in (evidence, results):
+        assert names in page
+        assert unique in page
+    assert nothing not in evidence
+    assert 'class="answer warn"' in evidence
+    assert weigh in evidence
+    assert "groups that give their income away" in evidence  # as the report says it
+    assert raw in plan
+    assert raw in release
+
+
+def test_the_sentence_to_sign_counts_what_was_left_to_judge(passing_on):
+    home, project = passing_on
+    with browser(home) as client:
+        page = client.get(f"/p/{project.id}/evidence/1/sign").text
+        evidence = client.get(f"/p/{project.id}/evidence").text
+    found = checks_of(project, release_of(project, "1"))[0].figures["checks"]
+    held, left = sum(c["holds"] is True for c in found), sum(c["holds"] is None for c in found)
+    assert left
+    assert f"{held} checks hold, {left} were left for me to judge" in page
+    assert "all that was checked holds" not in page
+    assert f"{left} for you to judge" in evidence
+    assert "a syntactic promise spends nothing" in page  # what was left is on the page that is signed
+    assert "at least 10 rows" in page
+    assert "100 % of the rows are unique" in page
+    assert page.index("The promise holds if:") < page.index("an attacker knows nothing of a person from column x")
 
 
 def test_an_audit_speaks_for_the_file_it_read_and_for_no_other():

@@ -120,7 +120,7 @@ def test_an_existing_artifact_to_audit_and_report(chromium, axe, pictures, tmp_p
         visit.wait(".answer.told b")
         visit.check("artifact-results")
         evidence(visit, "artifact")
-        assert "all that was checked holds" in visit.tab.locator(".sentence").inner_text()
+        assert "It was audited: " in visit.tab.locator(".sentence").inner_text()
         visit.close()
 
 
@@ -358,7 +358,7 @@ def test_the_tutorial_as_it_is_written(chromium, axe, request, tmp_path):
         shown("results", "#pair")
         evidence(visit, "tutorial")
         text = visit.tab.locator(".to-sign").inner_text()
-        assert "all that was checked holds" in text
+        assert "It was audited: " in text
         assert "must not be published" not in text
         shown("sign")
         visit.go(f"/p/{visit.project}/evidence")

@@ -6,6 +6,7 @@ They lie beside the release, one folder per check, as runs do: a check is a run 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -108,6 +109,55 @@ def attackable(facts: Mapping[str, Any]) -> tuple[str, ...]:
     if facts["kind"] == "perturbed table" and facts["parameters"].get("mechanism") == "NDLaplace":
         return ("membership", "reconstruction", "attribute")
     return ()
+
+
+def passed_on(facts: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return which columns a table passes on as they are, and how few hide who are known by them too.
+
+    Examples
+    --------
+    >>> kept = {"columns": ["hours", "weight"], "k": 1, "unique": 0.99999}
+    >>> passed_on({"parameters": {"kept": kept}})
+    {'names': 'hours, weight', 'k': 1, 'unique': 99.9}
+    """
+    kept = facts["parameters"].get("kept")
+    if not kept:
+        return None
+    unique = float(kept.get("unique", 0.0))
+    # Rounded up, but to all only where it is all.
+    share = 100.0 if unique >= 1 else min(math.ceil(round(1000 * unique, 6)) / 10, 99.9)
+    return {"names": ", ".join(map(str, kept["columns"])), "k": kept.get("k"), "unique": share}
+
+
+def to_weigh(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return what the report has its reader weigh, each with its tone.
+
+    Without seal, seed and columns passed on: those every screen says in the words of its catalogue.
+    """
+    from discreet.reporting.pages.report import worrying
+
+    told = {
+        **facts, "checks": {"seal": "intact", "seeded": False}, "attacks": [{}], "audits": [{}],
+        "parameters": {**facts["parameters"], "kept": None},
+    }  # fmt: skip
+    return [(tone, text) for tone, text in worrying(told).lines if tone != "good"]
+
+
+def hidden_among(facts: Mapping[str, Any]) -> tuple[int, str] | None:
+    """Return among how many everyone hides, and whether those are ``"rows"`` or ``"persons"``; None without a k."""
+    k = facts["parameters"].get("reached", {}).get("k")
+    return None if k is None else (int(k), "persons" if "k_counts" in facts["parameters"] else "rows")
+
+
+def judged(audited: list[dict[str, Any]]) -> tuple[int, int]:
+    """Return how many checks of audits hold, and how many were left for the reader to judge."""
+    found = [check["holds"] for audit in audited for check in audit.get("checks", ())]
+    return found.count(True), found.count(None)
+
+
+def weighed(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what screens say about the strength of a promise."""
+    return {"kept": passed_on(facts), "weigh": to_weigh(facts), "among": hidden_among(facts)}
 
 
 def said_about(release: Released) -> dict[str, str]:

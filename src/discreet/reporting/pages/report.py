@@ -53,7 +53,7 @@ def report_page(facts: dict[str, Any]) -> str:
         "report.html",
         about.get("title") or "What was released, and what is promised",
         "Evidence report",
-        [_released(facts), _promised(facts), _worrying(facts)],
+        [_released(facts), _promised(facts), worrying(facts)],
         about=[*((name, about.get(name)) for name in ("title", "owner", "purpose", "date")), ("file", facts["file"])],
         facts={**facts, "release": {"note": "", **release}},
         ledger=ledger,
@@ -119,7 +119,7 @@ def _promised(facts: dict[str, Any]) -> Answer:
     )
 
 
-def _worrying(facts: dict[str, Any]) -> Answer:
+def worrying(facts: dict[str, Any]) -> Answer:
     """Red is for promises that do not hold, amber for what weakens or clouds them, grey for what is not known."""
     promise, checks = facts["promise"], facts["checks"]
     epsilon, kept = promise["epsilon"], facts["parameters"].get("kept")

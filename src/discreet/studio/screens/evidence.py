@@ -55,6 +55,7 @@ async def _page(studio: Studio, request: Request, status: int = 200, **content: 
     drawn = await run_in_threadpool(_drawn, made, language)
     busy = [check for check in made if not check.run.ended]
     seals = await run_in_threadpool(_seals, release, facts)
+    content |= checks.weighed(facts) if facts else {"kept": None, "weigh": [], "among": None}
     return studio.page(
         request, "evidence.html", status=status, screen="evidence", project=project, release=release, others=found,
         facts=facts, checks=made, busy=busy, drawn=drawn, said=checks.said_about(release),
@@ -238,6 +239,7 @@ async def sign(studio: Studio, request: Request) -> Response:
     return studio.page(
         request, "sign.html", screen="evidence", project=project, release=release, facts=facts,
         said=checks.said_about(release), audited=audited, verdict=verdict, seals=seals, kind=_kind(release, facts),
+        judged=checks.judged(audited), **checks.weighed(facts),
     )  # fmt: skip
 
 

@@ -231,11 +231,23 @@ def _outlook(studio: Studio, request: Request, project: Project, domain: Domain 
     return {
         "found": found, "why": why, "goal": project.goal, "main": main, "there": project,
         "sign": {"epsilon": "ε"}.get(main, main), "rows": wish.planned.get("rows"),
-        "account": account_of(project, wish.parameters, domain),
+        "account": account_of(project, wish.parameters, domain), "raw": raw_columns(project.goal, wish.parameters),
         "charged": project.goal in CHARGED and not project.artifact,
         # A level that holds at a distance is large or small by that distance.
         "strength": _strength(wish.parameters.get("epsilon")) if project.goal not in ("anonymize", "perturb") else "",
     }  # fmt: skip
+
+
+def raw_columns(goal: str, parameters: Mapping[str, Any]) -> str:
+    """Return the columns that an anonymous table passes on as they are.
+
+    Examples
+    --------
+    >>> raw_columns("anonymize", {"keep": ["hours", "weight"]}), raw_columns("synopsis", {})
+    ('hours, weight', '')
+    """
+    keep = parameters.get("keep") or ()
+    return ", ".join([keep] if isinstance(keep, str) else map(str, keep)) if goal == "anonymize" else ""
 
 
 def _strength(epsilon: Any) -> str:

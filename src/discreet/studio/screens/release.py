@@ -20,6 +20,7 @@ from discreet.studio.runs.offer import Offer, offer_of
 from discreet.studio.runs.run import PRIVATE
 from discreet.studio.runs.supervisor import Busy
 from discreet.studio.screens import results
+from discreet.studio.screens.plan import raw_columns
 from discreet.studio.workspace import Project
 
 _NOTICES = ("busy", "changed", "uncounted")
@@ -55,10 +56,12 @@ def _page(studio: Studio, request: Request, project: Project, **content: Any) ->
         "results": None,
         "form": "csv",
         "given": {},
+        "raw": "",
         **content,
     }
     if isinstance(made["offer"], Offer) and made["offer"].job is not None:
         made["given"] = {name: made["offer"].job.parameters.get(name) for name in _TOLD}
+        made["raw"] = raw_columns(made["offer"].job.kind, made["offer"].job.parameters)
     return studio.page(
         request, "release.html", screen="release", project=project, when=when, most=studio.supervisor.most,
         private=PRIVATE, catalogue=words.catalogue(), **made,
