@@ -293,3 +293,17 @@ def test_a_budget_that_promises_nothing_is_said_twice(client: Browser, tmp_path:
     client.post(f"/p/{project.id}/plan", data={"epsilon": "50", "yes_really": "yes"})
     assert client.studio.workspace.project(project.id).parameters == {"epsilon": 50, "yes_really": True}
     assert "promises next to nothing" in client.get(f"/p/{project.id}/plan").text
+
+
+def test_columns_without_a_role_lead_to_columns_and_not_to_being_passed_on_raw(client: Browser, tmp_path: Path) -> None:
+    idle = SCHEMA.replace(', role = "sensitive"', "")
+    project = _project(client, tmp_path, "anonymize", idle)
+    page = client.get(f"/p/{project.id}/plan").text
+    told = re.search(r'<p class="box bad" role="alert">(.*?)</p>', page, re.DOTALL)
+    assert told
+    assert "income" in told[1]
+    assert f'href="/p/{project.id}/columns"' in told[1]
+    assert words.speaker("en")("options.keep") not in told[1]
+    refused = client.post(f"/p/{project.id}/plan", data={"k": "10", "keep": "born"})
+    assert refused.status_code == 422
+    assert "born: not among the declared columns" in refused.text

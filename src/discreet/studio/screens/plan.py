@@ -43,6 +43,8 @@ _ELSEWHERE = ("account", "unit", "person", "person_rows", "fresh", "overwrite", 
 _SPENT = ("epsilon", "delta", "rho", "method", "rows", "size_share", "yes_really", "seed")
 #: Options that name a column.
 _COLUMN = ("column", "latitude", "longitude", "target", "users")
+#: Options of an anonymous table that give columns a role.
+_NAMING = ("sensitive", "target", "keep", "person")
 #: Ends of the sliders; by the logarithm, and the field beside them takes any number.
 _SLIDERS = {"epsilon": (0.01, 20), "k": (2, 1000), "radius": (0.001, 1)}
 CHARGED = ("synopsis", "synthesize", "cluster")
@@ -128,6 +130,14 @@ def _problem(project: Project, domain: Domain | None, t: forms.T) -> tuple[str, 
     if project.goal == "sketch" and project.source and not project.parameters.get("column"):
         fits = [name for name in domain.names if values_of(domain, name)] if domain is not None else []
         return ("", {"column": t("forms.needed")}) if fits else (t("plan.no_values"), {})
+    if project.goal == "anonymize" and domain is not None:
+        for name in _NAMING:
+            named = project.parameters.get(name) or []
+            gone = [n for n in ([named] if isinstance(named, str) else named) if n not in domain.names]
+            if gone:
+                return "", {name: t("plan.not_declared", names=", ".join(map(str, gone)))}
+        if rest := roleless(domain, project.parameters):
+            return t("plan.no_role", names=", ".join(rest)), {}
     try:
         job = job_of(project)
         Job(job.kind, job.data, job.schema, job.parameters, job.outputs, project.folder).check()
@@ -141,6 +151,15 @@ def _problem(project: Project, domain: Domain | None, t: forms.T) -> tuple[str, 
         speak = getattr(error, "speak", None)
         return str(error) if speak is None else speak(forms.Page(t)), {}
     return "", {}
+
+
+def roleless(domain: Domain, parameters: Mapping[str, Any]) -> list[str]:
+    """Return the columns that an anonymous table does not know what to do with: others have a role, these have none."""
+    if all(column.role != "quasi-identifier" for column in domain):
+        return []  # then each of them is one
+    named = [parameters.get(name) or [] for name in _NAMING]
+    special = {n for given in named for n in ([given] if isinstance(given, str) else given)}
+    return [column.name for column in domain if column.role == "attribute" and column.name not in special]
 
 
 def account_of(project: Project, parameters: Mapping[str, Any], domain: Domain | None) -> dict[str, Any] | None:
@@ -290,9 +309,11 @@ async def _page(
     fields = {name: _fields(kind, options, wish, domain, t) for name, options in groups.items()}
     guesses = {name: wish.typed.get(f"about_{name}", _plain(wish.planned.get(name))) for name in _GUESSES}
     unit, sphere = None if domain is None else domain.unit, wish.parameters.get("method") == "sphere"
+    idle = domain is not None and project.goal == "anonymize" and roleless(domain, wish.parameters)
     return studio.page(
         request, "plan.html", status=status, screen="plan", project=project, fields=fields, sliders=_SLIDERS,
         guesses=guesses, faults=wish.faults, unsaved=unsaved, problem=problem,
+        to_columns=bool(problem and idle),
         wanted_in="people" if project.goal in PEOPLE else "metres" if sphere else "share",
         ask_persons=getattr(unit, "rows", None) == "auto", waiting=domain is None and bool(project.source),
         open_groups={name for name, each in fields.items() if any(f.fault or f.text for f in each)},
