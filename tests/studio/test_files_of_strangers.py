@@ -5,6 +5,7 @@ import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -180,3 +181,17 @@ def test_an_upload_says_why_it_is_refused_and_takes_long_names(client: Browser) 
     page = client.post("/upload", files={"file": ("漢" * 150 + ".csv", b"age\n1\n")})
     assert page.status_code == 200
     assert len(os.fsencode(uploads.safe_name("é" * 300 + "." + "é" * 300))) < 255
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has a disk that is always full")
+def test_an_upload_to_a_full_disk_is_refused_in_words(client: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    def opened(taker: Any) -> None:
+        taker._file = open("/dev/full", "wb")  # noqa: SIM115
+        taker._file.write(b"age")  # waits in memory, and is tried again when the file is closed
+        taker.files.append(taker._folder / "t.csv")
+
+    monkeypatch.setattr(uploads._Taker, "opened", opened)
+    page = client.post("/upload", files={"file": ("t.csv", b"1" * 10**6)})
+    assert page.status_code == 400
+    assert "No space left" in page.text
+    assert list(client.studio.workspace.projects()) == []

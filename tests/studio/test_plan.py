@@ -11,7 +11,7 @@ import discreet as dc
 from discreet.jobs import Job
 from discreet.planning import outlook
 from discreet.studio import words
-from discreet.studio.forecast import forecast
+from discreet.studio.forecast import forecast, known
 from discreet.studio.jobs import job_of
 from discreet.studio.screens.goal import GOALS, GUIDE
 from discreet.studio.workspace import Project
@@ -307,3 +307,8 @@ def test_columns_without_a_role_lead_to_columns_and_not_to_being_passed_on_raw(c
     refused = client.post(f"/p/{project.id}/plan", data={"k": "10", "keep": "born"})
     assert refused.status_code == 422
     assert "born: not among the declared columns" in refused.text
+
+
+def test_a_forecast_of_a_billion_clusters_is_not_waited_for() -> None:
+    assert known("cluster", {"n_clusters": 100})
+    assert not known("cluster", {"n_clusters": 10**9})

@@ -23,7 +23,7 @@ from discreet.core.figures import SURE_DELTA
 from discreet.core.guarantee import Guarantee, Line
 from discreet.core.ledger import KINDS, Kind
 from discreet.core.zcdp import zcdp_to_epsilon
-from discreet.errors import BudgetExceeded, FormatError, InvalidArgument, InvalidType, SchemaError
+from discreet.errors import BudgetExceeded, DataSourceError, FormatError, InvalidArgument, InvalidType, SchemaError
 
 
 class Account(Standing):
@@ -76,7 +76,13 @@ class Account(Standing):
         self._totals, self._task = Totals(), None
         self._said: Mapping[str, str] = {}
         self._disk = disk
-        self._chain = Chain(Path(os.path.abspath(Path(path).expanduser())), self._totals, disk)
+        try:
+            place = Path(os.path.abspath(Path(path).expanduser()))
+            if b"\0" in os.fsencode(place):
+                raise ValueError
+        except (RuntimeError, ValueError):  # nobody's home, or letters that no file can be called by
+            raise DataSourceError(f"account: there can be no file {os.fspath(path)!r}; check the path") from None
+        self._chain = Chain(place, self._totals, disk)
 
     @classmethod
     def create(

@@ -65,6 +65,10 @@ class Forecast:
     hint: str = ""
 
 
+#: More would be tried for minutes before a page is there.
+_MOST_CLUSTERS = 1000
+
+
 def known(goal: str, parameters: Mapping[str, Any]) -> bool:
     """Tell whether there is a forecast for these settings; what is not known is not told.
 
@@ -73,7 +77,9 @@ def known(goal: str, parameters: Mapping[str, Any]) -> bool:
     >>> known("perturb", {"method": "sphere"}), known("perturb", {"method": "piecewise"})
     (True, False)
     """
-    usual = _USUAL.get(goal, {})
+    usual, clusters = _USUAL.get(goal, {}), parameters.get("n_clusters")
+    if isinstance(clusters, int) and clusters > _MOST_CLUSTERS:
+        return False
     return "rho" not in parameters and all(parameters.get(name, fits[0]) in fits for name, fits in usual.items())
 
 

@@ -140,12 +140,12 @@ async def create(studio: Studio, request: Request) -> Response:
         unit = _unit(project)
         if unit is None:
             raise DataSourceError("columns: they are not declared yet, and they say whose privacy is counted")
-        place = Path(given["path"] or _place(studio, project)).expanduser()
+        place = Path(os.path.expanduser(given["path"] or _place(studio, project)))
         if not place.is_absolute():
             raise InvalidArgument("path", given["path"], "a whole path", str(_place(studio, project)))
         if place.parent == studio.workspace.home / "accounts":
             place.parent.mkdir(mode=0o700, exist_ok=True)
-        if place.exists():
+        if os.path.lexists(place):
             raise InvalidArgument("path", given["path"], "a new file: one is there, and can be opened", f"{place}.2")
         limits: dict[str, Any] = {name: _number(name, given[name]) for name in ("epsilon", "rho") if given[name]}
         made = Account.create(

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import AsyncIterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO
 
@@ -41,7 +41,7 @@ async def receive(request: Request, folder: Path, largest: int) -> list[Path]:
     taker = _Taker(folder)
     with ExitStack() as undo:
         undo.callback(shutil.rmtree, folder, ignore_errors=True)
-        undo.callback(taker.close)
+        undo.callback(taker.drop)
         await _feed(taker, options[b"boundary"], request.stream(), largest, room)
         if not taker.files:
             raise DataSourceError("upload: no file came; choose one")
@@ -127,9 +127,13 @@ class _Taker:
             self._file.write(memoryview(data)[start:end])
 
     def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
+
+    def drop(self) -> None:
+        with suppress(OSError):  # on a full disk closing fails as writing did
+            self.close()
 
     def end(self) -> None:
         self.whole = True
