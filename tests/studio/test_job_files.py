@@ -7,7 +7,7 @@ import pytest
 
 import discreet as dc
 from discreet.jobs import Job
-from discreet.studio.jobs import job_of, open_job, opened
+from discreet.studio.jobs import handed, job_of, open_job, opened
 from discreet.studio.workspace import Project, Workspace
 from support.studio_client import browser
 
@@ -52,7 +52,7 @@ def test_a_downloaded_job_run_elsewhere_gives_the_digest_of_the_studios_own_run(
 def test_an_uploaded_table_is_named_as_it_was_called(tmp_path: Path, table: Path) -> None:
     space = Workspace(tmp_path / "home")
     project = filled(space, table, uploaded=True)
-    assert job_of(project, shared=True).data == "people.csv"
+    assert Job.from_toml(handed(project, job_of(project)).text).data == "people.csv"
     assert job_of(project).data == str(table)
 
 

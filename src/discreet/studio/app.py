@@ -24,8 +24,10 @@ from discreet.errors import DiscreetError
 from discreet.studio import words
 from discreet.studio.figures import FILTERS
 from discreet.studio.guard import Guard, local
+from discreet.studio.jobs import Handed
 from discreet.studio.released import Later
 from discreet.studio.runs import Supervisor
+from discreet.studio.runs.offer import houses_of, next_job
 from discreet.studio.tables.uploads import LARGEST
 from discreet.studio.workspace import Project, Workspace
 
@@ -74,7 +76,7 @@ class Studio:
         # Read once: no name that somebody asks for becomes a path.
         held = files("discreet.studio").joinpath("static").iterdir()
         self._assets = {place.name: place.read_bytes() for place in held if Path(place.name).suffix in _TYPES}
-        self._jobs: dict[str, tuple[object, tuple[str, str]]] = {}
+        self._jobs: dict[str, tuple[object, Handed]] = {}
         self._templates = Environment(
             loader=PackageLoader("discreet.studio"), autoescape=True, undefined=StrictUndefined,
             trim_blocks=True, lstrip_blocks=True,
@@ -125,28 +127,29 @@ class Studio:
         theme = theme if theme in THEMES else ""
         t = words.speaker(language)
         term = words.Terms(t)
-        content = {"project": None, "screen": "", **content}
+        content = {"project": None, "screen": "", "own_job": "job" in content, **content}
         project = content["project"]
-        job = self._job(project) if project is not None else ("", "")
+        job = content.pop("job", None) or (self._job(project) if project is not None else None)
         text = self._templates.get_template(template).render(
             t=t, term=term, tt=words.explained(t, term, language), in_bytes=partial(words.in_bytes, language=language),
             language=language, languages=words.LANGUAGES,
             screens=_OF_RELEASES if project is not None and not project.source else SCREENS,
             theme=theme, theme_next=THEMES[(THEMES.index(theme) + 1) % len(THEMES)],
-            done=set() if project is None else _done(project, bool(job[0])),
+            done=set() if project is None else _done(project, bool(self._job(project).text)),
             version=__version__, path=request.url.path, job=job, **content,
         )  # fmt: skip
         return HTMLResponse(text, status_code=status)
 
-    def _job(self, project: Project) -> tuple[str, str]:
+    def _job(self, project: Project) -> Handed:
         """Return the job file as every screen shows it; made again only when something was said since."""
         schema = project.schema_file
-        said = (repr(project), project.seen, schema.stat().st_mtime_ns if schema.is_file() else 0)
-        if self._jobs.get(project.id, ("", ""))[0] != said:
-            from discreet.studio.jobs import job_text
-
-            self._jobs = {project.id: (said, job_text(project))}
-        return self._jobs[project.id][1]
+        said: tuple[object, ...] = (repr(project), project.seen, schema.stat().st_mtime_ns if schema.is_file() else 0)
+        if project.goal == "anonymize":  # earlier releases stand in it
+            said = (*said, tuple(houses_of(self.workspace, project)))
+        held = self._jobs.get(project.id)
+        if held is None or held[0] != said:
+            self._jobs = {project.id: (held := (said, next_job(self.workspace, project)))}
+        return held[1]
 
     def refusal(self, request: Request, heading: str, message: str, status: int) -> HTMLResponse:
         """Say why something was refused, on the screen where it was asked; what was sent stays in the history."""

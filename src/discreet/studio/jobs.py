@@ -7,9 +7,11 @@ that was uploaded is named as it was called, because where the studio keeps it i
 from __future__ import annotations
 
 import glob
+import itertools
 import os
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +19,45 @@ from discreet.core.domain import Domain
 from discreet.core.output import PROMISE_ENDING, write_whole
 from discreet.core.schema.address import is_address, read_address, table_place
 from discreet.core.schema.file import write_toml
-from discreet.errors import DataSourceError, DiscreetError, SchemaError
+from discreet.errors import DataSourceError, SchemaError
 from discreet.jobs.declare import Kind
 from discreet.jobs.job import Job
 from discreet.jobs.kinds import KINDS
+from discreet.jobs.options import Option
 from discreet.reporting.artifacts import kind_of
 from discreet.studio.tables.heads import MOST_ROWS
 from discreet.studio.workspace import Project, Workspace
 
 
-def job_of(project: Project, outputs: Mapping[str, str] | None = None, *, shared: bool = False) -> Job:
+@dataclass(frozen=True)
+class Handed:
+    """A job file for somebody else.
+
+    Attributes
+    ----------
+    text : str
+        The file; "" if something is lacking.
+    lacking : str
+        What is.
+    beside : tuple of (str, str)
+        What has to be put beside it: the name in the file, and where it lies now ("" for an uploaded table).
+    paths : bool
+        Whether something is named by its path on this computer.
+    link : str
+        Where it is downloaded.
+    account : bool
+        Whether an account is among what has to be put beside it.
+    """
+
+    text: str
+    lacking: str = ""
+    beside: tuple[tuple[str, str], ...] = ()
+    paths: bool = False
+    link: str = ""
+    account: bool = False
+
+
+def job_of(project: Project, outputs: Mapping[str, str] | None = None) -> Job:
     """Return the job that a project stands for.
 
     Parameters
@@ -35,8 +66,6 @@ def job_of(project: Project, outputs: Mapping[str, str] | None = None, *, shared
         What was said; its schema has to be complete where the kind of job needs one.
     outputs : mapping, optional
         From what to write to where, relative to the folder the job file will lie in; `outputs_of` by default.
-    shared : bool, default False
-        For a file that leaves the studio: an uploaded table is called by its bare name.
 
     Raises
     ------
@@ -65,7 +94,7 @@ def job_of(project: Project, outputs: Mapping[str, str] | None = None, *, shared
         chosen = {name: path for name, path in chosen.items() if name != "release"}
     return Job(
         kind.name,
-        data=project.name if shared and project.uploaded else data,
+        data=data,
         schema=columns,
         parameters=parameters,
         outputs=chosen,
@@ -90,12 +119,50 @@ def outputs_of(kind: Kind) -> dict[str, str]:
     return named
 
 
-def job_text(project: Project) -> tuple[str, str]:
-    """Return the job file that does what a project stands for, or no text and why there is none yet."""
-    try:
-        return job_of(project, shared=True).to_toml() + "\n", ""
-    except DiscreetError as error:
-        return "", str(error)
+def handed(project: Project, job: Job, link: str = "") -> Handed:
+    """Return the file of a job as it leaves the studio.
+
+    Whatever lies in the studio's own folder, which nobody else can read, is called by a bare name: an uploaded table,
+    house files of earlier releases, an account. It is put beside the file. Everything else keeps its path.
+    """
+    home = os.path.realpath(project.folder.parent)
+    beside: dict[str, str] = {}
+
+    def bare(value: Any, called: str = "") -> Any:
+        if isinstance(value, Mapping):
+            return {name: bare(each, called) for name, each in value.items()}
+        if isinstance(value, list):
+            return [bare(each, called) for each in value]
+        if not isinstance(value, str) or is_address(value) or not os.path.realpath(value).startswith(home + os.sep):
+            return value
+        stem, ending = called or Path(value).stem, Path(value).suffix
+        usual = [] if called else [Path(value).name]
+        names = itertools.chain(usual, (f"{stem}-{number}{ending}" for number in itertools.count(1)))
+        name = next(name for name in names if name not in beside and name not in job.outputs.values())
+        beside[name] = value
+        return name
+
+    data = job.data
+    if project.uploaded and isinstance(data, str):
+        data = Path(data).name
+        beside[data] = ""  # where the studio keeps it is nobody's business
+    parameters = dict(job.parameters)
+    for each in job.declared.parameters:
+        if each.reads and each.name in parameters and each.name != "account" and _files(each, parameters[each.name]):
+            parameters[each.name] = bare(parameters[each.name], "earlier" if each.name == "previous" else "")
+    account = parameters.get("account")
+    if account is not None:
+        parameters["account"] = bare(account)
+    shared = replace(job, data=data, parameters=parameters, folder=project.folder / "runs" / "next")
+    named = [data if isinstance(data, str) else "", str(parameters.get("account", ""))]
+    paths = any(os.path.isabs(each) for each in named)
+    text = shared.to_toml() + "\n"
+    return Handed(text, "", tuple(beside.items()), paths, link, parameters.get("account") != account)
+
+
+def _files(option: Option, value: Any) -> bool:
+    """Return whether a value names files: a list where a file may stand holds values, unless only files may."""
+    return not ("names" in option.takes and isinstance(value, list))
 
 
 def open_job(workspace: Workspace, job: Job, table: str = "") -> Project:
@@ -122,12 +189,7 @@ def open_job(workspace: Workspace, job: Job, table: str = "") -> Project:
     account = job.parameters.get("account", "")
     parameters = {name: value for name, value in job.parameters.items() if name != "account"}
     for each in kind.parameters:
-        # A list where a file may stand holds values, unless only files may.
-        if (
-            each.reads
-            and each.name in parameters
-            and not ("names" in each.takes and isinstance(parameters[each.name], list))
-        ):
+        if each.reads and each.name in parameters and _files(each, parameters[each.name]):
             parameters[each.name] = _absolute(job, parameters[each.name])
     opened = "source" if columns is not None or kind.name == "sketch" else "artifact"
     project = workspace.create(

@@ -11,7 +11,7 @@ from discreet.core.columns import NAMING
 from discreet.core.unit import Person
 from discreet.errors import DiscreetError
 from discreet.jobs import Job
-from discreet.studio.jobs import job_of
+from discreet.studio.jobs import Handed, handed, job_of
 from discreet.studio.runs.charges import Charge, charge_of, forgotten
 from discreet.studio.runs.run import Run, has_price, runs_of
 from discreet.studio.workspace import Project, Workspace
@@ -99,6 +99,15 @@ def offer_of(workspace: Workspace, project: Project, form: str = "csv") -> Offer
     table = _TABLES.get(job.kind, "") in job.outputs
     free = has_price(job) and charge is None
     return Offer(job, "", number, f"{number}-{digest}", digest, charge, free, table, houses, same)
+
+
+def next_job(workspace: Workspace, project: Project) -> Handed:
+    """Return the file of the job that would be run next, with the earlier releases it is checked with."""
+    try:
+        job, _ = _job(workspace, project, _said(project)[0], "csv")
+        return handed(project, job, f"/p/{project.id}/job.toml")
+    except DiscreetError as error:
+        return Handed("", str(error))
 
 
 def _said(project: Project) -> tuple[Job, str]:

@@ -8,19 +8,22 @@ from starlette.responses import PlainTextResponse, Response
 
 from discreet.errors import SchemaError
 from discreet.studio.app import Studio
-from discreet.studio.jobs import job_text
+from discreet.studio.runs.offer import next_job
 
 
 async def download(studio: Studio, request: Request) -> Response:
     """Hand over the job file."""
     project = studio.project(request)
-    text, lacking = await run_in_threadpool(job_text, project)
-    if lacking:
-        raise SchemaError(lacking)
-    name = quote(f"{project.name.partition('.')[0]}.job.toml")
-    return PlainTextResponse(
-        text, media_type="application/toml", headers={"content-disposition": f"attachment; filename*=UTF-8''{name}"}
-    )
+    made = await run_in_threadpool(next_job, studio.workspace, project)
+    if made.lacking:
+        raise SchemaError(made.lacking)
+    return attached(made.text, f"{project.name.partition('.')[0]}.job.toml")
+
+
+def attached(text: str, name: str) -> Response:
+    """Hand over the text of a job file."""
+    there = {"content-disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
+    return PlainTextResponse(text, media_type="application/toml", headers=there)
 
 
 ROUTES = [("/p/{project}/job.toml", download, ["GET"])]

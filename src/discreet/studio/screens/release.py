@@ -13,6 +13,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from discreet.errors import DataSourceError
 from discreet.studio import words
 from discreet.studio.app import Studio, seen
+from discreet.studio.jobs import Handed, handed
 from discreet.studio.released import release_of
 from discreet.studio.runs import Run, runs_of
 from discreet.studio.runs.charges import charge_of, entry_of, forgotten, paid_file
@@ -20,6 +21,7 @@ from discreet.studio.runs.offer import Offer, offer_of
 from discreet.studio.runs.run import PRIVATE
 from discreet.studio.runs.supervisor import Busy
 from discreet.studio.screens import results
+from discreet.studio.screens.job import attached
 from discreet.studio.screens.plan import raw_columns
 from discreet.studio.workspace import Project
 
@@ -39,11 +41,11 @@ async def show(studio: Studio, request: Request) -> Response:
 async def show_run(studio: Studio, request: Request) -> Response:
     """Show one run: its progress, its result, or how to go on."""
     project, run = _run(studio, request)
-    told, runs = await run_in_threadpool(lambda: (_told(run), runs_of(project)))
+    told, runs, job = await run_in_threadpool(lambda: (_told(run), runs_of(project), _handed(project, run)))
     drawn = None
     if run.files.get("release") or run.files.get("counts"):
         drawn = await results.shown(studio, request, project, release_of(project, str(run.number)))
-    return _page(studio, request, project, run=run, told=told, runs=runs, results=drawn)
+    return _page(studio, request, project, run=run, told=told, runs=runs, results=drawn, job=job)
 
 
 def _page(studio: Studio, request: Request, project: Project, **content: Any) -> Response:
@@ -125,10 +127,18 @@ async def download(studio: Studio, request: Request) -> Response:
 
 
 async def job_file(studio: Studio, request: Request) -> Response:
-    """Hand over the job file of a run."""
+    """Hand over the job file of a run, as somebody else can run it."""
     project, run = _run(studio, request)
-    called = f"{project.name.partition('.')[0]}-{run.number}.job.toml"
-    return FileResponse(run.folder / "job.toml", filename=called, media_type="application/toml")
+    made = await run_in_threadpool(_handed, project, run)
+    if made.lacking:
+        raise DataSourceError(made.lacking)
+    return attached(made.text, f"{project.name.partition('.')[0]}-{run.number}.job.toml")
+
+
+def _handed(project: Project, run: Run) -> Handed:
+    if run.job is None:
+        return Handed("", f"run {run.number}: this version cannot read its job file")
+    return handed(project, run.job, f"/p/{project.id}/release/{run.number}/job.toml")
 
 
 def _run(studio: Studio, request: Request) -> tuple[Project, Run]:

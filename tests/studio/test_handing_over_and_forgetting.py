@@ -1,0 +1,108 @@
+"""What a colleague gets works where they are, and what later releases are checked with is not forgotten."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from discreet.accounts import Account
+from discreet.jobs import Job
+from discreet.studio.jobs import opened
+from discreet.studio.runs import Supervisor, child, runs_of
+from discreet.studio.workspace import Project
+from support.studio_client import Browser, browser
+
+SCHEMA = '[columns.who]\nrole = "identifier"\n[columns.age]\nbounds = [0, 120]\nrole = "quasi-identifier"\n'
+
+
+class Here(Supervisor):
+    """A supervisor whose runs are done in this process, at once: the work is the same, the border is missing."""
+
+    def _launch(self, folder: Path, handle: int) -> None:
+        child.main(folder)
+        os.close(handle)
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[Browser]:
+    with browser(tmp_path / "studio") as made:
+        made.studio.supervisor = Here(made.studio.workspace)
+        yield made
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    place = tmp_path / "Fälle.csv"
+    place.write_text("who,age\n" + "".join(f"p{i},{20 + i % 60}\n" for i in range(400)), encoding="utf-8")
+    return place
+
+
+def declared(project: Project) -> Project:
+    project.goal, project.parameters = "anonymize", {"k": 5}
+    project.save()
+    project.schema_file.write_text(SCHEMA, encoding="utf-8")
+    return project
+
+
+def release(client: Browser, project: Project) -> None:
+    page = client.get(f"/p/{project.id}/release").text
+    client.post(f"/p/{project.id}/release/start", data=dict(re.findall(r'name="(number|key)" value="([\w-]+)"', page)))
+    assert runs_of(project)[0].state == "done", runs_of(project)[0].status
+
+
+def uploaded(client: Browser, table: Path) -> Project:
+    client.post("/upload", files={"file": (table.name, table.read_bytes())})
+    return declared(next(iter(client.studio.workspace.projects())))
+
+
+def test_the_job_of_a_run_works_where_a_colleague_puts_it(client: Browser, tmp_path: Path, table: Path) -> None:
+    project = uploaded(client, table)
+    release(client, project)
+    release(client, project)
+    there = tmp_path / "colleague"
+    there.mkdir()
+    for address in (f"/p/{project.id}/release/2/job.toml", f"/p/{project.id}/job.toml"):
+        text = client.get(address).text
+        assert str(client.studio.workspace.home) not in text
+        page = html.unescape(client.get(address.replace("job.toml", "") if "release" in address else
+            f"/p/{project.id}/release").text)  # fmt: skip
+        beside = dict(re.findall(r"<code>([^<]+)</code>: lies on this computer at <span class=\"mono\">([^<]+)", page))
+        assert "<code>Fälle.csv</code>: the table that was uploaded" in page
+        assert list(beside) == [f"earlier-{i + 1}.house" for i in range(len(beside))] != []
+        for name, place in beside.items():
+            shutil.copy(place, there / name)
+        shutil.copy(table, there)
+        (there / "job.toml").write_text(text, encoding="utf-8")
+        assert Job.from_toml(there / "job.toml").run().files["release"].parent == there
+        shutil.rmtree(there)
+        there.mkdir()
+
+
+def test_an_account_in_the_studios_folder_is_named_so_that_it_can_be_put_beside(client: Browser, table: Path) -> None:
+    project = uploaded(client, table)
+    folder = client.studio.workspace.home / "accounts"
+    folder.mkdir()
+    Account.create(folder / "cases.account", dataset="cases", epsilon=1)
+    project.goal, project.parameters, project.account = "synopsis", {"epsilon": 1.0}, str(folder / "cases.account")
+    project.save()
+    project.schema_file.write_text("[columns.age]\nbounds = [0, 120]\n", encoding="utf-8")
+    assert Job.from_toml(client.get(f"/p/{project.id}/job.toml").text).parameters["account"] == "cases.account"
+    assert "do not copy it" in client.get(f"/p/{project.id}/plan").text
+
+
+def test_the_foot_of_a_run_shows_the_job_of_that_run(client: Browser, table: Path) -> None:
+    project = declared(opened(client.studio.workspace, str(table)))
+    release(client, project)
+    project.goal, project.parameters = "synopsis", {"epsilon": 1.0}
+    project.save()
+    page = html.unescape(client.get(f"/p/{project.id}/release/1").text)
+    assert 'kind = "anonymize"' in page
+    assert 'kind = "synopsis"' not in page
+    assert page.count(f'href="/p/{project.id}/release/1/job.toml"') == 2
+    assert 'kind = "synopsis"' in html.unescape(client.get(f"/p/{project.id}/release").text)
