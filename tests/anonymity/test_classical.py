@@ -417,6 +417,9 @@ def test_bad_tables_are_refused() -> None:
         RankSwapping(0.1, domain={"x": (0, 1)}).fit_transform(pa.table({"x": [0.5]}))
     with pytest.raises(SchemaError, match="no value in any row"):
         Microaggregation(2, domain={"x": (0, 1), "y": (0, 1)}).fit(pa.table({"x": [None] * 3, "y": [0.1] * 3}))
+    listed = {"g": {"categories": ["f; m"], "missing": "own"}, "y": (0, 1)}
+    with pytest.raises(SchemaError, match=r"'g': no row has a value of its declared list \('f; m'\)"):
+        Microaggregation(2, domain=listed).fit(pa.table({"g": ["f", "m", "f"], "y": [0.1, 0.2, 0.3]}))
     declared = {"x": {"bounds": [0, 1], "role": "quasi-identifier"}}
     with pytest.raises(InvalidArgument, match="not a quasi-identifier"):
         Microaggregation(2, domain=declared, sensitive="x").fit(pa.table({"x": [0.1, 0.2]}))

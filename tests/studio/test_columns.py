@@ -364,3 +364,27 @@ def test_a_bound_with_three_decimals_is_shown_so_that_it_can_be_saved_again() ->
     sheet = Sheet.of_text("[columns.x]\nbounds = [0, 1.125]\n")
     assert not sheet.edit({"x": {**sheet.texts("x"), "low": "-1"}})
     assert sheet.columns["x"]["bounds"] == [-1, 1.125]
+
+
+@pytest.mark.parametrize(
+    ("typed", "made"),
+    [
+        ("männlich; weiblich; divers", ["männlich", "weiblich", "divers"]),
+        ("männlich, weiblich", ["männlich", "weiblich"]),
+        ("männlich;\r\nweiblich;", ["männlich", "weiblich"]),
+        ('"yes; sure", no', ["yes; sure", "no"]),
+        ("a; b, c", "two_marks"),
+        ("a|b|c", "one_value"),
+        ('"a|b|c"', ["a|b|c"]),
+    ],
+)
+def test_a_list_is_parted_as_people_part_it_or_asked(typed: str, made: Any) -> None:
+    sheet = Sheet.of_names(["sex"])
+    faults = sheet.edit({"sex": {"kind": "category", "list": typed}})
+    if isinstance(made, str):
+        assert faults["sex", "list"].key == made
+        return
+    assert not faults
+    assert sheet.columns["sex"]["categories"] == made
+    assert not sheet.edit({"sex": {**sheet.texts("sex"), "kind": "ordered"}})
+    assert sheet.columns["sex"]["categories"] == made  # what is shown is read back

@@ -65,9 +65,9 @@ def test_numbers_and_lists_are_read_as_people_type_them(goal: str, name: str, te
     ("goal", "name", "text", "said"),
     [
         ("synopsis", "epsilon", "much", "keine Zahl"),
-        ("synopsis", "epsilon", "1,000", "Schreiben Sie 1000, .* oder 1,0,"),
-        ("synopsis", "epsilon", "1.125", "Schreiben Sie 1125, .* oder 1,1250"),
-        ("synopsis", "rows", "20.000", "Schreiben Sie 20000, .* oder 20,0"),
+        ("synopsis", "epsilon", "1,000", "Schreiben Sie 1000, .* oder 1,0 "),
+        ("synopsis", "epsilon", "1.125", "Schreiben Sie 1125, .* oder 1,1250 "),
+        ("synopsis", "rows", "20.000", "Schreiben Sie 20000, .* oder 20,0 "),
         ("synopsis", "shares", "0,5", "Strichpunkt"),
         ("synopsis", "epsilon", "0", "mehr als 0"),
         ("synopsis", "delta", "1", "weniger als 1"),

@@ -22,13 +22,13 @@ from discreet.anonymity.methods.masked import (
     whole_points,
 )
 from discreet.anonymity.release.delivery import Delivery
-from discreet.anonymity.release.table import Table, TablePlan, read_table
+from discreet.anonymity.release.table import Table, TablePlan, read_table, without_values
 from discreet.anonymity.risk.disclosure import linkage, near_values
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
 from discreet.core.domain import Categorical, as_domain, dialect_of
 from discreet.core.html import EstimatorHtml
-from discreet.errors import InvalidArgument, InvalidType, SchemaError
+from discreet.errors import InvalidArgument, InvalidType
 
 #: Noise is drawn on a public lattice of this many steps across the declared interval.
 FINE_STEPS = 2**30
@@ -74,7 +74,7 @@ class _Masking(EstimatorHtml, MaskedMethod, BaseEstimator):  # type: ignore[misc
         before = read_coordinates(data, table)
         empty = [g.name for g, column in zip(table.plan.grids, before, strict=True) if np.isnan(column).all()]
         if empty:
-            raise SchemaError(f"quasi-identifier {empty[0]!r} has no value in any row; leave the column out")
+            raise without_values(table.plan.domain.column(empty[0]))
         after, facts = self._change(table, before, stream)
         measured = _measure(table, before, after, stream)
         values = {g.name: self._written(g, after[j]) for j, g in enumerate(table.plan.grids)}

@@ -20,7 +20,7 @@ from discreet.anonymity.methods.blind import check_blind, check_settings, growth
 from discreet.anonymity.release.delivery import Delivery
 from discreet.anonymity.release.house import following_column, read_previous
 from discreet.anonymity.release.release import Release, publish
-from discreet.anonymity.release.table import Table, TablePlan, read_table
+from discreet.anonymity.release.table import Table, TablePlan, read_table, without_values
 from discreet.anonymity.release.together import enforce_together, read_past
 from discreet.anonymity.risk.rules import Rules
 from discreet.core import checks
@@ -28,7 +28,7 @@ from discreet.core.arrays import IntArray
 from discreet.core.domain import Categorical, as_domain, dialect_of
 from discreet.core.html import EstimatorHtml
 from discreet.core.unit import Person
-from discreet.errors import InvalidArgument, InvalidType, SchemaError
+from discreet.errors import InvalidArgument, InvalidType
 
 #: What is assumed of a release that was checked against earlier ones.
 TOGETHER = (
@@ -350,4 +350,4 @@ def _refuse_missing(data: Any, table: Table) -> None:
             if all(np.isnan(piece[0]).all() for piece in pieces):
                 empty.append(name)
     if empty:
-        raise SchemaError(f"quasi-identifier {empty[0]!r} has no value in any row; leave the column out")
+        raise without_values(plan.domain.column(empty[0]))

@@ -320,3 +320,25 @@ def _names(label: str, given: Any, names: list[str], roles: Mapping[str, str]) -
 
 def _unique(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(names))
+
+
+def without_values(column: Any) -> SchemaError:
+    """Return the refusal of a quasi-identifier of which no row has a value as declared.
+
+    Examples
+    --------
+    >>> print(without_values(Categorical("sex", ["f", "m"])))
+    quasi-identifier 'sex': no row has a value of its declared list ('f', 'm'); check the list, or leave the column out
+    """
+    if not isinstance(column, Categorical):
+        what = f"a {column.kind}" if isinstance(column, (Date, Time)) else "a number"
+        return SchemaError(
+            f"quasi-identifier {column.name!r} has no value in any row that can be read as {what}; check how it is "
+            "declared, or leave the column out"
+        )
+    shown = ", ".join(repr(category_text(c)) for c in column.categories[:3])
+    more = ", …" * (len(column.categories) > 3)
+    return SchemaError(
+        f"quasi-identifier {column.name!r}: no row has a value of its declared list ({shown}{more}); check the list, "
+        "or leave the column out"
+    )

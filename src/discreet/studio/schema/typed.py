@@ -79,27 +79,43 @@ def _end(value: Any) -> str:
 
 
 def written_list(categories: Iterable[Any]) -> str:
-    """Return categories in a line, with quotation marks where one holds a comma.
+    """Return categories in a line, with quotation marks where one holds a comma or a semicolon.
 
     Examples
     --------
     >>> written_list(["a", 1, "b, c"]), read_list('a, 1, "b, c"'), read_list("x\\r\\ny, z\\r\\n")
     ('a, 1, "b, c"', ['a', '1', 'b, c'], ['x', 'y, z'])
+    >>> read_list("one; two; 3,5"), read_list('"a; b", c')
+    (['one', 'two', '3,5'], ['a; b', 'c'])
     """
     return ", ".join(map(_quoted, map(category_text, categories)))
 
 
 def _quoted(text: str) -> str:
-    plain = text and text == text.strip() and not set(text) & set(',"\n')
+    plain = text and text == text.strip() and not set(text) & set(',;"\n')
     return text if plain else '"' + text.replace('"', '""') + '"'
 
 
 def read_list(text: str) -> list[str]:
-    """Return categories that were typed: one to a line where there are lines, else between commas."""
+    """Return categories that were typed: one to a line where there are lines, else between semicolons or commas."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if len(lines) > 1:
-        return lines
-    return [part.strip() for part in next(csv.reader(lines, skipinitialspace=True), []) if part.strip()]
+        return [plain for line in lines if (plain := line.rstrip(",; "))]
+    mark = ";" if ";" in _unquoted(text) else ","
+    return [part.strip() for part in next(csv.reader(lines, delimiter=mark, skipinitialspace=True), []) if part.strip()]
+
+
+def _unquoted(text: str) -> str:
+    return re.sub('"[^"]*"', "", text)
+
+
+def _check_parted(listed: str, texts: list[str]) -> None:
+    """Refuse a list in a line of which it cannot be told where a value ends; in quotation marks, it can."""
+    line = "" if len(listed.strip().splitlines()) > 1 else _unquoted(listed)
+    if {",", ";"} <= set(line):
+        raise Fault("list", "two_marks")
+    if len(texts) == 1 and set(line) & set("|/\t"):
+        raise Fault("list", "one_value", value=texts[0])
 
 
 def read_texts(
@@ -154,6 +170,7 @@ def _values(
         if [category_text(c) for c in held.get("categories", ())] == texts:
             value = {key: part for key, part in held.items() if key.startswith("categories")}
         else:
+            _check_parted(listed, texts)
             value = {"categories": texts} if texts else {}
         if len(set(texts)) < len(texts):
             raise Fault("list", "twice", value=next(x for x in texts if texts.count(x) > 1))

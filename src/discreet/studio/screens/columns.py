@@ -308,7 +308,8 @@ def _one(
         raise SchemaError(t("columns.no_column", name=name))
     row = _row(sheet, name, t, (typed or {}).get(name, {}), faults or {})
     held = sheet.held(name).get("categories", ())
-    lines = row["texts"]["list"] if typed or kind_of(sheet.held(name)) == "boolean" else "\n".join(map(str, held))
+    plain = typed or kind_of(sheet.held(name)) == "boolean" or len(held) == 1  # a line of its own may hold commas
+    lines = row["texts"]["list"] if plain else "\n".join(map(str, held))
     place = sheet.order.index(name)
     return studio.page(
         request, "column.html", status=422 if faults else 200, screen="columns", project=project, row=row, lines=lines,
