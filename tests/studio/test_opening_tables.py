@@ -248,3 +248,24 @@ def test_a_path_that_cannot_be_opened_stays_in_its_field(tmp_path: Path) -> None
         page = client.post("/open", data={"path": "/no/such <file>.csv"})
     assert page.status_code == 400
     assert 'value="/no/such &lt;file&gt;.csv"' in page.text
+
+
+def test_dates_are_said_as_people_write_them_and_a_refusal_keeps_what_is_typed(tmp_path: Path, german: Path) -> None:
+    with browser(tmp_path / "home") as client:
+        client.post("/open", data={"path": str(german)})
+        place = f"/p/{only(client).id}"
+        typed = {"decimal": ",", "thousands": ".", "missing": "k. A.", "dates": "Tag, Monat"}
+        page = client.post(f"{place}/written", data=typed)
+        assert page.status_code == 400
+        assert "“Tag” does not say where day, month and year stand" in page.text
+        for name in ("missing", "dates"):
+            assert f'name="{name}" value="{typed[name]}"' in page.text
+        assert '<option value="." selected>' in page.text
+        page = client.post(f"{place}/written", data={**typed, "dates": "TT.MM.JJJJ"})
+        assert page.status_code == 200
+        for told in ("<code>DD.MM.YYYY</code>", "<code>k. A.</code>", "Between thousands: a point"):
+            assert told in page.text
+        assert only(client).written["dates"] == ["%d.%m.%Y"]
+        days = {"kind:Tag": "date", "low:Tag": "01.01.1920", "high:Tag": "31.12.2024"}
+        assert client.post(f"{place}/columns", data=days).status_code == 200
+        assert "1920-01-01" in only(client).schema_file.read_text()

@@ -13,6 +13,7 @@ from discreet.core.columns import MISSING_RULES, NAMING, ROLES, category_text, r
 from discreet.core.schema.dialect import Dialect
 from discreet.core.schema.file import undeclared
 from discreet.errors import InvalidArgument, SchemaError
+from discreet.studio.schema.days import read_day
 from discreet.studio.schema.numerals import TwoWays, certain, read_number
 
 #: Kinds of values, as a schema file calls them.
@@ -164,7 +165,7 @@ def _values(
     kind, low, high, listed = (typed[key] for key in _VALUES)
     if not kind:  # values without a kind say which it is; those that were there go with the kind that is taken back
         low, high, listed = (typed[key] if typed[key] != shown[key] else "" for key in _VALUES[1:])
-        kind = _guessed(low, high, listed)
+        kind = _guessed(low, high, listed, source)
     if kind in ("category", "ordered"):
         texts = read_list(listed)
         if [category_text(c) for c in held.get("categories", ())] == texts:
@@ -188,22 +189,23 @@ def _values(
     return {**({"kind": kind} if kind in ("integer", "time") else {}), "bounds": ends}
 
 
-def _guessed(low: str, high: str, listed: str) -> str:
+def _guessed(low: str, high: str, listed: str, source: Dialect) -> str:
     if listed and (low or high):
         raise Fault("kind", "either")
     if listed:
         return "category"
     if not low and not high:
         return ""
-    return "date" if re.fullmatch(r"\d{4}-\d{1,2}-\d{1,2}.*", low or high) else "number"
+    dated = re.fullmatch(r"\d{4}-\d{1,2}-\d{1,2}.*", low or high) or read_day(low or high, source.dates)
+    return "date" if dated else "number"
 
 
 def _number(field: str, text: str, kind: str, source: Dialect) -> Any:
     if kind == "date":
-        day = dates.day_number(text)
+        day = read_day(text, source.dates)
         if day is None:
             raise Fault(field, "not_date")
-        return datetime.date.fromisoformat(dates.date_text(day))
+        return day
     if kind == "time":
         second = dates.second_number(text)
         if second is None:

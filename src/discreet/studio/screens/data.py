@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,13 @@ from starlette.responses import Response
 
 from discreet.core.schema.address import is_address
 from discreet.core.schema.dialect import ENCODINGS, Dialect, read_dialect
-from discreet.errors import DataSourceError, DiscreetError
+from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 from discreet.jobs.job import Job
 from discreet.reporting.artifacts import kind_of
 from discreet.studio.app import Studio, seen
 from discreet.studio.jobs import open_job, opened
 from discreet.studio.runs import runs_of
+from discreet.studio.schema.days import read_form, shown_form
 from discreet.studio.tables import heads, uploads
 from discreet.studio.tables.browse import listing
 from discreet.studio.workspace import Project
@@ -119,6 +120,11 @@ async def bring(studio: Studio, request: Request) -> Response:
 
 async def show(studio: Studio, request: Request) -> Response:
     """Show what the head says; rows only if that was ticked."""
+    return await _page(studio, request)
+
+
+async def _page(studio: Studio, request: Request, said: Mapping[str, str] | None = None, wrong: str = "") -> Response:
+    """Show the screen, with what was typed where that cannot be used."""
     project = studio.project(request)
     content: dict[str, Any] = {"head": None, "rows": None, "fault": "", "kind": "", "suggested": []}
     try:
@@ -134,9 +140,10 @@ async def show(studio: Studio, request: Request) -> Response:
         content["fault"] = str(error)
     gone = project.uploaded and not project.uploads.exists()
     return studio.page(
-        request, "data.html", screen="data", project=project, gone=gone, most=heads.MOST_ROWS,
+        request, "data.html", 400 if wrong else 200, screen="data", said=said or {}, wrong=wrong,
+        project=project, gone=gone, most=heads.MOST_ROWS,
         dialect=content["head"].dialect if content["head"] else Dialect(), limit=studio.largest,
-        encodings=[(e, e.upper()) for e in ENCODINGS], **content,
+        encodings=[(e, e.upper()) for e in ENCODINGS], shown_form=shown_form, **content,
     )  # fmt: skip
 
 
@@ -162,11 +169,18 @@ async def say_written(studio: Studio, request: Request) -> Response:
     """Keep how the table is written: as typed, or as its first rows suggest if they were looked at."""
     project = studio.project(request)
     form = await request.form(max_files=0)
-    if form.get("act") == "suggest":
-        dialect = await run_in_threadpool(heads.suggested, project)
-    else:
-        dialect = await run_in_threadpool(_typed, project, {k: str(v) for k, v in form.items()})
-    await run_in_threadpool(heads.say_written, project, dialect)
+    typed = {k: str(v) for k, v in form.items()}
+    try:
+        if form.get("act") == "suggest":
+            dialect = await run_in_threadpool(heads.suggested, project)
+        else:
+            dialect = await run_in_threadpool(_typed, project, typed)
+        await run_in_threadpool(heads.say_written, project, dialect)
+    except DiscreetError as error:
+        told = str(error)
+        if isinstance(error, InvalidArgument) and error.name == "dates":
+            told = studio.words(request)("data.dates_wrong", text=error.value)
+        return await _page(studio, request, typed, told)
     return seen(f"/p/{project.id}/data")
 
 
@@ -181,7 +195,8 @@ def _typed(project: Project, form: dict[str, str]) -> Dialect:
         said["delimiter"] = {"tab": "\t", "bar": "|"}.get(form["delimiter"], form["delimiter"])
     for name in _LISTS:
         if name in form:
-            said[name] = [part.strip() for part in form[name].split(",") if part.strip()]
+            parts = [part.strip() for part in form[name].split(",") if part.strip()]
+            said[name] = [read_form(part) for part in parts] if name == "dates" else parts
     if "skip" in form:
         if not form["skip"].strip().isdecimal():
             raise DataSourceError(f"skip: must be a whole number of lines, got {form['skip']!r}; try 0")
