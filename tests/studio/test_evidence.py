@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from discreet.jobs import Job
 from discreet.studio.checks import Check, attack_job, attackable, audit_job, beside, checks_of
 from discreet.studio.released import collect, kept_facts, release_of
 from discreet.studio.runs.run import Run, blank
@@ -147,6 +148,63 @@ def test_the_sentence_to_sign_counts_what_was_left_to_judge(passing_on):
     assert "at least 10 rows" in page
     assert "100 % of the rows are unique" in page
     assert page.index("The promise holds if:") < page.index("an attacker knows nothing of a person from column x")
+
+
+def test_a_table_of_one_group_says_so_and_names_the_releases_it_was_checked_with(tmp_path):
+    rows = "".join(f"p{i},{20 + i % 60},{i * 37 % 101},{i}\n" for i in range(200)) + "p200,30,50,\n"
+    table = tmp_path / "t.csv"
+    table.write_text(f"who,age,size,cost\n{rows}")
+    columns = {
+        "who": {"categories": [f"p{i}" for i in range(201)], "role": "person"},
+        "age": {"bounds": [20, 80], "kind": "integer", "role": "quasi-identifier"},
+        "cost": {"bounds": [0, 100], "role": "sensitive"},
+    }
+    other = {**columns, "size": {"bounds": [0, 101], "kind": "integer", "role": "quasi-identifier"}}
+    del other["age"]
+    project = Workspace(tmp_path / "studio").create(source=str(table), goal="anonymize", parameters={"k": 5})
+    out = {"release": "safe.csv", "house": "people.house"}
+    first = finished(project, Job("anonymize", str(table), columns, {"k": 5}, out))
+    given = {"k": 5, "previous": [str(first / "people.house")]}  # any cut by size would single people out by their age
+    job = Job("anonymize", str(table), other, given, out)
+    project.schema_file.write_text(job.schema.to_toml())
+    finished(project, job)
+    for number in ("1", "2"):
+        collect(release_of(project, number))
+    here = f"/p/{project.id}"
+    with browser(tmp_path / "studio") as client:
+        fine, coarse = client.get(f"{here}/results/1").text, client.get(f"{here}/results/2").text
+        evidence, plan = client.get(f"{here}/evidence?run=2").text, client.get(f"{here}/plan").text
+        release = client.get(f"{here}/release").text
+    assert "came out as one group" not in fine
+    assert "hecked together" not in fine
+    for page in (coarse, evidence):
+        assert "All 201 rows came out as one group" in page
+        assert f'<a href="{here}/release/1">Run 1</a>' in page
+    assert 'class="answer bad"' in evidence
+    assert "Everyone hides among 201 persons" in evidence
+    assert "Among how many persons does everybody hide?" in plan
+    assert "Everyone hides among k persons" in release
+    assert "checked together with the earlier releases that are known here" in release
+    assert ',"199"\n' in (first / "safe.csv").read_text()  # what the pages say of sensitive columns: beyond the bounds,
+    assert len((first / "safe.csv").read_text().splitlines()) == 202  # and without a value
+
+
+def test_a_first_table_is_not_said_to_be_checked_with_others(tmp_path):
+    (tmp_path / "t.csv").write_text("who,age\n")
+    project = Workspace(tmp_path / "studio").create(
+        source=str(tmp_path / "t.csv"), goal="anonymize", parameters={"k": 5}
+    )
+    columns = {
+        "who": {"categories": ["a", "b"], "role": "identifier"},
+        "age": {"bounds": [20, 80], "role": "quasi-identifier"},
+    }
+    project.schema_file.write_text(
+        Job("anonymize", "t.csv", columns, {"k": 5}, {"release": "safe.csv"}).schema.to_toml()
+    )
+    with browser(tmp_path / "studio") as client:
+        page = client.get(f"/p/{project.id}/release").text
+    assert "No earlier release about this very file is known here" in page
+    assert "Everyone hides among k rows" in page
 
 
 def test_an_audit_speaks_for_the_file_it_read_and_for_no_other():

@@ -149,6 +149,11 @@ def hidden_among(facts: Mapping[str, Any]) -> tuple[int, str] | None:
     return None if k is None else (int(k), "persons" if "k_counts" in facts["parameters"] else "rows")
 
 
+def in_one_group(facts: Mapping[str, Any]) -> int:
+    """Return how many rows an anonymous table has that came out as one group; 0 if it has several groups."""
+    return int(facts["release"]["rows"]) if facts["release"].get("risk", {}).get("classes") == 1 else 0
+
+
 def judged(audited: list[dict[str, Any]]) -> tuple[int, int]:
     """Return how many checks of audits hold, and how many were left for the reader to judge."""
     found = [check["holds"] for audit in audited for check in audit.get("checks", ())]
@@ -157,7 +162,8 @@ def judged(audited: list[dict[str, Any]]) -> tuple[int, int]:
 
 def weighed(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return what screens say about the strength of a promise."""
-    return {"kept": passed_on(facts), "weigh": to_weigh(facts), "among": hidden_among(facts)}
+    told = {"kept": passed_on(facts), "weigh": to_weigh(facts), "among": hidden_among(facts)}
+    return {**told, "one_group": in_one_group(facts)}
 
 
 def said_about(release: Released) -> dict[str, str]:

@@ -192,6 +192,11 @@ def _rows_of_a_person(goal: str, domain: Domain | None, n: int, planned: Mapping
     return 1 if share >= 1 else max(1, math.ceil(math.log(_TENTH) / math.log1p(-share)))
 
 
+def counts_persons(parameters: Mapping[str, Any], domain: Domain | None) -> bool:
+    """Tell whether the k of an anonymous table would count persons, and not rows."""
+    return "person" in parameters or any(c.role == "person" for c in domain or ())
+
+
 def _anonymous(
     parameters: Mapping[str, Any], domain: Domain | None, n: int, planned: Mapping[str, Any], t: T
 ) -> Forecast:
@@ -213,7 +218,10 @@ def _anonymous(
     )  # fmt: skip
     told = {"others": f"{k - 1:,}", "groups": f"{max(1, n // k):,}", "error": _written(error, "widths"), "d": str(d)}
     said: tuple[str, ...] = (
-        t("plan.says_anonymize", **{name: localized(text, t) for name, text in told.items()}),
+        t(
+            "plan.says_anonymize" + ("_persons" if counts_persons(parameters, domain) else ""),
+            **{name: localized(text, t) for name, text in told.items()},
+        ),
         t("plan.besides_anonymize"),
     )
     if domain is not None and not known:

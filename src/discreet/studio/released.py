@@ -105,6 +105,16 @@ def release_of(project: Project, number: str) -> Released:
     return chosen[0]
 
 
+def earlier_of(project: Project, release: Released) -> list[tuple[int, str]]:
+    """Return the earlier releases that one was checked with: the run of this project, or 0, and the house file."""
+    for run in runs_of(project):
+        if run.number == release.number and run.job is not None:
+            given = run.job.parameters.get("previous") or ()
+            places = [run.job.place(each) for each in ([given] if isinstance(given, str) else given)]
+            return [(int(p.parent.name) if p.parent.parent == project.runs else 0, str(p)) for p in places]
+    return []
+
+
 def kept_facts(release: Released) -> dict[str, Any] | None:
     """Return the facts that were collected before, if they are about the file as it is now."""
     try:

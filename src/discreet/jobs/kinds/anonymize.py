@@ -37,7 +37,10 @@ KIND = Kind(
     data=TABLE,
     schema="needed",
     parameters=(
-        option("k", "whole", "everyone hides among at least this many rows", 10, required=True, low=2),
+        option(
+            "k", "whole", "everyone hides among at least this many rows, or persons if a column says whose they are",
+            10, required=True, low=2,
+        ),
         option(
             "method", "text", "how the groups are found", "density-tree", default="density-tree", arguments=(),
             choices=("density-tree", "mondrian", "microaggregation", "generalization"), shown=True,

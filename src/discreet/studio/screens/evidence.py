@@ -19,7 +19,7 @@ from discreet.jobs.declare import WrongOption
 from discreet.jobs.job import Job
 from discreet.studio import checks, pictures, words
 from discreet.studio.app import Studio, seen
-from discreet.studio.released import Released, facts_of, release_of, releases, with_plane
+from discreet.studio.released import Released, earlier_of, facts_of, release_of, releases, with_plane
 from discreet.studio.runs.supervisor import Busy
 from discreet.studio.screens import results
 from discreet.studio.workspace import Project
@@ -55,10 +55,11 @@ async def _page(studio: Studio, request: Request, status: int = 200, **content: 
     drawn = await run_in_threadpool(_drawn, made, language)
     busy = [check for check in made if not check.run.ended]
     seals = await run_in_threadpool(_seals, release, facts)
-    content |= checks.weighed(facts) if facts else {"kept": None, "weigh": [], "among": None}
+    content |= checks.weighed(facts) if facts else {"kept": None, "weigh": [], "among": None, "one_group": 0}
+    earlier = await run_in_threadpool(earlier_of, project, release)
     return studio.page(
         request, "evidence.html", status=status, screen="evidence", project=project, release=release, others=found,
-        facts=facts, checks=made, busy=busy, drawn=drawn, said=checks.said_about(release),
+        facts=facts, earlier=earlier, checks=made, busy=busy, drawn=drawn, said=checks.said_about(release),
         audited=audits_now(made, seals)[0], files=_files(release), seals=seals, kind=_kind(release, facts),
         attackable=checks.attackable(facts) if facts else (), refused=request.query_params.get("refused", ""),
         here=f"/p/{project.id}/evidence/{release.number}", fault=fault, **content,

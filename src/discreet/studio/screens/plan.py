@@ -24,7 +24,7 @@ from discreet.jobs.options import PAGE, SURE, Option
 from discreet.reporting.words import number
 from discreet.studio import forms
 from discreet.studio.app import Studio, seen
-from discreet.studio.forecast import PEOPLE, Forecast, checked, forecast, known
+from discreet.studio.forecast import PEOPLE, Forecast, checked, counts_persons, forecast, known
 from discreet.studio.jobs import job_of
 from discreet.studio.schema import declared
 from discreet.studio.schema.numerals import certain
@@ -313,7 +313,7 @@ async def _page(
     return studio.page(
         request, "plan.html", status=status, screen="plan", project=project, fields=fields, sliders=_SLIDERS,
         guesses=guesses, faults=wish.faults, unsaved=unsaved, problem=problem,
-        to_columns=bool(problem and idle),
+        to_columns=bool(problem and idle), persons=counts_persons(wish.parameters, domain),
         wanted_in="people" if project.goal in PEOPLE else "metres" if sphere else "share",
         ask_persons=getattr(unit, "rows", None) == "auto", waiting=domain is None and bool(project.source),
         open_groups={name for name, each in fields.items() if any(f.fault or f.text for f in each)},

@@ -13,6 +13,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from discreet.errors import DataSourceError
 from discreet.studio import words
 from discreet.studio.app import Studio, seen
+from discreet.studio.forecast import counts_persons
 from discreet.studio.jobs import Handed, handed
 from discreet.studio.released import release_of
 from discreet.studio.runs import Run, runs_of
@@ -59,11 +60,14 @@ def _page(studio: Studio, request: Request, project: Project, **content: Any) ->
         "form": "csv",
         "given": {},
         "raw": "",
+        "persons": False,
         **content,
     }
     if isinstance(made["offer"], Offer) and made["offer"].job is not None:
-        made["given"] = {name: made["offer"].job.parameters.get(name) for name in _TOLD}
-        made["raw"] = raw_columns(made["offer"].job.kind, made["offer"].job.parameters)
+        job = made["offer"].job
+        made["given"] = {name: job.parameters.get(name) for name in _TOLD}
+        made["persons"] = job.kind == "anonymize" and counts_persons(job.parameters, job.read_domain())
+        made["raw"] = raw_columns(job.kind, job.parameters)
     return studio.page(
         request, "release.html", screen="release", project=project, when=when, most=studio.supervisor.most,
         private=PRIVATE, catalogue=words.catalogue(), **made,

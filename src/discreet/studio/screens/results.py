@@ -12,9 +12,9 @@ from starlette.responses import Response
 
 from discreet.studio import pictures, words
 from discreet.studio.app import Studio
-from discreet.studio.checks import passed_on
+from discreet.studio.checks import in_one_group, passed_on
 from discreet.studio.questions import WHAT, Question, answer, examples
-from discreet.studio.released import Released, facts_of, release_of, synopsis_of
+from discreet.studio.released import Released, earlier_of, facts_of, release_of, synopsis_of
 from discreet.studio.workspace import Project
 
 #: Columns that can be picked by name on one page.
@@ -60,7 +60,9 @@ async def shown(
         "moved": drawn(pictures.moved(t, facts)),
         "clusters": _clusters(facts), "votes": drawn(pictures.number_of_clusters(t, facts)),
         "reached": _reached(facts), "first_rows": facts["release"].get("first_rows"),
-        "kept": passed_on(facts), "asks": False, "pair": None, "pair_names": ("", ""),
+        "kept": passed_on(facts), "one_group": in_one_group(facts),
+        "earlier": await asyncio.to_thread(earlier_of, project, release),
+        "asks": False, "pair": None, "pair_names": ("", ""),
     }  # fmt: skip
     if facts["kind"] == "synopsis" and "lifted" not in facts["release"]:
         await _synopsis(studio, request, release, made, t)
