@@ -161,8 +161,9 @@ def test_a_radius_that_looks_at_rows_is_noticed(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(lift, "LIFT_NOISE", 0.0)
     real = lift.Purse.radius
 
-    def peeking(self: Any, label: str, groups: Any, *more: Any) -> int:
-        return real(self, label, groups, *more) + int(self.source.ball_sums(BallPass(groups, groups.centers, 64))[0, 0])
+    def peeking(self: Any, label: str, groups: Any, *more: Any, **by: Any) -> int:
+        rows = self.source.ball_sums(BallPass(groups, groups.centers, 64))[:, 0].sum()
+        return real(self, label, groups, *more, **by) + int(rows)
 
     monkeypatch.setattr(lift.Purse, "radius", peeking)
     with pytest.raises(AssertionError):
