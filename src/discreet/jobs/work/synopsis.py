@@ -92,12 +92,14 @@ def _cluster(job: Job) -> JobResult:
         found = _found(made, job, given.pop("n_clusters"), given)
     else:
         model: Any = None
-        if earlier is None:
+        if earlier is None and job.parameters.get("algorithm", "k-means") == "k-means":
             model = _estimator(job).fit(job.read_table())
-        made = model.synopsis_ if earlier is None else earlier
-        if model is not None:
+            made = model.synopsis_
+        else:
+            made = _estimator(job).release(job.read_table()) if earlier is None else earlier
+        if earlier is None:
             keep(job, made, charged=True)
-        if model is None or job.parameters.get("algorithm", "k-means") != "k-means":
+        if model is None:
             passed = {k: v for k, v in given.items() if k in ("refine", "n_init", "scale", "max_clusters")}
             found = _found(made, job, given["n_clusters"], {**passed, "columns": made.domain.names})
         else:
@@ -107,7 +109,7 @@ def _cluster(job: Job) -> JobResult:
                 std_errors=model.cluster_std_errors_, may_be_noise=model.cluster_may_be_noise_,
                 suggestion=model.suggestion_,
             )  # fmt: skip
-        if model is not None:
+        if earlier is None:
             keep(job, made, charged=False)
     table = write_centers(made, found, places.get("centers"))
     files: dict[str, Path] = {name: places[name] for name in ("centers", "release") if name in places}
