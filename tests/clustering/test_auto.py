@@ -24,11 +24,11 @@ PLANE = dc.Domain.box([0, 0], 1)
         (5000, 2, 15, math.inf, False, "grid", ("mixture",)),
         (100_000, 2, 100, 0.1, True, "grid", ("threshold",)),  # tight clusters
         (10_000_000, 2, 100, 1.0, False, "grid", ("threshold",)),  # too large for a mixture
-        (5000, 24, 5, 0.1, False, "grid", ("project",)),  # many axes, and few rows for the mean of a cluster
-        (5000, 4, 50, 0.1, False, "grid", ("project",)),
-        (-20, 8, 5, 0.1, False, "grid", ("project",)),  # a noisy number of rows may be anything
-        (500_000, 11, 5, 0.1, False, "tree", ("threshold",)),
-        (50_000, 4, 10, 1.0, False, "tree", ("threshold",)),
+        (5000, 24, 5, 0.1, False, "grid", ("means", "project")),  # many axes, and few rows for the mean of a cluster
+        (5000, 4, 50, 0.1, False, "grid", ("means", "project")),
+        (-20, 8, 5, 0.1, False, "grid", ("means", "project")),  # a noisy number of rows may be anything
+        (500_000, 11, 5, 0.1, False, "tree", ("means", "threshold")),
+        (50_000, 4, 10, 1.0, False, "tree", ("means", "threshold")),
         (5000, 24, 5, math.inf, False, "tree", ("threshold",)),
     ],
 )

@@ -34,7 +34,7 @@ made by whomever (`refinement_for`).
 
 import itertools
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -240,6 +240,8 @@ def on_axes(n_rows: float, domain: Domain, n_groups: int, price: Exact, unit: st
     """
     like = like_pure(price, unit, len(domain))
     chosen = boxes(n_rows, domain, n_groups, like)
+    # Axes of a projection have rows about their middle, and bounds that were bought: the middles of boxes will do.
+    chosen = replace(chosen, refine=tuple(step for step in chosen.refine if step != "means"))
     return chosen, chosen.method == "grid" and like > pure_part(price, unit)
 
 
@@ -280,7 +282,8 @@ def refinement(
     (('mixture',), ('project',))
     """
     if means:  # the place of a leaf is measured: a model of its shape has nothing to add
-        return ("project",) if not tree and (n_axes > FEW_AXES or x < FAINT) else ("threshold",)
+        first = ("means",) if n_axes > FEW_AXES and not math.isinf(x) else ()  # boxes are wide there
+        return (*first, "project") if not tree and (n_axes > FEW_AXES or x < FAINT) else (*first, "threshold")
     first = ("consistent",) if tree else ()
     if math.isinf(x):
         return (*first, "mixture")  # which takes counts without noise as they are

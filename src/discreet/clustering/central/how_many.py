@@ -19,9 +19,8 @@ right. Where too few agree, or the noise covers what could be there, the answer 
 three look for round clusters that stand apart, and see one where clusters overlap or wind around each other. So no
 answer is given, either, where the density has **hills** (`discreet.clustering.central.hills`) that the answer does not
 account for, and *one* is the answer only if one cluster explains the counts as well as several Gaussians do. The
-constants
-were chosen on generated tables by ``benchmarks/tuning/how_many.py``, which also reports how often the answer is right
-on others.
+constants were chosen on generated tables by ``benchmarks/tuning/how_many.py``, which also reports how often the answer
+is right on others.
 """
 
 from __future__ import annotations
