@@ -9,9 +9,8 @@ import pyarrow as pa
 
 from discreet import clustering, synopses
 from discreet.clustering import ClusterResult, PrivateKMeans, cluster_synopsis
-from discreet.clustering.central.columns import described
-from discreet.core.dates import date_text, time_text
-from discreet.core.domain import Categorical, Date, Time, category_text
+from discreet.clustering.central.columns import described, place_texts
+from discreet.core.domain import Categorical, category_text
 from discreet.core.figures import counted
 from discreet.core.guarantee import Guarantee
 from discreet.engines.progress import stage
@@ -205,15 +204,7 @@ def write_centers(made: Synopsis, found: ClusterResult, output: Path | None) -> 
 
 def _places(made: Synopsis, found: ClusterResult, name: str) -> list[Any]:
     """Return the coordinates of the centres in one column; of a category that was asked for the one at the centre."""
-    column, places = made.domain.column(name), found.centers[:, found.columns.index(name)]
-    if isinstance(column, Date):
-        return [date_text(round(float(p))) for p in places]
-    if isinstance(column, Time):
-        return [time_text(min(max(round(float(p)), column.least), column.most)) for p in places]
-    if not isinstance(column, Categorical):
-        return [float(p) for p in places]
-    codes = np.clip(np.floor(places), 0, len(column.categories) - 1).astype(int)
-    return [category_text(column.categories[code]) for code in codes]
+    return place_texts(made.domain.column(name), found.centers[:, found.columns.index(name)])
 
 
 def weighed(made: Synopsis, found: ClusterResult) -> str:
