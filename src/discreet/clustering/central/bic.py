@@ -84,7 +84,8 @@ def mixture_bic(leaves: Leaves, fits: Sequence[FloatArray]) -> tuple[FloatArray,
 
 
 def _losses(expected: FloatArray, drawn: FloatArray, variances: FloatArray) -> FloatArray:
-    return ((expected - drawn) ** 2 / np.maximum(variances, 1.0)).sum(axis=1) / 2
+    out: FloatArray = ((expected - drawn) ** 2 / np.maximum(variances, 1.0)).sum(axis=1) / 2
+    return out
 
 
 def _one_cluster(leaves: Leaves) -> FloatArray:
