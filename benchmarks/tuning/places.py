@@ -1,12 +1,16 @@
 """Where rows of a leaf lie that publishes a noisy mean: what means are shrunk to, tried on generated tables.
 
-    python -m benchmarks.tuning.places [--tables 60]
+    python -m benchmarks.tuning.places [--tables 40]
+    python -m benchmarks.tuning.places --trees [--tables 40]
 
 A mean is shrunk because it is noisy. To the middle of its box, as it is published; or, which clustering may do
 afterwards, towards where rows of that box are likely: along each axis some share of all rows lies anywhere, the others
 as a Gaussian with the mean and the spread of the leaves (`refine.means`). Tables are in 4 to 11 columns: of the shapes
 of `benchmarks.tuning.generated`, some in bounds much wider than the rows; columns with long tails; a few rows far away;
 clusters of unequal size with long tails. The figure is the cost on the rows over that of the middles.
+
+``--trees``: whether leaves of a PrivTree should have means at all, which is decided before they are counted. Rows of
+such a tree, evenly shared among its leaves, over the rows that a mean needs; and what means cost or gain there.
 """
 
 from __future__ import annotations
@@ -20,11 +24,12 @@ import numpy as np
 
 from benchmarks._bench import save, show
 from benchmarks.tuning.generated import Table
-from discreet import Domain, PrivateKMeans
+from discreet import Domain, PrivateKMeans, TreeSynopsis
 from discreet.clustering import cluster_synopsis
 from discreet.clustering.central import auto
 from discreet.evaluation import nicv
 from discreet.synopses import refine
+from discreet.synopses.tree import levels
 
 KINDS = ("tight bounds", "wide bounds", "skewed", "far rows", "unbalanced")
 #: Shares, and factors on the variance, that are tried; None is the middle of every box.
@@ -55,13 +60,40 @@ def draw(kind: str, number: int) -> tuple[np.ndarray, int, float]:
     return X, k, z * auto.rows_for_a_mean(d) * k / len(X)
 
 
+def trees(tables: int) -> None:
+    """Compare trees with means and without, by how many rows each leaf has on average."""
+    bins, logs = (0.0, 0.125, 0.25, 0.5, 1.0, math.inf), defaultdict(list)
+    start, before = time.time(), levels.CROWDED
+    for number in range(tables):
+        for kind in KINDS:
+            X, k, epsilon = draw(kind, number)
+            domain, d = Domain.box([0] * X.shape[1], 1), X.shape[1]
+            for share in (0.06, 0.25, 0.5):
+                costs, tree = [], TreeSynopsis(epsilon, domain, "privtree", 40, shares=(share, 0, 1 - share),
+                                               leaf_means=True, random_state=number)  # fmt: skip
+                for levels.CROWDED in (1e-9, 1e9):
+                    made = tree.fit(X).synopsis_
+                    costs.append(nicv(X, cluster_synopsis(made, k).centers))
+                full = len(X) / made.n_leaves / (auto.rows_for_a_mean(d) / (epsilon * (1 - share) * 0.97))
+                at = next(i for i in range(1, len(bins)) if full < bins[i]) - 1
+                logs[at].append(math.log(costs[1] / costs[0]))
+    levels.CROWDED = before
+    rows = [[f"{bins[i]:g} to {bins[i + 1]:g}", f"{np.mean(v):+.3f}", f"{np.mean(np.array(v) < 0):.0%}", str(len(v))]
+            for i, v in sorted(logs.items())]  # fmt: skip
+    show("Logarithm of the cost with means over that without", ["rows in a leaf, in means", "mean", "won", "n"], rows)
+    facts = {"tables_of_each_kind": tables, "rows": rows, "seconds": round(time.time() - start)}
+    save("tune_tree_means", facts, "discreet", "numpy")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", type=int, default=60, help="of each kind")
-    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--trees", action="store_true", help="whether leaves of a tree should have means")
     arguments = parser.parse_args()
+    if arguments.trees:
+        return trees(arguments.tables)
     start, logs = time.time(), defaultdict(list)
-    for number in range(arguments.first, arguments.first + arguments.tables):
+    for number in range(arguments.tables):
         for kind in KINDS:
             X, k, epsilon = draw(kind, number)
             domain = Domain.box([0] * X.shape[1], 1)
