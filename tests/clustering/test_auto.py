@@ -122,7 +122,7 @@ def test_a_coarse_grid_cuts_the_widest_columns_whatever_their_order() -> None:
 def test_with_many_axes_and_few_rows_the_coarse_grid_beats_the_tree() -> None:
     ratios = []
     for seed in range(4):
-        table = dc.datasets.mixture(5000, 10, 5, separation=8, random_state=seed)
+        table = dc.datasets.mixture(2500, 10, 5, separation=8, random_state=seed)
         chosen = dc.PrivateKMeans(5, epsilon=0.1, domain=table.domain, random_state=seed).fit(table.X)
         shares = (auto.TREE_SHARE, 0, 1 - auto.TREE_SHARE)
         tree = dc.TreeSynopsis(partitioner="privtree", max_depth=auto.DEEPEST, leaf_means=True, shares=shares)

@@ -57,6 +57,8 @@ from discreet.synopses.tree.axes import tie_order
 FEW_AXES = 3
 #: Below this x noise outweighs the clusters: no model to fit.
 FAINT = 20.0
+#: From this x on counts speak for themselves, and what a model assumes does more harm than noise.
+CLEAR = 1000.0
 #: With fewer parts to an axis a component's shape is not to be seen, and a mixture does worse than the cells themselves
 #: (study optimal-grid: two to five times with two or three parts; generated tables: up to 1.2 times).
 COARSE = 5
@@ -289,7 +291,7 @@ def refinement(
         return (*first, "mixture")  # which takes counts without noise as they are
     if x < FAINT or parts < COARSE:
         return (*first, "project")
-    return (*first, "threshold" if work > MIXTURE_WORK else "mixture")
+    return (*first, "threshold" if work > MIXTURE_WORK or x >= CLEAR else "mixture")
 
 
 def refinement_for(synopsis: Synopsis, n_clusters: int) -> tuple[str, ...]:
