@@ -62,7 +62,7 @@ FIRST_QUANTILE, QUANTILE, LAST_QUANTILE = 0.6, 0.9, 0.75
 RADIUS_CELLS, OCTAVES, LATER_OCTAVES, ROOM, SURE, RADIUS_ROWS, RADIUS_MORE = 2**12, 8, 3, 1.0, 8.0, 36.0, 8.0
 #: Above this noise (`added_noise`) a lift of more groups than clusters says nothing. Then there are k groups, for this
 #: share, clipped at this quantile, and their means get all that is left.
-LIFT_NOISE, DIRECT_SHARE, DIRECT_CENTRE, DIRECT_QUANTILE = 1.5, 0.2, 0.12, 0.6
+LIFT_NOISE, DIRECT_SHARE, DIRECT_CENTRE, DIRECT_QUANTILE = 0.35, 0.2, 0.12, 0.6
 #: The box on the axes of the projection reaches this many radii over the root of the number of columns.
 WIDE = 2.2
 #: A count takes this part of the ball's radius in the joint draw with the sums.
