@@ -221,8 +221,8 @@ def suggest_k(
         told, reason = None, loose
     elif answer == 1 and signal < LEAST_ROWS_OF_ONE * most and (not divided or _wide(leaves)):
         told, reason = None, f"{most} clusters would look like one, because noise covers them"
-    elif 1 < answer == top < most and votes["elbow"] != answer:
-        told, reason = None, f"at least {answer}, and {reason}"
+    elif 1 < answer == top and votes["elbow"] != answer:
+        told, reason = None, f"at least {answer}, and {reason or 'no more were looked for'}"
     return KSuggestion(told, votes, reason, top, peaks, **found)
 
 
