@@ -124,7 +124,8 @@ def test_density_does_not_ask_for_a_number_of_clusters_first(folder: Path, monke
     monkeypatch.setattr("discreet.clustering.central.of_synopsis.suggest_k", refuse)
     monkeypatch.setattr("discreet.clustering.shapes.base.suggest_k", refuse)
     asked = ["cluster", folder / "rows.csv", "--schema", folder / "schema.toml", "-k", "auto", "--epsilon", 1,
-             "--algorithm", "density", "-o", folder / "c.csv", "--release", folder / "r.parquet", "--json"]  # fmt: skip
+             "--seed", 1, "--algorithm", "density", "-o", folder / "c.csv", "--release", folder / "r.parquet",
+             "--json"]  # fmt: skip
     done = runner.invoke(app.app, [str(a) for a in asked])
     assert done.exit_code == 0, done.output
     told = json.loads(done.output)
