@@ -176,6 +176,13 @@ def test_columns_without_places_are_refused_before_rows_are_read() -> None:
     for domain in (own, dc.Domain({"a": (0, 1)})):
         with pytest.raises(InvalidArgument, match=r'two or more columns of numbers.*synopsis="auto"'):
             dc.PrivateKMeans(2, 1.0, domain, "lift").check()
+    # A declared ball asks for a projection too, and what is then suggested is enough.
+    ball: dict[str, Any] = {"center": [0.5], "radius": 0.2}
+    for given in (ball, {"center": [0.5]}, {"radius": 0.2, "synopsis": "lift"}):
+        with pytest.raises(InvalidArgument, match="two or more columns") as refused:
+            dc.PrivateKMeans(2, 1.0, dc.Domain({"a": (0, 1)}), **given).check()
+        tried = eval(f"dict({refused.value.fix})")
+        dc.PrivateKMeans(2, 1.0, dc.Domain({"a": (0, 1)}), **{**given, **tried}).check()
 
 
 def test_units_of_columns_count_only_where_asked() -> None:

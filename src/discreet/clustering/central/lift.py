@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -181,14 +182,16 @@ def vector_noise(
     return isotropic_laplace(*shape, scale, stream), float(scale) ** 2 * (shape[1] + 1)
 
 
-def check(domain: Domain) -> None:
-    """Refuse columns that cannot be projected: without a number in every place, a single one, or of absurd bounds."""
+def check(domain: Domain, declared: Sequence[str] = ()) -> None:
+    """Refuse columns that cannot be projected, as "lift" or a declared ball asks for: places and lengths are needed."""
+    expected = ""
     if len(domain) < 2 or not auto.is_whole(domain):
         expected = "used with two or more columns of numbers, none of which keeps missing values as a category"
-        raise InvalidArgument("synopsis", "lift", expected, 'synopsis="auto"')
-    if not auto.has_lengths(domain):
+    elif not auto.has_lengths(domain):
         expected = "used with bounds of which the widest are 1e-100 to 1e+100 apart, so that distances can be squared"
-        raise InvalidArgument("synopsis", "lift", expected, 'synopsis="auto"')
+    if expected:
+        fix = ", ".join(['synopsis="auto"', *(f"{name}=None" for name in declared)])
+        raise InvalidArgument(declared[0] if declared else "synopsis", "lift", expected, fix)
 
 
 def gaussian_lift(domain: Domain, pure: Exact, rho: Fraction) -> bool:

@@ -82,7 +82,7 @@ class PrivateKMeans(Centers):
         projection. Without it one is bought.
     radius : float, optional
         A public bound on how far rows are from the centre; rows beyond count as at it. Without it a quantile of the
-        distances is bought. Both are for "lift", or for "auto" with a dozen columns and more, which then takes it.
+        distances is bought. Both are for "lift", which "auto" takes where either is given.
 
     Attributes
     ----------
@@ -315,7 +315,7 @@ def _check_size(domain: Domain, choice: auto.Choice | None, epsilon: Any, n_rows
     if choice is None and len(domain) > auto.FEW_AXES:
         return
     if choice is not None and choice.method == "lift":
-        lift.check(domain)
+        lift.check(domain, [name for name in ("center", "radius") if name in choice.settings])
         center = choice.settings.get("center")
         if center is not None and (
             len(center) != len(domain) or not np.array_equal(center, domain.clamp(center[None])[0])
