@@ -224,3 +224,11 @@ def test_nine_of_ten_generated_tables_are_within_one_of_the_truth(monkeypatch):
     assert script.judged(rows, [r["suggested"] for r in rows])["within_one"] >= 0.9
     faint = [script.measure(("faint", script.REPORTED, i, False)) for i in range(60)]
     assert script.judged(faint, [r["suggested"] for r in faint])["wrong"] <= 0.1
+
+
+def test_a_slope_is_not_two_clusters() -> None:
+    """Density grows along one column: k-means of two halves looks better than on even tables, but nothing is apart."""
+    rng = np.random.default_rng(1)
+    rows = np.column_stack([np.sqrt(rng.random(20_000)), rng.random(20_000)])
+    shown = suggest_k(dc.GridSynopsis(1.0, (0, 1), 46, random_state=1).fit(rows).synopsis_)
+    assert shown.n_clusters in (None, 1), shown

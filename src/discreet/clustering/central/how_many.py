@@ -215,6 +215,8 @@ def suggest_k(
     elif peaks is not None and (peaks > answer + 1 or peaks > answer == 1):
         many = f"more than the {most} that were looked for" if peaks > most else "so clusters are not round"
         told, reason = None, f"the density has {peaks} hills, {many} (DensityClusters finds hills)"
+    elif answer > 1 and peaks == 1 == votes.get("BIC"):
+        told, reason = None, "one cluster explains the counts, and the density has one hill: it may be lopsided"
     elif answer == 1 and (votes.get("BIC", 1) > 1 or unexplained > UNEXPLAINED):
         told, reason = None, "one round cluster does not explain the counts: several overlap, or it has another shape"
     elif answer == 1 and (loose := _loose(leaves, synopsis.measured)):
