@@ -20,6 +20,8 @@ refine
     ``keep_share`` of `refine.threshold`, on grids and trees.
 mixture
     _TIE, _START_SHARES and the rule for residuals of `clustering.mixture`.
+clear
+    A mixture against a threshold where noise is weak. Gives CLEAR.
 many-axes
     Four columns and more, by z = x over the rows that a mean needs: coarse grids against trees. Gives RICH,
     CELLS_PER_CLUSTER, TREE_SHARE, SOME_AXES and the limit of a tree's depth.
@@ -137,6 +139,14 @@ def mixtures(X: np.ndarray, domain: Domain, k: int, epsilon: float, seed: int) -
     yield "residuals no mixture, thresholded", _found(made, k, "threshold")
 
 
+def clear(X: np.ndarray, domain: Domain, k: int, epsilon: float, seed: int) -> Centers:
+    released = PrivateKMeans(k, epsilon, domain, random_state=seed).release(X)
+    middles = released.lower + (released.upper - released.lower) / 2
+    if np.array_equal(released.points, middles) and released.n_leaves * k <= auto.MIXTURE_WORK:
+        yield "mixture", _found(released, k, "mixture")
+        yield "threshold", _found(released, k, "threshold")
+
+
 CELLS = (1, 2, 4, 8, 16, 32)
 DEPTHS = {"": None, " depth +0": 0, " depth +2": 2}
 
@@ -215,7 +225,13 @@ def _set(module: Any, **values: Any) -> Iterator[None]:
 # range of x (few columns) or z (many).
 
 
-RANGES = {"few-axes": (4, 1000), "tight": (60, 3000), "mixture": (20, 1000), "refine": (5, 1000)}
+RANGES = {
+    "few-axes": (4, 1000),
+    "tight": (60, 3000),
+    "mixture": (20, 1000),
+    "refine": (5, 1000),
+    "clear": (250, 20_000),
+}
 
 
 def _draw(section: str, number: int) -> Cell:
@@ -231,7 +247,7 @@ def _draw(section: str, number: int) -> Cell:
         k = one_of(2, 3, 5, 8, 12, 20, 30) if many else one_of(3, 5, 8, 15, 20, 30, 50, 100)
         n = one_of(1000, 2000, 5000, 10_000, 20_000, 50_000, *([] if many else [100_000, 200_000]))
         n = 1_000_000 if section == "large" else n
-        epsilon = one_of(0.05, 0.1, 0.2, 0.5, 1.0)
+        epsilon = one_of(0.05, 0.1, 0.2, 0.5, 1.0, *([2.0, 5.0, 10.0] if section == "clear" else []))
         x = n * epsilon / k
         if section == "large" or (many and 0.2 <= x / auto.rows_for_a_mean(d) <= 60):
             break
@@ -254,6 +270,7 @@ SECTIONS: dict[str, tuple[Callable[..., Centers], int]] = {
     "tight": (tight, 200),
     "refine": (thresholds, 160),
     "mixture": (mixtures, 320),
+    "clear": (clear, 80),
     "many-axes": (many_axes, 240),
     "large": (large, 24),
     "levels": (levels, 60),
@@ -281,6 +298,7 @@ BANDS = {
     "few-axes": ("x", [10, 20, 40, 100, 300]),
     "refine": ("x", [30, 100]),
     "many-axes": ("z", [1, 2, 4, 8, 16]),
+    "clear": ("x", [500, 1000, 2000, 4000]),
 }
 AXES = {"many-axes": [(4, 5), (6, 8), (9, 99)], "refine": [(2, 3), (4, 99)], "large": [(4, 4), (5, 6), (7, 99)]}
 #: The settings in use that others are compared with: the name of a candidate, or the beginnings of several.
@@ -288,6 +306,7 @@ IN_USE = {
     "few-axes": ["1 counts mixture"],
     "refine": ["grid counts 0.95", "grid means 0.95", "tree 0.95"],
     "mixture": ["_TIE 10", "_START_SHARES (0.5, 0.8, 1.0)", "residuals beyond noise"],
+    "clear": ["mixture"],
     "many-axes": ["tree 0.06"],
     "large": ["tree 40"],
     "levels": ["auto"],

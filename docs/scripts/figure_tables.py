@@ -277,11 +277,19 @@ def how_many() -> str:
         "faint": "the same, 2 to 200 rows × ε",
         "even": "no clusters, or one",
         "nothing": "no rows: noise alone",
+        "crooked": "moons, rings, bars, worms, overlapping blobs",
     }
     parts = held["summary"]["in use"]
-    names = ("within_one", "exact", "wrong", "cannot_tell")
+    names = ("within_one", "exact", "wrong", "cannot_tell", "one")
     rows = [[text, *(f"{100 * parts[kind][name]:.1f} %" for name in names)] for kind, text in words.items()]
-    heads = [f"{held['tables_of_each_kind']} generated tables each", "within one", "exact", "wrong", "cannot tell"]
+    heads = [
+        f"{held['tables_of_each_kind']} generated tables each",
+        "within one",
+        "exact",
+        "wrong",
+        "cannot tell",
+        "says 1",
+    ]
     return table(heads, rows)
 
 

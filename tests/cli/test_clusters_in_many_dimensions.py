@@ -12,6 +12,7 @@ import pyarrow.csv as pa_csv
 import pytest
 from typer.testing import CliRunner
 
+import discreet as dc
 from discreet.cli import app
 from discreet.errors import DiscreetError
 from discreet.synopses import Synopsis
@@ -73,3 +74,16 @@ def test_clusters_against_a_file_that_was_misread_ask_for_its_schema(tmp_path: P
         run(*asked)
     run(*asked, "--schema", tmp_path / "s.toml")
     assert "Centres, compared with k-means on the raw rows" in (tmp_path / "page.html").read_text()
+
+
+def test_the_page_of_a_release_shows_its_centres_and_turns_a_wide_table(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = np.clip(rng.normal(rng.uniform(0.2, 0.8, (3, 30))[rng.integers(3, size=4000)], 0.05), 0, 1)
+    made = dc.PrivateKMeans(3, 1.0, dc.Domain.box([0] * 30, 1), delta=1e-6, random_state=1).release(rows)
+    made.save(tmp_path / "s.parquet")
+    run("report", tmp_path / "s.parquet", "-o", tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text("utf-8")
+    table = text[text.index("Where the centres are") :]
+    assert '<th scope="col" class="n">centre 3</th>' in table
+    assert "18 more" in table  # of 30 columns a dozen is shown at once
+    assert f"{made.lifted.centers[1, 0]:.3f}"[:4] in table

@@ -117,6 +117,22 @@ def test_another_algorithm_finds_the_clusters_of_a_table_too(folder: Path) -> No
     assert inner < 0.1, "both rings have their middle in the middle; k-means would put centres on either side"
 
 
+def test_density_does_not_ask_for_a_number_of_clusters_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("density clusters need no number")
+
+    monkeypatch.setattr("discreet.clustering.central.of_synopsis.suggest_k", refuse)
+    monkeypatch.setattr("discreet.clustering.shapes.base.suggest_k", refuse)
+    asked = ["cluster", folder / "rows.csv", "--schema", folder / "schema.toml", "-k", "auto", "--epsilon", 1,
+             "--seed", 1, "--algorithm", "density", "-o", folder / "c.csv", "--release", folder / "r.parquet",
+             "--json"]  # fmt: skip
+    done = runner.invoke(app.app, [str(a) for a in asked])
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.output)
+    assert (len(told["centers"]), told["epsilon"]) == (4, 1.0)
+    assert dc.Synopsis.load(folder / "r.parquet").guarantee.epsilon == 1.0
+
+
 def test_one_centre_is_not_called_centres(folder: Path) -> None:
     done = runner.invoke(app.app, ["cluster", str(folder / "s.parquet"), "-k", "1"])
     assert "1 centre, " in done.output

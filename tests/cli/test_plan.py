@@ -179,3 +179,30 @@ def test_clusters_on_many_columns_are_foretold_with_the_delta_that_is_given() ->
         outlook(50_000, 100, epsilon=1.0, delta=delta, clusters=8)["private k-means"].error for delta in (0, 1e-6)
     ]
     assert 0 < errors[1] < errors[0] / 5  # noise of length √d where it was of length d
+
+
+def test_columns_come_from_a_schema_and_the_budget_may_be_in_rho(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    schema = tmp_path / "s.toml"
+    schema.write_text(
+        '[columns]\nage = {bounds = [0, 120]}\npay = {bounds = [0, 9]}\nsex = {categories = ["f", "m"]}\n'
+    )
+    given = ("plan", "-n", 5000, "--schema", schema, "--rho", 0.05, "--delta", 1e-6, "--json")
+    found = json.loads(shell(capsys, *given))
+    assert (found["d"], found["delta"]) == (2, 1e-6)
+    assert found["epsilon"] == pytest.approx(dc.core.zcdp.zcdp_to_epsilon(0.05, 1e-6))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("-d", 2, "--rho", 0.1), "--delta 1e-06"),
+        (("-d", 2, "--rho", 0.1, "--epsilon", 1), "left out beside rho"),
+        ((), "or a schema"),
+    ],
+)
+def test_what_a_plan_needs_is_said(capsys: pytest.CaptureFixture[str], given: tuple[object, ...], said: str) -> None:
+    with pytest.raises(SystemExit):
+        app.main(["plan", "-n", "5000", *map(str, given)])
+    assert said in " ".join(capsys.readouterr().err.split())

@@ -108,6 +108,29 @@ def test_a_bound_that_is_a_value_is_worth_a_question(tmp_path: Path, capsys: pyt
     assert "pay" not in _run(capsys, *words[:-3])  # not without a word
 
 
+def test_a_few_values_that_cannot_be_read_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"{i},{'n/k' if i % 12 == 0 else i}" for i in range(96)]  # 8 %
+    (tmp_path / "t.csv").write_text("age,pay\n" + "\n".join(rows) + "\n")
+    (tmp_path / "s.toml").write_text("[columns]\nage = {bounds = [-1, 120]}\npay = {bounds = [-1, 500]}\n")
+    words = ("schema", "check", tmp_path / "s.toml", tmp_path / "t.csv", "--look", 100)
+    assert json.loads(_run(capsys, *words, "--json"))["partly"] == {"pay": "some"}
+    assert "less than a tenth" in _run(capsys, *words)
+
+
+def test_a_draft_says_how_facts_are_declared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "t.csv").write_text("points,grade,role,sex\n")
+    draft = _run(capsys, "schema", tmp_path / "t.csv")
+    example = [line[4:].split("   ")[0] for line in draft.splitlines() if line.startswith("#   [")]
+    facts = "\n".join(part for line in example for part in line.split(" / "))
+    columns = """[columns]
+points = {kind = "integer", bounds = [0, 100]}
+grade = {categories = ["failed", "passed"]}
+role = {categories = ["wife", "husband"]}
+sex = {categories = ["f", "m", "not known"]}
+"""
+    assert len(dc.Domain.from_toml(columns + facts).facts.sentences) == 2  # the example works when typed
+
+
 def test_a_check_tries_the_table(german: Path, capsys: pytest.CaptureFixture[str]) -> None:
     schema = german.with_name("s.toml")
     source = 'delimiter = ";"\nencoding = "windows-1252"\n'

@@ -17,7 +17,7 @@ import pytest
 import discreet as dc
 from discreet.clustering import cluster_synopsis
 from discreet.clustering.central import auto, lift
-from discreet.engines.passes.lattice import Groups, Lattice
+from discreet.engines.passes.lattice import REACH, Groups, Lattice
 from discreet.errors import FormatError, InvalidArgument, SchemaError
 from discreet.synopses import Synopsis
 from discreet.synopses.opening import OpenRelease
@@ -176,6 +176,13 @@ def test_columns_without_places_are_refused_before_rows_are_read() -> None:
     for domain in (own, dc.Domain({"a": (0, 1)})):
         with pytest.raises(InvalidArgument, match=r'two or more columns of numbers.*synopsis="auto"'):
             dc.PrivateKMeans(2, 1.0, domain, "lift").check()
+    # A declared ball asks for a projection too, and what is then suggested is enough.
+    ball: dict[str, Any] = {"center": [0.5], "radius": 0.2}
+    for given in (ball, {"center": [0.5]}, {"radius": 0.2, "synopsis": "lift"}):
+        with pytest.raises(InvalidArgument, match="two or more columns") as refused:
+            dc.PrivateKMeans(2, 1.0, dc.Domain({"a": (0, 1)}), **given).check()
+        tried = eval(f"dict({refused.value.fix})")
+        dc.PrivateKMeans(2, 1.0, dc.Domain({"a": (0, 1)}), **{**given, **tried}).check()
 
 
 def test_units_of_columns_count_only_where_asked() -> None:
@@ -336,7 +343,7 @@ def test_a_quantile_with_few_rows_is_a_wrong_octave_and_not_a_place_on_the_diago
     for seed in range(40):
         release = OpenRelease(dc.engines.open(X), box(30), box(30), dc.Ledger(1.0), dc.noise.generator(seed), 500.0)
         purse = lift.Purse(release, lattice)
-        found.append(purse.radius("radius", Groups(lattice, np.zeros((1, 30))), 0.9, 0.05) * lattice.step)
+        found.append(purse.radius("radius", Groups(lattice, np.zeros((1, 30))), 0.9, 0.05, REACH) * lattice.step)
     true = float(np.quantile(np.linalg.norm(X - 0.5, axis=1), 0.75))
     assert true / 2 < np.median(found) < 2 * true
     assert np.mean(np.array(found) < 4 * true) > 0.9
@@ -406,3 +413,29 @@ def test_what_a_projection_does_not_know_is_said() -> None:
     more = cluster_synopsis(made, 6)
     assert "made for 3 clusters" in more.note
     assert "made for" not in cluster_synopsis(made, 2).note
+
+
+def test_groups_that_noise_draws_into_one_place_are_one_cluster() -> None:
+    """Sparse rows near 0 of wide bounds: two centres in one place, of which the second had no row to be a mean of."""
+    rng = np.random.default_rng(0)
+    X = np.clip(rng.exponential(0.01, (2000, 40)) * (rng.random((2000, 40)) < 0.3), 0, 1)
+    mean = cost(X, X.mean(axis=0)[np.newaxis])
+    costs = []
+    for seed in range(12):
+        found = dc.PrivateKMeans(2, 0.3, box(40), random_state=seed, n_init=2).fit(X)
+        assert 1 <= len(found.cluster_centers_) <= 2
+        costs.append(cost(X, found.cluster_centers_) / mean)
+    assert np.median(costs) < 1.2
+
+
+def test_radii_that_contradict_each_other_are_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the rows cannot be next to the middle and next to 0: then all of the domain is the ball to begin with."""
+    X = blobs(3000, 20, 2)[0]
+    real = lift.Purse.radius
+
+    def wrong(self: Any, label: str, *more: Any, **by: Any) -> int:
+        return 100 if label.startswith("radius around") else real(self, label, *more, **by)
+
+    monkeypatch.setattr(lift.Purse, "radius", wrong)
+    found = dc.PrivateKMeans(2, 1.0, box(20), "lift", random_state=1).fit(X)
+    assert cost(X, found.cluster_centers_) < 1.05 * cost(X, X.mean(axis=0)[np.newaxis])

@@ -64,8 +64,8 @@ def test_a_release_made_for_clusters_is_refined_alike_by_whoever_clusters_it(
 
 def test_a_tree_uses_the_counts_above_its_leaves_whatever_comes_next() -> None:
     data = dc.datasets.mixture(10_000, 2, 5, random_state=1)
-    for depth, last in ((3, "project"), (8, "mixture")):
-        made = dc.TreeSynopsis(1.0, data.domain, "binary", max_depth=depth, random_state=0).fit(data.X).synopsis_
+    for depth, epsilon, last in ((3, 1.0, "project"), (8, 0.5, "mixture"), (8, 2.0, "threshold")):
+        made = dc.TreeSynopsis(epsilon, data.domain, "binary", max_depth=depth, random_state=0).fit(data.X).synopsis_
         assert auto.refinement_for(made, 5) == ("consistent", last)
 
 

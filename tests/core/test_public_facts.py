@@ -104,6 +104,18 @@ def test_copies_keep_what_they_can():
     assert with_person(person).facts == person.facts
 
 
+def test_what_is_impossible_of_a_function_stays_when_its_column_goes():
+    assert DOMAIN.select(["age", "gain"]).facts.sentences == ("no row has gain = 0.5 to 100 and age = 0 to 17",)
+    # Once more from what is written: a schema file of the part declares the same.
+    part = DOMAIN.select(["age", "gain"])
+    assert dc.Domain.from_toml(part.to_toml()).facts == part.facts
+    columns = {"age": dc.Integer(0, 9), "odd": ["no", "yes"], "town": ["a", "b"]}
+    odd = {"odd": {"age": {str(i): "yes" if i % 3 == 1 else "no" for i in range(10)}}}
+    several = dc.Domain(columns, functions=odd, impossible=[{"odd": "yes", "town": "b"}]).select(["town", "age"])
+    assert several.facts.sentences == tuple(f"no row has age = {i} and town = b" for i in (1, 4, 7))
+    assert DOMAIN.select(["gain", "sex"]).facts.sentences == ()  # neither the function nor its source is there
+
+
 def test_what_is_said_of_a_function_is_said_of_its_source():
     base = DOMAIN.without_functions()
     assert base.names == ("education", "age", "sex", "born", "gain", "smokes")

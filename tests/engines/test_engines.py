@@ -47,7 +47,7 @@ rows = st.fixed_dictionaries(
 )
 tables = st.lists(rows, max_size=25)
 relaxed = settings(
-    max_examples=30,
+    max_examples=20,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -223,7 +223,10 @@ def test_the_price_of_a_merged_bitmap_is_the_sum_and_alone_it_says_less() -> Non
 # ---- estimates
 
 
-@pytest.mark.parametrize(("epsilon", "buckets", "n"), [(1, 256, 100), (1, 256, 10**8), (3, 1024, 1000)])
+@pytest.mark.parametrize(
+    ("epsilon", "buckets", "n"),
+    [(1, 256, 100), *(pytest.param(*case, marks=pytest.mark.slow) for case in ((1, 256, 10**8), (3, 1024, 1000)))],
+)
 def test_errors_stay_within_the_published_ones(epsilon: float, buckets: int, n: int) -> None:
     """Root mean square of 150 estimates: at most 1.2 times the inverse root of the information, and as is stated."""
     m, rng = DistinctSketch(epsilon, buckets=buckets, key=1), np.random.default_rng(n)
@@ -270,7 +273,7 @@ def test_a_bitmap_that_is_full_says_that_it_knows_nothing() -> None:
     assert overlap.union().std_error > 10
 
 
-@pytest.mark.parametrize("atoms", [[3000, 2000, 1000], [10**7, 10**7, 0]])
+@pytest.mark.parametrize("atoms", [[3000, 2000, 1000], pytest.param([10**7, 10**7, 0], marks=pytest.mark.slow)])
 def test_unions_intersections_and_differences_with_their_errors(atoms: list[int]) -> None:
     m, rng = DistinctSketch(1, buckets=256, key=1), np.random.default_rng(3)
     truth = np.array([sum(atoms), atoms[2], atoms[0]])

@@ -80,7 +80,7 @@ def test_few_candidates_are_decoded_as_before_and_few_cohorts_are_refused() -> N
         m.estimate(counts, [*range(600), 5])
 
 
-@pytest.mark.parametrize("unlisted", [0.0, 0.6])
+@pytest.mark.parametrize("unlisted", [pytest.param(0.0, marks=pytest.mark.slow), 0.6])
 def test_the_mean_over_keys_is_the_truth_whatever_the_list(unlisted: float) -> None:
     """Over 25 keys: three values are held by many, others hold what is not listed, and most candidates by nobody."""
     held = np.array([0.5, 0.3, 0.2]) * (1 - unlisted)

@@ -183,7 +183,7 @@ def test_loss_of_random_neighbours_never_exceeds_epsilon(name, trials, epsilon):
     assert 0.5 * epsilon < worst <= epsilon
 
 
-@pytest.mark.parametrize("qs", [[Fraction(1, 2)], THIRDS, QUARTERS])
+@pytest.mark.parametrize("qs", [[Fraction(1, 2)], pytest.param(THIRDS, marks=pytest.mark.slow), QUARTERS])
 def test_loss_of_ten_thousand_neighbours_by_enumeration(qs):
     factor = 1 / float(4 * (1 - min(shares(qs))))
     pairs = neighbours(np.random.default_rng(3), 10_000, (5, 9))

@@ -447,6 +447,7 @@ def test_bars_for_one_column_and_a_view_of_many() -> None:
     )
     figure = s.plot(columns=("c", "a"))
     assert figure.layout.xaxis.title.text == "c"
+    assert s.plot("c", "a") == figure
     assert [t.name for t in figure.data] == ["density", "representatives"]
     assert "not to be published" in figure.layout.title.text
     for bad in ("a", ("a", "a"), ("a", "b", "c"), 5):

@@ -324,3 +324,16 @@ def test_a_threshold_that_is_a_share_grows_with_the_rows():
         return dc.TreeSynopsis(20.0, (0, 1), **settings).fit(rows).synopsis_.n_leaves
 
     assert leaves(threshold_share=0.05) == leaves(threshold=200.0) < leaves(threshold_share=0.01)
+
+
+def test_crowded_leaves_get_means_though_most_leaves_are_empty():
+    """Rows shared evenly among all leaves of a PrivTree would not do for means; where they lie they do."""
+    rng = np.random.default_rng(4)
+    rows = np.clip(rng.normal(0.3, 0.02, (18_000, 8)), 0, 1)
+    for seed in range(6):
+        tree = TreeSynopsis(
+            0.05, dc.Domain.box([0] * 8, 1), "privtree", 40, shares=(0.06, 0, 0.94), leaf_means=True, random_state=seed
+        )
+        made = tree.fit(rows).synopsis_
+        middles = made.lower + (made.upper - made.lower) / 2
+        assert not np.array_equal(made.points, middles), made.n_leaves

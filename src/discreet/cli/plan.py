@@ -23,8 +23,8 @@ def show(result: Any) -> None:
     target_error = given.get("target_error")
     ends = f"{found.budgets[0]:g} to {found.budgets[-1]:g}"
     console.print(
-        f"{counted(given['rows'], 'row')}, {counted(given['columns'], 'column')}, epsilon "
-        f"{given.get('epsilon', 1.0):g}. No data were looked at.\n"
+        f"{counted(found.n, 'row')}, {counted(found.d, 'column')}, epsilon {found.epsilon:.4g}"
+        f"{f' at delta {found.delta:g}' if found.delta else ''}. No data were looked at.\n"
     )
     for question, unit in UNITS.items():
         table = Table(title=f"{question}: {unit}", title_justify="left", box=SIMPLE_HEAD)

@@ -236,6 +236,7 @@ def _check(schema_file: str, data: str | None, rows: int, as_json: bool) -> None
         "none": f"none of the first {rows} rows has a value that can be read as declared",
         "most": f"few of the values in the first {rows} rows can be read as declared, the others count as missing",
         "many": f"many of the values in the first {rows} rows cannot be read as declared and count as missing",
+        "some": f"some of the values in the first {rows} rows, less than a tenth, cannot be read as declared",
     }
     for column, share in {**dict.fromkeys(doubts.unread, "none"), **doubts.partly}.items():
         console.print(f"  [yellow]{escape(column)}[/]: {told[share]}.")

@@ -284,6 +284,8 @@ class Domain:
     def select(self, names: Sequence[str]) -> Domain:
         """Return the domain of some of the columns, in the order asked for, with the facts that speak of them alone.
 
+        What is declared impossible of a function's column that is left out is said of the column it follows from.
+
         Examples
         --------
         >>> Domain({"age": (0, 120), "sex": ["f", "m"]}).select(["sex"]).names
@@ -294,7 +296,7 @@ class Domain:
         chosen = [self.column(n) for n in names]
         if len(set(names)) < len(chosen):
             raise InvalidArgument("names", list(names), "a list without repeats", "naming each column once")
-        facts = self._facts.select(names)
+        facts = self._facts.select(names, {c.name: c for c in self._columns})
         return Domain._of(chosen, named=self._named, unit=self._unit, source=self._source, facts=facts)
 
     def clamp(self, X: Any) -> FloatArray:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -143,13 +144,24 @@ class Facts:
             made["impossible"] = [dict(one.written) for one in self.impossible]
         return made
 
-    def select(self, names: Sequence[str]) -> Facts:
-        """Return the facts that speak of some columns alone."""
-        kept = set(names)
-        return Facts(
-            tuple(f for f in self.functions if {f.column, f.source} <= kept),
-            tuple(one for one in self.impossible if {name for name, _ in one.stretches} <= kept),
-        )
+    def select(self, names: Sequence[str], columns: Mapping[str, Column]) -> Facts:
+        """Return the facts that speak of some columns alone.
+
+        What is said of a function's column that is left out is said of the one it follows from.
+        """
+        kept, made = set(names), []
+        gone = {f.column: f for f in self.functions if f.column not in kept and f.source in kept}
+        for one in self.impossible:
+            if not {gone[name].source if name in gone else name for name, _ in one.stretches} <= kept:
+                continue
+            if not any(name in gone for name, _ in one.stretches):
+                made.append(one)
+            elif all((found := _through(one, gone, columns)).values()):
+                # A list of categories is one thing to write, stretches of numbers are one each.
+                each = [[pairs] if isinstance(columns[n], Categorical) else [[p] for p in pairs]
+                        for n, pairs in found.items()]  # fmt: skip
+                made += [_combined([columns[n] for n in found], part) for part in product(*each)]
+        return Facts(tuple(f for f in self.functions if {f.column, f.source} <= kept), tuple(made))
 
     def without_functions(self, columns: Mapping[str, Column]) -> Facts:
         """Return the facts with every combination said of the columns that are no functions, but of their sources.
@@ -158,15 +170,7 @@ class Facts:
         """
         made = []
         for one in self.impossible:
-            found: dict[str, Intervals] = {}
-            for name, stretches in one.stretches:
-                pairs, at = list(stretches), name
-                if name in self.sources:
-                    pairs, at = self.sources[name].before(columns[name], pairs), self.sources[name].source
-                if at in found:
-                    met = [(max(a, c), min(b, d)) for a, b in found[at] for c, d in pairs]
-                    pairs = [(a, b) for a, b in met if a < b]
-                found[at] = pairs
+            found = _through(one, self.sources, columns)
             if all(found.values()):  # else the functions rule it out already
                 made.append(
                     Impossible(tuple((name, tuple(pairs)) for name, pairs in found.items()), one.written, one.text)
@@ -178,6 +182,20 @@ class Facts:
         ends = {end for one in self.impossible for n, pairs in one.stretches if n == name for p in pairs for end in p}
         ends |= {end for f in self.functions if f.source == name for low, high, _ in f.pieces for end in (low, high)}
         return tuple(sorted(ends))
+
+
+def _through(one: Impossible, functions: Mapping[str, Function], columns: Mapping[str, Column]) -> dict[str, Intervals]:
+    """Return where a combination lies, columns of functions replaced by those they follow from."""
+    found: dict[str, Intervals] = {}
+    for name, stretches in one.stretches:
+        pairs, at = list(stretches), name
+        if name in functions:
+            pairs, at = functions[name].before(columns[name], pairs), functions[name].source
+        if at in found:
+            met = [(max(a, c), min(b, d)) for a, b in found[at] for c, d in pairs]
+            pairs = [(a, b) for a, b in met if a < b]
+        found[at] = pairs
+    return found
 
 
 def told_of(facts: Facts, used: Sequence[str] | None) -> list[str]:
@@ -361,7 +379,7 @@ def _combination(columns: Mapping[str, Column], i: int, one: Any) -> Impossible:
             fix = f"adding a column to {', '.join(map(repr, one))}" if len(one) == 1 else "two or three of its columns"
             raise InvalidArgument(label, one, what, fix if one else "leaving it out")
         raise InvalidType(label, one, what, fix)
-    stretches, written, texts = [], [], []
+    found: list[Intervals] = []
     for name, value in one.items():
         column = _known(columns, label, name)
         try:
@@ -378,10 +396,17 @@ def _combination(columns: Mapping[str, Column], i: int, one: Any) -> Impossible:
                 "inside what is declared of it, and hold some of it",
                 "leaving it out: no row is counted there",
             )
-        stretches.append((str(name), tuple(inside)))
-        written.append((str(name), _written(column, inside)))
-        texts.append(_text(column, inside))
-    return Impossible(tuple(stretches), tuple(written), f"no row has {' and '.join(texts)}")
+        found.append(inside)
+    return _combined([columns[name] for name in one], found)
+
+
+def _combined(columns: Sequence[Column], stretches: Sequence[Intervals]) -> Impossible:
+    pairs = list(zip(columns, stretches, strict=True))
+    return Impossible(
+        tuple((column.name, tuple(inside)) for column, inside in pairs),
+        tuple((column.name, _written(column, inside)) for column, inside in pairs),
+        f"no row has {' and '.join(_text(column, inside) for column, inside in pairs)}",
+    )
 
 
 def _known(columns: Mapping[str, Column], label: str, name: Any) -> Column:

@@ -318,8 +318,8 @@ def examine(domain: Domain, data: str, rows: int) -> Doubts:
         read = values[~np.isnan(values)]
         if len(values) and not len(read):
             doubts.unread.append(column.name)
-        elif (share := odd[column.name] / max(odd[column.name] + len(read), 1)) > 0.1:
-            doubts.partly[column.name] = "most" if share > 0.5 else "many"
+        elif (share := odd[column.name] / max(odd[column.name] + len(read), 1)) > 0.01:
+            doubts.partly[column.name] = "most" if share > 0.5 else "many" if share > 0.1 else "some"
         if isinstance(column, Numeric) and len(read):
             low, high = (column.least, column.most) if isinstance(column, Integer) else (column.low, column.high)
             # 0, 1 and 100 are what columns mean, and stand in many tables.

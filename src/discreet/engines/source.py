@@ -22,6 +22,7 @@ from discreet.engines.passes.lattice import BallPass, batch_rows
 from discreet.engines.passes.marginals import MarginalsPass
 from discreet.engines.passes.sums import BoxedMap, CellSums, SumsPass
 from discreet.engines.passes.tally import Adder, CountPass, KeyedNumbers, Pass
+from discreet.engines.passes.where import WhereSum
 from discreet.engines.progress import Meter
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.memory import ArrayTable
@@ -157,6 +158,10 @@ class Source:
     def ball_sums(self, job: BallPass) -> IntArray:
         """Count rows by group and add up their clipped offsets, in one pass; raw numbers, the count first."""
         return job.result(self._gather(job, batch_rows(len(job.domain))))
+
+    def where_sum(self, job: WhereSum) -> tuple[int, int]:
+        """Count the rows that conditions are true of and add up a column of theirs, in one pass; raw numbers."""
+        return job.result(self._gather(job))
 
     @property
     def _distant(self) -> bool:

@@ -261,7 +261,7 @@ ORDER = option(
 MAX_MEMORY = option("max_memory", "number", "gibibytes that cells and nodes may take", 2.0, default=2.0, above=0)
 REFINE = option(
     "refine", "text", "what is done to its counts before; auto takes what suits it", "auto", default="auto",
-    choices=("auto", "consistent", "project", "threshold", "mixture", "none"),
+    choices=("auto", "consistent", "means", "project", "threshold", "mixture", "none"),
 )  # fmt: skip
 REPORT = output("report", "one page about it: promise, ledger, assumptions", "report.html", shown=True)
 #: What the page says above all; every kind that can write one takes them.

@@ -1,4 +1,4 @@
-"""Private centres beside those of k-means on the raw rows, for the part of a page that is not private."""
+"""Centres that a release holds; and centres beside those of k-means on the raw rows, where a page is not private."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,6 +7,30 @@ import numpy as np
 
 from discreet.core.domain import Domain
 from discreet.engines import open as open_table
+from discreet.synopses import Synopsis
+
+
+def of_release(thing: Any) -> dict[str, Any] | None:
+    """Return the centres that a release in many dimensions ended with, as ``discreet cluster --json`` gives them.
+
+    None for every other release: those show clusters once somebody has looked for them.
+    """
+    if not isinstance(thing, Synopsis) or thing.lifted is None:
+        return None
+    from discreet.clustering import cluster_synopsis  # here: other pages do without scikit-learn
+    from discreet.clustering.central.columns import place_texts
+
+    found = cluster_synopsis(thing, len(thing.lifted.centers), scale=thing.lifted.scale)
+    places = [place_texts(c, found.centers[:, j]) for j, c in enumerate(thing.domain)]
+    errors = np.zeros(len(found.weights)) if found.std_errors is None else found.std_errors
+    doubtful = np.zeros(len(found.weights), bool) if found.may_be_noise is None else found.may_be_noise
+    return {
+        "columns": list(found.columns),
+        "centers": [list(row) for row in zip(*places, strict=True)],
+        "weights": found.weights.tolist(),
+        "weight_std_errors": errors.tolist(),
+        "may_be_noise": doubtful.tolist(),
+    }
 
 
 def against_raw(clusters: Mapping[str, Any], domain: Domain | None, against: Any) -> dict[str, Any] | None:

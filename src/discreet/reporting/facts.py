@@ -26,7 +26,7 @@ from discreet.engines import open as open_table
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, SchemaError
 from discreet.reporting import views, words
 from discreet.reporting.artifacts import kind_of, read_released
-from discreet.reporting.clusters import against_raw
+from discreet.reporting.clusters import against_raw, of_release
 from discreet.synopses import Synopsis
 
 _BINS = 24
@@ -65,7 +65,7 @@ def report_facts(
     clusters : mapping, optional
         Of a synopsis: the centres that were found in it, as ``discreet cluster --json`` gives them (``columns``,
         ``centers``, ``weights``, ``weight_std_errors``, ``may_be_noise``, and ``suggestion`` where the number of
-        clusters was not given).
+        clusters was not given). A release in many dimensions holds centres itself.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def report_facts(
         "made_by": guarantee.version,
         "reported_by": __version__,
     }
-    if clusters is not None:
+    if (clusters := of_release(thing) if clusters is None else clusters) is not None:
         names = ("columns", "centers", "weights", "weight_std_errors", "may_be_noise")
         release["clusters"] = {**{name: clusters[name] for name in names}, "suggestion": clusters.get("suggestion")}
     if against is not None:

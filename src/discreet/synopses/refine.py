@@ -1,9 +1,10 @@
 """Refinement of a synopsis: post-processing, each step a named choice, none of which costs privacy.
 
 A synopsis keeps its weights as they were drawn. Before they are used, noise that can be recognised as noise is taken
-out: `consistent` uses the counts that a tree drew on its way, `project` finds the nearest weights that could be counts,
-`threshold` drops leaves that noise alone explains. All return a new synopsis under the same promise, and its guarantee
-lists what was done. (The fit of a mixture needs k-means: `discreet.clustering.mixture`.)
+out: `consistent` uses the counts that a tree drew on its way, `means` what all leaves say of where rows are, `project`
+finds the nearest weights that could be counts, `threshold` drops leaves that noise alone explains. All return a new
+synopsis under the same promise, and its guarantee lists what was done. (The fit of a mixture needs k-means:
+`discreet.clustering.mixture`.)
 
 On the same grid these choices moved the error of private k-means by up to nine times, more than the size of the grid
 did.
@@ -13,14 +14,20 @@ import math
 from dataclasses import replace
 
 import numpy as np
+from scipy.special import ndtr
 
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses.artifact.synopsis import Synopsis
 from discreet.synopses.consistency import least_squares, rate_of
+from discreet.synopses.publishing import TYPICAL_OFFSET
 
-__all__ = ["consistent", "project", "threshold"]
+__all__ = ["consistent", "means", "project", "threshold"]
+
+#: Where all rows lie along an axis: this share of them anywhere, the others as a Gaussian whose variance is so many
+#: times that of the leaves' means (``benchmarks/tuning/places.py``). Rounds in which both are found.
+ANYWHERE, INFLATED, _ROUNDS = 0.1, 1.5, 3
 
 
 def consistent(synopsis: Synopsis) -> Synopsis:
@@ -73,6 +80,76 @@ def consistent(synopsis: Synopsis) -> Synopsis:
         tree=spent,
         note="consistent",
     )
+
+
+def means(synopsis: Synopsis, anywhere: float = ANYWHERE, inflated: float = INFLATED) -> Synopsis:
+    """Shrink noisy means of leaves towards where rows of their box are likely, instead of to its middle.
+
+    A leaf of few rows publishes a mean that is mostly noise, so it was shrunk to the middle of its box
+    (`discreet.synopses.publishing`). Declared bounds are wide, and the middle of a wide box is a poor guess of where
+    its rows are. Where all rows are is known better, along each axis: most of them as a Gaussian with the mean and the
+    spread of the leaves that stand out of the noise, the others anywhere. The guess is the mean of that law inside the
+    box: near the mean of all rows where they are close together, in the middle where they are not, or where the box is
+    far away. How far that guess holds, between it and the middle, is fitted along each axis to the means themselves,
+    which mostly heavy leaves tell. How far a mean is shrunk stays as it was.
+
+    Parameters
+    ----------
+    synopsis : Synopsis
+        With means of leaves as they were published; without, it is returned as it is.
+    anywhere : float, default 0.1
+        The share of rows that lie anywhere.
+    inflated : float, default 1.5
+        The variance of the others, in units of that of the leaves' means.
+
+    Privacy
+    -------
+    Post-processing of released means, counts and public variances.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> skewed = np.random.default_rng(0).exponential(0.1, (2000, 4)).clip(0, 1)
+    >>> s = dc.GridSynopsis(0.2, dc.Domain.box([0] * 4, 1), [2, 1, 1, 1], leaf_means=True, random_state=1)
+    >>> s = s.fit(skewed).synopsis_
+    >>> s.points[1].round(2).tolist(), means(s).points[1].round(2).tolist()
+    ([0.73, 0.49, 0.36, 0.46], [0.73, 0.19, 0.05, 0.15])
+    """
+    half = (synopsis.upper - synopsis.lower) / 2
+    middle = synopsis.lower + half
+    placed = np.isfinite(middle).all(axis=1) & (half > 0).all(axis=1)
+    weights = synopsis.weights[placed].astype(np.float64)
+    heavy = weights > 2 * np.sqrt(synopsis.variances[placed])
+    plain = np.array_equal(synopsis.points, synopsis.lower + (synopsis.upper - synopsis.lower) / 2, equal_nan=True)
+    if plain or not (synopsis.variances > 0).all() or not heavy.any():
+        return synopsis
+    middle, half, span = middle[placed], half[placed], synopsis.domain.high - synopsis.domain.low
+    kept = TYPICAL_OFFSET**2 / (TYPICAL_OFFSET**2 + synopsis.variances[placed] / np.maximum(weights, 1.0) ** 2)
+    kept = kept[:, np.newaxis]
+    drawn = (synopsis.points[placed] - middle) / kept  # before it was shrunk, but for what was clamped
+    known = kept / half**2  # one over the variance of a mean, that of the rows' own place included, but for a factor
+    points, share = synopsis.points[placed], weights[heavy] / weights[heavy].sum()
+    for _ in range(_ROUNDS):
+        center = share @ points[heavy]
+        spread = np.sqrt(inflated * (share @ (points[heavy] - center) ** 2) + (1e-3 * span) ** 2)
+        guess = _likely((middle - half - center) / spread, (middle + half - center) / spread, anywhere, span / spread)
+        guess = center + spread * guess - middle
+        holds = (known * drawn * guess).sum(axis=0) / np.maximum((known * guess**2).sum(axis=0), 1e-12)
+        guess *= np.clip(holds, 0.0, 1.0)
+        points = middle + np.clip(guess + kept * (drawn - guess), -half, half)
+    moved = synopsis.points.copy()
+    moved[placed] = points
+    return synopsis.replace(points=moved, note="means")
+
+
+def _likely(low: FloatArray, high: FloatArray, anywhere: float, span: FloatArray) -> FloatArray:
+    """Return the mean, between two ends, of a standard Gaussian mixed with rows that lie anywhere on a span."""
+    # From the nearer tail: a difference of two numbers next to 1 has no digits left.
+    inside = (1 - anywhere) * np.where(low > 0, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
+    pulled = (1 - anywhere) * (np.exp(-(low**2) / 2) - np.exp(-(high**2) / 2)) / math.sqrt(2 * math.pi)
+    even = anywhere * (high - low) / span
+    out: FloatArray = (pulled + even * (low + high) / 2) / (inside + even)
+    return out
 
 
 def project(synopsis: Synopsis) -> Synopsis:

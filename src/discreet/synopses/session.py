@@ -24,16 +24,17 @@ from discreet.core.domain import Categorical, Column, Domain, Integer
 from discreet.core.guarantee import Guarantee, Ledger
 from discreet.core.stretches import stretches_of
 from discreet.engines.passes.cells import GridMap
-from discreet.engines.passes.counts import CellCounts
-from discreet.engines.passes.where import WhereMap
+from discreet.engines.passes.where import WhereMap, WhereSum
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.noise.integer.laplace import LARGEST_SCALE
 from discreet.synopses.artifact.answers import wide
 from discreet.synopses.opening import OpenRelease, open_release
 from discreet.synopses.prices import count_law, draw, pay
 
-#: Numbers are counted on a public grid of so many steps between their bounds; quantiles on a coarser one.
-_STEPS, _QUANTILE_LEVELS = 2**16, 10
+#: Numbers are added up on a public grid, as fine as its noise can be drawn: of at most so many steps (the second) from
+#: 0, or from the middle, to the farther bound. Of fewer than the first between the bounds, it is refused. Quantiles are
+#: looked for in 2^10 cells.
+_STEPS, _FINEST, _QUANTILE_LEVELS = 2**16, 2**32, 10
 
 Ends = Callable[[float], tuple[Any, Any]]
 
@@ -96,12 +97,13 @@ class QuerySession:
     they may sum up to is the account's.
 
     *count*: a row changes it by 1; discrete Laplace noise of scale 1/ε. *histogram*: a row changes one cell by 1, cells
-    are disjoint; the same noise on each, ε in all. *sum*: values are clamped to the declared bounds and rounded to a
-    public grid of 2^16 steps (whole numbers are their own grid), so a row changes the sum of grid numbers by at most
-    the largest of these in absolute value, D; noise of scale D/ε in steps. *mean*: ε/2 for the number of rows with a
-    value, ε/2 for the sum of grid numbers counted from the middle. *quantile*: ε/2 for the exponential mechanism on
-    grid lines (`discreet.noise.quantiles_from_counts`), ε/2 for its interval: counts of the cells of a binary tree, in
-    each of whose levels a row changes one count by 1, at ε/2 divided by the number of levels.
+    are disjoint; the same noise on each, ε in all. *sum*: values are clamped to the declared bounds and rounded to the
+    nearest of the multiples of a public step (2^-32 of the bound that is farther from 0, and coarser for ε below 0.005;
+    whole numbers are their own grid), so a row changes the sum of grid numbers by at most the largest of these in
+    absolute value, D, to which they are clamped; noise of scale D/ε in steps. *mean*: ε/2 for the number of rows with a
+    value, ε/2 for the sum of grid numbers counted from the middle, where D is that of a bound. *quantile*: ε/2 for the
+    exponential mechanism on grid lines (`discreet.noise.quantiles_from_counts`), ε/2 for its interval: counts of the
+    cells of a binary tree, in each of whose levels a row changes one count by 1, at ε/2 over the number of levels.
 
     Which rows a condition leaves out is decided row by row, on declared columns. Whether a question is refused depends
     on arguments, schema and account alone.
@@ -144,10 +146,10 @@ class QuerySession:
         epsilon : float
             What the answer costs.
         """
-        opening, _, counts = self._read("count", None, where, epsilon)
+        opening, rows = self._read("count", None, where, epsilon)
         price = opening.ledger.remaining.exact
         pay(opening.ledger, "count", price, "epsilon", "sequential", law="laplace")
-        law = count_law(price)
+        law, counts = count_law(price), opening.source.count(rows)
         value = float(int(counts.counts.sum()) + int(draw(law, None, opening.stream)))
         return _answer(opening, "count", value, lambda level: _around(value, reach(law, level)))
 
@@ -155,23 +157,26 @@ class QuerySession:
         self, column: str, bins: int = 10, where: Mapping[str, Any] | None = None, *, epsilon: float
     ) -> Answer:
         """Count rows by category, or by bins of equal width between the declared bounds."""
-        opening, cells, counts = self._read("histogram", (column, bins), where, epsilon)
+        opening, cells = self._read("histogram", (column, bins), where, epsilon)
+        assert cells.grid is not None
         price = opening.ledger.remaining.exact
         pay(opening.ledger, f"histogram of {column}", price, "epsilon", law="laplace")
-        law = count_law(price)
+        law, counts = count_law(price), opening.source.count(cells)
         noisy = (counts.dense() + draw(law, (counts.n_cells,), opening.stream)).astype(np.float64)
-        labels = _labels(cells, opening.domain.column(column))
+        labels = _labels(cells.grid, opening.domain.column(column))
         return _answer(opening, "histogram", noisy, lambda level: _around(noisy, reach(law, level)), labels)
 
     def sum(self, column: str, where: Mapping[str, Any] | None = None, *, epsilon: float) -> Answer:
         """Add up the values of a column of numbers, clamped to its declared bounds."""
-        opening, cells, counts = self._read("sum", (column, _STEPS), where, epsilon)
-        axis = opening.domain.column(column)
-        numbers, step = _grid_numbers(axis, cells.parts[0])
-        price = opening.ledger.remaining.exact
+        opening, rows = self._read("sum", (column, _STEPS), where, epsilon)
+        axis, price = opening.domain.column(column), opening.ledger.remaining.exact
         pay(opening.ledger, f"sum of {column}", price, "epsilon", "sequential")
-        law = count_law(price, sensitivity=max(abs(numbers[0]), abs(numbers[-1]), 1))
-        value = float((_dot(counts, numbers) + int(draw(law, None, opening.stream))) * step)
+        far, step, _ = _grid(axis, Fraction(0), price)
+        base = round((Fraction(axis.low) + Fraction(axis.high)) / 2 / step)  # sums from here stay small
+        job = WhereSum(rows, float(base * step), float(step), -far - base, far - base)
+        n_rows, added = opening.source.where_sum(job)
+        law = count_law(price, sensitivity=far)
+        value = float((base * n_rows + added + int(draw(law, None, opening.stream))) * step)
         return _answer(opening, "sum", value, lambda level: _around(value, reach(law, level) * float(step)))
 
     def mean(self, column: str, where: Mapping[str, Any] | None = None, *, epsilon: float) -> Answer:
@@ -179,16 +184,17 @@ class QuerySession:
 
         The interval holds both noises at once: it is the whole range of the column where few rows are counted.
         """
-        opening, cells, counts = self._read("mean", (column, _STEPS), where, epsilon)
-        axis, parts = opening.domain.column(column), cells.parts[0]
-        half = _share(opening.ledger.remaining.exact, 2)
+        opening, kept = self._read("mean", (column, _STEPS), where, epsilon)
+        axis, half = opening.domain.column(column), _share(opening.ledger.remaining.exact, 2)
         pay(opening.ledger, f"rows with {column}", half, "epsilon", "sequential", law="laplace")
         pay(opening.ledger, f"sum of {column}", half, "epsilon", "sequential")
-        numbers = range(1 - parts, parts, 2)  # half steps from the middle
-        count, total = count_law(half), count_law(half, sensitivity=max(parts - 1, 1))
-        rows = int(counts.counts[counts.cells < parts].sum()) + int(draw(count, None, opening.stream))
-        added = _dot(counts, numbers) + int(draw(total, None, opening.stream))
-        middle, step = (axis.low + axis.high) / 2, (axis.high - axis.low) / parts / 2
+        center = (Fraction(axis.low) + Fraction(axis.high)) / 2
+        far, fine, rounded = _grid(axis, center, half)
+        middle, step = float(center), float(fine)
+        n_rows, held = opening.source.where_sum(WhereSum(kept, middle, step, -far, far))
+        count, total = count_law(half), count_law(half, sensitivity=far)
+        rows = n_rows + int(draw(count, None, opening.stream))
+        added = held + int(draw(total, None, opening.stream))
 
         def place(number: float) -> float:
             return float(min(max(middle + number * step, axis.low), axis.high))
@@ -199,7 +205,8 @@ class QuerySession:
             few, many = rows - reach(count, each), rows + reach(count, each)
             if few < 1:
                 return float(axis.low), float(axis.high)
-            return place(least / (few if least < 0 else many)), place(most / (few if most > 0 else many))
+            ends = least / (few if least < 0 else many) - rounded, most / (few if most > 0 else many) + rounded
+            return place(ends[0]), place(ends[1])
 
         return _answer(opening, "mean", place(added / max(rows, 1)), ends)
 
@@ -208,11 +215,13 @@ class QuerySession:
     ) -> Answer:
         """Return a quantile of a column of numbers, to a 1024th of its range; 0.5 is the median."""
         asked = checks.probability("q", q)
-        opening, cells, counts = self._read("quantile", (column, 2**_QUANTILE_LEVELS), where, epsilon)
-        axis, parts = opening.domain.column(column), cells.parts[0]
+        opening, cells = self._read("quantile", (column, 2**_QUANTILE_LEVELS), where, epsilon)
+        assert cells.grid is not None
+        axis, parts = opening.domain.column(column), cells.grid.parts[0]
         half = _share(opening.ledger.remaining.exact, 2)
         pay(opening.ledger, f"quantile of {column}", half, "epsilon", "sequential")
         pay(opening.ledger, f"cells of {column}", half, "epsilon", "sequential")
+        counts = opening.source.count(cells)
         kept = counts.cells < parts  # not the cell of missing values
         grid: dict[str, Any] = {"low": axis.low, "high": axis.high, "cells": counts.cells[kept], "n_cells": parts}
         price = cast(float, half)
@@ -236,8 +245,8 @@ class QuerySession:
 
     def _read(
         self, job: str, counted: tuple[str, int] | None, where: Any, epsilon: Any
-    ) -> tuple[OpenRelease, GridMap, CellCounts]:
-        """Charge the account, then count rows by cell of one column, those that the conditions are true of."""
+    ) -> tuple[OpenRelease, WhereMap]:
+        """Charge the account; return which rows the conditions are true of, and the cells of the column if needed."""
         checks.budget("epsilon", epsilon)
         if where is not None and not isinstance(where, Mapping):
             raise InvalidType("where", type(where).__name__, "conditions by column", 'where={"age": (30, 40)}')
@@ -261,13 +270,12 @@ class QuerySession:
 
         def check(axes: Domain, per_row: Any) -> None:
             grid = None
-            if counted is not None:
+            if counted is not None and job not in ("sum", "mean"):
                 grid = GridMap(axes.select([counted[0]]), [_parts(axes.column(counted[0]), counted[1])])
             # How far one row moves what is asked, with shares of the budget taken in: noise for it must be possible.
-            moves = {"mean": 2 * _STEPS, "quantile": 2 * (_QUANTILE_LEVELS + 1)}.get(job, 1)
-            if job == "sum" and grid is not None:
-                numbers, _ = _grid_numbers(axes.columns[0], grid.parts[0])
-                moves = max(abs(numbers[0]), abs(numbers[-1]))
+            moves: Fraction = Fraction({"mean": 2 * _STEPS, "quantile": 2 * (_QUANTILE_LEVELS + 1)}.get(job, 1))
+            if job == "sum":
+                moves = _coarsest(axes.columns[0], Fraction(0))
             if moves > LARGEST_SCALE * Fraction(per_row if per_row < 1 else 1):
                 expected = "so large that its noise can be drawn: bounds far from 0 make sums noisy"
                 raise InvalidArgument("epsilon", epsilon, expected, "epsilon=1.0, or bounds nearer to 0")
@@ -278,9 +286,7 @@ class QuerySession:
             self._table, self.domain, epsilon, self._stream, size_share=None, check=check, select=select,
             ledger=self.account, job=job, asked=told,
         )  # fmt: skip
-        cells = checked[0]
-        grid = cells.grid or GridMap(opening.domain, 1)
-        return opening, grid, opening.source.count(cells)
+        return opening, checked[0]
 
 
 def reach(law: Any, level: float) -> int:
@@ -314,20 +320,39 @@ def _parts(column: Column, wanted: int) -> int:
     return min(wanted, column.n_values) if isinstance(column, Integer) else wanted
 
 
-def _grid_numbers(column: Column, parts: int) -> tuple[range, Fraction]:
-    """Return what every cell counts as, in whole steps, and the step: the whole number nearest to its middle."""
-    if isinstance(column, Integer) and parts == column.n_values:
-        return range(column.least, column.most + 1), Fraction(1)
-    step = (Fraction(column.high) - Fraction(column.low)) / parts
-    first = math.floor(Fraction(column.low) / step + 1)
-    return range(first, first + parts), step
+def _ends(column: Column) -> tuple[Fraction, Fraction]:
+    """Return the least and the largest value."""
+    if isinstance(column, Integer):
+        return Fraction(column.least), Fraction(column.most)
+    return Fraction(column.low), Fraction(column.high)
 
 
-def _dot(counts: CellCounts, numbers: range) -> int:
-    """Add up numbers of cells, in whole numbers of any size; the cell of missing values counts for nothing."""
-    known = counts.cells < len(numbers)
-    cells, rows = counts.cells[known], counts.counts[known]
-    return numbers.start * int(rows.sum()) + numbers.step * int((cells * rows).sum())
+def _coarsest(column: Column, origin: Fraction) -> Fraction:
+    """Return how many steps from the origin the farther bound must be: `_STEPS` between bounds, or whole numbers."""
+    low, high = _ends(column)
+    far, most = max(abs(low - origin), abs(high - origin)), Fraction(_STEPS)
+    if isinstance(column, Integer):
+        most = min(most, high - low)
+    return far * most / (high - low) if high > low else far
+
+
+def _grid(column: Column, origin: Fraction, price: Exact) -> tuple[int, Fraction, float]:
+    """Return how many steps from the origin the farther bound is, a step, and how far rounding moves a value, in steps.
+
+    Examples
+    --------
+    >>> of = Domain({"n": Integer(-9, 4)}).columns[0]
+    >>> _grid(of, Fraction(-5, 2), Fraction(1)), _grid(of, Fraction(0), math.inf)[:2]
+    ((13, Fraction(1, 2), 0.0), (9, Fraction(1, 1)))
+    """
+    low, high = _ends(column)
+    far = max(abs(low - origin), abs(high - origin))
+    finest = _FINEST if isinstance(price, float) else min(_FINEST, math.floor(LARGEST_SCALE * price))
+    finest = max(finest, math.ceil(_coarsest(column, origin)), 1)
+    whole = Fraction(1, origin.denominator)
+    if isinstance(column, Integer) and far / whole <= finest:
+        return max(int(far / whole), 1), whole, 0.0
+    return finest, far / finest, 0.5
 
 
 def _labels(grid: GridMap, column: Column) -> list[Any]:

@@ -34,7 +34,7 @@ made by whomever (`refinement_for`).
 
 import itertools
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -57,6 +57,8 @@ from discreet.synopses.tree.axes import tie_order
 FEW_AXES = 3
 #: Below this x noise outweighs the clusters: no model to fit.
 FAINT = 20.0
+#: From this x on counts speak for themselves, and what a model assumes does more harm than noise.
+CLEAR = 1000.0
 #: With fewer parts to an axis a component's shape is not to be seen, and a mixture does worse than the cells themselves
 #: (study optimal-grid: two to five times with two or three parts; generated tables: up to 1.2 times).
 COARSE = 5
@@ -240,6 +242,8 @@ def on_axes(n_rows: float, domain: Domain, n_groups: int, price: Exact, unit: st
     """
     like = like_pure(price, unit, len(domain))
     chosen = boxes(n_rows, domain, n_groups, like)
+    # Axes of a projection have rows about their middle, and bounds that were bought: the middles of boxes will do.
+    chosen = replace(chosen, refine=tuple(step for step in chosen.refine if step != "means"))
     return chosen, chosen.method == "grid" and like > pure_part(price, unit)
 
 
@@ -280,13 +284,14 @@ def refinement(
     (('mixture',), ('project',))
     """
     if means:  # the place of a leaf is measured: a model of its shape has nothing to add
-        return ("project",) if not tree and (n_axes > FEW_AXES or x < FAINT) else ("threshold",)
+        first = ("means",) if n_axes > FEW_AXES and not math.isinf(x) else ()  # boxes are wide there
+        return (*first, "project") if not tree and (n_axes > FEW_AXES or x < FAINT) else (*first, "threshold")
     first = ("consistent",) if tree else ()
     if math.isinf(x):
         return (*first, "mixture")  # which takes counts without noise as they are
     if x < FAINT or parts < COARSE:
         return (*first, "project")
-    return (*first, "threshold" if work > MIXTURE_WORK else "mixture")
+    return (*first, "threshold" if work > MIXTURE_WORK or x >= CLEAR else "mixture")
 
 
 def refinement_for(synopsis: Synopsis, n_clusters: int) -> tuple[str, ...]:

@@ -13,7 +13,8 @@ from discreet.clustering.kmeans import mass_by, nearest
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
 from discreet.core.columns import NAMING
-from discreet.core.domain import Categorical, Domain, Integer
+from discreet.core.dates import date_text, time_text
+from discreet.core.domain import Categorical, Column, Date, Domain, Integer, Time, category_text
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses import Synopsis
 from discreet.synopses.artifact.evenness import axis_share
@@ -159,6 +160,24 @@ def category_shares(
         full = np.maximum(whole, table.sum(axis=1))[:, np.newaxis]
         out[column.name] = np.divide(table, full, out=np.full_like(table, np.nan), where=full > 0)
     return out
+
+
+def place_texts(column: Column, places: FloatArray) -> list[float | str]:
+    """Return places on a column's axis as a reader knows them: numbers, dates, times, or the category that is there.
+
+    Examples
+    --------
+    >>> place_texts(Categorical("b", ["x", "y"]), np.array([0.2, 1.7]))
+    ['x', 'y']
+    """
+    if isinstance(column, Date):
+        return [date_text(round(float(p))) for p in places]
+    if isinstance(column, Time):
+        return [time_text(min(max(round(float(p)), column.least), column.most)) for p in places]
+    if not isinstance(column, Categorical):
+        return [float(p) for p in places]
+    codes = np.clip(np.floor(places), 0, len(column.categories) - 1).astype(int)
+    return [category_text(column.categories[code]) for code in codes]
 
 
 def described(column: Categorical, shares: FloatArray, most: int = 3) -> str:

@@ -11,14 +11,16 @@ Noise makes every table look as if it had more clusters, so its share is taken o
 - **silhouette**: how much nearer leaves lie to their own centre than to the next one (with centres in place of pairs,
   as in Hruschka, de Castro and Campello 2004, and with the spread inside a leaf added to both distances), beyond what
   the tables without clusters show;
-- **BIC** of a mixture of Gaussians fitted to the signed counts, where noise cancels: half the squared residual in units
-  of the noise, plus half of ln(leaves) for each of 2d + 1 parameters per cluster. Clusters that are not Gaussian leave
-  a residual that no number of them explains: it is divided by what the best fit leaves (as for overdispersed counts).
+- **BIC** of a mixture of Gaussians fitted to the signed counts, where noise cancels, against one cluster of any
+  elliptical shape (`discreet.clustering.central.bic`).
 
 Each votes for a number, a vote counts half for the numbers beside it, and the weights say how often each criterion was
-right. Where too few agree, or the noise covers what could be there, the answer is that it cannot be told. The constants
-were chosen on generated tables by ``benchmarks/tuning/how_many.py``, which also reports how often the answer is right
-on others.
+right. Where too few agree, or the noise covers what could be there, the answer is that it cannot be told. The first
+three look for round clusters that stand apart, and see one where clusters overlap or wind around each other. So no
+answer is given, either, where the density has **hills** (`discreet.clustering.central.hills`) that the answer does not
+account for, and *one* is the answer only if one cluster explains the counts as well as several Gaussians do. The
+constants were chosen on generated tables by ``benchmarks/tuning/how_many.py``, which also reports how often the answer
+is right on others.
 """
 
 from __future__ import annotations
@@ -32,15 +34,16 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import noise
-from discreet.clustering.central.auto import MIXTURE_WORK
+from discreet.clustering.central.bic import mixture_bic
+from discreet.clustering.central.hills import hills
 from discreet.clustering.central.leaves import Leaves
-from discreet.clustering.central.mixture import misfits
-from discreet.clustering.kmeans import mass_by, nearest, weighted_kmeans
+from discreet.clustering.kmeans import mass_by, weighted_kmeans
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.frames import Frames
 from discreet.errors import InvalidArgument
 from discreet.synopses import Synopsis
+from discreet.synopses.artifact.measured import Marginals
 from discreet.synopses.consistency import rate_of
 
 #: Rows of a cluster, times the ε of a count, below which noise covers it.
@@ -56,8 +59,14 @@ LEAST_FALL, LEAST_GAP, LEAST_SILHOUETTE = 0.15, 0.15, 0.05
 #: votes as any number farther away it must have: two against two is no answer.
 WEIGHTS: Mapping[str, float] = {"elbow": 1.0, "silhouette": 0.75, "gap": 1.0, "BIC": 0.5}
 AGREEMENT, LEAD = 0.5, 1.3
-#: Tables without clusters, k-means starts, steps of the mixture's optimiser, and leaves that are clustered at most.
-_REFERENCES, _STARTS, _STEPS, _MOST = 6, 4, 40, 1000
+#: A hill of the density: how far it stands out of the noise and of the saddle (see `DensityClusters`; more than there,
+#: because a wrong one here takes a right answer away), and which share of the rows it holds at least.
+PROMINENCE, CONTRAST, HILL_SHARE = 6.0, 1.6, 0.05
+#: One cluster explains the counts if it leaves at most so many times the variance of noise and sampling.
+UNEXPLAINED = 2.5
+#: Tables without clusters, k-means starts, leaves that are clustered at most; where leaves do not divide the domain,
+#: how many of them, and on how many principal axes (time grows with both, and there may be hundreds of columns).
+_REFERENCES, _STARTS, _MOST, _MOST_OF_MANY, _AXES = 6, 4, 1000, 400, 16
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,6 +84,8 @@ class KSuggestion(Frames):
         Why it cannot be told, or what limits the answer. Empty if nothing.
     largest : int
         The most clusters that could have been seen: beyond, noise would cover them, or leaves are too few.
+    hills : int or None
+        Regions, of any shape, that are denser than what lies between them; None where leaves do not divide the domain.
     elbow, silhouette, gap, bic : array of shape (largest,)
         The four curves over 1, 2, …; more is better, but for `bic`. NaN where a criterion is not defined.
     gap_errors : array of shape (largest,)
@@ -92,6 +103,7 @@ class KSuggestion(Frames):
     votes: Mapping[str, int]
     reason: str
     largest: int
+    hills: int | None
     elbow: FloatArray
     silhouette: FloatArray
     gap: FloatArray
@@ -108,7 +120,7 @@ class KSuggestion(Frames):
         names = ("elbow", "silhouette", "gap", "gap_errors", "bic")
         curves = {n: [v if math.isfinite(v) else None for v in getattr(self, n).tolist()] for n in names}
         known = {"n_clusters": self.n_clusters, "votes": dict(self.votes), "reason": self.reason}
-        return {**known, "text": self.text, "largest": self.largest, "curves": curves}
+        return {**known, "text": self.text, "largest": self.largest, "hills": self.hills, "curves": curves}
 
     def plot(self) -> Any:
         """Draw the four curves with their votes; needs Plotly (the extra ``plot``)."""
@@ -173,17 +185,21 @@ def suggest_k(
     most = checks.whole("max_clusters", max_clusters, low=1)
     seed = checks.whole("random_state", random_state)
     leaves = Leaves.of(synopsis, columns, scale)
-    signal, places = _signal(leaves.seen), len(leaves.points)
+    # Groups of a projection have no boxes, and rows of a model overlap: neither divides the domain.
+    divided = synopsis.lifted is None and synopsis.measured is None
+    signal, places = _signal(leaves.seen, synopsis.measured), len(leaves.points)
     seen, held = min(signal / LEAST_ROWS, float(most)), int(places / LEAVES_PER_CLUSTER)
     if seen < 2 <= most or places < 2:
         nothing = np.empty(0)
         why = f"about {max(signal, 0.0):,.1f} rows times ε do not stand out of the noise"
         why = why if seen < 2 <= most else "all rows lie in one box" if places else "no box holds more than noise"
-        return KSuggestion(None, {}, why, 0, nothing, nothing, nothing, nothing, nothing)
+        return KSuggestion(None, {}, why, 0, None, nothing, nothing, nothing, nothing, nothing)
     top = max(1, min(int(seen), held))
-    points, weights, inner = leaves.bundled(_MOST)
-    found = _curves(leaves, points, weights, inner, top, seed)
-    votes = _votes(found)
+    points, weights, inner = leaves.bundled(_MOST if divided else _MOST_OF_MANY)
+    if not divided:
+        points, inner = _turned(points, weights, inner)
+    found, unexplained = _curves(leaves, points, weights, inner, top, seed, divided)
+    votes, peaks = _votes(found), _peaks(leaves) if divided else None
     answer, agreed = _count(votes, top)
     reason = ""
     if top < most:
@@ -194,11 +210,22 @@ def suggest_k(
     told: int | None = answer
     if not agreed:
         told, reason = None, "the criteria disagree"
-    elif answer == 1 and signal < LEAST_ROWS_OF_ONE * most and _wide(leaves):
+    elif most == 1:
+        reason = ""  # there is nothing to choose from
+    elif peaks is not None and (peaks > answer + 1 or peaks > answer == 1):
+        many = f"more than the {most} that were looked for" if peaks > most else "so clusters are not round"
+        told, reason = None, f"the density has {peaks} hills, {many} (DensityClusters finds hills)"
+    elif answer > 1 and peaks == 1 == votes.get("BIC"):
+        told, reason = None, "one cluster explains the counts, and the density has one hill: it may be lopsided"
+    elif answer == 1 and (votes.get("BIC", 1) > 1 or unexplained > UNEXPLAINED):
+        told, reason = None, "one round cluster does not explain the counts: several overlap, or it has another shape"
+    elif answer == 1 and (loose := _loose(leaves, synopsis.measured)):
+        told, reason = None, loose
+    elif answer == 1 and signal < LEAST_ROWS_OF_ONE * most and (not divided or _wide(leaves)):
         told, reason = None, f"{most} clusters would look like one, because noise covers them"
-    elif 1 < answer == top < most and votes["elbow"] != answer:
-        told, reason = None, f"at least {answer}, and {reason}"
-    return KSuggestion(told, votes, reason, top, **found)
+    elif 1 < answer == top and votes["elbow"] != answer:
+        told, reason = None, f"at least {answer}, and {reason or 'no more were looked for'}"
+    return KSuggestion(told, votes, reason, top, peaks, **found)
 
 
 def check_clusters(n_clusters: int | str) -> int | None:
@@ -210,11 +237,32 @@ def check_clusters(n_clusters: int | str) -> int | None:
     return None
 
 
-def _signal(seen: Synopsis) -> float:
-    """Return the number of rows times the ε of a count."""
+def _signal(seen: Synopsis, measured: Marginals | None) -> float:
+    """Return the number of rows times the ε of a count; of a model, that of a count of what it was made from."""
     if not seen.n_leaves or seen.total <= 0:
         return 0.0
-    return seen.total * rate_of(float(np.median(seen.variances)))
+    variances = seen.variances if measured is None else [m.variance for m in measured.measured]
+    return seen.total * rate_of(float(np.median(variances)))
+
+
+def _peaks(leaves: Leaves) -> int | None:
+    """Return how many hills of the density hold enough rows; None where no leaf is smaller than the domain.
+
+    None of one column, either: an interval is round, and a leaf that noise covers would part it in two.
+    """
+    if len(leaves.seen.domain) == 1 or set(leaves.seen.domain.names) <= set(leaves.seen.uncut):
+        return None
+    _, label = np.unique(hills(leaves, PROMINENCE, CONTRAST), return_inverse=True)
+    held = mass_by(label, leaves.weights, int(label.max()) + 1)
+    return int((held >= HILL_SHARE * held.sum()).sum())
+
+
+def _loose(leaves: Leaves, measured: Marginals | None) -> str:
+    """Say why a model that shows no clusters does not mean that there are none; nothing where it does."""
+    together = max((len(m.columns) for m in measured.measured), default=0) if measured else len(leaves.seen.domain)
+    if together >= len(leaves.seen.domain):
+        return ""
+    return f"its model holds up to {together} columns together, and clusters of more may be lost in it"
 
 
 def _wide(leaves: Leaves) -> bool:
@@ -225,9 +273,20 @@ def _wide(leaves: Leaves) -> bool:
     return bool((varied / (span**2 / 12)).mean() > WIDE)
 
 
+def _turned(points: FloatArray, weights: FloatArray, inner: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return places on the principal axes that matter most; what is left on the others adds to the spread inside."""
+    if points.shape[1] <= _AXES:
+        return points, inner
+    apart = points - weights @ points / weights.sum()
+    axes = np.linalg.svd(apart * np.sqrt(weights)[:, np.newaxis], full_matrices=False)[2][:_AXES]
+    kept: FloatArray = apart @ axes.T
+    return kept, inner + np.maximum((apart**2).sum(axis=1) - (kept**2).sum(axis=1), 0.0)
+
+
 def _curves(
-    leaves: Leaves, points: FloatArray, weights: FloatArray, inner: FloatArray, top: int, seed: int
-) -> dict[str, FloatArray]:
+    leaves: Leaves, points: FloatArray, weights: FloatArray, inner: FloatArray, top: int, seed: int, divided: bool
+) -> tuple[dict[str, FloatArray], float]:
+    """Return the curves by name, and what one cluster leaves unexplained of the counts (NaN if that is not known)."""
     last = min(top + 1, len(points) - 1)  # one more, so that there is a bend at the end
     fits = [weighted_kmeans(points, weights, k, n_init=_STARTS, seed=seed).centers for k in range(1, last + 1)]
     squares = [((points[:, np.newaxis] - centers) ** 2).sum(axis=2) for centers in fits]
@@ -240,13 +299,14 @@ def _curves(
     elbow[1:-1] = -np.diff(gap, 2)
     errors = others.std(axis=0, ddof=1) * math.sqrt(1 + 1 / len(others))
     silhouettes = np.array([np.nan, *(_silhouette(near, weights, inner) for near in squares[1:])])
+    bic, unexplained = mixture_bic(leaves, fits[:top]) if divided else (np.full(top, np.nan), math.nan)
     return {
         "elbow": elbow[:top],
         "silhouette": (silhouettes - even)[:top],
         "gap": gap[:top],
         "gap_errors": errors[:top],
-        "bic": _bic(leaves, fits[:top]),
-    }
+        "bic": bic,
+    }, unexplained
 
 
 def _silhouette(squares: FloatArray, weights: FloatArray, inner: FloatArray) -> float:
@@ -275,39 +335,6 @@ def _references(
                 squares = ((even[:, np.newaxis] - fit.centers) ** 2).sum(axis=2)
                 near[i, k - 1] = _silhouette(squares, weights[order], inner[order])
     return np.log(np.maximum(costs, floor)), near.mean(axis=0)
-
-
-def _bic(leaves: Leaves, fits: list[FloatArray]) -> FloatArray:
-    """Return half the BIC of a mixture for each number of clusters.
-
-    NaN where counts are exact, not listed or too many, or where no leaf is smaller than the domain (but has a mean).
-    """
-    seen, top = leaves.seen, len(fits)
-    n, d = seen.n_leaves, len(seen.domain)
-    flat = set(seen.domain.names) <= set(seen.uncut) or not (seen.variances > 0).any()
-    if flat or seen.hidden is not None or n * top > MIXTURE_WORK:
-        return np.full(top, np.nan)
-    starts = []
-    for centers in fits:
-        labels, k = nearest(leaves.points, centers), len(centers)
-        masses = np.maximum(mass_by(labels, leaves.weights, k), 1e-9)
-        apart = (leaves.points - centers[labels]) ** 2 + np.maximum(leaves.within, 1e-12)
-        spreads = np.column_stack([mass_by(labels, leaves.weights * a, k) for a in apart.T]) / masses[:, np.newaxis]
-        starts.append((masses, centers * leaves.units, np.sqrt(np.maximum(spreads, 1e-12)) * leaves.units))
-    losses, parameters = misfits(seen, starts, _STEPS), (2 * d + 1) * np.arange(1, top + 1)
-    losses[0] = min(losses[0], _even_loss(seen))  # rows spread evenly are one cluster, too
-    best = int(np.argmin(losses))
-    excess = max(1.0, 2 * losses[best] / max(n - parameters[best], 0.1 * n))
-    out: FloatArray = losses / excess + parameters * math.log(max(n, 2)) / 2
-    return out
-
-
-def _even_loss(seen: Synopsis) -> float:
-    """Return half the squared residual, in units of the noise, of rows that are spread evenly over the domain."""
-    drawn, span = seen.weights.astype(np.float64), seen.domain.high - seen.domain.low
-    share = np.nan_to_num(np.prod((seen.upper - seen.lower) / span, axis=1))
-    variances = np.maximum(seen.variances + np.maximum(drawn, 0.0), 1.0)
-    return float(((drawn - seen.total * share) ** 2 / variances).sum() / 2)
 
 
 def _votes(found: Mapping[str, FloatArray]) -> dict[str, int]:

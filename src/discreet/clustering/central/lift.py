@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -59,10 +60,10 @@ FIRST_QUANTILE, QUANTILE, LAST_QUANTILE = 0.6, 0.9, 0.75
 #: Radii are looked for among so many cells of equal ratio, over so many octaves (below a bound that was bought, fewer).
 #: A quantile is lowered until missing the cells beyond it costs `SURE` in the exponent; before that its share is
 #: raised, up to so many times, until it has these rows times ε.
-RADIUS_CELLS, OCTAVES, LATER_OCTAVES, ROOM, SURE, RADIUS_ROWS, RADIUS_MORE = 2**12, 6, 3, 0.25, 8.0, 24.0, 4.0
+RADIUS_CELLS, OCTAVES, LATER_OCTAVES, ROOM, SURE, RADIUS_ROWS, RADIUS_MORE = 2**12, 8, 3, 1.0, 8.0, 36.0, 8.0
 #: Above this noise (`added_noise`) a lift of more groups than clusters says nothing. Then there are k groups, for this
 #: share, clipped at this quantile, and their means get all that is left.
-LIFT_NOISE, DIRECT_SHARE, DIRECT_CENTRE, DIRECT_QUANTILE = 1.5, 0.2, 0.12, 0.6
+LIFT_NOISE, DIRECT_SHARE, DIRECT_CENTRE, DIRECT_QUANTILE = 0.35, 0.2, 0.12, 0.6
 #: The box on the axes of the projection reaches this many radii over the root of the number of columns.
 WIDE = 2.2
 #: A count takes this part of the ball's radius in the joint draw with the sums.
@@ -95,7 +96,9 @@ class Purse:
     def _finite(self) -> bool:
         return isinstance(self.whole, Fraction)
 
-    def radius(self, label: str, groups: Groups, quantile: float, share: float, most: float = 2.0 * REACH) -> int:
+    def radius(
+        self, label: str, groups: Groups, quantile: float, share: float, most: float, *, bought: bool = False
+    ) -> int:
         """Buy a quantile of the rows' distances from the centres of their groups, in lattice steps.
 
         It is looked for up to a public or bought bound, among cells that grow with the distance: where budget and rows
@@ -114,7 +117,7 @@ class Purse:
         self.ledger.spend(label, epsilon)
         norms = NormMap(groups)
         counts = self.source.count(norms, batch_size=_batch_rows(len(norms.domain)))
-        low = max(64.0, most * 2.0 ** -(OCTAVES if most == 2.0 * REACH else LATER_OCTAVES))
+        low = max(64.0, most * 2.0 ** -(LATER_OCTAVES if bought else OCTAVES))
         # A cell of distances counts as at its upper end, so that it is not called shorter than it is; and beyond the
         # longest there are cells, as a quantile lies between two.
         ends = low, most * 2.0**ROOM
@@ -179,14 +182,16 @@ def vector_noise(
     return isotropic_laplace(*shape, scale, stream), float(scale) ** 2 * (shape[1] + 1)
 
 
-def check(domain: Domain) -> None:
-    """Refuse columns that cannot be projected: without a number in every place, a single one, or of absurd bounds."""
+def check(domain: Domain, declared: Sequence[str] = ()) -> None:
+    """Refuse columns that cannot be projected, as "lift" or a declared ball asks for: places and lengths are needed."""
+    expected = ""
     if len(domain) < 2 or not auto.is_whole(domain):
         expected = "used with two or more columns of numbers, none of which keeps missing values as a category"
-        raise InvalidArgument("synopsis", "lift", expected, 'synopsis="auto"')
-    if not auto.has_lengths(domain):
+    elif not auto.has_lengths(domain):
         expected = "used with bounds of which the widest are 1e-100 to 1e+100 apart, so that distances can be squared"
-        raise InvalidArgument("synopsis", "lift", expected, 'synopsis="auto"')
+    if expected:
+        fix = ", ".join(['synopsis="auto"', *(f"{name}=None" for name in declared)])
+        raise InvalidArgument(declared[0] if declared else "synopsis", "lift", expected, fix)
 
 
 def gaussian_lift(domain: Domain, pure: Exact, rho: Fraction) -> bool:
@@ -199,22 +204,23 @@ def first_radii(opening: OpenRelease, scale: str) -> tuple[int, ...]:
     return _radii(Purse(opening, Lattice(opening.domain, distance_units(opening.domain, scale))))
 
 
-def _public_places(lattice: Lattice) -> dict[str, FloatArray]:
-    """Return where to begin: the middle of the domain, and 0, which is nearer to sparse rows."""
-    places = {"radius around the middle": np.zeros((1, len(lattice.domain)))}
-    zero = lattice.points(np.zeros((1, len(lattice.domain))))
-    return places | ({"radius around zero": zero} if zero.any() else {})
+def _public_places(lattice: Lattice) -> list[tuple[str, FloatArray, float]]:
+    """Return where to begin, and how far rows can be: the domain's middle, and 0, which is nearer to sparse ones."""
+    d = len(lattice.domain)
+    zero = lattice.points(np.zeros((1, d)))
+    places = [("radius around the middle", np.zeros((1, d)), float(REACH)), ("radius around zero", zero, 2.0 * REACH)]
+    return places if zero.any() else places[:1]
 
 
 def _radii(purse: Purse) -> tuple[int, ...]:
     """Buy the radii around public places; of the first alone, if rows do not suffice for all."""
-    places = list(_public_places(purse.lattice).items())
+    places = _public_places(purse.lattice)
     enough = pure_part(purse.share(RADIUS_MORE * SHARES["first radius"]), purse.ledger.unit)
-    if purse.n * float(enough) < RADIUS_ROWS:
+    if purse.n * float(enough) < RADIUS_ROWS / 2:
         places = places[:1]
     return tuple(
-        purse.radius(label, Groups(purse.lattice, place), FIRST_QUANTILE, SHARES["first radius"])
-        for label, place in places
+        purse.radius(label, Groups(purse.lattice, place), FIRST_QUANTILE, SHARES["first radius"], most)
+        for label, place, most in places
     )
 
 
@@ -314,15 +320,20 @@ def _ball(
     else:
         place, most = purse.lattice.points(center[np.newaxis]), 2.0 * REACH
     if radius is None:
-        radius = purse.radius("radius", Groups(purse.lattice, place), quantile, SHARES["radius"], most)
+        near = Groups(purse.lattice, place)
+        radius = purse.radius("radius", near, quantile, SHARES["radius"], most, bought=center is None)
     return place[0], radius
 
 
 def _centre(purse: Purse, share: float, bought: tuple[int, ...]) -> tuple[FloatArray, float]:
     """Buy a place amid the rows, from a public one that is not far from them; and what they are within of."""
     lattice, n, radii = purse.lattice, purse.n, bought or _radii(purse)
+    places = [place for _, place, _ in _public_places(lattice)]
     first = int(np.argmin(radii))
-    start, radius = list(_public_places(lattice).values())[first], radii[first]
+    start, radius = places[first], radii[first]
+    if len(radii) > 1 and sum(radii) < np.linalg.norm(places[1] - places[0]):
+        # More than half of the rows cannot be near both: one is wrong, and nobody knows which.
+        start, radius = places[0], REACH
     found = purse.means("centre", Groups(lattice, start), start, radius, purse.share(share))
     # The number of rows is known better than the count that comes with the sums.
     mean, blur = found.sums / n, np.array([found.variance / n**2])
@@ -363,9 +374,8 @@ def _polish(purse: Purse, centers: FloatArray, n: float, most: int) -> tuple[Flo
     """Improve lattice centres by noisy steps of Lloyd's algorithm, with all that is left."""
     k, d = centers.shape
     lattice, unit = purse.lattice, purse.ledger.unit
-    radius = purse.radius(
-        "radius of clusters", Groups(lattice, centers), LAST_QUANTILE, SHARES["last radius"], float(most)
-    )
+    near = Groups(lattice, centers)
+    radius = purse.radius("radius of clusters", near, LAST_QUANTILE, SHARES["last radius"], most, bought=True)
     left = purse.ledger.remaining.exact
     steps = n_steps(left, unit, n / k, d)
     for step in range(steps):

@@ -133,7 +133,12 @@ def mixture(
     return MixtureFit(refined, best.masses, best.means * units, best.spreads * units)
 
 
-def misfits(synopsis: Synopsis, fits: Sequence[tuple[FloatArray, FloatArray, FloatArray]], steps: int) -> FloatArray:
+def misfits(
+    synopsis: Synopsis,
+    fits: Sequence[tuple[FloatArray, FloatArray, FloatArray]],
+    steps: int,
+    least: FloatArray | None = None,
+) -> FloatArray:
     """Return half the squared residual that a mixture leaves, in units of the noise, from each of several starts.
 
     Parameters
@@ -144,6 +149,8 @@ def misfits(synopsis: Synopsis, fits: Sequence[tuple[FloatArray, FloatArray, Flo
         Components to start from, means and spreads in the units of the domain.
     steps : int
         Of the optimiser, for each.
+    least : array of shape (leaves,), optional
+        Rows by which the count of each leaf varies at least, from one sample of people to the next.
 
     Examples
     --------
@@ -154,7 +161,7 @@ def misfits(synopsis: Synopsis, fits: Sequence[tuple[FloatArray, FloatArray, Flo
     [0.0]
     """
     units = synopsis.domain.high - synopsis.domain.low
-    problem = _Problem(synopsis, np.asarray(np.isfinite(synopsis.points).all(axis=1)))
+    problem = _Problem(synopsis, np.asarray(np.isfinite(synopsis.points).all(axis=1)), least)
     return np.array([problem.solve(n, mean / units, spread / units, steps).loss for n, mean, spread in fits])
 
 
@@ -237,7 +244,7 @@ class _Axes:
 class _Problem:
     """Weighted least squares: Σ (expected - drawn)²/(noise + sampling variance), with spreads tied together."""
 
-    def __init__(self, synopsis: Synopsis, placed: BoolArray) -> None:
+    def __init__(self, synopsis: Synopsis, placed: BoolArray, least: FloatArray | None = None) -> None:
         low, high = synopsis.domain.low, synopsis.domain.high
         self.axes = _Axes.of(synopsis, placed, high - low)
         # Sorted by the interval on the first axis, for the kernels; results are put back in the leaves' own order.
@@ -247,7 +254,8 @@ class _Problem:
         self.drawn, self.total = synopsis.weights[placed].astype(np.float64)[self.order], synopsis.total
         # A count of n rows varies by about n from one sample of people to the next: no fit needs to follow that.
         # Noise far below one row would make the weights of empty leaves huge, hence the floor.
-        self.precision = 1 / np.maximum(synopsis.variances[placed][self.order] + np.maximum(self.drawn, 0.0), 1.0)
+        floor = 0.0 if least is None else least[placed][self.order]
+        self.precision = 1 / np.maximum(synopsis.variances[placed][self.order] + np.maximum(self.drawn, floor), 1.0)
         self.narrowest = max(_NARROWEST * float((self.axes.inner[:, 1] - self.axes.inner[:, 0]).min()), 1e-6)
         self.box = list(zip(low / (high - low), high / (high - low), strict=True))
 

@@ -36,6 +36,7 @@ Refine: TypeAlias = str | Callable[[Synopsis], Synopsis] | Sequence[Any] | None
 
 _STEPS: dict[str, Callable[[Synopsis], Synopsis]] = {
     "consistent": refinement_steps.consistent,
+    "means": refinement_steps.means,
     "project": refinement_steps.project,
     "threshold": refinement_steps.threshold,
 }
@@ -139,11 +140,12 @@ def cluster_synopsis(
         Number of centres. If fewer leaves have positive weight, those leaves are the centres, and the note says so.
         "auto" asks `suggest_k`; where that cannot tell, there is one centre.
     refine : str, callable, sequence of them, or None
-        Steps to take before, in order: "consistent", "project", "threshold", "mixture", or functions from synopsis to
-        synopsis. "auto" takes the steps that suit the synopsis, by the rule that `PrivateKMeans` follows
+        Steps to take before, in order: "consistent", "means", "project", "threshold", "mixture", or functions from
+        synopsis to synopsis. "auto" takes the steps that suit the synopsis, by the rule that `PrivateKMeans` follows
         (`discreet.clustering.central.auto.refinement`): "consistent" where counts above the leaves are there, then
         "mixture", or "project" where cells are too coarse or noise too strong for a model, or "threshold" where
-        leaves have means or are too many. None, or "none", takes the leaves of positive weight as they are.
+        leaves have means or are too many; "means" first where leaves of many columns have means. None, or "none",
+        takes the leaves of positive weight as they are.
     n_init : int, default 10
         Starts of k-means; see `weighted_kmeans`.
     scale : {"none", "domain"}

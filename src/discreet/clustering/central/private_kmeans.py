@@ -82,7 +82,7 @@ class PrivateKMeans(Centers):
         projection. Without it one is bought.
     radius : float, optional
         A public bound on how far rows are from the centre; rows beyond count as at it. Without it a quantile of the
-        distances is bought. Both are for "lift", or for "auto" with a dozen columns and more, which then takes it.
+        distances is bought. Both are for "lift", which "auto" takes where either is given.
 
     Attributes
     ----------
@@ -164,12 +164,8 @@ class PrivateKMeans(Centers):
 
     def fit(self, X: Any, y: Any = None) -> PrivateKMeans:
         """Release a synopsis, cluster it. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
-        named, fits, select = self._settings()
-        shape = {"grid": lambda domain: _known_grid(domain, named), "gaussian": _gaussian(named)}
-        opening = open_for(self, X, check=fits, select=select, **shape)
-        k, refine = self._planned_clusters(), self.refine
-        choice = named or choice_for(opening, k, self.scale)
-        released = _named(_build(choice, opening, self.scale, self.n_init), opening)
+        opening, choice, released = self._release(X)
+        refine = self.refine
         if isinstance(refine, str) and refine == "auto" and not isinstance(self.n_clusters, str):
             refine = choice.refine
         found = cluster_synopsis(
@@ -192,6 +188,19 @@ class PrivateKMeans(Centers):
         self.note_ = "; ".join(filter(None, [said, found.note, *released.warnings]))
         note_columns(self, X)
         return self
+
+    def release(self, X: Any) -> Synopsis:
+        """Release the synopsis that `fit` would cluster, and look for no clusters: other clusterers may."""
+        opening, _, released = self._release(X)
+        opening.book(released.guarantee)
+        return released
+
+    def _release(self, X: Any) -> tuple[OpenRelease, auto.Choice, Synopsis]:
+        named, fits, select = self._settings()
+        shape = {"grid": lambda domain: _known_grid(domain, named), "gaussian": _gaussian(named)}
+        opening = open_for(self, X, check=fits, select=select, **shape)
+        choice = named or choice_for(opening, self._planned_clusters(), self.scale)
+        return opening, choice, _named(_build(choice, opening, self.scale, self.n_init), opening)
 
     def check(self) -> None:
         """Refuse what no table could be clustered with: what `fit` refuses before it reads a row."""
@@ -306,7 +315,7 @@ def _check_size(domain: Domain, choice: auto.Choice | None, epsilon: Any, n_rows
     if choice is None and len(domain) > auto.FEW_AXES:
         return
     if choice is not None and choice.method == "lift":
-        lift.check(domain)
+        lift.check(domain, [name for name in ("center", "radius") if name in choice.settings])
         center = choice.settings.get("center")
         if center is not None and (
             len(center) != len(domain) or not np.array_equal(center, domain.clamp(center[None])[0])

@@ -64,8 +64,9 @@ def merge(
 
     points = put_together(np.eye(len(mass)))
     merged = weighted_kmeans(points[held], mass[held], k, n_init=2 * n_init, seed=seed)
-    label = nearest(points[held], merged.centers)
-    heavy = mass_by(label, mass[held], len(merged.centers))
+    # Where noise outweighs everything groups lie in one place, and centres there have no group of their own.
+    label = np.unique(nearest(points[held], merged.centers), return_inverse=True)[1]
+    heavy = mass_by(label, mass[held], int(label.max()) + 1)
     member = np.zeros((len(heavy), len(mass)))
     member[label, np.flatnonzero(held)] = 1.0
     # The centre of several groups has less noise than each of them, and is shrunk less.

@@ -23,13 +23,12 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
+from discreet.clustering.central.hills import density, hills, touching
 from discreet.clustering.central.leaves import Leaves
 from discreet.clustering.kmeans import mass_by
 from discreet.clustering.shapes.base import LeafClusters
-from discreet.clustering.shapes.neighbours import density, touching
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.jit import jit
 from discreet.synopses import refine
 
 #: A cluster has to hold at least this share of the rows, and this many times what one empty leaf may get by noise.
@@ -99,19 +98,16 @@ class DensityClusters(LeafClusters):
     def _label(self, leaves: Leaves) -> IntArray:
         prominence = float(checks.positive("prominence", self.prominence))
         contrast = float(checks.positive("contrast", self.contrast))
-        dense, (first, second) = density(leaves), touching(leaves)
-        n = len(dense)
         if self.level is not None:
+            dense, (first, second) = density(leaves), touching(leaves)
+            n = len(dense)
             # Rows spread evenly are exactly as dense as themselves, but for rounding.
             above = dense >= float(checks.positive("level", self.level)) * (1 - 1e-9)
             kept = above[first] & above[second]
             graph = csr_matrix((np.ones(int(kept.sum())), (first[kept], second[kept])), (n, n))
             labels = np.where(above, connected_components(graph, directed=False)[1], -1)
         else:
-            both = csr_matrix((np.ones(2 * len(first)), (np.r_[first, second], np.r_[second, first])), (n, n))
-            noise = leaves.seen.variances[leaves.which] + leaves.weights
-            order = np.argsort(-dense, kind="stable")
-            labels = _hills(order, dense, leaves.weights, noise, both.indptr, both.indices, prominence, contrast)
+            labels = hills(leaves, prominence, contrast)
         labels = _heavy(labels, leaves.weights, self._least(leaves))
         if self.outliers or not (labels >= 0).any():
             return labels
@@ -136,61 +132,3 @@ def _heavy(labels: IntArray, weights: FloatArray, least: float) -> IntArray:
     out = labels.copy()
     out[inside] = np.where(mass[labels[inside]] >= least, labels[inside], -1)
     return out
-
-
-@jit
-def _hills(
-    order: IntArray,
-    dense: FloatArray,
-    weights: FloatArray,
-    noise: FloatArray,
-    starts: IntArray,
-    touched: IntArray,
-    prominence: float,
-    contrast: float,
-) -> IntArray:
-    """Return the hill of each leaf; ``noise`` has variances, ``starts`` and ``touched`` the neighbours of each leaf."""
-    n = order.size
-    parent = np.full(n, -1, np.int64)  # -1: not reached yet; hills are named by their peaks
-    mass, volume, spread = np.zeros(n), np.zeros(n), np.zeros(n)
-    for place in range(n):
-        i = order[place]
-        best = -1
-        for e in range(starts[i], starts[i + 1]):
-            j = touched[e]
-            if parent[j] >= 0 and (best < 0 or dense[j] > dense[best]):
-                best = j
-        hill = i if best < 0 else _top(parent, best)
-        parent[i] = hill
-        mass[hill] += weights[i]
-        volume[hill] += weights[i] / dense[i]
-        spread[hill] += noise[i]
-        for e in range(starts[i], starts[i + 1]):
-            j = touched[e]
-            if parent[j] < 0:
-                continue
-            hill, other = _top(parent, i), _top(parent, j)
-            if hill == other:
-                continue
-            if dense[other] > dense[hill]:
-                hill, other = other, hill
-            above = min(mass[hill] - dense[i] * volume[hill], mass[other] - dense[i] * volume[other])
-            which = other if mass[other] - dense[i] * volume[other] == above else hill
-            level = contrast * dense[i]
-            flat = mass[hill] < level * volume[hill] or mass[other] < level * volume[other]
-            if flat or above < prominence * np.sqrt(spread[which]):
-                parent[other] = hill
-                mass[hill] += mass[other]
-                volume[hill] += volume[other]
-                spread[hill] += spread[other]
-    out = np.empty(n, np.int64)
-    for i in range(n):
-        out[i] = _top(parent, i)
-    return out
-
-
-@jit
-def _top(parent: IntArray, i: int) -> int:
-    while parent[i] != i:
-        i = parent[i]
-    return i

@@ -17,10 +17,10 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 from scipy.spatial import cKDTree
 
+from discreet.clustering.central.hills import density, touching
 from discreet.clustering.central.leaves import Leaves
 from discreet.clustering.kmeans import nearest, weighted_kmeans
 from discreet.clustering.shapes.base import LeafClusters, for_the_heaviest
-from discreet.clustering.shapes.neighbours import density, touching
 from discreet.core.arrays import FloatArray, IntArray
 
 #: Leaves in the graph at most, and the strength of a link between leaves that do not touch, in the median affinity (of

@@ -184,7 +184,8 @@ def lowered(words: Iterable[str]) -> list[str]:
     >>> lowered(["JA", "İYİ"])
     ['ja', 'iyi']
     """
-    found: list[str] = pc.utf8_lower(pa.array(list(words), pa.large_string())).to_pylist()
+    listed = list(words)
+    found: list[str] = pc.utf8_lower(pa.array(listed, pa.large_string())).to_pylist() if listed else []
     return found
 
 

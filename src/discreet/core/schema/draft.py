@@ -18,7 +18,10 @@ _HOW = """\
 #   born = {bounds = [1920-01-01, 2010-12-31]}         dates
 #   sex = {categories = ["f", "m"], missing = "own"}   a list; rows without a value get a cell of their own
 #   name = {role = "identifier"}                       never released, needs no more
-# Other roles: quasi-identifier, sensitive, person (whose row it is), target. Delete columns that are not to be used."""
+# Other roles: quasi-identifier, sensitive, person (whose row it is), target. Delete columns that are not to be used.
+# Below them may stand what every row keeps, known without looking, each line on its own; marginal synopses use it:
+#   [functions] / grade = {points = {"0..49" = "failed", "50..100" = "passed"}}   a column that follows from another
+#   [[impossible]] / role = "wife" / sex = ["m", "not known"]                     values that no row has together"""
 #: The longest list that is shown on a line.
 _MOST_LISTED = 12
 

@@ -1,13 +1,16 @@
-"""Cells of some rows only: those that conditions on declared columns are true of."""
+"""Cells and sums of some rows only: those that conditions on declared columns are true of."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.engines.passes.cells import GridMap
+from discreet.engines.passes.lattice import TableAdder
+from discreet.engines.passes.tally import KeyedNumbers
 
 #: Of one column: its place in the domain, and the stretches of its axis that are asked for.
 Condition = tuple[int, tuple[tuple[float, float], ...]]
@@ -59,3 +62,50 @@ class WhereMap:
                 inside |= (x >= low) & ((x < high) | (high >= column.high) & (x == column.high))
             ids[~inside] = -1
         return ids
+
+
+@dataclass(frozen=True)
+class WhereSum:
+    """Count such rows, and add up how many steps the value of their first column is from an origin.
+
+    A row adds round((x - origin)/step), x clamped to the declared bounds, and that clamped to whole numbers from
+    ``least`` to ``most``: these bound what a row adds, whatever rounding doubles do. A row whose value is missing adds
+    nothing.
+
+    Examples
+    --------
+    >>> domain = Domain({"age": (0, 120)})
+    >>> job = WhereSum(WhereMap(domain, None), 60.0, 0.5, -120, 120)
+    >>> adder = job.start()
+    >>> adder.add(job.prepare([np.array([61.0, np.nan, 500.0])]))
+    >>> job.result(adder.result())
+    (2, 122)
+    """
+
+    rows: WhereMap
+    origin: float
+    step: float
+    least: int
+    most: int
+    width: ClassVar[int] = 1
+
+    @property
+    def domain(self) -> Domain:
+        """The columns."""
+        return self.rows.domain
+
+    def prepare(self, columns: Sequence[FloatArray]) -> IntArray:
+        """Add a batch up by itself."""
+        x, column = np.asarray(columns[0], np.float64), self.domain.columns[0]
+        x = np.clip(x[(self.rows.ids(columns) == 0) & ~np.isnan(x)], column.low, column.high)
+        steps = np.clip(np.rint((x - self.origin) / self.step), self.least, self.most)
+        return np.array([len(steps), steps.astype(np.int64).sum()], np.int64)
+
+    def start(self) -> TableAdder:
+        """Return an empty table."""
+        return TableAdder(np.zeros(2, np.int64))
+
+    def result(self, found: KeyedNumbers) -> tuple[int, int]:
+        """Return the number of rows and the sum of their steps."""
+        held = dict(zip(found.keys.tolist(), found.values[0].tolist(), strict=True))
+        return held.get(0, 0), held.get(1, 0)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from discreet.core.figures import SURE_DELTA
 from discreet.jobs.declare import Kind
-from discreet.jobs.options import EPSILON, option, output
+from discreet.jobs.options import EPSILON, RHO, option, output
 
 KIND = Kind(
     name="plan",
@@ -12,10 +12,13 @@ KIND = Kind(
     help="Say what to expect from each method, and how the error falls with epsilon. No data are touched. Errors are "
     "shares: of all rows (counts), of the declared widths (places), or by how much the squared error exceeds that of "
     "k-means on the raw rows (clusters). Methods can be compared within a question only.",
+    schema="optional",
     parameters=(
         option("rows", "whole", "rows, or people", 10000, required=True, low=1, short="-n", arguments=("n",)),
-        option("columns", "whole", "numeric columns", 2, required=True, low=1, short="-d", arguments=("d",)),
+        option("columns", "whole", "numeric columns; by default those of the schema", 2, low=1, short="-d",
+            arguments=("d",)),
         replace(EPSILON, required=False, default=1.0),
+        RHO,
         option("delta", "number", "the delta beside it; a marginal synopsis measures more with one", 1e-6, default=0.0,
             low=0, high=SURE_DELTA),
         option("n_clusters", "whole", "clusters to be found", 8, default=8, low=1, arguments=("clusters",)),
@@ -30,5 +33,6 @@ KIND = Kind(
     examples=(
         "plan --rows 100000 --columns 2 --epsilon 0.5",
         "plan -n 5000 -d 3 --target-error 0.01 --html plan.html",
+        "plan -n 5000 --schema schema.toml --rho 0.05 --delta 1e-6",
     ),
 )  # fmt: skip

@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from discreet.core.guarantee import Guarantee
+from discreet.core.columns import NAMING, Categorical
+from discreet.core.guarantee import Guarantee, zcdp_to_epsilon
 from discreet.core.output import write_whole
 from discreet.engines.progress import stage
 from discreet.errors import DataSourceError, FormatError
@@ -105,4 +106,17 @@ def _outlook(job: Job) -> Any:
     from discreet.planning import outlook
 
     given = job.declared.arguments(job.parameters)
+    if "d" not in given:
+        if job.schema is None:
+            raise job.declared.wrong("columns", None, "given, or a schema that declares them", ("columns", 2))
+        numeric = [c for c in job.read_domain() if not isinstance(c, Categorical) and c.role not in NAMING]
+        if not numeric:
+            raise job.declared.wrong("columns", None, "given where the schema has no numeric ones", ("columns", 1))
+        given["d"] = len(numeric)
+    if (rho := given.pop("rho", None)) is not None:
+        if "epsilon" in job.parameters:
+            raise job.declared.wrong("epsilon", job.parameters["epsilon"], "left out beside rho", ("rho", rho))
+        if not given.get("delta"):
+            raise job.declared.wrong("delta", None, "given with rho: where its epsilon is stated", ("delta", 1e-6))
+        given["epsilon"] = zcdp_to_epsilon(rho, given["delta"])
     return outlook(given.pop("n"), given.pop("d"), **given)

@@ -9,9 +9,8 @@ import pyarrow as pa
 
 from discreet import clustering, synopses
 from discreet.clustering import ClusterResult, PrivateKMeans, cluster_synopsis
-from discreet.clustering.central.columns import described
-from discreet.core.dates import date_text, time_text
-from discreet.core.domain import Categorical, Date, Time, category_text
+from discreet.clustering.central.columns import described, place_texts
+from discreet.core.domain import Categorical, category_text
 from discreet.core.figures import counted
 from discreet.core.guarantee import Guarantee
 from discreet.engines.progress import stage
@@ -92,12 +91,14 @@ def _cluster(job: Job) -> JobResult:
         found = _found(made, job, given.pop("n_clusters"), given)
     else:
         model: Any = None
-        if earlier is None:
+        if earlier is None and job.parameters.get("algorithm", "k-means") == "k-means":
             model = _estimator(job).fit(job.read_table())
-        made = model.synopsis_ if earlier is None else earlier
-        if model is not None:
+            made = model.synopsis_
+        else:
+            made = _estimator(job).release(job.read_table()) if earlier is None else earlier
+        if earlier is None:
             keep(job, made, charged=True)
-        if model is None or job.parameters.get("algorithm", "k-means") != "k-means":
+        if model is None:
             passed = {k: v for k, v in given.items() if k in ("refine", "n_init", "scale", "max_clusters")}
             found = _found(made, job, given["n_clusters"], {**passed, "columns": made.domain.names})
         else:
@@ -107,7 +108,7 @@ def _cluster(job: Job) -> JobResult:
                 std_errors=model.cluster_std_errors_, may_be_noise=model.cluster_may_be_noise_,
                 suggestion=model.suggestion_,
             )  # fmt: skip
-        if model is not None:
+        if earlier is None:
             keep(job, made, charged=False)
     table = write_centers(made, found, places.get("centers"))
     files: dict[str, Path] = {name: places[name] for name in ("centers", "release") if name in places}
@@ -203,15 +204,7 @@ def write_centers(made: Synopsis, found: ClusterResult, output: Path | None) -> 
 
 def _places(made: Synopsis, found: ClusterResult, name: str) -> list[Any]:
     """Return the coordinates of the centres in one column; of a category that was asked for the one at the centre."""
-    column, places = made.domain.column(name), found.centers[:, found.columns.index(name)]
-    if isinstance(column, Date):
-        return [date_text(round(float(p))) for p in places]
-    if isinstance(column, Time):
-        return [time_text(min(max(round(float(p)), column.least), column.most)) for p in places]
-    if not isinstance(column, Categorical):
-        return [float(p) for p in places]
-    codes = np.clip(np.floor(places), 0, len(column.categories) - 1).astype(int)
-    return [category_text(column.categories[code]) for code in codes]
+    return place_texts(made.domain.column(name), found.centers[:, found.columns.index(name)])
 
 
 def weighed(made: Synopsis, found: ClusterResult) -> str:

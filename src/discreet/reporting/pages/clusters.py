@@ -14,6 +14,10 @@ _CURVES = (
 )
 
 
+#: Columns that a table of centres has room for.
+_MOST_ACROSS = 8
+
+
 def told(found: dict[str, Any] | None) -> dict[str, Any] | None:
     """Return the centres as a table (heads, rows, columns of figures), and the curves that speak for their number.
 
@@ -27,9 +31,15 @@ def told(found: dict[str, Any] | None) -> dict[str, Any] | None:
     if found is None:
         return None
     heads, rows, figures = _table(found)
-    said = found.get("suggestion")
-    return {"heads": heads, "rows": rows, "figures": figures, "number": said and said["text"],
-            "curves": _curves(said) if said else []}  # fmt: skip
+    said, width = found.get("suggestion"), len(found["columns"])
+    shown = {"heads": heads, "rows": rows, "figures": figures, "turned": None}
+    if width > _MOST_ACROSS:  # a row of so many would run off the page: one per column instead, and sizes apart
+        names = ["column", *(row[0] for row in rows)]
+        turned = [[name, *(row[j] for row in rows)] for j, name in enumerate(found["columns"], 1)]
+        sizes = [[row[0], *row[width + 1 :]] for row in rows]
+        shown = {"heads": ["", *heads[width + 1 :]], "rows": sizes, "figures": [1, 2],
+                 "turned": (names, turned, list(range(1, len(names))))}  # fmt: skip
+    return {**shown, "number": said and said["text"], "curves": _curves(said) if said else []}
 
 
 #: Figures of centres beside those of k-means on raw rows: name, what it is called, what it says.

@@ -7,7 +7,7 @@ privacy. It holds no rows and no raw counts. Its guarantee is sealed over everyt
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -391,12 +391,12 @@ class Synopsis(Questions, Frames):
         """
         return file.load(path)
 
-    def plot(self, columns: tuple[str, str] | None = None) -> Any:
+    def plot(self, columns: Sequence[str] | str | None = None, *more: str) -> Any:
         """Draw the leaves: boxes coloured by density, representatives sized by weight.
 
         Parameters
         ----------
-        columns : pair of str, optional
+        columns, *more : pair of str, or two of them, optional
             The two columns to show; by default the first two. Leaves that cover each other in this view add up.
 
         Returns
@@ -411,7 +411,7 @@ class Synopsis(Questions, Frames):
         """
         from discreet.synopses.artifact import plot as _plot
 
-        return _plot.draw(self, columns)
+        return _plot.draw(self, (columns, *more) if more else columns)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Through the constructor: arrays that come out of a pickle could be written to.

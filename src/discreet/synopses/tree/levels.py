@@ -28,6 +28,10 @@ from discreet.synopses.tree.growth import GrowingTree
 from discreet.synopses.tree.partitioners import TreePartitioner
 from discreet.synopses.tree.privtree import PrivTreeRule
 
+#: A tree that keeps no count on its way has most of its rows in about one in so many of its leaves
+#: (``benchmarks/tuning/places.py --trees``).
+CROWDED = 4.0
+
 
 @dataclass
 class Leaves:
@@ -166,8 +170,8 @@ def publish_leaves(
     """Return weights, variances and offsets (in half widths) of all leaves, in the order of the tree.
 
     Which leaves get means is decided by noisy values alone, before their noise is drawn: by the leaf's stop count, its
-    parent's shared among the children, or the number of rows shared among the leaves. A mean pays if that many rows are
-    worth sqrt((d + 2)(d + 3)/3) / (β ε) (spec 9.9).
+    parent's shared among the children, or the number of rows shared among one in `CROWDED` of the leaves. A mean pays
+    if that many rows are worth sqrt((d + 2)(d + 3)/3) / (β ε) (spec 9.9).
     """
     tree = partitioner.tree
     order = tree.leaves()
@@ -206,4 +210,4 @@ def _expected_rows(tree: GrowingTree, leaves: IntArray, n_rows: float) -> FloatA
     siblings = np.bincount(tree.parent[~tree.hidden] + 1, minlength=len(tree.axis) + 1)[parent + 1]
     above = np.where(parent >= 0, tree.estimate[parent] / siblings, np.nan)
     known = np.where(np.isnan(tree.estimate[leaves]), above, tree.estimate[leaves])
-    return np.where(np.isnan(known), n_rows / len(leaves), known)
+    return np.where(np.isnan(known), CROWDED * n_rows / len(leaves), known)
