@@ -73,13 +73,13 @@ def test_that_rows_were_seen_is_said_by_later_releases_of_the_same_table(client:
     before.schema_file.write_text("[columns.age]\nbounds = [0, 9000]\n")
     shown = f"/p/{before.id}/release"
     assert "looked" not in client.get(shown).text
-    client.post("/open", data={"path": str(table)})
+    client.post("/open", data={"path": str(table), "anew": "yes"})
     looking = next(p for p in client.studio.workspace.projects() if p.id != before.id)
     assert "4711" in client.post(f"/p/{looking.id}/look", data={"look": "yes"}).text
     assert "looked = 20" in client.get(shown).text  # in the job file that every page shows
     client.post(f"/p/{looking.id}/forget")
     os.symlink(table, table.with_name("alias.csv"))
-    client.post("/open", data={"path": str(table.with_name("alias.csv"))})
+    client.post("/open", data={"path": str(table.with_name("alias.csv")), "anew": "yes"})
     again = next(p for p in client.studio.workspace.projects() if p.id != before.id)
     again.schema_file.write_text("[columns.age]\nbounds = [0, 9000]\n")
     again.goal, again.parameters = "synopsis", {"epsilon": 1.0}
@@ -87,7 +87,7 @@ def test_that_rows_were_seen_is_said_by_later_releases_of_the_same_table(client:
 
 
 def test_a_schema_file_does_not_unsee_rows(client: Browser, table: Path) -> None:
-    client.post("/open", data={"path": str(table)})
+    client.post("/open", data={"path": str(table), "anew": "yes"})
     project = only(client)
     client.post(f"/p/{project.id}/look", data={"look": "yes"})
     schema = b"[source]\nmissing = ['?']\n[columns.age]\nbounds = [0, 9000]\n"
@@ -131,7 +131,7 @@ def test_a_name_that_no_page_can_say_is_not_listed(client: Browser, tmp_path: Pa
 )
 def test_a_damaged_project_does_not_close_the_others(client: Browser, table: Path, told: str) -> None:
     for _ in range(2):
-        client.post("/open", data={"path": str(table)})
+        client.post("/open", data={"path": str(table), "anew": "yes"})
     sound, broken = client.studio.workspace.projects()
     (broken.folder / "project.json").write_text(told)
     assert [p.id for p in client.studio.workspace.projects()] == [sound.id]

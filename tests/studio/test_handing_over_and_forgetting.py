@@ -15,6 +15,7 @@ from discreet.accounts import Account
 from discreet.jobs import Job
 from discreet.studio.jobs import opened
 from discreet.studio.runs import Supervisor, child, runs_of
+from discreet.studio.runs.offer import houses_of
 from discreet.studio.workspace import Project
 from support.studio_client import Browser, browser
 
@@ -106,3 +107,46 @@ def test_the_foot_of_a_run_shows_the_job_of_that_run(client: Browser, table: Pat
     assert 'kind = "synopsis"' not in page
     assert page.count(f'href="/p/{project.id}/release/1/job.toml"') == 2
     assert 'kind = "synopsis"' in html.unescape(client.get(f"/p/{project.id}/release").text)
+
+
+def test_forgetting_keeps_what_later_releases_are_checked_with(client: Browser, table: Path) -> None:
+    first = declared(opened(client.studio.workspace, str(table)))
+    release(client, first)
+    second = declared(opened(client.studio.workspace, str(table)))
+    release(client, second)
+    assert "Finished releases whose files are lost here" in client.get("/").text
+    assert client.post(f"/p/{first.id}/forget").status_code == 400
+    client.post(f"/p/{first.id}/forget", data={"sure": "yes"})
+    assert [each.id for each in client.studio.workspace.projects()] == [second.id]
+    assert client.get(f"/p/{first.id}/release").status_code == 400
+    left = sorted(str(p.relative_to(first.folder)) for p in first.folder.rglob("*") if p.is_file())
+    assert left == ["project.json", "runs/1/people.house", "runs/1/status.json"]
+    assert len(list(houses_of(client.studio.workspace, second))) == 2
+    release(client, second)
+    told = client.get(f"/p/{second.id}/account").text
+    assert told.count("yes, by its house file") == 3
+    assert f"/p/{first.id}/" not in told
+    client.post(f"/p/{second.id}/forget", data={"sure": "yes"})
+    third = declared(opened(client.studio.workspace, str(table)))
+    release(client, third)
+    assert len(runs_of(third)[0].job.parameters["previous"]) == 3
+
+
+def test_a_project_without_releases_is_forgotten_whole(client: Browser, table: Path) -> None:
+    project = declared(opened(client.studio.workspace, str(table)))
+    client.post(f"/p/{project.id}/forget")
+    assert not project.folder.exists()
+
+
+def test_the_same_path_offers_what_is_there_and_takes_its_account(client: Browser, table: Path) -> None:
+    client.post("/open", data={"path": str(table)})
+    (first,) = client.studio.workspace.projects()
+    page = client.post("/open", data={"path": str(table)}).text
+    assert "This was opened before" in page
+    assert page.count("no goal yet, nothing released") == 2
+    assert len(list(client.studio.workspace.projects())) == 1
+    first.account = str(Account.create(table.with_name("cases.account"), dataset="cases", epsilon=1).path)
+    first.save()
+    client.post("/open", data={"path": str(table), "anew": "yes"})
+    assert {each.account for each in client.studio.workspace.projects()} == {first.account}
+    assert len(list(client.studio.workspace.projects())) == 2

@@ -19,7 +19,7 @@ from discreet.core.domain import Domain
 from discreet.core.output import PROMISE_ENDING, write_whole
 from discreet.core.schema.address import is_address, read_address, table_place
 from discreet.core.schema.file import write_toml
-from discreet.errors import DataSourceError, SchemaError
+from discreet.errors import DataSourceError, DiscreetError, SchemaError
 from discreet.jobs.declare import Kind
 from discreet.jobs.job import Job
 from discreet.jobs.kinds import KINDS
@@ -202,10 +202,19 @@ def open_job(workspace: Workspace, job: Job, table: str = "") -> Project:
     return project
 
 
+def opened_before(workspace: Workspace, path: str) -> list[Project]:
+    """Return the projects of what lies at a path, the latest first; none for a job file, which says something new."""
+    try:
+        place = table_place(path, Path().absolute()) if is_address(path) else str(Path(path).expanduser().resolve())
+    except (OSError, RuntimeError, ValueError, DiscreetError):  # opening it says what is wrong
+        return []
+    return [p for p in workspace.projects() if not p.uploaded and place in (p.source, p.artifact)]
+
+
 def opened(workspace: Workspace, path: str) -> Project:
     """Start a project from what lies at a path: a table or a folder of them, a release, a job file; or a database."""
     if is_address(path):
-        return workspace.create(source=table_place(path, Path().absolute()))
+        return _begun(workspace, table_place(path, Path().absolute()))
     try:
         place = Path(path).expanduser().resolve()
         str(place).encode()
@@ -215,7 +224,7 @@ def opened(workspace: Workspace, path: str) -> Project:
     else:
         there = os.path.exists(place)
         if not there and glob.glob(str(place)):
-            return workspace.create(source=str(place))
+            return _begun(workspace, str(place))
     if not path or not there:
         raise DataSourceError(f"path: cannot read {path!r} (no such file or folder); check the path")
     if not place.is_dir() and not place.is_file():  # a pipe or a device has no end
@@ -227,10 +236,15 @@ def opened(workspace: Workspace, path: str) -> Project:
     if kind == "job":
         return open_job(workspace, Job.from_toml(place))
     if kind in ("", "table"):
-        return workspace.create(source=str(place))
+        return _begun(workspace, str(place))
     if kind == "promise of a table":
         place = place.with_name(place.name.removesuffix(PROMISE_ENDING))
     return workspace.create(artifact=str(place))
+
+
+def _begun(workspace: Workspace, source: str) -> Project:
+    """Start a project of a table; an account that it is known to have is taken, or releases would go uncounted."""
+    return workspace.create(source=source, account=next(iter(workspace.accounts_of(source)), ""))
 
 
 def _absolute(job: Job, value: Any) -> Any:

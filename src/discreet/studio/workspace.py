@@ -5,6 +5,9 @@
   <project>/schema.toml       the declared columns, complete or a draft
   <project>/upload/           an uploaded file, removed with the project
   <project>/runs/<n>/         one folder per release: job.toml, status.json, what came out
+
+Of a forgotten project with finished releases stay project.json (the table and its account) and, of each such release,
+status.json and the house file.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +69,8 @@ class Project:
         Public guesses that forecasts are made from, such as the number of rows; never counted.
     unasked : bool
         Whether a job file named a database on the network that the steward has not allowed to be asked yet.
+    forgotten : bool
+        Whether only what later releases are checked with is left of it; no page shows it.
     """
 
     id: str
@@ -81,6 +87,7 @@ class Project:
     unused: dict[str, Any] = field(default_factory=dict)
     planned: dict[str, Any] = field(default_factory=dict)
     unasked: bool = False
+    forgotten: bool = False
 
     @property
     def name(self) -> str:
@@ -89,6 +96,15 @@ class Project:
             found = read_address(self.source)
             return found.table or found.query[:40]
         return Path(self.source or self.artifact).name
+
+    @property
+    def said(self) -> str:
+        """When something was last said of it, as statuses write a time; "" if that is not known."""
+        try:
+            changed = (self.folder / "project.json").stat().st_mtime
+        except OSError:
+            return ""
+        return datetime.fromtimestamp(changed, UTC).isoformat(timespec="seconds")
 
     @property
     def schema_file(self) -> Path:
@@ -177,6 +193,12 @@ class Workspace:
 
     def project(self, name: str) -> Project:
         """Return a project by its name in addresses."""
+        found = self._read(name)
+        if found.forgotten:
+            raise DataSourceError(f"project: {name!r} was forgotten; open the table again")
+        return found
+
+    def _read(self, name: str) -> Project:
         folder = self.home / name
         place = folder / "project.json"
         # A link is none of ours: it would lead out of the folder.
@@ -192,18 +214,24 @@ class Workspace:
             raise DataSourceError(f"project: {name!r} is damaged; open the table again") from None
         return made
 
-    def projects(self) -> Iterator[Project]:
-        """Go through all projects, the newest first."""
+    def projects(self, *, forgotten: bool = False) -> Iterator[Project]:
+        """Go through all projects, the newest first; with what is left of forgotten ones if asked."""
         written = {}
         for place in self.home.glob("*/project.json"):
             with suppress(OSError):  # forgotten since
                 written[place.parent.name] = place.stat().st_mtime
         for name in sorted(written, key=lambda name: written[name], reverse=True):
             try:
-                found = self.project(name)
+                found = self._read(name)
             except DataSourceError:  # what is damaged or none of ours is not listed
                 continue
-            yield found
+            if forgotten or not found.forgotten:
+                yield found
+
+    def accounts_of(self, source: str, *, but: str = "") -> list[str]:
+        """Return the accounts that other projects of a table are charged to, the latest first."""
+        found = [p.account for p in self.projects(forgotten=True) if source and p.source == source and p.id != but]
+        return [path for path in dict.fromkeys(found) if path and os.path.isfile(path)]
 
     def sweep(self) -> None:
         """Remove uploaded tables: when the studio ends, and when it begins after it was killed.
@@ -215,9 +243,51 @@ class Workspace:
                 shutil.rmtree(project.uploads, ignore_errors=True)
 
     def forget(self, project: Project) -> None:
-        """Remove a project with everything in its folder; releases saved elsewhere and accounts stay."""
-        if project.folder.exists():
-            shutil.rmtree(project.folder)
+        """Remove a project; releases saved elsewhere and accounts stay.
+
+        Of finished releases that they were made stays too, with their house files: somebody may have them, and later
+        ones about the same people have to be checked together with them.
+        """
+        finished = [status for status in project.runs.glob("[0-9]*/status.json") if _is_done(status)]
+        if not finished or project.runs.is_symlink():
+            if project.folder.exists():
+                shutil.rmtree(project.folder)
+            return
+        # First, so that a process killed in between leaves nothing that looks whole.
+        Project(
+            project.id, project.folder, project.source, project.artifact, project.uploaded, account=project.account,
+            forgotten=True,
+        ).save()  # fmt: skip
+        for place in project.folder.iterdir():
+            if place.name not in ("project.json", "runs"):
+                _remove(place)
+        for place in project.runs.iterdir():
+            status = place / "status.json"
+            if status not in finished:
+                _remove(place)
+                continue
+            told = json.loads(status.read_text(encoding="utf-8"))
+            house = told["files"].get("house", "")
+            told["files"] = {"house": house} if house else {}
+            write_whole(status, json.dumps(told, ensure_ascii=False), private=True)
+            for each in place.iterdir():
+                if each.name not in ("status.json", house):
+                    _remove(each)
+
+
+def _remove(place: Path) -> None:
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place)
+    else:
+        place.unlink(missing_ok=True)
+
+
+def _is_done(status: Path) -> bool:
+    try:
+        told = json.loads(status.read_text(encoding="utf-8"))
+        return not status.parent.is_symlink() and told["state"] == "done" and isinstance(told["files"], dict)
+    except (OSError, ValueError, TypeError, KeyError):
+        return False
 
 
 def _unfinished(status: Path) -> bool:

@@ -105,7 +105,7 @@ def forgotten(workspace: Workspace, path: str) -> str:
         return ""  # who opens it says what is wrong
     numbers, digests = {entry.number for entry in entries}, {entry.digest for entry in entries}
     here = os.path.realpath(path)
-    for project in workspace.projects():
+    for project in workspace.projects(forgotten=True):
         for run in runs_of(project):
             if not run.asked["account"] or os.path.realpath(run.asked["account"]) != here:
                 continue

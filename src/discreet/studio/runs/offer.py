@@ -146,8 +146,8 @@ def _followed(job: Job) -> bool:
 
 
 def of_table(workspace: Workspace, project: Project) -> Iterator[tuple[Project, Run]]:
-    """Go through all runs about the same table, also those of projects that opened it another time."""
-    for other in workspace.projects():
+    """Go through all runs about the same table, also those of projects that opened it before, forgotten or not."""
+    for other in workspace.projects(forgotten=True):
         if other.id == project.id or (other.source and other.source == project.source):
             for run in runs_of(other):
                 yield other, run

@@ -116,9 +116,9 @@ def _unit(project: Project) -> Person | str | None:
 
 
 def _elsewhere(studio: Studio, project: Project) -> list[str]:
-    """Return accounts that the same table has in other projects."""
-    found = [p.account for p in studio.workspace.projects() if p.source == project.source and p.account]
-    return [path for path in dict.fromkeys(found) if path != project.account and Path(path).is_file()]
+    """Return accounts that the same table has in other projects, and one that lies where a new one would."""
+    found = [*studio.workspace.accounts_of(project.source, but=project.id), str(_place(studio, project))]
+    return [path for path in dict.fromkeys(found) if path != project.account and os.path.isfile(path)]
 
 
 def _place(studio: Studio, project: Project) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,12 @@ from discreet.core.schema.dialect import ENCODINGS, Dialect, read_dialect
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 from discreet.jobs.job import Job
 from discreet.reporting.artifacts import kind_of
+from discreet.studio import words
 from discreet.studio.app import Studio, seen
-from discreet.studio.jobs import open_job, opened
+from discreet.studio.jobs import open_job, opened, opened_before
 from discreet.studio.runs import runs_of
 from discreet.studio.schema.days import read_form, shown_form
+from discreet.studio.screens.release import when
 from discreet.studio.tables import heads, uploads
 from discreet.studio.tables.browse import listing
 from discreet.studio.workspace import Project
@@ -33,14 +35,16 @@ async def start(studio: Studio, request: Request) -> Response:
     return await _start(studio, request)
 
 
-async def _start(studio: Studio, request: Request, typed: str = "", fault: str = "") -> Response:
+async def _start(
+    studio: Studio, request: Request, typed: str = "", fault: str = "", same: Sequence[str] = ()
+) -> Response:
     folder, here = request.query_params.get("folder"), None
     if folder is not None:
         here = await run_in_threadpool(listing, folder or studio.roots[0], studio.roots)
     projects = await run_in_threadpool(lambda: [_told(p) for p in studio.workspace.projects()])
     return studio.page(
         request, "start.html", 400 if fault else 200, projects=projects, here=here, limit=studio.largest, typed=typed,
-        fault=fault,
+        fault=fault, when=when, catalogue=words.catalogue(), same=same,
     )  # fmt: skip
 
 
@@ -48,7 +52,12 @@ def _told(project: Project) -> dict[str, Any]:
     where = project.source or project.artifact
     place = "" if project.uploaded or is_address(where) else str(Path(where).parent)
     there = is_address(where) or os.path.exists(where) or any(c in where for c in "*?[")
-    return {"project": project, "place": place, "there": there}
+    runs = runs_of(project)
+    done = [run for run in runs if run.state == "done"]
+    return {
+        "project": project, "place": place, "there": there, "done": done, "runs": runs,
+        "houses": sum("house" in run.status["files"] for run in done), "said": project.said,
+    }  # fmt: skip
 
 
 async def open_path(studio: Studio, request: Request) -> Response:
@@ -57,6 +66,8 @@ async def open_path(studio: Studio, request: Request) -> Response:
     path = str(form.get("path", "")).strip()
     if not path:
         raise DataSourceError("path: it is empty; type where the table is, such as /home/me/people.csv")
+    if not form.get("anew") and (same := await run_in_threadpool(opened_before, studio.workspace, path)):
+        return await _start(studio, request, path, same=[project.id for project in same])
     try:
         made = await run_in_threadpool(opened, studio.workspace, path)
     except DiscreetError as error:  # an address with a password is not said back
@@ -225,10 +236,14 @@ async def ask(studio: Studio, request: Request) -> Response:
 
 
 async def forget(studio: Studio, request: Request) -> Response:
-    """Remove a project with everything in its folder."""
-    if any(run.alive() for run in runs_of(studio.project(request))):
+    """Remove a project; one with releases only if that was said twice."""
+    project = studio.project(request)
+    runs, form = runs_of(project), await request.form(max_files=0)
+    if any(run.alive() for run in runs):
         raise DataSourceError("project: a release of it is being made; stop it first, or wait for it")
-    await run_in_threadpool(studio.workspace.forget, studio.project(request))
+    if any(run.state == "done" for run in runs) and not form.get("sure"):
+        raise DataSourceError("project: releases were made in it; tick on the start page that their files are saved")
+    await run_in_threadpool(studio.workspace.forget, project)
     return seen("/")
 
 
