@@ -193,3 +193,15 @@ def test_two_hundred_columns_are_drawn_a_dozen_at_a_time(tmp_path: Path):
             assert min(took) < 0.5
             shown = text.split('id="columns"')[1].count("<svg")
             assert shown == (2 if "show" in query else 8 if "from" in query else 12)
+
+
+def test_a_question_takes_dates_as_people_write_them() -> None:
+    domain = dc.Domain({"born": {"kind": "date", "bounds": ["1920-01-01", "2024-12-31"]}})
+    column = domain.column("born")
+    made = dc.Synopsis(domain, lower=[[column.low]], upper=[[column.high]], weights=[60], variances=[4.0],
+                       guarantee=dc.Guarantee("central"))  # fmt: skip
+    wanted = answer(made, Question(where="born < '1984-05-01'"))
+    assert not wanted.errors
+    for where in ("born < 01.05.1984", "born < '1.5.1984'"):
+        assert answer(made, Question(where=where)).value == wanted.value
+    assert answer(made, Question(where="born < 31.13.1984")).errors

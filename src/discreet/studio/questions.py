@@ -6,18 +6,23 @@ Post-processing of what is published already: it costs nothing, however often so
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from discreet.core.domain import Categorical, Domain, category_text
 from discreet.errors import DiscreetError, InvalidArgument
 from discreet.reporting import views
 from discreet.reporting.words import number, share
+from discreet.studio import words
+from discreet.studio.schema.days import read_day
+from discreet.studio.schema.numerals import TwoWays, certain, read_number
 from discreet.synopses.artifact import ask
 from discreet.synopses.artifact.ask import column_text
 
 WHAT = ("count", "share", "mean", "quantile")
+_QUOTED = "'[^']*'|\"[^\"]*\"|`[^`]*`"
 #: Groups that a page shows.
 _MOST_GROUPS = 40
 
@@ -58,7 +63,7 @@ class Answer:
     errors: dict[str, str] = field(default_factory=dict)
 
 
-def answer(synopsis: Any, asked: Question) -> Answer:
+def answer(synopsis: Any, asked: Question, t: Callable[..., str] | None = None) -> Answer:
     """Answer a question, or say beside which field what is wrong.
 
     Examples
@@ -66,6 +71,8 @@ def answer(synopsis: Any, asked: Question) -> Answer:
     >>> import discreet as dc
     >>> s = dc.Synopsis(dc.Domain({"age": (0, 100)}), lower=[[0], [50]], upper=[[50], [100]], weights=[60, 40],
     ...                 variances=[4.0, 4.0], guarantee=dc.Guarantee("central"))
+    >>> answer(s, Question(where="age < 1.125")).errors["where"][:32]
+    '“1.125” can be read in two ways.'
     >>> answer(s, Question(where="age < 50")).value, list(answer(s, Question(where="old")).errors)
     ('60', ['where'])
     """
@@ -76,7 +83,9 @@ def answer(synopsis: Any, asked: Question) -> Answer:
         needed = name == "where" and asked.what == "share"
         if text or needed:
             try:
-                ask.read(domain, text)
+                asked = replace(asked, **{name: _read(domain, text)})
+            except TwoWays as error:
+                made.errors[name] = (t or words.speaker("en"))("columns.two_ways", **error.values)
             except InvalidArgument as error:
                 made.errors[name] = (
                     f"{error.expected[:1].upper()}{error.expected[1:]}; try {error.fix[9:].strip(chr(39))}"
@@ -94,6 +103,27 @@ def answer(synopsis: Any, asked: Question) -> Answer:
         except DiscreetError as error:
             made.errors["column" if asked.what in ("mean", "quantile") else "where"] = str(error)
     return made
+
+
+def _read(domain: Domain, text: str) -> str:
+    """Return a condition as it is asked: dates may be typed in a form that the table declares, or as 31.12.2024."""
+    for number_ in re.findall(r"(?<![\w.,])[1-9]\d{0,2}\.\d{3}(?![\w.,])", re.sub(_QUOTED, " ", text)):
+        read_number(number_)  # which of the two it is, only whoever typed it knows
+    try:
+        ask.read(domain, text)
+    except InvalidArgument:
+        forms = (*domain.source.dates, "%d.%m.%Y")
+
+        def plain(found: re.Match[str]) -> str:
+            day = read_day(found[0].strip("'"), forms)
+            return found[0] if day is None else f"'{day.isoformat()}'"
+
+        other = re.sub(r"'?(?<![\w.])\d{1,4}([./-])\d{1,2}\1\d{1,4}(?![\w.])'?", plain, text)
+        if other == text:
+            raise
+        ask.read(domain, other)
+        return other
+    return text
 
 
 def _portion(text: str) -> float | None:
@@ -164,7 +194,7 @@ def examples(domain: Domain) -> Iterator[Question]:
         low, high = (column.low + part * (column.high - column.low) for part in (0.25, 0.5))
         if column.kind == "integer":
             low, high = round(low), round(high)
-        texts.append(f"{column_text(column.name)} between {low:g} and {high:g}")
+        texts.append(f"{column_text(column.name)} between {certain(f'{low:g}')} and {certain(f'{high:g}')}")
         yield Question("count", texts[0])
     for choice in named[:1]:
         first = category_text(choice.categories[0]).replace("'", "''")

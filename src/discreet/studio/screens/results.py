@@ -96,7 +96,10 @@ async def _synopsis(studio: Studio, request: Request, release: Released, made: d
             lambda: pictures.pair(t, synopsis_of(release), chosen, found),
         )
     if "what" in asked:
-        wanted["answer"] = (("question", *known, question), lambda: answer(synopsis_of(release), question))
+        wanted["answer"] = (
+            ("question", *known, question, t("results.rows")),
+            lambda: answer(synopsis_of(release), question, t),
+        )
     done = await asyncio.gather(*(studio.later.get(*each) for each in wanted.values()))  # one wait for all
     made |= dict(zip(wanted, done, strict=True))
     made["waiting"] = None in done
