@@ -12,6 +12,7 @@ import pytest
 from discreet.jobs import Job
 from discreet.studio.checks import Check, attack_job, attackable, audit_job, beside, checks_of
 from discreet.studio.released import collect, kept_facts, release_of
+from discreet.studio.runs.offer import houses_of
 from discreet.studio.runs.run import Run, blank
 from discreet.studio.screens.evidence import audits_now
 from discreet.studio.workspace import Workspace
@@ -150,7 +151,7 @@ def test_the_sentence_to_sign_counts_what_was_left_to_judge(passing_on):
     assert page.index("The promise holds if:") < page.index("an attacker knows nothing of a person from column x")
 
 
-def test_a_table_of_one_group_says_so_and_names_the_releases_it_was_checked_with(tmp_path):
+def test_a_table_of_one_group_names_the_releases_it_was_checked_with_until_they_are_said_to_be_inside(tmp_path):
     rows = "".join(f"p{i},{20 + i % 60},{i * 37 % 101},{i}\n" for i in range(200)) + "p200,30,50,\n"
     table = tmp_path / "t.csv"
     table.write_text(f"who,age,size,cost\n{rows}")
@@ -187,6 +188,23 @@ def test_a_table_of_one_group_says_so_and_names_the_releases_it_was_checked_with
     assert "checked together with the earlier releases that are known here" in release
     assert ',"199"\n' in (first / "safe.csv").read_text()  # what the pages say of sensitive columns: beyond the bounds,
     assert len((first / "safe.csv").read_text().splitlines()) == 202  # and without a value
+    houses = [project.runs / n / "people.house" for n in ("1", "2")]
+    home = Workspace(tmp_path / "studio")
+    with browser(tmp_path / "studio") as client:
+        client.post(f"{here}/release/1/never")  # not ticked
+        assert (first / "safe.csv").exists()
+        assert sorted(houses_of(home, project)) == houses
+        page = client.post(f"{here}/release/1/never", data={"sure": "yes"}).text
+        assert "as never handed out; the table was deleted" in page
+        assert client.get(f"{here}/release/1/file/release").status_code == 404
+        assert not (first / "safe.csv").exists()
+        assert sorted(houses_of(home, project)) == houses  # the second was checked with it and counts
+        client.post(f"{here}/release/2/never", data={"sure": "yes"})
+        assert list(houses_of(home, project)) == []
+        assert all(house.is_file() for house in houses)
+        release = client.get(f"{here}/release").text
+    assert release.count("never handed out") == 2
+    assert "No earlier release about this very file is known here" in release
 
 
 def test_a_first_table_is_not_said_to_be_checked_with_others(tmp_path):

@@ -22,6 +22,7 @@ from typing import Any
 
 from discreet.core.output import write_whole
 from discreet.errors import DataSourceError, FormatError
+from discreet.studio.runs.offer import checked_with
 from discreet.studio.runs.run import runs_of
 from discreet.studio.workspace import Project
 
@@ -108,9 +109,8 @@ def release_of(project: Project, number: str) -> Released:
 def earlier_of(project: Project, release: Released) -> list[tuple[int, str]]:
     """Return the earlier releases that one was checked with: the run of this project, or 0, and the house file."""
     for run in runs_of(project):
-        if run.number == release.number and run.job is not None:
-            given = run.job.parameters.get("previous") or ()
-            places = [run.job.place(each) for each in ([given] if isinstance(given, str) else given)]
+        if run.number == release.number:
+            places = checked_with(run)
             return [(int(p.parent.name) if p.parent.parent == project.runs else 0, str(p)) for p in places]
     return []
 

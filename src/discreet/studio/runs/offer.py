@@ -95,7 +95,10 @@ def offer_of(workspace: Workspace, project: Project, form: str = "csv") -> Offer
     except DiscreetError as error:
         return Offer(None, str(error), number, where="account")
     digest = hashlib.sha256(f"{digest}\n{len(houses)}".encode()).hexdigest()
-    same = next((run for run in runs if run.state == "done" and run.asked.get("digest") == digest), None)
+    same = next(
+        (run for run in runs if run.state == "done" and not run.status["never"] and run.asked.get("digest") == digest),
+        None,
+    )
     table = _TABLES.get(job.kind, "") in job.outputs
     free = has_price(job) and charge is None
     return Offer(job, "", number, f"{number}-{digest}", digest, charge, free, table, houses, same)
@@ -154,7 +157,22 @@ def of_table(workspace: Workspace, project: Project) -> Iterator[tuple[Project, 
 
 
 def houses_of(workspace: Workspace, project: Project) -> Iterator[Path]:
-    """Go through the house files of finished releases about the same table, the earliest first."""
+    """Go through the house files of finished releases about the same table, the earliest first.
+
+    A release that was never handed out shows nobody anything, so later ones need not be checked with it; but one that
+    was checked with it, and may have been handed out, can only be followed with both.
+    """
     found = [run for _, run in of_table(workspace, project) if run.state == "done" and "house" in run.status["files"]]
+    within: set[Path] = set()
+    if any(run.status["never"] for run in found):
+        within = {place for run in found if not run.status["never"] for place in checked_with(run)}
     for run in sorted(found, key=lambda run: str(run.status["ended"])):
-        yield run.folder / run.status["files"]["house"]
+        house = run.folder / run.status["files"]["house"]
+        if not run.status["never"] or house in within:
+            yield house
+
+
+def checked_with(run: Run) -> list[Path]:
+    """Return the house files of the earlier releases that a run was checked with."""
+    given = run.job.parameters.get("previous") or () if run.job is not None else ()
+    return [run.job.place(each) for each in ([given] if isinstance(given, str) else given)] if run.job else []

@@ -129,6 +129,15 @@ class Run:
         told = {**Run.read(self.folder).status, **said}
         write_whole(self.folder / STATUS, json.dumps(told, ensure_ascii=False, default=str), private=True)
 
+    def keep_inside(self) -> None:
+        """Note that what came out was never handed out, and delete it: it never can be from here on.
+
+        The house file stays, for later releases may have been checked with it already.
+        """
+        stays = {name: file for name, file in self.status["files"].items() if name in PRIVATE}
+        self.write(never=now(), files=stays, figures={})
+        self.tidy(keep=tuple(stays.values()))
+
     def tidy(self, keep: tuple[str, ...] = ()) -> None:
         """Remove what a process left that did not end well: half-written files, and outputs other than ``keep``."""
         for place in self.folder.iterdir():
@@ -143,7 +152,8 @@ class Run:
 def _fits(name: str, value: Any, usual: dict[str, Any]) -> bool:
     """Tell whether what a status says is of the kind that it always is; an edited or damaged one says nothing."""
     if usual.get(name) is None:
-        kinds = {"where": dict, "promise": dict, "asked": dict, "started": str, "ended": str, "pid": int, "entry": int}
+        kinds = {"where": dict, "promise": dict, "asked": dict, "started": str, "ended": str, "never": str, "pid": int,
+                 "entry": int}  # fmt: skip
         return value is None or isinstance(value, kinds.get(name, object))
     return type(value) is type(usual[name]) and (name != "progress" or value.keys() >= usual[name].keys())
 
@@ -154,6 +164,7 @@ def blank() -> dict[str, Any]:
         "state": "waiting", "attempt": 1, "started": None, "ended": None, "pid": None, "born": None,
         "progress": {"share": None, "what": "start"}, "message": "", "where": None, "files": {}, "figures": {},
         "promise": None, "unforeseen": False, "entry": None, "lost": [], "before": 0, "asked": None,
+        "never": None,
     }  # fmt: skip
 
 

@@ -114,6 +114,15 @@ async def stop(studio: Studio, request: Request) -> Response:
     return seen(f"/p/{project.id}/release/{run.number}")
 
 
+async def never(studio: Studio, request: Request) -> Response:
+    """Take the steward's word that a table was never handed out, and delete it."""
+    project, run = _run(studio, request)
+    said = (await request.form()).get("sure") == "yes"
+    if said and run.state == "done" and "house" in run.files and not run.status["never"]:
+        await run_in_threadpool(run.keep_inside)
+    return seen(f"/p/{project.id}/release/{run.number}")
+
+
 async def progress(studio: Studio, request: Request) -> Response:
     """Tell the script of the page how far a run has come."""
     _, run = _run(studio, request)
@@ -206,6 +215,7 @@ ROUTES = [
     ("/p/{project}/release/{number:int}", show_run, ["GET"]),
     ("/p/{project}/release/{number:int}/stop", stop, ["POST"]),
     ("/p/{project}/release/{number:int}/again", again, ["POST"]),
+    ("/p/{project}/release/{number:int}/never", never, ["POST"]),
     ("/p/{project}/release/{number:int}/progress", progress, ["GET"]),
     ("/p/{project}/release/{number:int}/job.toml", job_file, ["GET"]),
     ("/p/{project}/release/{number:int}/file/{name}", download, ["GET"]),
