@@ -66,10 +66,29 @@ def charge_of(job: Job) -> Charge | None:
         refused = str(error)
     left = account.remaining
     after = max(float(left.exact - price), 0.0) if isinstance(price, Fraction) else 0.0
+    total = float(account.total)
     share = float(delta) if account.currency == "epsilon" else 0.0
     return Charge(
-        account.dataset, account.currency, float(price), share, float(left), after, float(account.total), refused
+        account.dataset,
+        account.currency,
+        float(price),
+        share,
+        worth(float(left), total),
+        worth(after, total),
+        total,
+        refused,
     )
+
+
+def worth(left: float, total: float) -> float:
+    """Return what is left of a budget, nothing where that is what rounding leaves.
+
+    Examples
+    --------
+    >>> worth(2e-16, 3.0), worth(0.001, 3.0)
+    (0.0, 0.001)
+    """
+    return left if left > 1e-9 * total else 0.0
 
 
 def _wanted(job: Job) -> tuple[Exact, Fraction | None, Fraction]:

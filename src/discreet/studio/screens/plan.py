@@ -26,6 +26,7 @@ from discreet.studio import forms
 from discreet.studio.app import Studio, seen
 from discreet.studio.forecast import PEOPLE, Forecast, checked, counts_persons, forecast, known
 from discreet.studio.jobs import job_of
+from discreet.studio.runs.charges import worth
 from discreet.studio.schema import declared
 from discreet.studio.schema.numerals import certain
 from discreet.studio.screens import risk
@@ -169,7 +170,7 @@ def account_of(project: Project, parameters: Mapping[str, Any], domain: Domain |
     try:
         account = Account(project.account)
         price, slack = parameters.get("epsilon"), parameters.get("delta", 0)
-        left, plain = float(account.remaining), account.currency == "epsilon"
+        left, plain = worth(float(account.remaining), float(account.total)), account.currency == "epsilon"
         after = left - float(price) if plain and price is not None else None
         short = "" if after is None or after >= 0 else "short"
         try:
@@ -179,8 +180,8 @@ def account_of(project: Project, parameters: Mapping[str, Any], domain: Domain |
         except DiscreetError as error:
             short = str(error)
         return {"name": account.dataset, "left": number(left), "total": number(float(account.total)), "short": short,
-                "sign": "ε" if plain else "ρ", "after": None if after is None else number(max(after, 0.0)),
-                "fault": ""}  # fmt: skip
+                "sign": "ε" if plain else "ρ", "fault": "",
+                "after": None if after is None else number(worth(after, float(account.total)))}  # fmt: skip
     except DiscreetError as error:
         return {"fault": str(error)}
 
