@@ -150,3 +150,18 @@ def test_the_same_path_offers_what_is_there_and_takes_its_account(client: Browse
     client.post("/open", data={"path": str(table), "anew": "yes"})
     assert {each.account for each in client.studio.workspace.projects()} == {first.account}
     assert len(list(client.studio.workspace.projects())) == 2
+
+
+def test_plan_and_release_offer_the_account_that_the_table_has(client: Browser, table: Path) -> None:
+    book = Account.create(table.with_name("cases.account"), dataset="cases", epsilon=3)
+    client.studio.workspace.create(source=str(table), account=str(book.path))
+    project = client.studio.workspace.create(source=str(table), goal="synopsis", parameters={"epsilon": 1.0})
+    project.schema_file.write_text("[columns.age]\nbounds = [0, 120]\n", encoding="utf-8")
+    for screen in ("plan", "release"):
+        page = client.get(f"/p/{project.id}/{screen}").text
+        assert f'name="path" value="{book.path}"' in page
+    client.post(f"/p/{project.id}/account/open", data={"path": str(book.path)})
+    for screen in ("plan", "release"):
+        page = client.get(f"/p/{project.id}/{screen}").text
+        assert "when it was opened before" in page
+        assert 'name="path"' not in page

@@ -207,7 +207,7 @@ def _done(project: Project, whole: bool) -> set[str]:
     from discreet.studio.runs import runs_of
 
     done = {"data"} | ({"goal"} if project.goal else set()) | ({"account"} if project.account else set())
-    if any(run.state == "done" for run in runs_of(project)):
+    if any(run.state == "done" and run.asked["kind"] in (project.goal, "") for run in runs_of(project)):
         done |= {"release"}
     return done | ({"columns", "plan"} if whole and project.source else set())
 

@@ -228,7 +228,10 @@ def curve(
         where, height, words = right(dot[0]), up(dot[1]), dot[2]
         side = "end" if where + 8 + LETTER * len(words) > WIDTH else ""
         parts.append(f'<circle class="dot" cx="{where:.1f}" cy="{height:.1f}" r="4"/>')
-        parts.append(halo(words, where + (-8 if side else 8), max(height - 7, TOP + 10), side))
+        # On the side of the curve where it does not run: under it where it rises away from the dot.
+        under_it = (b[-1] > b[0]) != bool(side)
+        beside = min(height + 17, HEIGHT - BOTTOM - 5) if under_it else max(height - 7, TOP + 10)
+        parts.append(halo(words, where + (-8 if side else 8), beside, side))
     marks = [*under_axis(under.marks, right), f'<text class="label" x="{(left + WIDTH) / 2}" y="{HEIGHT + 12}">'
              f"{escape(with_times(x, under.times))}</text>"]  # fmt: skip
     return frame(title, [*parts, *marks], y, ticks.times, HEIGHT + 18)

@@ -251,6 +251,7 @@ def _outlook(studio: Studio, request: Request, project: Project, domain: Domain 
     return {
         "found": found, "why": why, "goal": project.goal, "main": main, "there": project,
         "sign": {"epsilon": "ε"}.get(main, main), "rows": wish.planned.get("rows"),
+        "elsewhere": studio.workspace.accounts_of(project.source, but=project.id),
         "account": account_of(project, wish.parameters, domain), "raw": raw_columns(project.goal, wish.parameters),
         "charged": project.goal in CHARGED and not project.artifact,
         # A level that holds at a distance is large or small by that distance.

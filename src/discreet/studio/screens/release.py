@@ -36,7 +36,15 @@ async def show(studio: Studio, request: Request) -> Response:
     project = studio.project(request)
     form = request.query_params.get("form", "csv")
     offer, runs = await run_in_threadpool(lambda: (offer_of(studio.workspace, project, form), runs_of(project)))
-    return _page(studio, request, project, offer=offer, runs=runs, form=form)
+    return _page(
+        studio,
+        request,
+        project,
+        offer=offer,
+        runs=runs,
+        form=form,
+        elsewhere=await run_in_threadpool(studio.workspace.accounts_of, project.source, but=project.id),
+    )
 
 
 async def show_run(studio: Studio, request: Request) -> Response:
@@ -59,6 +67,7 @@ def _page(studio: Studio, request: Request, project: Project, **content: Any) ->
         "results": None,
         "form": "csv",
         "given": {},
+        "elsewhere": [],
         "raw": "",
         "persons": False,
         **content,
