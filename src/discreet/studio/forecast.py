@@ -242,11 +242,11 @@ def localized(text: str, t: T) -> str:
     --------
     >>> from discreet.studio import words
     >>> localized("1,500 (0.125)", words.speaker("de")), localized("1,500 (0.125)", words.speaker("en"))
-    ('1.500 (0,125)', '1,500 (0.125)')
+    ('1\\u202f500 (0,125)', '1,500 (0.125)')
     """
     if t("forms.decimal") == ".":
         return text
-    turned = str.maketrans(",.", ".,")
+    turned = str.maketrans(",.", "\u202f,")
     return re.sub(r"\d[\d,.]*\d", lambda found: found[0].translate(turned), text)
 
 

@@ -19,6 +19,7 @@ from discreet.reporting import views
 from discreet.reporting.pages import clusters, plane, svg
 from discreet.reporting.pages.report import intervals
 from discreet.reporting.words import number
+from discreet.studio import figures
 
 #: A picture and what stands under it.
 Picture = tuple[Markup, str]
@@ -27,7 +28,7 @@ Words = Callable[..., str]
 MOST, _BINS, _NAMES = 12, 16, 12
 #: Half a 95 % interval, in standard errors.
 _WIDE = 1.96
-_FIGURES = re.compile(r">([−±\-\d., %×⁰¹²³⁴-⁹⁻]+)<")
+_FIGURES = re.compile(r">([−±\-\d., %×⁰¹²³⁴-⁹⁻]+(?: oder mehr)?)<")
 
 
 def localised(picture: Markup, language: str) -> Markup:
@@ -81,8 +82,13 @@ def _column(t: Words, found: dict[str, Any]) -> Picture:
     if assumed is not None and any(abs(a) > 0 for a in assumed):
         text += "; " + t("results.hatched")
     if "missing" in found:
-        text += "; " + t("results.missing", n=_whole(found["missing"]["value"]))
+        text += "; " + t("results.missing", n=_told(t, _whole(found["missing"]["value"])))
     return picture, text
+
+
+def _told(t: Words, text: str) -> str:
+    """Write a figure in a sentence as the language of the page does."""
+    return figures.written(text, "de" if t("forms.decimal") == "," else "en")
 
 
 def _whole(value: float) -> str:
@@ -180,10 +186,10 @@ def moved(t: Words, facts: dict[str, Any]) -> list[Picture]:
     unit = t("results.metres" if mechanism == "SphericalLaplace" else "results.metric")
     picture = svg.curve(
         xs, 100 * gammainc(places, rate * xs), title=t("results.moved"), x=unit, y=t("results.moved_share"),
-        upright=[(half, t("results.half_moved", n=number(half, 3)), "claim")], top=100.0,
+        upright=[(half, t("results.half_moved", n=_told(t, number(half, 3))), "claim")], top=100.0,
     )  # fmt: skip
     remap = told.get("remap", "none")
-    text = t("results.moved_law", n=number(half, 3), unit=unit)
+    text = t("results.moved_law", n=_told(t, number(half, 3)), unit=unit)
     return [(picture, text + ("" if remap == "none" else " " + t("results.before_remap")))]
 
 
@@ -218,4 +224,4 @@ def attack(t: Words, found: dict[str, Any]) -> list[Picture]:
         labels, values, low, high, title=str(found.get("attack", "")), axis=t("evidence.share_or_advantage"),
         letters=28, more=t("results.and_more"),
     )  # fmt: skip
-    return [(picture, t("evidence.with_intervals", level=number(100 * found.get("confidence", 0.95))))]
+    return [(picture, t("evidence.with_intervals", level=_told(t, number(100 * found.get("confidence", 0.95)))))]
