@@ -165,3 +165,19 @@ def test_plan_and_release_offer_the_account_that_the_table_has(client: Browser, 
         page = client.get(f"/p/{project.id}/{screen}").text
         assert "when it was opened before" in page
         assert 'name="path"' not in page
+
+
+def test_steps_are_ticked_for_what_was_said_and_done(client: Browser, table: Path) -> None:
+    def ticked(project: Project) -> set[str]:
+        page = client.get(f"/p/{project.id}/goal").text
+        return set(re.findall(r'href="/p/\w+/(\w+)" class="done"', page))
+
+    project = client.studio.workspace.create(source=str(table))
+    assert ticked(project) == set()
+    project.schema_file.write_text(SCHEMA, encoding="utf-8")
+    assert ticked(project) == {"data", "columns"}
+    release(client, declared(project))
+    assert ticked(project) == {"data", "columns", "goal", "plan", "release"}
+    project.goal, project.parameters = "synopsis", {"epsilon": 1.0}
+    project.save()
+    assert "release" not in ticked(project)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from functools import partial
+from dataclasses import replace
+from functools import lru_cache, partial
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
@@ -20,13 +21,14 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from discreet._version import __version__
+from discreet.core.domain import Domain
 from discreet.errors import DiscreetError
 from discreet.studio import words
 from discreet.studio.figures import FILTERS
 from discreet.studio.guard import Guard, local
 from discreet.studio.jobs import Handed
 from discreet.studio.released import Later
-from discreet.studio.runs import Supervisor
+from discreet.studio.runs import Supervisor, runs_of
 from discreet.studio.runs.offer import houses_of, next_job
 from discreet.studio.tables.uploads import LARGEST
 from discreet.studio.workspace import Project, Workspace
@@ -130,12 +132,15 @@ class Studio:
         content = {"project": None, "screen": "", "own_job": "job" in content, **content}
         project = content["project"]
         job = content.pop("job", None) or (self._job(project) if project is not None else None)
+        done = set() if project is None else _done(project, bool(self._job(project).text))
+        if content.get("problem") or content.get("faults") or getattr(content.get("head"), "doubtful", False):
+            done.discard(content["screen"])  # it says itself that something is open
         text = self._templates.get_template(template).render(
             t=t, term=term, tt=words.explained(t, term, language), in_bytes=partial(words.in_bytes, language=language),
             language=language, languages=words.LANGUAGES,
             screens=_OF_RELEASES if project is not None and not project.source else SCREENS,
             theme=theme, theme_next=THEMES[(THEMES.index(theme) + 1) % len(THEMES)],
-            done=set() if project is None else _done(project, bool(self._job(project).text)),
+            done=done,
             version=__version__, path=request.url.path, job=job, **content,
         )  # fmt: skip
         return HTMLResponse(text, status_code=status)
@@ -203,13 +208,28 @@ def _language(request: Request) -> str:
 
 
 def _done(project: Project, whole: bool) -> set[str]:
-    """Return the screens on which everything is said, or something was done."""
-    from discreet.studio.runs import runs_of
+    """Return the screens on which everything is said, or something was done for the goal that is chosen now."""
+    schema = project.schema_file
+    said = schema.is_file()
+    done = {"goal"} if project.goal else set()
+    done |= {"account"} if project.account else set()
+    done |= {"data"} if said or project.written or project.artifact else set()
+    done |= {"columns"} if said and _whole(schema, schema.stat().st_mtime_ns) else set()
+    done |= {"plan"} if whole and project.source else set()
+    made = [r for r in runs_of(project) if r.state == "done" and r.asked["kind"] in (project.goal, "")]
+    done |= {"release"} if made else set()
+    checked = (check for run in made for check in runs_of(replace(project, folder=run.folder / "evidence")))
+    return done | ({"evidence"} if any(check.state == "done" for check in checked) else set())
 
-    done = {"data"} | ({"goal"} if project.goal else set()) | ({"account"} if project.account else set())
-    if any(run.state == "done" and run.asked["kind"] in (project.goal, "") for run in runs_of(project)):
-        done |= {"release"}
-    return done | ({"columns", "plan"} if whole and project.source else set())
+
+@lru_cache(8)
+def _whole(schema: Path, written: int) -> bool:
+    """Tell whether columns are declared completely."""
+    try:
+        Domain.from_toml(schema)
+    except DiscreetError:
+        return False
+    return True
 
 
 def seen(path: str) -> RedirectResponse:
