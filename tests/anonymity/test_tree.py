@@ -368,7 +368,7 @@ def bad_calls() -> list[tuple[str, Any, str]]:
         ),
         ("hierarchy as text", lambda: DensityTree(k=3, domain=DOMAIN, hierarchies={"job": "x"}).fit(table), "merge"),
         ("all missing, own branch", lambda: DensityTree(k=3, domain=DOMAIN).fit(nothing), "'age' has no value"),
-        ("all missing, dropped", lambda: DensityTree(k=3, domain=DOMAIN).fit(no_job), "'job' has no value"),
+        ("all missing, dropped", lambda: DensityTree(k=3, domain=DOMAIN).fit(no_job), "'job': no row has a value"),
         ("too diverse", lambda: DensityTree(k=3, l_diversity=3, domain=DOMAIN).fit(table), "at most it is 2, got 3"),
         (
             "l without sensitive",

@@ -81,7 +81,7 @@ def complete(kind: Kind, option: Option | None = None) -> dict[Option, Any]:
     if kind.name == "distinct" and option.name in ("persons", "items"):
         given |= {kind.option("persons"): "user", kind.option("items"): 8}
     if option.name == "rho":  # the other way to state a budget
-        given.pop(kind.option("epsilon"))
+        given.pop(kind.option("epsilon"), None)
         given[kind.option("delta")] = 1e-6
     if kind.name == "perturb" and method and method not in kind.option("radius").methods:
         given.pop(kind.option("radius"))

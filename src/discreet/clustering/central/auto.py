@@ -300,7 +300,7 @@ def refinement_for(synopsis: Synopsis, n_clusters: int) -> tuple[str, ...]:
     Examples
     --------
     >>> import discreet as dc
-    >>> data = dc.datasets.mixture(5000, 2, 3, random_state=0)
+    >>> data = dc.datasets.mixture(2000, 2, 3, random_state=0)
     >>> made = [dc.GridSynopsis(1.0, data.domain, parts).fit(data.X).synopsis_ for parts in (3, 20)]
     >>> [refinement_for(synopsis, 3) for synopsis in made]
     [('project',), ('mixture',)]
