@@ -89,7 +89,9 @@ def shuffled(frame: Any) -> Any:
     return frame.repartition(3, "income").cache()
 
 
-@pytest.mark.parametrize("partitioner", PARTITIONERS)
+@pytest.mark.parametrize(
+    "partitioner", [p if p in ("binary", "quantile") else pytest.param(p, marks=pytest.mark.slow) for p in PARTITIONERS]
+)
 def test_a_tree_is_the_same_from_memory_from_files_and_from_spark(
     partitioner: str, folder: Path, shuffled: Any
 ) -> None:
@@ -266,7 +268,9 @@ def test_rows_of_a_frame_go_to_files_on_the_driver(frame: Any, tmp_path: Path, m
     assert np.array_equal(pq.read_table(labels.path)["cluster"], model.predict(brought))
 
 
-@pytest.mark.parametrize("missing", ["own", "wildcard", "drop"])
+@pytest.mark.parametrize(
+    "missing", ["own", pytest.param("wildcard", marks=pytest.mark.slow), pytest.param("drop", marks=pytest.mark.slow)]
+)
 def test_risk_counts_equal_rows_where_they_are(
     missing: str, frame: Any, shuffled: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
