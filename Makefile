@@ -57,10 +57,9 @@ $(VENV)/.docs: pyproject.toml studies/pyproject.toml
 demo: $(VENV)/.demo
 	@$(BIN)/discreet demo
 
-# A file at a time, so that fixtures of a file are set up once; the order is that of tests/conftest.py. Three processes for
-# two cores: tests of servers and disks wait a good part of their time.
+# Two processes, a file at a time, so that fixtures of a file are set up once; the order is that of tests/conftest.py.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 # The browser checks need Debian's chromium. Where it can be installed it is; elsewhere they skip and say so.
 $(VENV)/.browser: $(VENV)/.dev
