@@ -23,14 +23,6 @@ from studio_runs import COLUMNS, QUASI, every_kind, finished, people, released
 PLANE = {name: COLUMNS[name] for name in ("x", "y")}
 
 
-@pytest.fixture(scope="module")
-def grid(tmp_path_factory):
-    home = tmp_path_factory.mktemp("grid")
-    project = released(home, "synopsis", {"epsilon": 1.0, "seed": 1}, {"release": "s.parquet"}, PLANE)
-    collect(release_of(project, "1"))
-    return home / "studio", project
-
-
 def test_a_report_allows_its_own_style_by_digest_and_nothing_else(grid):
     home, project = grid
     with browser(home) as client:

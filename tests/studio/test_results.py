@@ -19,14 +19,6 @@ from studio_runs import COLUMNS, QUASI, every_kind, released
 PLANE = {name: COLUMNS[name] for name in ("x", "y")}
 
 
-@pytest.fixture(scope="module")
-def grid(tmp_path_factory):
-    home = tmp_path_factory.mktemp("grid")
-    project = released(home, "synopsis", {"epsilon": 1.0, "seed": 1}, {"release": "s.parquet"}, PLANE)
-    collect(release_of(project, "1"))
-    return home / "studio", project
-
-
 def test_a_synopsis_is_drawn_by_column_and_as_a_plane_and_answers_questions(grid):
     home, project = grid
     with browser(home) as client:

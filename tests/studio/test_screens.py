@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from studio_runs import COLUMNS, people, released
-from studio_story import FLAGS, Visit, axe_script, studio
+from studio_story import Visit, studio
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test-all brings it")
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip("no chromium on the path: install Debian's package chromium")
-    with api.sync_playwright() as play:
-        opened = play.chromium.launch(executable_path=program, args=FLAGS)
-        yield opened
-        opened.close()
-
-
-@pytest.fixture(scope="module")
-def axe(tmp_path_factory):
-    return axe_script(tmp_path_factory.mktemp("axe"))
 
 
 @pytest.mark.parametrize("language", ["en", "de"])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from discreet.studio.workspace import Workspace
-from studio_story import FLAGS, Visit, axe_script, studio
+from studio_story import Visit, studio
 
 pytestmark = pytest.mark.slow
 
@@ -19,23 +18,6 @@ age = {kind = "integer", bounds = [0, 120], role = "quasi-identifier"}
 sex = {categories = ["f", "m"], role = "quasi-identifier"}
 income = {bounds = [0, 1e6], role = "sensitive"}
 """
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Any:
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test-all brings it")
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip("no chromium on the path: install Debian's package chromium")
-    with api.sync_playwright() as play:
-        opened = play.chromium.launch(executable_path=program, args=FLAGS)
-        yield opened
-        opened.close()
-
-
-@pytest.fixture(scope="module")
-def axe(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return axe_script(tmp_path_factory.mktemp("axe"))
 
 
 def _project(home: Path, schema: str = "") -> str:

@@ -15,29 +15,12 @@ import discreet as dc
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import promise_place
 from discreet.synopses import Synopsis
-from studio_story import FLAGS, Visit, axe_script, studio
+from studio_story import Visit, studio
 from studio_tables import adult, causes, gowalla, messy
 
 pytestmark = pytest.mark.slow
 
 SCREENS = ("data", "columns", "goal", "plan", "release", "evidence", "account")
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test-all brings it")
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip("no chromium on the path: install Debian's package chromium")
-    with api.sync_playwright() as play:
-        opened = play.chromium.launch(executable_path=program, args=FLAGS)
-        yield opened
-        opened.close()
-
-
-@pytest.fixture(scope="session")
-def axe(tmp_path_factory):
-    return axe_script(tmp_path_factory.mktemp("axe"))
 
 
 @pytest.fixture
