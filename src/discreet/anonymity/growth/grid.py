@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.anonymity.growth.hierarchy import MISSING, OR_MISSING
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.dates import date_text, day_number, time_text
@@ -51,6 +52,8 @@ class Grid:
         Numeric: the ``levels + 1`` grid points, from the lower bound to the upper. Categorical: empty.
     order : tuple of int
         Categorical: the number of the category in each bin. Numeric: empty.
+    labels : tuple of (int, int, str)
+        Categorical: runs of bins that have a name, such as the groups of a hierarchy (`Hierarchy.labels`).
 
     Examples
     --------
@@ -59,11 +62,15 @@ class Grid:
     (120, '[34, 41)', '[90, 120]', '[0, 120]')
     >>> make_grid(Categorical("job", ["cook", "smith", "nurse"])).text(0, 1)
     '{cook, smith}'
+    >>> jobs = Grid(Categorical("job", ["cook", "smith", "nurse"]), order=(0, 1, 2), labels=((0, 1, "craft"),))
+    >>> jobs.text(0, 1), jobs.text(1, 2)
+    ('craft', '{smith, nurse}')
     """
 
     column: Column
     edges: tuple[float, ...] = ()
     order: tuple[int, ...] = ()
+    labels: tuple[tuple[int, int, str], ...] = ()
 
     @property
     def name(self) -> str:
@@ -138,21 +145,49 @@ class Grid:
         assert isinstance(self.column, Categorical)
         return [self.column.categories[self.order[b]] for b in range(first, min(last, self.levels - 1) + 1)]
 
+    @cached_property
+    def _labels_from(self) -> dict[int, list[tuple[int, str]]]:
+        """Where a named run begins: the ends and names of all that do, the longest first."""
+        found: dict[int, list[tuple[int, str]]] = {}
+        for first, last, label in sorted(self.labels, key=lambda run: -run[1]):
+            found.setdefault(first, []).append((last, label))
+        return found
+
+    @cached_property
+    def _listable(self) -> bool:
+        """Whether labels can stand in a list beside categories: commas in these must not be mistaken."""
+        return not any(", " in str(c) for c in self.categories(0, self.levels - 1) or [])
+
+    def parts(self, first: int, last: int) -> list[tuple[str, int, int]]:
+        """Return what is printed of a run of categories: labels where a whole group is in it, categories elsewhere."""
+        named = [label for end, label in self._labels_from.get(first, ()) if end == last]
+        if named:
+            return [(named[0], first, last)]
+        members, at = self.categories(first, last) or [], first
+        found: list[tuple[str, int, int]] = []
+        while at <= last:
+            runs = [r for r in self._labels_from.get(at, ()) if r[0] <= last and ", " not in r[1] and self._listable]
+            end, label = runs[0] if runs else (at, str(members[at - first]))
+            found.append((label, at, end))
+            at = end + 1
+        return found
+
     def text(self, first: int, last: int) -> str:
-        """Write a run of bins for people: ``[34, 41)``, ``{cook, smith}``, ``[90, 120] or missing``."""
+        """Write a run of bins for people: ``[34, 41)``, ``{cook, smith}``, ``office``, ``[90, 120] or missing``."""
         if first >= self.levels:
-            return "missing"
+            return MISSING
         ends = self.bounds(first, last)
         if ends is not None:
             closed = "]" if last >= self.levels - 1 or isinstance(self.column, Integer) else ")"
             point = {"date": date_text, "integer": _whole_text, "time": time_text}.get(self.column.kind, number_text)
             written = f"[{point(ends[0])}, {point(ends[1])}{closed}" if ends[0] < ends[1] else point(ends[0])
         else:
-            members = self.categories(first, last) or []
-            written = str(members[0]) if len(members) == 1 else "{" + ", ".join(map(str, members)) + "}"
-            if len(members) == self.levels > 1:
+            end = min(last, self.levels - 1)
+            texts = [text for text, _, _ in self.parts(first, end)]
+            written = texts[0] if len(texts) == 1 else "{" + ", ".join(texts) + "}"
+            if end - first + 1 == self.levels > 1:
                 written = "*"
-        return written + (" or missing" if last >= self.levels else "")
+        return written + (OR_MISSING if last >= self.levels else "")
 
     def centers(self) -> FloatArray:
         """Return a representative coordinate of every bin, on the column's own axis; NaN for the missing bin."""
@@ -164,7 +199,12 @@ class Grid:
         return np.append(middle, np.nan) if self.own_missing else middle
 
 
-def make_grid(column: Column, steps: Any = None, order: tuple[int, ...] | None = None) -> Grid:
+def make_grid(
+    column: Column,
+    steps: Any = None,
+    order: tuple[int, ...] | None = None,
+    labels: tuple[tuple[int, int, str], ...] = (),
+) -> Grid:
     """Make the public grid of a column from its declaration alone.
 
     Parameters
@@ -176,6 +216,8 @@ def make_grid(column: Column, steps: Any = None, order: tuple[int, ...] | None =
         are whole numbers (1 if that makes 20 to 256 of them), else 128 of them. Dates: see `date_edges`.
     order : tuple of int, optional
         Categorical: the numbers of the categories in the order of the bins, such as that of a hierarchy.
+    labels : tuple of (int, int, str)
+        Categorical: the names of runs of bins, see `Grid`.
 
     Examples
     --------
@@ -189,7 +231,7 @@ def make_grid(column: Column, steps: Any = None, order: tuple[int, ...] | None =
         if len(column.categories) > MOST_LEVELS:
             what, fix = f"a column of at most {MOST_LEVELS}", "grouping the categories first"
             raise InvalidArgument(f"categories of column {column.name!r}", len(column.categories), what, fix)
-        return Grid(column, order=order or tuple(range(len(column.categories))))
+        return Grid(column, order=order or tuple(range(len(column.categories))), labels=labels)
     if isinstance(column, Date):
         return Grid(column, edges=date_edges(column, steps))
     if isinstance(column, Integer):

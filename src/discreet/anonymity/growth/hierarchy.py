@@ -23,6 +23,8 @@ from discreet.core.columns import Category
 from discreet.core.domain import category_text
 from discreet.errors import DataSourceError, InvalidArgument, InvalidType, SchemaError
 
+#: How a released column prints a missing value, alone or beside a cell.
+MISSING, OR_MISSING = "missing", " or missing"
 _EXAMPLE = 'Hierarchy({"office": ["clerk", "manager"], "craft": ["smith", "cook"]})'
 
 
@@ -153,7 +155,7 @@ class Hierarchy:
         for number in range(len(heap), 2 * len(heap) - 1):
             (few, i, rare), (more, j, common) = heapq.heappop(heap), heapq.heappop(heap)
             pair = (rare, common) if i < j else (common, rare)
-            heapq.heappush(heap, (few + more, number, _Node(f"group {number - len(texts) + 1}", pair)))
+            heapq.heappush(heap, (few + more, number, _Node("", pair)))  # nobody gave such a group a name
         root = heap[0][2]
         found = cls.__new__(cls)
         found._setup(root if root.children else _Node("*", (root,)))
@@ -194,7 +196,7 @@ class Hierarchy:
         return np.array(depths, np.int64)
 
     def name(self, categories: Iterable[Any]) -> str | None:
-        """Return the label of the node that holds exactly these categories; None if there is none."""
+        """Return the label of the node that holds exactly these categories; None if there is none, or it has none."""
         wanted = {category_text(c) for c in categories}
         if len(wanted) == 1:
             return next(iter(wanted))
@@ -203,7 +205,45 @@ class Hierarchy:
             return None
         shared = paths[0][: min(_common(paths[0], path) for path in paths)]
         held = sum(path[: len(shared)] == shared for path in self._paths.values())
-        return self._labels[shared[-1]] if held == len(wanted) else None
+        return (self._labels[shared[-1]] or None) if held == len(wanted) else None
+
+    def labels(self, name: str, categories: Sequence[Any]) -> tuple[tuple[int, int, str], ...]:
+        """Return the groups that a released column may print by name: first and last place in `order`, and the label.
+
+        A group of one declared category is that category, and a group of all is ``*``: neither is in the list. Of
+        groups that hold the same categories the smallest names them.
+
+        Raises
+        ------
+        InvalidArgument
+            If a reader could take a label for something else: a category, another group, ``*``, ``missing``, a list.
+
+        Examples
+        --------
+        >>> Hierarchy({"office": ["clerk", "manager"], "craft": ["smith", "cook"]}).labels("job", ["clerk", "cook",
+        ...            "manager", "smith"])
+        ((0, 1, 'office'), (2, 3, 'craft'))
+        """
+        listed = [self._paths[category_text(categories[i])] for i in self.order(categories)]
+        held: dict[int, list[int]] = {}
+        for place, path in enumerate(listed):
+            for node in path:
+                held.setdefault(node, []).append(place)
+        runs: dict[tuple[int, int], int] = {}
+        for node, places in sorted(held.items()):  # parents first, so the smallest group of a run stays
+            if 1 < len(places) < len(listed) and self._labels[node]:
+                runs[places[0], places[-1]] = node
+        taken: set[str] = {category_text(c) for c in categories}
+        for node in runs.values():
+            label, above = self._labels[node], self._labels[self._parents[node]]
+            odd = label in ("*", MISSING) or label.endswith(OR_MISSING) or (label[0] == "{" and label[-1] == "}")
+            if odd or label in taken:
+                what = "text that no category and no other group has, and not '*', 'missing' or '{...}'"
+                named = f"{label} group" if above in ("*", "", label) else f"{label} ({above})"
+                fix = "any other name" if odd else f"the name {named!r}"
+                raise InvalidArgument(f"label of a group in the hierarchy of column {name!r}", label, what, fix)
+            taken.add(label)
+        return tuple((first, last, self._labels[node]) for (first, last), node in runs.items())
 
     def distance_tree(self, labels: Sequence[Any]) -> tuple[IntArray, FloatArray, IntArray]:
         """Return parents, weights height/H and the node of each label, for the hierarchical distance.

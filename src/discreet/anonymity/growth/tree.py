@@ -142,6 +142,7 @@ class Tree:
             "format_version": _FORMAT_VERSION,
             "columns": [
                 {"name": g.name, **g.column.to_dict(), "edges": list(g.edges), "order": list(g.order)}
+                | ({"labels": list(map(list, g.labels))} if g.labels else {})
                 for g in self.grids
             ],
             "column": self.column.tolist(),
@@ -195,7 +196,8 @@ def grid_shares(grid: Grid) -> FloatArray:
 def _read_grid(facts: Mapping[str, Any]) -> Grid:
     declared = {key: facts[key] for key in ("kind", "bounds", "categories", "role", "missing") if key in facts}
     column = Domain({facts["name"]: declared}).columns[0]
-    return Grid(column, edges=tuple(map(float, facts["edges"])), order=tuple(map(int, facts["order"])))
+    labels = tuple((int(a), int(b), str(label)) for a, b, label in facts.get("labels", ()))
+    return Grid(column, tuple(map(float, facts["edges"])), tuple(map(int, facts["order"])), labels)
 
 
 @jit

@@ -61,7 +61,8 @@ class DensityTree(ToFile, RulePartitioner):
         Whether to prune by cost and complexity, with the price of a leaf chosen by cross-validation over ten folds.
         For density estimates; it makes cells larger than k asks for.
     hierarchies : mapping, optional
-        From categorical column to a `Hierarchy`, nested groups, or "merge" for one that merges rare categories.
+        From categorical column to a `Hierarchy`, nested groups, or "merge" for one that merges rare categories. A cell
+        that is a group prints its label, and the guarantee says what labels stand for.
     suppress : float, default 0.0
         The share of a release's rows that may be left out instead of merging cells.
     keep : list of str, optional

@@ -46,8 +46,8 @@ class Generalization(ToFile, RulePartitioner):
     levels : mapping, optional
         From column to its level, 0 for columns that are not named. None lets Datafly's rule choose on the records.
     hierarchies : mapping, optional
-        From column to `Hierarchy`. Level i publishes the groups i levels above the deepest categories; without a
-        hierarchy, level 1 is ``*``.
+        From column to `Hierarchy`. Level i publishes the groups i levels above the deepest categories, by their
+        labels; without a hierarchy, level 1 is ``*``.
     widths : mapping, optional
         From numeric column to the rising widths of its intervals at level 1, 2, ..., each a multiple of the one before
         and of the grid step. By default each level joins two intervals of the one before. The last level is the whole
@@ -74,7 +74,7 @@ class Generalization(ToFile, RulePartitioner):
     >>> method = Generalization(2, domain=domain, hierarchies={"zip": zips}, widths={"age": [5, 10, 20]})
     >>> release = method.set_params(levels={"age": 3, "zip": 1}).fit_transform(people)
     >>> sorted({(row["age"], row["zip"]) for row in release.table.to_pylist()})
-    [('[20, 40)', '{1010, 1020}'), ('[60, 80)', '{1010, 1020}')]
+    [('[20, 40)', '1*'), ('[60, 80)', '1*')]
     """
 
     _: KW_ONLY

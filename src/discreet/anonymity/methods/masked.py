@@ -13,6 +13,7 @@ from discreet import engines, noise
 from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.delivery import Delivery, hashed_columns
+from discreet.anonymity.release.printed import with_legend
 from discreet.anonymity.release.release import Release, _kept_by, _order_of, _others, in_order, unknown_columns
 from discreet.anonymity.release.table import Table
 from discreet.core.arrays import FloatArray
@@ -112,12 +113,13 @@ def masked_release(
             "identifiers": delivery.identifiers if table.identifiers.num_columns else "none",
             **({"disclosure": dict(disclosure)} if disclosure else {}),
             **kept,
+            **cells.legend(),
         },
         domain=table.plan.domain,
         assumptions=(*unknown_columns(kept), *notes, *in_order(delivery.order)),
         seeded=(random or delivery.order == "shuffled") and stream.seeded,
     )
-    made = pa.table({name: columns[name] for name in _order_of(table, columns)})
+    made = with_legend(pa.table({name: columns[name] for name in _order_of(table, columns)}), guarantee)
     return MaskedRelease(made, guarantee, cells, rows, 0, table.dropped, disclosure=dict(disclosure or {}))
 
 

@@ -307,6 +307,8 @@ def _read_hierarchies(given: Any, plan: TablePlan) -> dict[str, Hierarchy | str]
             raise InvalidArgument("hierarchies", tree, 'a Hierarchy, or "merge" for a quasi-identifier', '"merge"')
         read = tree if isinstance(tree, Hierarchy) else Hierarchy(tree)
         read.check(name, column.categories)
+        if name in plan.quasi:
+            read.labels(name, column.categories)  # they are printed
         found[name] = read
     return found
 
@@ -328,8 +330,9 @@ def _reordered(table: Table, trees: Mapping[str, Hierarchy]) -> Table:
     grids, bins = list(table.plan.grids), table.bins.copy() if trees else table.bins
     for j, name in enumerate(table.plan.quasi):
         if name in trees:
-            order = trees[name].order(_categories(table.plan, j))
-            grids[j] = make_grid(grids[j].column, None, order)
+            categories = _categories(table.plan, j)
+            order = trees[name].order(categories)
+            grids[j] = make_grid(grids[j].column, None, order, trees[name].labels(name, categories))
             place = np.arange(grids[j].n_bins, dtype=np.uint16)
             place[list(order)] = np.arange(len(order))
             bins[j] = place[table.bins[j]]

@@ -1,11 +1,13 @@
 """Cells: boxes of bins, and which row of a table lies in which. What every method hands over to be released."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from discreet.anonymity.growth.grid import Grid
 from discreet.core.arrays import IntArray
+from discreet.core.domain import category_text
 
 
 @dataclass(frozen=True)
@@ -42,3 +44,17 @@ class Cells:
         distinct, place = np.unique(runs, axis=0, return_inverse=True)
         written = [self.grids[column].text(int(a), int(b)) for a, b in distinct]
         return [written[i] for i in place.ravel()]
+
+    def legend(self) -> dict[str, Any]:
+        """Return what the printed labels stand for, as the fact ``labels`` of a guarantee; nothing without any."""
+        found: dict[str, dict[str, list[str]]] = {}
+        for j, grid in enumerate(self.grids):
+            runs = np.unique(np.stack([self.first[:, j], self.last[:, j]], 1), axis=0).tolist() if grid.labels else []
+            ends = [(a, min(b, grid.levels - 1)) for a, b in runs if a < grid.levels]
+            parts = [part for a, b in ends if b - a + 1 < grid.levels for part in grid.parts(a, b)]  # the whole is "*"
+            named = {text: (a, b) for text, a, b in parts if a < b}
+            if named:
+                found[grid.name] = {
+                    t: list(map(category_text, grid.categories(*named[t]) or [])) for t in sorted(named)
+                }
+        return {"labels": found} if found else {}

@@ -1,26 +1,36 @@
-"""Reading what was printed: released cells such as ``[34, 41)``, ``{cook, smith}`` or ``*`` as conditions on a value.
+"""Reading what was printed: released cells such as ``[34, 41)``, ``{cook, smith}``, ``office`` or ``*`` as conditions.
 
 Dates are read as days, `discreet.core.dates`.
 
-The counterpart of `Grid.text`. It uses nothing but the released table, so it is also what an adversary would do.
+The counterpart of `Grid.text`. It uses nothing but the released table and its promise, which says what labels stand
+for; so it is also what an adversary would do.
 """
 
+import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
+from discreet.anonymity.growth.hierarchy import MISSING, OR_MISSING
 from discreet.core import dates
 from discreet.core.arrays import BoolArray, FloatArray, IntArray
+from discreet.core.guarantee import Guarantee
+from discreet.core.output import promise_place
 from discreet.engines.tables.text_numbers import numbers_of_decimals
 
 _INTERVAL = re.compile(r"\[([^,\s]+), ([^,\s]+)([\])])")
-_OR_MISSING = " or missing"
+#: Under this key a table carries its promise.
+PROMISE_KEY = "discreet.guarantee"
+#: By column, what its labels stand for.
+Legend = Mapping[str, Mapping[str, Sequence[str]]]
 
 
 @dataclass(frozen=True)
@@ -67,6 +77,46 @@ class Sets:
 
     code: IntArray
     members: BoolArray
+
+
+def with_legend(table: pa.Table, guarantee: Guarantee) -> pa.Table:
+    """Let a table in memory that prints labels carry its promise, which says what they stand for."""
+    labelled = "labels" in guarantee.parameters
+    return table.replace_schema_metadata({PROMISE_KEY: guarantee.to_json()}) if labelled else table
+
+
+def legend_of(released: Any) -> Legend:
+    """Return what the labels of a released table stand for: what its promise says; nothing without one.
+
+    Examples
+    --------
+    >>> legend_of(pa.table({"job": ["office"]}))
+    {}
+    """
+    text: Any = None
+    if hasattr(released, "guarantee"):
+        text = released.guarantee.to_json()
+    elif isinstance(released, pa.Table):
+        text = (released.schema.metadata or {}).get(PROMISE_KEY.encode())
+    elif isinstance(released, (str, Path)):
+        text = _promise_of_file(Path(released).expanduser())
+    elif hasattr(released, "attrs"):
+        text = released.attrs.get(PROMISE_KEY)
+    try:
+        found = json.loads(text or "{}")["parameters"]["labels"]
+        return {name: {label: list(held) for label, held in labels.items()} for name, labels in found.items()}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def _promise_of_file(path: Path) -> bytes | None:
+    try:
+        if promise_place(path).is_file():
+            return promise_place(path).read_bytes()
+        parquet = path.suffix.lower() in (".parquet", ".pq")
+        return (pq.read_schema(path).metadata or {}).get(PROMISE_KEY.encode()) if parquet else None
+    except (OSError, pa.ArrowInvalid):
+        return None  # `discreet.engines.open` says what is wrong with the file
 
 
 def as_numbers(column: Any) -> FloatArray | None:
@@ -128,19 +178,26 @@ def read_stretches(column: Any) -> Stretches | None:
     return Stretches(code, np.array(low), np.array(high), np.array(closed), np.array(missing))
 
 
-def read_sets(column: Any, labels: Sequence[str]) -> Sets:
+def read_sets(column: Any, labels: Sequence[str], groups: Mapping[str, Sequence[str]] | None = None) -> Sets:
     """Read a released column of categories, of which ``labels`` are known. A text that is none admits none of them.
+
+    ``groups`` says which categories the names of groups stand for, as `legend_of` gives them for the column.
 
     Examples
     --------
     >>> read_sets(pa.chunked_array([["{a, b}", "c", "*"]]), ["a", "b", "c"]).members.astype(int).tolist()
     [[1, 1, 0, 0], [0, 0, 1, 0], [1, 1, 1, 0]]
+    >>> read_sets(pa.chunked_array([["{ab, c}"]]), ["a", "b", "c"], {"ab": ["a", "b"]}).members.astype(int).tolist()
+    [[1, 1, 1, 0]]
     """
     code, texts = _distinct(column)
-    place = {label: i for i, label in enumerate(labels)}
+    place = {label: [i] for i, label in enumerate(labels)}
+    for label, held in (groups or {}).items():
+        place.setdefault(label, [i for c in held for i in place.get(c, [])])
+    absent = len(labels)
     members = np.zeros((len(texts), len(labels) + 1), bool)
     for row, text in enumerate(texts):
-        members[row, _members(text, place)] = True
+        members[row, _members(text, place, absent)] = True
     return Sets(code, members)
 
 
@@ -151,10 +208,10 @@ def _distinct(column: Any) -> tuple[IntArray, list[str | None]]:
 
 
 def _stretch(text: str | None) -> tuple[float, float, bool, bool] | None:
-    if text is None or text in ("missing", ""):
+    if text is None or text in (MISSING, ""):
         return math.nan, math.nan, True, True
-    missing = text.endswith(_OR_MISSING)
-    body = text.removesuffix(_OR_MISSING)
+    missing = text.endswith(OR_MISSING)
+    body = text.removesuffix(OR_MISSING)
     if body == "*":
         return -math.inf, math.inf, True, missing
     found = _INTERVAL.fullmatch(body)
@@ -173,33 +230,32 @@ def _point(text: str) -> float:
     return float(text)
 
 
-def _members(text: str | None, place: dict[str, int]) -> list[int]:
-    absent = len(place)
+def _members(text: str | None, place: dict[str, list[int]], absent: int) -> list[int]:
     if text is None:
         return [absent]
     if text in place:
-        return [place[text]]
-    if text == "missing":
+        return place[text]
+    if text == MISSING:
         return [absent]
-    found = [absent] if text.endswith(_OR_MISSING) else []
-    body = text.removesuffix(_OR_MISSING)
+    found = [absent] if text.endswith(OR_MISSING) else []
+    body = text.removesuffix(OR_MISSING)
     if body == "*":
         return [*range(absent), *found]
     if body in place:
-        return [place[body], *found]
+        return [*place[body], *found]
     if body.startswith("{") and body.endswith("}"):
         found += _listed(body[1:-1].split(", "), place)
     return found
 
 
-def _listed(pieces: list[str], place: dict[str, int]) -> list[int]:
-    """Find the categories of a printed list; one that holds a comma itself is the longest run of pieces that is one."""
+def _listed(pieces: list[str], place: dict[str, list[int]]) -> list[int]:
+    """Find the members of a printed list; one that holds a comma itself is the longest run of pieces that is one."""
     found, start = [], 0
     while start < len(pieces):
         for end in range(len(pieces), start, -1):
             label = ", ".join(pieces[start:end])
             if label in place:
-                found.append(place[label])
+                found += place[label]
                 start = end - 1
                 break
         start += 1

@@ -17,6 +17,7 @@ from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.delivery import Delivery, hashed_columns
 from discreet.anonymity.release.house import House, Origin
 from discreet.anonymity.release.kept import KeptCounter
+from discreet.anonymity.release.printed import PROMISE_KEY, with_legend
 from discreet.anonymity.release.table import CodedColumn, Table, TablePlan
 from discreet.core import checks
 from discreet.core.arrays import IntArray
@@ -149,8 +150,11 @@ class Release:
         self.__dict__["_kept"] = None
 
     def to_pandas(self) -> Any:
-        """Return the table as a pandas data frame."""
-        return self.table.to_pandas()
+        """Return the table as a pandas data frame; what labels stand for goes with it, in its ``attrs``."""
+        frame = self.table.to_pandas()
+        if "labels" in self.guarantee.parameters:
+            frame.attrs[PROMISE_KEY] = self.guarantee.to_json()
+        return frame
 
     def save(self, path: str | Path, *, form: str = "text") -> None:
         """Write the table (CSV, or Parquet by its suffix) and, beside it, the promise as ``<name>.guarantee.json``.
@@ -171,7 +175,7 @@ class Release:
             table = self._with_bounds()
         sink = pa.BufferOutputStream()
         if target.suffix.lower() in (".parquet", ".pq"):
-            pq.write_table(table.replace_schema_metadata({"discreet.guarantee": self.guarantee.to_json()}), sink)
+            pq.write_table(table.replace_schema_metadata({PROMISE_KEY: self.guarantee.to_json()}), sink)
         else:
             pa_csv.write_csv(_flat(table), sink)
         write_with_promise(target, sink.getvalue().to_pybytes(), self.guarantee)
@@ -240,8 +244,9 @@ def publish(
         "dropped_for_missing_values": table.dropped,
         **kept,
     }
-    guarantee = promise(table.plan, rules, figures, delivery, method, settings, notes, stream.seeded)
-    made = pa.table({name: columns[name] for name in names})
+    told = {**(settings or {}), **({} if delivery.output == "sample" else cells.legend())}
+    guarantee = promise(table.plan, rules, figures, delivery, method, told, notes, stream.seeded)
+    made = with_legend(pa.table({name: columns[name] for name in names}), guarantee)
     origin = Origin(table, rules.to_dict(), tuple(earlier))
     return Release(made, guarantee, cells, rows, suppressed, table.dropped, origin)
 

@@ -144,9 +144,11 @@ def release_file(
     decided = partition.decide(counts)
     figures, _ = _figures(rules, counts, decided.of_place[counts.place], total)
     figures |= passed.result(decided.of_place)
-    guarantee = promise(plan, rules, figures, delivery, method, decided.settings, notes, stream.seeded)
+    cells = Cells(plan.grids, decided.first, decided.last, np.arange(len(decided.first)))
+    told = {**decided.settings, **cells.legend()}
+    guarantee = promise(plan, rules, figures, delivery, method, told, notes, stream.seeded)
     again, passed_again, seen = Counter(plan, counter.values), KeptCounter(plan), 0
-    shown = _ReleasedColumns(plan, decided, delivery, flat=Path(target).suffix.lower() not in PARQUET)
+    shown = _ReleasedColumns(plan, cells, delivery, flat=Path(target).suffix.lower() not in PARQUET)
     cell_of = np.append(decided.of_place, -1)  # the last is for a place that the first pass did not meet
     with RowWriter(target, guarantee, noise.RowOrder(stream) if delivery.order == "shuffled" else None) as out:
         for bins, kept, raw in _batches(source, plan, shown.names):
@@ -201,13 +203,11 @@ def _batches(
 class _ReleasedColumns:
     """What is written for the rows of a cell, worked out once."""
 
-    def __init__(self, plan: TablePlan, decided: PublishedCells, delivery: Delivery, flat: bool) -> None:
-        every = np.arange(len(decided.first))
-        cells = Cells(plan.grids, decided.first, decided.last, every)
+    def __init__(self, plan: TablePlan, cells: Cells, delivery: Delivery, flat: bool) -> None:
         if delivery.form == "bounds":
-            self._cells = _bounds(cells, every)
+            self._cells = _bounds(cells, cells.of)
         else:
-            self._cells = _intervals(cells, every) if delivery.output == "interval" else _centers(cells, every)
+            self._cells = (_intervals if delivery.output == "interval" else _centers)(cells, cells.of)
         if flat:
             made = _flat(pa.table(self._cells))
             self._cells = {name: made[name].combine_chunks() for name in made.column_names}

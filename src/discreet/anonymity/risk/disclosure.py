@@ -12,7 +12,7 @@ import pyarrow as pa
 from scipy.spatial import cKDTree
 
 from discreet import engines, noise
-from discreet.anonymity.release.printed import as_numbers, as_texts, read_sets, read_stretches
+from discreet.anonymity.release.printed import Legend, as_numbers, as_texts, legend_of, read_sets, read_stretches
 from discreet.anonymity.release.release import Release
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
@@ -110,7 +110,7 @@ def record_linkage(
     """
     names, truth, shown, rows = _read(original, released, columns)
     checks.whole("sample", sample, low=1)
-    points, published = _space(names, truth, shown)
+    points, published = _space(names, truth, shown, legend_of(released))
     kept = np.flatnonzero(~np.isnan(published).any(axis=1) & ~np.isnan(points[rows]).any(axis=1))
     if len(kept) > sample:
         kept = kept[np.argsort(noise.below(2**62, size=len(kept), rng=random_state))[:sample]]
@@ -166,9 +166,9 @@ def interval_disclosure(
     share = float(checks.probability("width", width, closed=True))
     names, truth, shown, rows = _read(original, released, columns)
     found: dict[str, float] = {}
-    near_all = total = 0
+    near_all, total, legend = 0, 0, legend_of(released)
     for name in names:
-        values, stretches = as_numbers(truth[name]), read_stretches(shown[name])
+        values, stretches = as_numbers(truth[name]), None if name in legend else read_stretches(shown[name])
         if values is None or stretches is None:
             if columns is not None:
                 raise InvalidArgument("columns", name, "columns of numbers", "leaving it out")
@@ -230,11 +230,11 @@ def _read(
     return names, truth, shown, rows
 
 
-def _space(names: list[str], truth: pa.Table, shown: pa.Table) -> tuple[FloatArray, FloatArray]:
+def _space(names: list[str], truth: pa.Table, shown: pa.Table, legend: Legend) -> tuple[FloatArray, FloatArray]:
     """Place both tables in one Euclidean space."""
     points, published = [], []
     for name in names:
-        values, stretches = as_numbers(truth[name]), read_stretches(shown[name])
+        values, stretches = as_numbers(truth[name]), None if name in legend else read_stretches(shown[name])
         if values is not None and stretches is not None:
             scale = float(np.nanstd(values)) if (~np.isnan(values)).any() else 0.0
             points.append(values[:, None] / (scale or 1.0))
@@ -244,7 +244,7 @@ def _space(names: list[str], truth: pa.Table, shown: pa.Table) -> tuple[FloatArr
         encoded = texts.dictionary_encode(null_encoding="encode")
         labels = [v for v in encoded.dictionary.to_pylist() if v is not None]
         own = read_sets(texts, labels)
-        other = read_sets(shown[name], labels)
+        other = read_sets(shown[name], labels, legend.get(name))
         for sets, held in ((own, points), (other, published)):
             mean = sets.members / np.maximum(sets.members.sum(axis=1, keepdims=True), 1)
             held.append(mean[sets.code] / np.sqrt(2.0))

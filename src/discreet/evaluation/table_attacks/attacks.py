@@ -5,8 +5,9 @@ Each is run on people whose records were released and on a control group whose r
 (2023) propose: what works on both is knowledge about people in general, and only the rest is due to the release.
 
 The attacker sees the released table, and of a target what the attack says he knows; never which row is whose. Printed
-cells are read as what they say: ``[34, 41)``, ``{cook, smith}``, ``*``, single values. All of it looks at the raw
-records, so results are not for publication.
+cells are read as what they say: ``[34, 41)``, ``{cook, smith}``, ``*``, single values; what labels such as ``office``
+stand for is in the promise that a `Release`, its table and its file carry. All of it looks at the raw records, so
+results are not for publication.
 """
 
 from collections.abc import Sequence

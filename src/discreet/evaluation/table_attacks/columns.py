@@ -12,7 +12,16 @@ import pyarrow as pa
 
 from discreet import engines
 from discreet.anonymity import Release
-from discreet.anonymity.release.printed import Sets, Stretches, as_numbers, as_texts, read_sets, read_stretches
+from discreet.anonymity.release.printed import (
+    Legend,
+    Sets,
+    Stretches,
+    as_numbers,
+    as_texts,
+    legend_of,
+    read_sets,
+    read_stretches,
+)
 from discreet.anonymity.risk.classes import join
 from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet.engines.tables.columns import read_columns
@@ -52,7 +61,7 @@ class Column:
 
 
 def read(released: Any, original: Any, control: Any, names: Sequence[str] | None) -> list[Column]:
-    """Read the columns that all three tables have, or the named ones. Of a `Release` only its table is looked at."""
+    """Read the columns that all three tables have, or the named ones. Of a `Release` table and labels are looked at."""
     sources = [engines.open(released.table if isinstance(released, Release) else released)]
     sources += [engines.open(original), engines.open(control)]
     if names is None:
@@ -63,7 +72,8 @@ def read(released: Any, original: Any, control: Any, names: Sequence[str] | None
     for label, table in zip(("released", "original", "control"), tables, strict=True):
         if not table.num_rows:
             raise InvalidArgument(label, "no rows", "a table with rows", "more rows")
-    return [_column(name, *(table[name] for table in tables)) for name in names]
+    legend = legend_of(released)
+    return [_column(name, legend, *(table[name] for table in tables)) for name in names]
 
 
 def column_names(label: str, given: Any) -> list[str]:
@@ -76,15 +86,17 @@ def column_names(label: str, given: Any) -> list[str]:
     return names
 
 
-def _column(name: str, released: Any, original: Any, control: Any) -> Column:
+def _column(name: str, legend: Legend, released: Any, original: Any, control: Any) -> Column:
     truth, other = as_numbers(original), as_numbers(control)
-    stretches = read_stretches(released) if truth is not None and other is not None else None
+    numbers = truth is not None and other is not None and name not in legend  # labels may look like numbers
+    stretches = read_stretches(released) if numbers else None
     if truth is not None and other is not None and stretches is not None:
         return Column(name, stretches, truth, other, 0)
     texts = [as_texts(original), as_texts(control)]
     labels = pa.chunked_array(texts).drop_null().unique()
     numbered = [_numbers(labels, column) for column in texts]
-    return Column(name, read_sets(released, labels.to_pylist()), numbered[0], numbered[1], len(labels))
+    sets = read_sets(released, labels.to_pylist(), legend.get(name))
+    return Column(name, sets, numbered[0], numbered[1], len(labels))
 
 
 def _numbers(labels: Any, texts: Any) -> FloatArray:
