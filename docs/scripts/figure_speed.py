@@ -333,3 +333,18 @@ def privacy_cost() -> str:
         area, pairs = (sum(r[name] for r in own) / len(own) for name in ("auc", "pairs"))
         rows.append([f"ε = {epsilon:g}", f"{area:.3f}", f"{real - area:.3f}", f"{pairs:.3f}"])
     return table(["privacy", "AUC on real test rows", "lost", "error of pairs"], rows)
+
+
+def second_releases() -> str:
+    """Return how fine a second release is, by the partition that makes it."""
+    forms = {
+        "first": "the first release",
+        "frozen": "the same tree",
+        "renewed": "after `partial_fit`",
+        "anew": "a new fit",
+    }
+    rows = [
+        [r["newcomers"], *(f"{r[form]['cells']:,} of width {r[form]['width']:.3f}" for form in forms)]
+        for r in results.read("renewal")["second_release"]
+    ]
+    return table(["newcomers live", *forms.values()], rows)

@@ -10,7 +10,7 @@ from typing import Any
 import figure_results as results
 from figure_dimensions import many_dimensions, many_published
 from figure_results import geometric_mean, one, table
-from figure_speed import collector, marginals, privacy_cost, spark, speed, speed_front, studio
+from figure_speed import collector, marginals, privacy_cost, second_releases, spark, speed, speed_front, studio
 
 METHODS = ("auto", "EUGkM as published", "RUGNIK as published", "diffprivlib")
 SHOWN = {
@@ -403,6 +403,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "rappor-lists": rappor_lists,
     "remap": remap,
     "rivals": rivals,
+    "second-releases": second_releases,
     "seeds": seeds,
     "spark": spark,
     "speed": speed,

@@ -68,6 +68,10 @@ def _interval(name: str, attack: str) -> Iterable[tuple[str, Callable[[], str]]]
     return [(name, _other(attack)), *((f"{name}-{end}", _other(attack, end)) for end in ("low", "high"))]
 
 
+def _renewal(rules: str) -> dict[str, Any]:
+    return one(results.read("renewal")["speed"], rules=rules)
+
+
 VALUES: dict[str, Callable[[], str]] = {
     "density-odd-fine": lambda: _density("boxes at odd numbers, d = 2", "ours_fine_grid"),
     "density-odd": lambda: _density("boxes at odd numbers, d = 2", "ours"),
@@ -82,6 +86,10 @@ VALUES: dict[str, Callable[[], str]] = {
     "leak-tables-least": lambda: f"{100 * min(_leaks('with_certain_rows')):.0f}",
     "leak-tables-most": lambda: f"{100 * max(_leaks('with_certain_rows')):.0f}",
     "price-wider": lambda: _wider(40),
+    "renewal-k": lambda: digits(_renewal("k = 10")["ratio"]),
+    "renewal-t": lambda: digits(_renewal("k = 10, t = 0.4")["ratio"]),
+    "renewal-new": lambda: f"{_renewal('k = 10')['new']:,}",
+    "renewal-rows": lambda: f"{_renewal('k = 10')['rows']:,}",
     "lists-seeds": lambda: str(results.read("rappor_lists")["seeds"]),
     "distinct-worst": lambda: f"{results.read('distinct')['worst_ratio']:.2f}",
     "words-precision-small": lambda: f"{_words('prefix extension', '2', 50_000)['precision']:.2f}",

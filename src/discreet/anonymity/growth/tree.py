@@ -128,6 +128,15 @@ class Tree:
         product: FloatArray = np.prod(sides, axis=0)
         return product
 
+    def merged(self, node: IntArray, above: IntArray) -> IntArray:
+        """Return nodes with those named in ``above``, in rising order, in place of all below them."""
+        # Subtrees are stretches of numbers, nested or apart: one that begins before an earlier one ends lies inside it.
+        ends = np.maximum.accumulate(self.ends[above])
+        top = above[np.append(True, above[1:] >= ends[:-1])]
+        at = np.searchsorted(top, node, side="right") - 1
+        inside = (at >= 0) & (node < self.ends[top[np.maximum(at, 0)]])
+        return np.where(inside, top[np.maximum(at, 0)], node)
+
     def collapsed(self, at: BoolArray) -> Tree:
         """Return the tree with the nodes marked made leaves."""
         keep, column, cut, right, criterion = _collapse(

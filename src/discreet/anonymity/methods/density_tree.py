@@ -4,6 +4,8 @@ After Ram and Gray (2011), with what publishing needs (spec density-trees, 9): c
 there, both sides of every cut keep the rules, the cells have public outer bounds, and every release is checked again.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -13,7 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.anonymity.growth.grow import GrownTree, grow_tree
 from discreet.anonymity.growth.pruning import prune
+from discreet.anonymity.methods.blind import growth_rules
 from discreet.anonymity.methods.partitioner import RulePartitioner
+from discreet.anonymity.methods.renewal import SeenRecords, renew
 from discreet.anonymity.methods.supervised import choose_growth
 from discreet.anonymity.release.streamed import ToFile
 from discreet.anonymity.release.table import Table, TablePlan, read_table
@@ -22,6 +26,11 @@ from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.errors import InvalidArgument
 
+#: What is assumed of a release by a tree that was cut further as records came in.
+RENEWED = (
+    "the partition was changed as records came in: tables that were released by it before, about some of these people, "
+    "are among the earlier releases that were named, or there are none"
+)
 CRITERIA = ("spread", "factor", "width", "cell", "tight", "mondrian", "mixture")
 
 
@@ -95,6 +104,8 @@ class DensityTree(ToFile, RulePartitioner):
         If supervised: what the label counts, from 0 to 1; the common spread counts the rest.
     ahead_ : int
         If supervised: how many of the upper levels were cut by looking ahead.
+    batches_ : int
+        How many tables of records the tree has taken: see `partial_fit`.
 
     Privacy
     -------
@@ -121,6 +132,101 @@ class DensityTree(ToFile, RulePartitioner):
     blind: bool = False
     supervised: bool = False
     random_state: Any = None
+
+    def partial_fit(self, data: Any, y: Any = None, *, earlier: Any = None) -> DensityTree:
+        """Take further records: cut leaves where the rules now allow it, merge those that no longer keep them.
+
+        Cuts are not chosen anew, so new cells lie inside old ones, or inside what old ones were merged to. Every leaf
+        keeps the rules on all records taken so far; the order of a batch does not matter. The first call is a `fit`.
+        The cost is that of the new records and of the leaves they fall into; with t every leaf is looked at.
+
+        Parameters
+        ----------
+        data : array, data frame, table or path
+            The new records, each once. People whose rows are already there may have more.
+        y : ignored
+        earlier : array, data frame, table or path, optional
+            All records taken before, where this object does not hold them: after `fit`, and in a stored copy. They are
+            read and routed, not grown on.
+
+        Notes
+        -----
+        The object keeps bins, sensitive values and persons of all records in memory: raw data, as the table itself. No
+        stored copy holds them. Records that left stay in what the tree has learned; what is released is decided on the
+        records of the release. Groups of categories that were merged for being rare stay as they are.
+
+        Privacy
+        -------
+        A tree is not a release. What can be told from tables before and after is kept in check by ``previous=`` of
+        `transform`, as for any two partitions: the guarantee lists, as an assumption, that all were named.
+
+        Examples
+        --------
+        >>> import discreet as dc, pyarrow as pa
+        >>> ages = [pa.table({"age": [30 + i % 40 for i in range(start, start + 60)]}) for start in (0, 60, 120)]
+        >>> tree = DensityTree(k=20, domain=dc.Domain({"age": (0, 120)}))
+        >>> [tree.partial_fit(month).tree_.n_leaves for month in ages]
+        [3, 4, 8]
+        """
+        self._check_batches()
+        if not hasattr(self, "tree_") and earlier is None:
+            table, leaf = self._fit(data)
+            self._seen = SeenRecords.none(self.plan_).with_new(table, leaf)
+            return self
+        seen = self._recalled(earlier)
+        table = read_table(data, self.plan_)
+        if table.n:
+            more = seen.with_new(table, self.tree_.route(table.bins))
+            settings = {
+                "criterion": self.criterion,
+                "min_share": self.min_share,
+                "max_depth": self.max_depth,
+                "tiers": self._tiers(),
+            }
+            self.tree_, seen = renew(self.tree_, more, growth_rules(self.rules_, self.blind), table.n, settings)
+            self.batches_ += 1
+            self.leaf_counts_ = np.bincount(seen.leaf, minlength=self.tree_.n_nodes)[self.tree_.leaves]
+        self._seen = seen
+        return self
+
+    def _fit(self, data: Any) -> tuple[Table, IntArray]:
+        self.__dict__.pop("_seen", None)
+        found = super()._fit(data)
+        self.batches_ = 1
+        return found
+
+    def _check_batches(self) -> None:
+        """Refuse what is chosen by looking at all records at once."""
+        for name, plain in (("supervised", False), ("pruning", None)):
+            if getattr(self, name) != plain:
+                expected = "left out where records come in batches: it is chosen by looking at all of them"
+                raise InvalidArgument(name, getattr(self, name), expected, f"{name}={plain}")
+
+    def _recalled(self, earlier: Any) -> SeenRecords:
+        """Return the records taken so far: those that are held, or given again."""
+        held: SeenRecords | None = getattr(self, "_seen", None)
+        if earlier is not None and (held is not None or not hasattr(self, "tree_")):
+            why = "this object holds the records it has taken" if held else "no records were taken before"
+            raise InvalidArgument("earlier", type(earlier).__name__, f"left out: {why}", "partial_fit(new)")
+        if held is None and earlier is None:
+            expected = "all records that the tree was grown on: fit and stored copies keep none of them"
+            raise InvalidArgument("earlier", None, expected, "partial_fit(new, earlier=records)")
+        if held is not None:
+            return held
+        table = read_table(earlier, self.plan_)
+        leaf = self.tree_.route(table.bins)
+        if not np.array_equal(np.bincount(leaf, minlength=self.tree_.n_nodes)[self.tree_.leaves], self.leaf_counts_):
+            raise InvalidArgument(
+                "earlier",
+                f"{table.n} records",
+                f"the {self.leaf_counts_.sum()} records that the tree was grown on: these fall into other leaves",
+                "the tables of all earlier batches, joined",
+            )
+        return SeenRecords.none(self.plan_).with_new(table, leaf)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is pickled travels: nobody's record goes with it.
+        return {name: value for name, value in super().__getstate__().items() if name != "_seen"}
 
     def density(self, data: Any) -> FloatArray:
         """Return the estimated density at every row, count/(N · volume) of its leaf. Not for publication.
@@ -180,10 +286,11 @@ class DensityTree(ToFile, RulePartitioner):
             "cuts_by": {named.get(name, name): n for name, n in self.tree_.criteria().items()},
             "pruning": self.pruning,
             **({"label_weight": self.weight_, "levels_ahead": self.ahead_} if self.supervised else {}),
+            **({"batches": self.batches_} if self.batches_ > 1 else {}),
         }
 
     def _notes(self) -> list[str]:
-        notes = []
+        notes = [RENEWED] if self.batches_ > 1 else []
         if self.supervised:
             notes.append(f"the cuts were chosen by the values of column {self.plan_.target!r}, which is handed out too")
         merged = [n for n, tree in (self.hierarchies or {}).items() if isinstance(tree, str)]

@@ -163,8 +163,13 @@ class Partitioner(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
         kept = np.ones(table.n, bool)
         whole = self.rules_.measure(np.zeros(table.n, np.int64), table.sensitive, table.persons)
         refuse_root(self.rules_, table.sensitive, kept, whole.ok, table.persons)
-        tiers = {j: given[name].tiers(_categories(table.plan, j)) for j, name in enumerate(plan.quasi) if name in given}
-        return table, tiers
+        return table, self._tiers()
+
+    def _tiers(self) -> dict[int, IntArray]:
+        """Return where the hierarchies of the quasi-identifiers may be cut."""
+        trees = self.hierarchies_
+        columns = ((j, name) for j, name in enumerate(self.plan_.quasi) if name in trees)
+        return {j: trees[name].tiers(_categories(self.plan_, j)) for j, name in columns}
 
     def check(self) -> None:
         """Refuse what no table could be released with, by the declared columns: what `fit` refuses first.

@@ -185,7 +185,7 @@ def enforce_together(
                     "added": int((~old & ~waited).sum()),
                 },
             )
-        node = _merged(tree, node, np.unique(tree.parent[node[rows]]))
+        node = tree.merged(node, np.unique(tree.parent[node[rows]]))
     final = np.where(node >= 0, history[past.record], -1)
     final[node >= 0] = np.unique(final[node >= 0], return_inverse=True)[1].ravel()
     occupied = np.unique(leaf[node >= 0])
@@ -222,16 +222,6 @@ def _in_the_way(tree: Tree, leaf: IntArray, node: IntArray, rows: IntArray, show
     cell = cell[np.cumsum(size[cell]) <= allowed]
     doomed: IntArray = rows[np.isin(node[rows], cell)]
     return doomed
-
-
-def _merged(tree: Tree, node: IntArray, above: IntArray) -> IntArray:
-    """Publish the nodes ``above`` in place of all below them."""
-    # Subtrees are stretches of numbers, nested or apart: one that begins before an earlier one ends lies inside it.
-    ends = np.maximum.accumulate(tree.ends[above])
-    top = above[np.append(True, above[1:] >= ends[:-1])]
-    at = np.searchsorted(top, node, side="right") - 1
-    inside = (at >= 0) & (node < tree.ends[top[np.maximum(at, 0)]])
-    return np.where(inside, top[np.maximum(at, 0)], node)
 
 
 def _refuse(past: EarlierReleases, found: dict[str, int]) -> None:

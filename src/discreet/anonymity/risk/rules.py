@@ -194,8 +194,11 @@ class Rules:
         sensitive: Sequence[CodedColumn],
         persons: IntArray | None = None,
         rows: IntArray | None = None,
+        limits: Limits | None = None,
     ) -> BoolArray:
         """Tell of every class, from 0 on, whether it is empty or keeps the rules; arguments as in `measure`.
+
+        ``limits`` are those of a larger table, where these are some of its rows.
 
         Examples
         --------
@@ -203,18 +206,23 @@ class Rules:
         >>> Rules(2, l_diversity=2).kept([0, 0, 0, 2, 2, 3], [disease]).tolist()
         [True, True, False, False]
         """
-        sizes, people, diversities, distances, _ = self._by_class(classes, sensitive, persons, rows)
+        sizes, people, diversities, distances, _ = self._by_class(classes, sensitive, persons, rows, limits)
         good: BoolArray = (sizes == 0) | self._kept(people, diversities, distances)
         return good
 
     def _by_class(
-        self, classes: Any, sensitive: Sequence[CodedColumn], persons: IntArray | None, rows: IntArray | None
+        self,
+        classes: Any,
+        sensitive: Sequence[CodedColumn],
+        persons: IntArray | None,
+        rows: IntArray | None,
+        limits: Limits | None = None,
     ) -> tuple[IntArray, IntArray, FloatArray, FloatArray, Limits]:
         """Return rows and persons of every class, and by sensitive column its diversity and its distance."""
         of = np.asarray(classes, np.int64)
         kept = of >= 0
         alike = np.ones(len(of), np.int64) if rows is None else rows
-        limits = self.limits(sensitive, kept, rows, persons)
+        limits = self.limits(sensitive, kept, rows, persons) if limits is None else limits
         starts = np.concatenate([[0], np.cumsum(np.bincount(of[kept]))])
         sizes = np.bincount(of[kept], alike[kept]).astype(np.int64)
         diversities = np.full((len(sizes), len(sensitive)), np.nan)

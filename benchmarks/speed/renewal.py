@@ -1,0 +1,125 @@
+"""A density tree that takes 1 % new records, against growing it anew; and what a second release can then show.
+
+    python -m benchmarks.speed.renewal [--rows 1000000] [--quick]
+
+Both sides read the same arrays (the renewed tree the new rows only, as it holds the others) on one thread; processor
+time, the best of several runs by turns, after one that pays for compilation. Then a release of 20,000 people, and a
+second one of these and as many newcomers, checked against the first (``previous=``): by the tree as it was, by the tree
+after ``partial_fit`` of the newcomers, and by a tree grown anew on all. Newcomers are spread as the others are, or live
+where few did. Counted are cells; width is the share of a column's range that a cell leaves open, mean over columns and
+people. Results go to results/renewal.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from typing import Any
+
+os.environ["OMP_NUM_THREADS"] = os.environ["NUMBA_NUM_THREADS"] = "1"  # before any library reads it
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks._bench import save, show
+from discreet import Domain
+from discreet.anonymity import DensityTree, Release
+from discreet.anonymity.growth import grow
+from discreet.engines import threads
+
+COLUMNS = 5
+NAMES = [f"x{i}" for i in range(COLUMNS)]
+ILL = ["flu", "cold", "asthma", "none"]
+DOMAIN = Domain(
+    {
+        "id": {"bounds": [0, 10**9], "role": "identifier"},
+        **{name: {"bounds": [0, 1], "role": "quasi-identifier"} for name in NAMES},
+        "ill": {"categories": ILL, "role": "sensitive"},
+    }
+)
+RULES: dict[str, dict[str, Any]] = {
+    "k = 10": {},
+    "k = 10, l = 2": {"l_diversity": 2},
+    "k = 10, t = 0.4": {"t_closeness": 0.4},
+}
+
+
+def people(n: int, seed: int, start: int = 0, low: float = 0.0, high: float = 1.0) -> pa.Table:
+    """Six crowds; those whose first coordinate lies from ``low`` to ``high``."""
+    rng, centres = np.random.default_rng(seed), np.random.default_rng(0).random((6, COLUMNS))
+    X = np.clip(centres[rng.integers(0, 6, 4 * n)] + rng.normal(0, 0.1, (4 * n, COLUMNS)), 0, 1)
+    X = X[(X[:, 0] >= low) & (X[:, 0] <= high)][:n]
+    columns = {name: X[:, i] for i, name in enumerate(NAMES)}
+    ill = pa.DictionaryArray.from_arrays(rng.choice(4, len(X), p=[0.2, 0.2, 0.1, 0.5]), ILL).cast(pa.string())
+    return pa.table({"id": start + np.arange(len(X)), **columns, "ill": ill})
+
+
+def busy(work: Any) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def speed(n: int, rounds: int) -> list[dict[str, Any]]:
+    old, new = people(n, 1), [people(n // 100, 2 + i, start=2 * n * (i + 1)) for i in range(rounds)]
+    rows = []
+    for name, rules in RULES.items():
+        warm = DensityTree(10, domain=DOMAIN, **rules).partial_fit(old.slice(0, 5000))
+        warm.partial_fit(new[0])
+        tree = DensityTree(10, domain=DOMAIN, **rules).partial_fit(old)
+        more, anew, taken = [], [], old
+        for batch in new:
+            taken = pa.concat_tables([taken, batch])
+            more.append(busy(lambda tree=tree, batch=batch: tree.partial_fit(batch)))
+            other = DensityTree(10, domain=DOMAIN, **rules)
+            anew.append(busy(lambda other=other, taken=taken: other.fit(taken)))
+        facts = {"leaves": [tree.tree_.n_leaves, other.tree_.n_leaves], "ratio": min(anew) / min(more)}
+        rows.append({"rules": name, "rows": n, "new": n // 100, "renewed": min(more), "anew": min(anew), **facts})
+    return rows
+
+
+def width(release: Release) -> float:
+    cells = release.cells
+    steps = np.array([g.n_bins for g in cells.grids])
+    return float(((cells.last - cells.first + 1) / steps).mean(axis=1)[cells.of].mean())
+
+
+def again(n: int) -> list[dict[str, Any]]:
+    rows = []
+    for where, low in (("as the others", 0.0), ("where few lived", 0.6)):
+        first = people(n, 1) if low == 0 else pa.concat_tables(
+            [people(n, 1, high=low), people(n // 50, 2, start=n, low=low)]
+        )  # fmt: skip
+        both = pa.concat_tables([first, people(n, 3, start=10 * n, low=low)])
+        tree = DensityTree(10, domain=DOMAIN).partial_fit(first)
+        january = tree.transform(first)
+        found = {"frozen": tree.transform(both, previous=january)}
+        found["anew"] = DensityTree(10, domain=DOMAIN).fit_transform(both, previous=january)
+        found["renewed"] = tree.partial_fit(both.slice(first.num_rows)).transform(both, previous=january)
+        facts = {name: {"cells": r.cells.n_cells, "width": width(r)} for name, r in found.items()}
+        start = {"cells": january.cells.n_cells, "width": width(january)}
+        rows.append({"newcomers": where, "rows": first.num_rows, "new": n, "first": start, **facts})
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--quick", action="store_true", help="smaller tables, nothing saved")
+    options = parser.parse_args()
+    threads.WORKERS = grow.WORKERS = 1
+    load = os.getloadavg()[0]
+    times = speed(options.rows // (20 if options.quick else 1), 1 if options.quick else 3)
+    columns = ["rules", "rows", "new", "renewed", "anew", "ratio"]
+    show(f"1 % new records: seconds (load {load:.1f})", columns, [[r[c] for c in columns] for r in times])
+    releases = again(2_000 if options.quick else 20_000)
+    forms = ["first", "frozen", "renewed", "anew"]
+    cells = [[r["newcomers"], *(f"{r[f]['cells']:,} ({r[f]['width']:.3f})" for f in forms)] for r in releases]
+    show("A second release: cells (width)", ["newcomers", *forms], cells)
+    if not options.quick:
+        save("renewal", {"load": load, "speed": times, "second_release": releases}, "numpy", "numba")
+
+
+if __name__ == "__main__":
+    main()

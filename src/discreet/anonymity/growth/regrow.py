@@ -1,0 +1,125 @@
+"""Growth that goes on: leaves of a tree that hold more records than before are cut by the search that cut the tree.
+
+Only the rows of those leaves are touched. What a leaf becomes depends on its cell, its records and the rules, not on
+the rest of the tree: it is what growth on all records would make of that cell.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from discreet.anonymity.growth import criteria
+from discreet.anonymity.growth.grow import make_space
+from discreet.anonymity.growth.growth_kernels import BEGIN, COLUMN, CRITERION, CUT, END, LEAF, RIGHT, grow
+from discreet.anonymity.growth.search_kernels import GrowthSettings, Labels
+from discreet.anonymity.growth.tree import Tree
+from discreet.anonymity.release.table import Bins
+from discreet.anonymity.risk.distances import Limits
+from discreet.core.arrays import IntArray
+from discreet.core.jit import jit
+
+
+def grow_on(
+    tree: Tree,
+    bins: Bins,
+    leaf: IntArray,
+    waiting: IntArray,
+    limits: Limits,
+    *,
+    criterion: str,
+    sensitive: IntArray,
+    min_share: float,
+    max_depth: int,
+    tiers: Mapping[int, IntArray],
+) -> tuple[Tree, IntArray]:
+    """Cut leaves further where the rules allow it; return the tree and the leaf of every row.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree so far.
+    bins, leaf, sensitive
+        All rows: their bins (columns by rows), leaves and stacked sensitive values.
+    waiting : ndarray of int64
+        The leaves to look at, in rising order.
+    limits, criterion, min_share, max_depth, tiers
+        As in `grow_tree`.
+    """
+    held = np.bincount(leaf, minlength=tree.n_nodes)
+    waiting = waiting[held[waiting] >= 2 * limits.k]
+    if not len(waiting):
+        return tree, leaf
+    chosen = np.zeros(tree.n_nodes, bool)
+    chosen[waiting] = True
+    rows = np.flatnonzero(chosen[leaf])
+    rows = rows[np.argsort(leaf[rows], kind="stable")]
+    starts = np.concatenate([[0], np.cumsum(held[waiting])])
+    space = make_space(tree.grids, tiers)
+    if criterion == "factor":
+        space = space._replace(axes=criteria.common_axes(bins, space.places))
+    labels = Labels(np.ascontiguousarray(sensitive[:, rows]), np.empty(0, np.int64), 0, np.zeros(2))
+    settings = GrowthSettings(criteria.NAMES.index(criterion), float(min_share), int(max_depth))
+    first, last = tree.cells
+    ids = np.arange(len(rows))
+    own = np.array(bins[:, rows].T, order="C")
+    cells = (first[waiting], last[waiting], tree.levels[waiting])
+    nodes = _grow_each(own, ids, starts, *cells, space, limits, labels, settings)
+    if len(nodes) == len(waiting):
+        return tree, leaf
+    grafted, place, start = _graft(tree, waiting, nodes, starts)
+    ends = np.flatnonzero(nodes[:, COLUMN] < 0)  # leaves come in the order of their rows
+    moved = place[leaf]
+    moved[rows[ids]] = np.repeat(start[ends] + ends, (nodes[:, END] - nodes[:, BEGIN])[ends])
+    return grafted, moved
+
+
+def _graft(tree: Tree, waiting: IntArray, nodes: IntArray, starts: IntArray) -> tuple[Tree, IntArray, IntArray]:
+    """Put what grew in each leaf in its place.
+
+    Returns the tree, the new number of every old node, and for every grown node what is added to its number.
+    """
+    piece = np.searchsorted(starts, nodes[:, BEGIN], side="right") - 1
+    sizes = np.ones(tree.n_nodes, np.int64)
+    sizes[waiting] = np.bincount(piece, minlength=len(waiting))
+    place = np.cumsum(sizes) - sizes
+    shift = (place[waiting] - np.searchsorted(piece, np.arange(len(waiting))))[piece]
+    at = np.arange(len(nodes)) + shift
+    column, cut, right, criterion = (np.empty(int(sizes.sum()), np.int64) for _ in range(4))
+    for new, old in ((column, tree.column), (cut, tree.cut), (criterion, tree.criterion)):
+        new[place] = old
+    right[place] = np.where(tree.right >= 0, place[tree.right], -1)
+    used = nodes[:, CRITERION]
+    column[at], cut[at], criterion[at] = nodes[:, COLUMN], nodes[:, CUT], np.where(used == LEAF, -1, used)
+    right[at] = np.where(nodes[:, RIGHT] >= 0, nodes[:, RIGHT] + shift, -1)
+    return Tree(tree.grids, column, cut, right, criterion), place, shift
+
+
+@jit
+def _grow_each(
+    rows: Any,
+    ids: Any,
+    starts: Any,
+    first: Any,
+    last: Any,
+    depth: Any,
+    space: Any,
+    limits: Any,
+    labels: Any,
+    settings: Any,
+) -> Any:  # pragma: no cover
+    """Grow a tree on each stretch of rows; return their nodes one behind the other, numbered and counted through."""
+    nodes = np.empty((2 * (len(rows) // limits.k) + 1, 7), np.int64)
+    n_nodes = 0
+    for r in range(starts.size - 1):
+        a, b = starts[r], starts[r + 1]
+        grown, _ = grow(rows[a:b], ids[a:b], first[r], last[r], depth[r], space, limits, labels, settings, 0)
+        for i in range(len(grown)):
+            for c in range(7):
+                nodes[n_nodes + i, c] = grown[i, c]
+            if grown[i, RIGHT] >= 0:
+                nodes[n_nodes + i, RIGHT] += n_nodes
+            nodes[n_nodes + i, BEGIN] += a
+            nodes[n_nodes + i, END] += a
+        n_nodes += len(grown)
+    return nodes[:n_nodes]
