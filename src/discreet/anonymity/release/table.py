@@ -62,8 +62,9 @@ class CodedColumn:
 
     def compact(self) -> CodedColumn:
         """Return the column numbered by the values that occur: as if its rows were the whole table."""
-        found, codes = np.unique(self.codes, return_inverse=True)
-        return replace(self, codes=codes.ravel().astype(np.int32), labels=[self.labels[i] for i in found.tolist()])
+        there = np.bincount(self.codes, minlength=len(self.labels)) > 0
+        place = (np.cumsum(there) - 1).astype(np.int32)
+        return replace(self, codes=place[self.codes], labels=[self.labels[i] for i in np.flatnonzero(there).tolist()])
 
 
 @dataclass(frozen=True)

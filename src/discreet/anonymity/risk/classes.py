@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.anonymity.release.table import CodedColumn
-from discreet.core.arrays import BoolArray, FloatArray, IntArray
+from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 
 _LARGEST = 2**62
 
@@ -54,6 +54,9 @@ def _compact(codes: IntArray, size: int) -> tuple[IntArray, int]:
         present = np.bincount(codes, minlength=size) > 0
         place = np.cumsum(present) - 1
         return place[codes], int(present.sum())
+    if (steps := np.diff(codes)).min(initial=0) >= 0:  # in rising order already, as counted entries are
+        place = np.append(0, np.cumsum(steps > 0))[: len(codes)]
+        return place, int(place.max(initial=-1)) + 1
     found, place = np.unique(codes, return_inverse=True)
     return place.ravel().astype(np.int64), len(found)
 
@@ -94,11 +97,14 @@ class Joint:
             table = _rows(pairs, rows)
             found = np.flatnonzero(table)
             count = table[found]
+        elif np.diff(pairs).min(initial=1) > 0:  # in rising order, each but once
+            found, count = pairs, rows
         else:
             found, place = np.unique(pairs, return_inverse=True)
             count = _rows(place.ravel(), rows)
         owner = found // levels
-        start = np.searchsorted(owner, np.arange(len(size)))
+        pairs_of = np.bincount(owner, minlength=len(size))
+        start = np.cumsum(pairs_of) - pairs_of
         total = np.bincount(column.codes, rows, minlength=levels) / max(int(rows.sum()), 1)
         return cls(size, owner, found % levels, count, start, total, column.ordered)
 
@@ -122,14 +128,16 @@ class Joint:
 
     def recursive(self, l: int) -> FloatArray:  # noqa: E741
         """Return r_1/(r_l + ... + r_m) of each class: (c, l)-diversity holds for every c above it."""
+        if l == 2:  # all but the most frequent
+            most = np.maximum.reduceat(self.count, self.start)
+            return _ratio(most, self.size - most)
         order = np.lexsort((-self.count, self.cls))
         rank = np.arange(len(order)) - self.start[self.cls[order]]
         falling = self.count[order].astype(np.float64)
         owner = self.cls[order]
         rest = np.bincount(owner, np.where(rank >= l - 1, falling, 0.0), minlength=len(self.size))
         largest = np.bincount(owner, np.where(rank == 0, falling, 0.0), minlength=len(self.size))
-        with np.errstate(divide="ignore"):
-            return np.where(rest > 0, largest / np.where(rest > 0, rest, 1.0), np.inf)
+        return _ratio(largest, rest)
 
     def equal_distance(self) -> FloatArray:
         """Return ½ Σ |p - q| of each class. The shares add up to one, so it is the sum of what is above q."""
@@ -166,6 +174,10 @@ class Joint:
         found = np.zeros(len(self.size))
         np.maximum.at(found, self.cls, np.abs(np.log(self.share / self.total[self.value])))
         return np.where(self.distinct() < int((self.total > 0).sum()), np.inf, found)
+
+
+def _ratio(largest: AnyArray, rest: AnyArray) -> FloatArray:
+    return np.where(rest > 0, largest / np.where(rest > 0, rest, 1), np.inf)
 
 
 def _rows(own: IntArray, rows: IntArray) -> IntArray:

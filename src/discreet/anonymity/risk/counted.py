@@ -8,20 +8,21 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.anonymity.release.table import CodedColumn, code_column
-from discreet.anonymity.risk.classes import join
-from discreet.core.arrays import IntArray
+from discreet.anonymity.risk import _counting_kernels as kernels
+from discreet.core.arrays import AnyArray, BoolArray, IntArray, SmallIntArray, WordArray
 from discreet.core.domain import Domain
 from discreet.engines.tables.columns import as_text
 
-#: Combinations that may wait before they are added up.
-_WAITING = 1 << 18
+#: Values and combinations for which there is room at first.
+_FEW = 1 << 10
+#: From so many on room is doubled when it is needed, before that it grows faster.
+_MANY = 1 << 19
 #: The number of a missing value, and of one that is not known.
-MISSING, UNKNOWN = -1, -2
+MISSING, UNKNOWN = kernels.MISSING, kernels.UNKNOWN
 
 
 class Values:
@@ -38,78 +39,139 @@ class Values:
     >>> jobs = Values()
     >>> jobs.codes(pa.array(["cook", None, "smith"])).tolist(), jobs.codes(pa.array(["smith", "smith"])).tolist()
     ([0, -1, 1], [1, 1])
-    >>> len(jobs)
-    2
+    >>> len(jobs), jobs.codes(pa.array(["baker", "cook"]), add=False).tolist()
+    (2, [-2, 0])
     """
 
     def __init__(self, key: Callable[[pa.Array], pa.Array] | None = None) -> None:
         self._key = key
         self.kind: pa.DataType | None = None
-        self._first: pa.Array | None = None  # the values of the first rows, until others come
-        self._known: dict[Any, int] = {}
+        self._known: _Words | _Texts = _Texts()
 
     def __len__(self) -> int:
-        return len(self._known) if self._first is None else len(self._first)
+        return self._known.n
 
-    def codes(self, column: pa.Array) -> IntArray:
-        """Number the values of some rows; new ones get the next numbers."""
+    def codes(self, column: pa.Array, *, add: bool = True) -> SmallIntArray:
+        """Number the values of some rows; new ones get the next numbers, or -2 if none are to be added."""
         column = column if self._key is None else self._key(column)
-        indices, found = _distinct(column)
         if self.kind is None:
-            self.kind, self._first = column.type, found
-            return _at(np.arange(len(found)), indices)
-        places = self._places
-        return _at([places.setdefault(value, len(places)) for value in found.to_pylist()], indices)
-
-    @property
-    def _places(self) -> dict[Any, int]:
-        """The number of every value, to look new ones up."""
-        if self._first is not None:
-            self._known = {value: i for i, value in enumerate(self._first.to_pylist())}
-            self._first = None
-        return self._known
+            self.kind = column.type
+            self._known = _Words() if _in_words(column.type) else _Texts()
+        return self._known.codes(column, add)
 
     def array(self) -> pa.Array:
         """Return the values in the order of their numbers."""
-        return pa.array(list(self._known), self.kind or pa.large_string()) if self._first is None else self._first
+        return self._known.array(self.kind or pa.large_string())
 
-    def coded(self, domain: Domain | None, name: str, codes: IntArray) -> CodedColumn:
+    def coded(self, domain: Domain | None, name: str, codes: Any) -> CodedColumn:
         """Return entries, given by their numbers here, as a sensitive column: see `code_column`."""
         values = self.array() if domain is not None else _numbers(self.array())
         some = bool((codes < 0).any())
         whole = code_column(domain, name, pa.concat_arrays([values, pa.nulls(1, values.type)]) if some else values)
         return CodedColumn(name, whole.codes[codes], whole.labels, whole.ordered)  # -1, missing, picks the last
 
-    def comparing(self, kind: pa.DataType) -> tuple[IntArray, dict[Any, int]]:
+    def comparing(self, kind: pa.DataType) -> tuple[AnyArray, "Values"]:
         """Return numbers by which to compare with a column of a type: for each value here, and for those to look up.
 
         Values of two types are compared as texts.
         """
         if kind == self.kind or self.kind is None:
-            return np.arange(len(self)), self._places
-        known: dict[Any, int] = {}
-        texts = as_text(self.array()).to_pylist()
-        return np.array([known.setdefault(text, len(known)) for text in texts], np.int64), known
+            return np.arange(len(self)), self
+        known = Values()
+        return known.codes(as_text(self.array())), known
 
 
-def looked_up(column: pa.Array, known: dict[Any, int], by_text: bool) -> IntArray:
+def looked_up(column: pa.Array, known: Values, by_text: bool) -> SmallIntArray:
     """Return the numbers of values of another table: -1 where one is missing, -2 where it is not known."""
-    indices, found = _distinct(as_text(column) if by_text else column)
-    return _at([known.get(value, UNKNOWN) for value in found.to_pylist()], indices)
+    return known.codes(as_text(column) if by_text else column, add=False)
 
 
-def _distinct(column: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Return the place of every row's value among the different ones, and these."""
-    if pa.types.is_floating(column.type):
-        column = pc.if_else(pc.is_nan(column), None, column)
-        column = pc.if_else(pc.equal(column, 0), pa.scalar(0, column.type), column)  # -0.0 is no other number
-    encoded = pc.dictionary_encode(column)
-    return encoded.indices, encoded.dictionary
+def _in_words(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
 
 
-def _at(places: Sequence[int] | IntArray, indices: pa.Array) -> IntArray:
-    table = np.array([*places, MISSING], np.int64)
-    found: IntArray = table[indices.fill_null(len(places)).to_numpy(zero_copy_only=False)]
+class _Words:
+    """Different numbers, each in a word."""
+
+    def __init__(self) -> None:
+        self.n, self._known, self._slots = 0, np.empty(_FEW, np.uint64), _empty(_FEW)
+
+    def codes(self, column: pa.Array, add: bool) -> SmallIntArray:
+        words, gone = _words(column)
+        codes, done = np.empty(len(words), np.int32), -1
+        while done < len(words):
+            if done >= 0:
+                self._known = _enlarged(self._known)
+                self._slots = _empty(len(self._known))
+                kernels.place_words(self._known, self.n, self._slots)
+            done, self.n = kernels.number_words(words, gone, max(done, 0), self._slots, self._known, self.n, add, codes)
+        return codes
+
+    def array(self, kind: pa.DataType) -> pa.Array:
+        found = self._known[: self.n]
+        if pa.types.is_floating(kind):
+            return pa.array(found.view(np.float64)).cast(kind)
+        return pa.array(found if kind == pa.uint64() else found.view(np.int64)).cast(kind)
+
+
+def _words(column: pa.Array) -> tuple[WordArray, BoolArray]:
+    """Return numbers as words, equal ones as equal words, and which are missing; -0.0 is no other number than 0."""
+    gone = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else np.zeros(len(column), bool)
+    filled = column.fill_null(pa.scalar(0).cast(column.type)) if column.null_count else column
+    plain = filled.to_numpy(zero_copy_only=False)
+    if plain.dtype.kind != "f":
+        return plain.astype(np.int64).view(np.uint64), gone
+    numbers = plain.astype(np.float64) + 0.0
+    return numbers.view(np.uint64), gone | np.isnan(numbers)
+
+
+class _Texts:
+    """Different texts, one behind the other."""
+
+    def __init__(self) -> None:
+        self.n, self._hashes, self._slots = 0, np.empty(_FEW, np.uint64), _empty(_FEW)
+        self._ends, self._kept = np.zeros(_FEW + 1, np.int64), np.empty(16 * _FEW, np.uint8)
+
+    def codes(self, column: pa.Array, add: bool) -> SmallIntArray:
+        encoded = pc.dictionary_encode(column)
+        texts = encoded.dictionary.cast(pa.large_string())
+        _, places, buffer = texts.buffers()
+        offsets = np.frombuffer(places, np.int64, len(texts) + 1, texts.offset * 8) if len(texts) else np.zeros(1, int)
+        data = np.frombuffer(buffer if buffer is not None and buffer.size else b"\0", np.uint8)
+        codes, done = np.full(len(texts) + 1, MISSING, np.int32), -1  # the last is for what is missing
+        while done < len(texts):
+            if done >= 0:
+                self._make_room(int(offsets[done + 1] - offsets[done]))
+            done, self.n = kernels.number_texts(
+                data, offsets, max(done, 0), self._slots, self._hashes, self._ends, self._kept, self.n, add, codes
+            )
+        found: SmallIntArray = codes[encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)]
+        return found
+
+    def _make_room(self, size: int) -> None:
+        while self._ends[self.n] + size > len(self._kept):
+            self._kept = _enlarged(self._kept)
+        if self.n == len(self._hashes):
+            self._hashes = _enlarged(self._hashes)
+            self._ends = np.concatenate([self._ends, np.zeros(len(self._hashes) - self.n, np.int64)])
+            self._slots = _empty(len(self._hashes))
+            kernels.place_words(self._hashes, self.n, self._slots)
+
+    def array(self, kind: pa.DataType) -> pa.Array:
+        ends = self._ends[: self.n + 1]
+        texts = self._kept[: ends[-1]].tobytes()
+        return pa.LargeStringArray.from_buffers(self.n, pa.py_buffer(ends.tobytes()), pa.py_buffer(texts)).cast(kind)
+
+
+def _empty(room: int) -> SmallIntArray:
+    """Return slots for that many values: twice as many, so that one is soon found."""
+    return np.full(2 * room, -1, np.int32)
+
+
+def _enlarged(array: Any) -> Any:
+    """Return an array with room for more: fewer steps at first, less to spare when there is much."""
+    found = np.empty((len(array) * (8 if len(array) < _MANY else 2), *array.shape[1:]), array.dtype)
+    found[: len(array)] = array
     return found
 
 
@@ -127,44 +189,41 @@ class ValueTally:
     """
 
     def __init__(self) -> None:
-        self._parts: list[tuple[npt.NDArray[np.int32], IntArray]] = []
-        self._waiting = 0
+        self._n, self._slots, self._held = 0, _empty(_FEW), np.empty(_FEW, np.int64)
+        self._known = np.empty((_FEW, 0), np.int32)
 
-    def add(self, columns: Sequence[IntArray], counts: IntArray | None = None) -> None:
+    def add(self, columns: Sequence[Any], counts: IntArray | None = None) -> None:
         """Take in rows: a number per row from every column."""
         n = len(columns[0])
         if not n:
             return
-        self._parts.append(_added_up(columns, np.ones(n, np.int64) if counts is None else counts))
-        self._waiting += len(self._parts[-1][1])
-        if len(self._parts) > 1 and self._waiting > _WAITING + 2 * len(self._parts[0][1]):
-            self._compact()
+        rows = np.empty((n, len(columns)), np.int32)
+        for j, column in enumerate(columns):
+            rows[:, j] = column
+        if not self._n:
+            self._known = np.empty((_FEW, len(columns)), np.int32)
+        counts, done = np.ones(n, np.int64) if counts is None else counts, -1
+        while done < n:
+            if done >= 0:
+                self._known, self._held = _enlarged(self._known), _enlarged(self._held)
+                self._slots = _empty(len(self._held))
+                kernels.place_rows(self._known, self._n, self._slots)
+            done, self._n = kernels.tally_rows(
+                rows, counts, max(done, 0), self._slots, self._known, self._held, self._n
+            )
 
-    def result(self) -> tuple[npt.NDArray[np.int32], IntArray]:
+    def result(self) -> tuple[SmallIntArray, IntArray]:
         """Return the combinations, a row per column, in rising order, and how often each occurs."""
-        if not self._parts:
-            return np.empty((0, 0), np.int32), np.empty(0, np.int64)
-        self._compact()
-        return self._parts[0]
-
-    def _compact(self) -> None:
-        if len(self._parts) > 1:
-            codes = np.concatenate([c for c, _ in self._parts], axis=1)
-            self._parts = [_added_up(list(codes), np.concatenate([n for _, n in self._parts]))]
-        self._waiting = len(self._parts[0][1])
-
-
-def _added_up(columns: Sequence[Any], counts: IntArray) -> tuple[npt.NDArray[np.int32], IntArray]:
-    own = join([_from_zero(column) for column in columns], len(counts))
-    one = np.empty(int(own.max()) + 1, np.int64)
-    one[own] = np.arange(len(own))
-    return np.stack([column[one] for column in columns]).astype(np.int32), total(own, counts)
-
-
-def _from_zero(column: Any) -> tuple[IntArray, int]:
-    """Return numbers that begin at 0, and how many there may be: the fewer, the faster they are joined."""
-    low, high = int(column.min()), int(column.max())
-    return (column if low == 0 else column - low).astype(np.int64, copy=False), high - low + 1
+        columns = np.ascontiguousarray(self._known[: self._n].T)
+        if not self._n:
+            return columns, np.empty(0, np.int64)
+        order = np.arange(self._n, dtype=np.int32)
+        for column in columns[::-1]:  # the last column first: what is equal in the ones before keeps its order
+            low, high = int(column.min()), int(column.max())
+            order = kernels.sort_by(column, low, high - low + 1, order)
+        found, counts = np.empty(columns.shape, np.int32), np.empty(self._n, np.int64)
+        kernels.gather_rows(self._known, self._held, order, found, counts)
+        return found, counts
 
 
 def total(own: IntArray, counts: IntArray | None = None, size: int = 0) -> IntArray:

@@ -18,12 +18,9 @@ from discreet.anonymity.release.table import CodedColumn
 from discreet.anonymity.risk.classes import Joint, join
 from discreet.anonymity.risk.counted import MISSING, UNKNOWN, Values, ValueTally, looked_up, total
 from discreet.anonymity.risk.persons import persons_by_class
-from discreet.core.arrays import BoolArray, FloatArray, IntArray
+from discreet.core.arrays import BoolArray, IntArray
 from discreet.engines.tables.columns import counted_columns
-from discreet.engines.tables.part import BATCH_SIZE, StoredFile
 from discreet.engines.tables.same import same_key
-
-_IN_MEMORY = 1 << 23
 
 
 @dataclass(frozen=True)
@@ -147,11 +144,16 @@ class Entries:
         keys = join(joined, n + len(held))
         return total(keys[n:], held, int(keys.max()) + 1)[keys[:n]]
 
-    def mean(self, amounts: FloatArray) -> float:
-        """Return the mean over rows of an amount of every entry, the same in whatever order entries are."""
-        levels, own = np.unique(amounts, return_inverse=True)
-        rows = total(own.ravel(), self.counts)
-        return math.fsum((levels * rows).tolist()) / self.n
+    def mean_chance(self, sizes: IntArray) -> float:
+        """Return the mean over rows of one over the size that every entry has, whatever the order of entries."""
+        if int(sizes.max()) <= 8 * len(sizes):
+            rows = total(sizes, self.counts)
+            levels = np.flatnonzero(rows)
+            rows = rows[levels]
+        else:
+            levels, own = np.unique(sizes, return_inverse=True)
+            rows = total(own.ravel(), self.counts)
+        return math.fsum((1.0 / levels * rows).tolist()) / self.n
 
     def share(self, chosen: BoolArray) -> float:
         """Return the share of the rows in some of the entries."""
@@ -162,10 +164,7 @@ class Entries:
 
 
 def _batches(table: Any, names: Sequence[str]) -> Iterator[tuple[dict[str, Any], IntArray | None]]:
-    source = engines.open(table)
-    # A table in memory is best counted in one go.
-    held = not any(isinstance(part, StoredFile) for part in source._parts)
-    return counted_columns(source, names, _IN_MEMORY if held else BATCH_SIZE)
+    return counted_columns(engines.open(table), names)
 
 
 def _separation(counts: IntArray, n: int) -> dict[str, float]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.anonymity.risk.counts import Entries
 from discreet.core import checks, html
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.arrays import IntArray
 from discreet.core.guarantee import Guarantee, found_at_most
 from discreet.core.output import promise_place
 from discreet.errors import DiscreetError, InvalidArgument, InvalidType
@@ -339,14 +339,13 @@ def risk(
     wild = rule == "wildcard" and bool(absent.any())
     own = entries.compatible() if wild else entries.persons(classes, whose[0] if whose else None)
     matches = None if population is None else entries.matches(population)
-    chance = 1.0 / own
     return RiskReport(
         rows=entries.n,
         classes=int(classes.max()) + 1,
         k=int(own.min()),
-        prosecutor=_attacker(entries, chance, level),
-        journalist=None if matches is None else _attacker(entries, 1.0 / np.maximum(matches, 1), level),
-        marketer=entries.mean(chance if matches is None else 1.0 / np.maximum(matches, own)),
+        prosecutor=_attacker(entries, own, level),
+        journalist=None if matches is None else _attacker(entries, np.maximum(matches, 1), level),
+        marketer=entries.mean_chance(own if matches is None else np.maximum(matches, own)),
         k_map=None if matches is None else int(matches.min()),
         unique=entries.share(own == 1),
         columns=entries.separations(classes),
@@ -357,9 +356,10 @@ def risk(
     )
 
 
-def _attacker(entries: Entries, chance: FloatArray, threshold: float) -> dict[str, float]:
-    at_risk = entries.share(chance > threshold)
-    return {"max": float(chance.max()), "mean": entries.mean(chance), "share": at_risk, "threshold": threshold}
+def _attacker(entries: Entries, sizes: IntArray, threshold: float) -> dict[str, float]:
+    at_risk = entries.share(1.0 / sizes > threshold)
+    most = 1.0 / float(sizes.min())
+    return {"max": most, "mean": entries.mean_chance(sizes), "share": at_risk, "threshold": threshold}
 
 
 def _sensitive(entries: Entries, classes: IntArray, name: str, l_wanted: int) -> SensitiveRisk:
