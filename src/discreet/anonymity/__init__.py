@@ -9,6 +9,7 @@
 """
 
 from discreet.anonymity.growth.hierarchy import Hierarchy
+from discreet.anonymity.methods.choice import KCurve, KPoint, suggest_k
 from discreet.anonymity.methods.density_tree import DensityTree
 from discreet.anonymity.methods.generalization import Generalization
 from discreet.anonymity.methods.masking import NoiseAddition, RankSwapping
@@ -25,6 +26,8 @@ __all__ = [
     "Generalization",
     "Hierarchy",
     "House",
+    "KCurve",
+    "KPoint",
     "Microaggregation",
     "Mondrian",
     "NoiseAddition",
@@ -35,6 +38,7 @@ __all__ = [
     "interval_disclosure",
     "record_linkage",
     "risk",
+    "suggest_k",
 ]
 
 

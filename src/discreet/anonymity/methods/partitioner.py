@@ -133,6 +133,10 @@ class Partitioner(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, data: Any) -> tuple[Table, IntArray]:
         table, tiers = self._read(data)
+        return table, self._partition(table, tiers)
+
+    def _partition(self, table: Table, tiers: Mapping[int, IntArray]) -> IntArray:
+        """Grow the tree on a table that was read; return the leaf of every row."""
         rules = growth_rules(self.rules_, self.blind)
         grown = self._grow(table, tiers, rules)
         if table.persons is not None:
@@ -145,7 +149,7 @@ class Partitioner(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
         self.tree_ = grown.tree
         self.leaf_counts_ = grown.counts[grown.tree.leaves]
         self.n_features_in_ = len(self.plan_.quasi)
-        return table, grown.leaf
+        return grown.leaf
 
     def _read(self, data: Any) -> tuple[Table, dict[int, IntArray]]:
         """Check the arguments, read the build records, and refuse what no partition can make anonymous."""
