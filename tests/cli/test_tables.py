@@ -129,6 +129,16 @@ def test_people_whom_nothing_names_are_not_followed(folder: Path) -> None:
     assert not (folder / "safe.csv").exists()
 
 
+def test_groups_of_columns_are_told_and_counted_again(folder: Path) -> None:
+    groups = [x for pair in ("age=a", "job=b", "town=b", "hours=a") for x in ("--columns", pair)]
+    result = anonymize(folder, "--k", 5, "--method", "microaggregation", *groups)
+    told = " ".join(result.output.replace("│", " ").split())
+    assert "k = 5 in each of these groups of columns by itself, and not in whole rows: age, hours; job, town" in told
+    again = CliRunner().invoke(app, ["audit", str(folder / "safe.csv")])
+    assert again.exit_code == 0
+    assert "k_by_columns [" in " ".join(again.output.split())
+
+
 def test_mondrian_too(folder: Path) -> None:
     assert anonymize(folder, "--k", 10, "--method", "mondrian").exit_code == 0
 
@@ -141,6 +151,10 @@ def test_mondrian_too(folder: Path) -> None:
         (["--k", 5, "--method", "magic"], "method must be one of"),
         (["--k", 5, "--method", "mondrian", "--criterion", "cell"], "used with --method density-tree"),
         (["--k", 5, "--method", "microaggregation", "--l", 2], "used with --method density-tree or mondrian or gen"),
+        (["--k", 5, "--grouping", "pca"], "used with --method microaggregation"),
+        (["--k", 5, "--method", "microaggregation", "--grouping", "pca"], "categories"),
+        (["--k", 5, "--method", "microaggregation", "--columns", "age=a"], "every quasi-identifier in one group"),
+        (["--k", 5, "--method", "microaggregation", "--block-rows", 6], "block_rows must be|block-rows must be"),
         (["--k", 5, "--method", "microaggregation", "--bounds"], "--bounds must be left out"),
         (["--k", 5, "--method", "microaggregation", "--form", "center"], "--form must be left out"),
         (["--k", 5, "--method", "generalization", "--level", "age"], "COLUMN=VALUE"),
@@ -167,6 +181,7 @@ def test_what_is_wrong_is_named(folder: Path, arguments: list[object], message: 
     [
         ["--method", "mondrian", "--mode", "relaxed"],
         ["--method", "microaggregation"],
+        ["--method", "microaggregation", "--block-rows", 100],
         ["--method", "generalization", "--suppress", 0.2, "--hierarchy", "job={folder}/jobs.csv"],
         ["--method", "generalization", "--suppress", 0.9, "--level", "age=5", "--level", "job=1", "--level", "hours=7"],
         ["--grid", "age=12", "--target", "illness", "--criterion", "cell", "--suppress", 0.01],

@@ -4,6 +4,8 @@ A promise that holds up to a distance of 0.608480537 does not hold up to 0.60848
 """
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 #: A delta above this hides nobody: somebody's row may come out as it is with that chance.
 SURE_DELTA = 1e-3
@@ -44,3 +46,23 @@ def counted(number: int, thing: str) -> str:
     ('1 row', '1,200 rows')
     """
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def rule_text(name: str, value: Any) -> str:
+    """Write what a rule of an anonymous table asks for: a number, or a number and how it is meant.
+
+    Examples
+    --------
+    >>> rule_text("l", {"kind": "entropy", "least": 2})
+    'l = 2 (entropy)'
+    >>> rule_text("k_by_columns", {"least": 5, "columns": [["age"], ["job", "town"]]})
+    'k = 5 in each of these groups of columns by itself, and not in whole rows: age; job, town'
+    """
+    if not isinstance(value, Mapping):
+        return f"{name} = {value}"
+    if name == "k_by_columns":
+        parts = "; ".join(", ".join(map(str, part)) for part in value["columns"])
+        return f"k = {value['least']} in each of these groups of columns by itself, and not in whole rows: {parts}"
+    amounts = [str(v) for k, v in value.items() if k in ("least", "most")]
+    notes = [str(v) if k == "kind" else f"{k} = {v}" for k, v in value.items() if k not in ("least", "most")]
+    return f"{name} = {' '.join(amounts)}" + (f" ({', '.join(notes)})" if notes else "")

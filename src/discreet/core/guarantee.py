@@ -22,7 +22,7 @@ from discreet.core import checks, html
 from discreet.core.checks import Budget, Exact
 from discreet.core.domain import Domain
 from discreet.core.facts import told_of
-from discreet.core.figures import SURE_DELTA
+from discreet.core.figures import SURE_DELTA, rule_text
 from discreet.core.ledger import KINDS, Kind, Ledger, Line, Scope, add_up, spending
 from discreet.core.unit import unit_to_plain
 from discreet.core.zcdp import epsilon_to_zcdp, zcdp_to_epsilon
@@ -296,7 +296,7 @@ class Guarantee:
         if epsilon is None:
             # An anonymous table keeps its other facts beside what it satisfies.
             kept = self.parameters.get("required", self.parameters)
-            stated = ", ".join(f"{k} = {_rule_text(v)}" for k, v in kept.items() if v is not None)
+            stated = ", ".join(rule_text(k, v) for k, v in kept.items() if v is not None)
             sampled = self.parameters.get("output") == "sample"
             head = "The rows were drawn from a table that satisfies" if sampled else "This table satisfies"
             stated += persons_text(self)
@@ -392,15 +392,6 @@ def _together_text(earlier: Any) -> str:
         return ""
     others = "the earlier release" if earlier == 1 else f"the {earlier} earlier releases"
     return f", and so does every group of its rows that can be told apart with the help of {others}"
-
-
-def _rule_text(value: Any) -> str:
-    """Write what a syntactic rule asks for: a number, or a number and how it is meant."""
-    if not isinstance(value, Mapping):
-        return str(value)
-    amounts = [str(v) for k, v in value.items() if k in ("least", "most")]
-    notes = [str(v) if k == "kind" else f"{k} = {v}" for k, v in value.items() if k not in ("least", "most")]
-    return " ".join(amounts) + (f" ({', '.join(notes)})" if notes else "")
 
 
 def _line_to_dict(line: Line) -> dict[str, Any]:

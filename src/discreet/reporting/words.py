@@ -267,6 +267,14 @@ def _of_tables(guarantee: Guarantee) -> list[str]:
             )
         if kept:
             lines.append(kept_text(kept))
+    if isinstance(apart := reached.get("k_by_columns"), dict):
+        parts = "; ".join(", ".join(map(str, part)) for part in apart["columns"])
+        lines.append(
+            f"Every row of the table looks exactly like at least {int(apart['least']) - 1:,} others in each of these "
+            f"groups of columns by itself: {parts}. Whoever knows columns of several groups may find a single row: in "
+            f"all of them together the smallest group has {reached.get('k_of_rows')}."
+        )
+        return lines
     if k is None:
         lines.append(
             "The values of the columns by which somebody could be recognised were changed, and that is all: no group "
@@ -310,6 +318,8 @@ def for_experts(guarantee: Guarantee) -> list[str]:
         required = guarantee.parameters.get("required", {})
         asked = {name: value for name, value in dict(required).items() if value is not None}
         lines = ["for all rows r: |{s : QI(s) = QI(r)}| >= k" if asked else "no relation between rows is promised"]
+        if "k_by_columns" in asked:
+            lines = ["for all rows r and each group of columns G: |{s : G(s) = G(r)}| >= k"]
         lines += [f"required: {name} = {plain(value)}" for name, value in asked.items()]
         kept = guarantee.parameters.get("kept")
         if kept and "k" in kept:

@@ -1,4 +1,8 @@
-"""Microaggregation by MDAV (Domingo-Ferrer and Torra 2005): groups of k similar records, each replaced by its mean."""
+"""Microaggregation: groups of k similar records, each replaced by its mean.
+
+MDAV (Domingo-Ferrer and Torra 2005), the best groups of single columns (Hansen and Mukherjee 2003), or groups along the
+first principal component.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ import pyarrow as pa
 
 from discreet import noise
 from discreet.anonymity.growth.frontier import refuse_root
-from discreet.anonymity.methods._mdav_kernels import mdav
+from discreet.anonymity.methods.grouping import BLOCK_GROUPS, BLOCK_ROWS, EXACT_ROWS, Points, mdav_groups, path_groups
 from discreet.anonymity.methods.masked import (
     MaskedMethod,
     MaskedRelease,
@@ -19,20 +23,28 @@ from discreet.anonymity.methods.masked import (
     number_array,
     on_grid,
     read_coordinates,
+    whole_domain,
     whole_points,
 )
 from discreet.anonymity.methods.partitioner import Partitioner
 from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.delivery import Delivery
-from discreet.anonymity.release.table import Table, read_table
+from discreet.anonymity.release.table import Table, TablePlan, read_table
 from discreet.anonymity.risk.classes import join, number_column
+from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
+from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 _NOTES = (
     "no more is promised: neither that nobody can tell who is in the table, nor differential privacy",
     "a mean can give away an extreme value to somebody who knows the other records of the group, up to k grid steps",
     "no other release is made of the same people: the means of two releases can be subtracted",
 )
+_APART = (
+    "nobody knows columns of more than one of these groups ({}): each was grouped by itself, so k holds in each by "
+    "itself, and a whole row can be unique"
+)
+GROUPINGS = ("mdav", "univariate", "pca")
 
 
 @dataclass(eq=False, repr=False)
@@ -45,6 +57,16 @@ class Microaggregation(MaskedMethod, Partitioner):  # type: ignore[misc]
         Size of a group: k to 2k - 1.
     domain : Domain or what makes one
         The declared columns. The scale of every column is its declared width.
+    grouping : {"mdav", "univariate", "pca"}
+        Records that are near in all columns (MDAV); every column by itself, with the groups that leave the least sum of
+        squares; or neighbours along the first principal component, the best groups among those.
+    columns : list of lists of str or mapping, optional
+        Groups of quasi-identifiers, each grouped by itself, every column in one of them; or from column to the name of
+        its group. By default all together. **With several groups k holds for each of them only**, as with
+        "univariate": whole rows can be unique.
+    block_rows : "auto", int or None
+        MDAV compares all records of a block. "auto": all records of up to 100,000, and blocks of at most 16,384
+        records (and at least 400 k) beyond. An int: blocks of at most that many, 2k or more. None: one block.
     sensitive, grid, hierarchies, keep
         See `DensityTree`.
     target : str, optional
@@ -61,8 +83,12 @@ class Microaggregation(MaskedMethod, Partitioner):  # type: ignore[misc]
     -----
     MDAV (spec density-trees, 9.11.2): the record farthest from the centroid with its k - 1 nearest makes a group, the
     record farthest from it another, and so on. Two different categories are as far apart as the two ends of a number's
-    interval. Equal distances go by the place in the input. The work grows as n²/k: 100,000 records and five columns
-    take about 4 s at k = 10 and 13 s at k = 3 on one core; a million, by that law, seven minutes or more.
+    interval. Equal distances go by the place in the input. The work grows as b n/k, with blocks of b records: 100,000
+    records and five columns in one block take about 4 s at k = 10 and 13 s at k = 3 on one core. Blocks are cut like a
+    regression tree, in two at the value of a column that takes away most of the sum of squares.
+
+    Along a line the best of all groups of neighbours is found (Hansen and Mukherjee 2003), for a single column the best
+    of all groups there are. A principal component needs numbers.
 
     A number is replaced by the mean of its group, moved to the nearest point of the public grid. If fewer than k
     records of the group have a value, the mean would be one of fewer than k people, and "missing" is published instead.
@@ -73,9 +99,11 @@ class Microaggregation(MaskedMethod, Partitioner):  # type: ignore[misc]
 
     Privacy
     -------
-    Every record shares its published quasi-identifiers with at least k - 1 others. A mean is not a cell: k - 1 people
-    who pool what they know learn the last one's value, up to k times a grid step. Means hide neither who is in the
-    table nor sensitive values that a group shares, and there is no differential privacy.
+    Every record shares its published quasi-identifiers with at least k - 1 others; with "univariate" or ``columns``,
+    those of each group of columns by itself and no more: the guarantee then names no k, but ``k_by_columns``. How
+    blocks, axes and groups were found is not hidden, nor need it be for k. A mean is not a cell: k - 1 people who pool
+    what they know learn the last one's value, up to k times a grid step. Means hide neither who is in the table nor
+    sensitive values that a group shares, and there is no differential privacy.
 
     Examples
     --------
@@ -87,6 +115,9 @@ class Microaggregation(MaskedMethod, Partitioner):  # type: ignore[misc]
     [(33, '*'), (33, '*'), (33, '*'), (65, 'smith'), (65, 'smith'), (65, 'smith'), (65, 'smith')]
     >>> release.guarantee.parameters["reached"]["k"]
     3
+    >>> apart = Microaggregation(k=3, domain=domain, grouping="univariate").fit_transform(people)
+    >>> apart.guarantee.parameters["required"]
+    {'k': None, 'k_by_columns': {'least': 3, 'columns': [['age'], ['job']]}}
     """
 
     # MDAV knows no other rule than k: these complete what `Partitioner` reads.
@@ -102,6 +133,9 @@ class Microaggregation(MaskedMethod, Partitioner):  # type: ignore[misc]
     k: int = 10
     _: KW_ONLY
     domain: Any = None
+    grouping: str = "mdav"
+    columns: Sequence[Sequence[str]] | Mapping[str, Any] | None = None
+    block_rows: Any = "auto"
     sensitive: Sequence[str] | str | None = None
     target: str | None = None
     grid: Any = None
@@ -111,6 +145,7 @@ class Microaggregation(MaskedMethod, Partitioner):  # type: ignore[misc]
     def fit(self, data: Any, y: Any = None) -> Microaggregation:
         """Check the arguments against the records; groups are made by `transform`."""
         self._read(data)
+        self._parts(self.plan_)
         self.n_features_in_ = len(self.plan_.quasi)
         return self
 
@@ -126,30 +161,89 @@ class Microaggregation(MaskedMethod, Partitioner):  # type: ignore[misc]
         self.n_features_in_ = len(self.plan_.quasi)
         return self._publish(data, table, handed)
 
+    def _check(self, plan: TablePlan) -> None:
+        checks.choice("grouping", self.grouping, GROUPINGS)
+        if self.block_rows not in ("auto", None):
+            checks.whole("block_rows", self.block_rows, low=2 * int(self.k))
+            if self.grouping != "mdav":
+                expected = f'left at "auto" where grouping={self.grouping!r}: only MDAV needs blocks'
+                raise InvalidArgument("block_rows", self.block_rows, expected, 'block_rows="auto"')
+        given = self.columns
+        if given is not None:
+            fix = 'columns=[["age", "pay"], ["job"]]'
+            if self.grouping == "univariate":
+                raise InvalidArgument("columns", given, 'left out where grouping="univariate"', "columns=None")
+            if not _is_list(given) or not given or not all(_is_list(part) and part for part in _lists(given)):
+                raise InvalidType("columns", given, "a list of lists of quasi-identifiers", fix)
+        if not isinstance(self.domain, tuple):  # of a pair of bounds the names are not known before there is a table
+            self._parts(plan)
+
+    def _parts(self, plan: TablePlan) -> list[list[int]]:
+        """Return the columns that are grouped together, by place."""
+        quasi, each = list(plan.quasi), [[name] for name in plan.quasi]
+        named = [quasi] if self.columns is None else _lists(self.columns)
+        named = each if self.grouping == "univariate" else named
+        given = [str(name) for part in named for name in part]
+        for name in (*quasi, *given):
+            if name not in quasi or given.count(name) != 1:
+                said = "is no quasi-identifier" if name not in quasi else f"is in {given.count(name)} groups"
+                raise SchemaError(f"columns must hold every quasi-identifier in one group, but {name!r} {said}")
+        parts = [[quasi.index(name) for name in part] for part in named]
+        for part in parts if self.grouping == "pca" else ():
+            words = [quasi[j] for j in part if not plan.grids[j].numeric]
+            if words and len(part) > 1:
+                expected = f"used with numbers alone in a group of columns: categories ({words[0]!r}) have no component"
+                raise InvalidArgument("grouping", "pca", expected, 'grouping="mdav"')
+        return parts
+
+    def _blocks(self, n: int) -> int | None:
+        """Return the most rows of a block; None for one block."""
+        if self.block_rows == "auto":
+            return None if n <= EXACT_ROWS else max(BLOCK_ROWS, BLOCK_GROUPS * self.rules_.k)
+        return None if self.block_rows is None or n <= int(self.block_rows) else int(self.block_rows)
+
     def _publish(self, data: Any, table: Table, delivery: Delivery) -> MaskedRelease:
-        coordinates = read_coordinates(data, table)
-        groups = make_groups(table, coordinates, self.rules_.k)
-        values, cells = self._values(table, coordinates, groups)
-        numbered = [number_column(values[name])[:2] for name in table.plan.quasi]
-        classes = join(numbered, table.n)  # groups with equal means are one class to whoever reads the table
+        coordinates, k = read_coordinates(data, table), self.rules_.k
+        parts, rows = self._parts(table.plan), self._blocks(table.n)
+        values: dict[str, pa.Array] = {}
+        for part in parts:
+            points = Points.of(table, coordinates, part)
+            groups = mdav_groups(points, k, rows) if self.grouping == "mdav" else path_groups(points, k)
+            found, cells = self._values(table, coordinates, groups, part)
+            values |= found
+        numbered = {name: number_column(values[name])[:2] for name in table.plan.quasi}
+        classes = join(list(numbered.values()), table.n)  # groups with equal means are one class to whoever reads it
+        required, reached, notes = self.rules_.to_dict(), self.rules_.reached(classes, table.sensitive), list(_NOTES)
+        if len(parts) > 1:
+            names = [[table.plan.quasi[j] for j in part] for part in parts]
+            least = [int(np.bincount(join([numbered[n] for n in part], table.n)).min()) for part in names]
+            required |= {"k": None, "k_by_columns": {"least": k, "columns": names}}
+            reached |= {"k": None, "k_by_columns": {"least": min(least), "columns": names}, "k_of_rows": reached["k"]}
+            notes.insert(0, _APART.format("; ".join(", ".join(part) for part in names)))
+            cells = whole_domain(table)
         facts = {
             "method": "Microaggregation",
             "output": "mean",
             "quasi_identifiers": list(table.plan.quasi),
-            "required": self.rules_.to_dict(),
-            "reached": self.rules_.reached(classes, table.sensitive),
-            "groups": int(groups.max()) + 1,
+            "required": required,
+            "reached": reached,
+            "groups": int((groups if len(parts) == 1 else classes).max()) + 1,
+            **({} if self.grouping == "mdav" else {"grouping": self.grouping}),
+            **({} if rows is None or self.grouping != "mdav" else {"block_rows": rows}),
         }
         stream = noise.generator(delivery.random_state)
-        return masked_release(table, values, cells, delivery, stream, facts=facts, notes=_NOTES, random=False)
+        return masked_release(table, values, cells, delivery, stream, facts=facts, notes=notes, random=False)
 
-    def _values(self, table: Table, coordinates: FloatArray, groups: IntArray) -> tuple[dict[str, pa.Array], Cells]:
+    def _values(
+        self, table: Table, coordinates: FloatArray, groups: IntArray, part: Sequence[int]
+    ) -> tuple[dict[str, pa.Array], Cells]:
         grids = table.plan.grids
         shape = (int(groups.max()) + 1, len(grids))
         first, last = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        last[:] = [grid.n_bins - 1 for grid in grids]  # of a number the mean tells, the cell stays the whole domain
         values: dict[str, pa.Array] = {}
-        for j, grid in enumerate(grids):
-            last[:, j] = grid.n_bins - 1  # of a number the mean tells, the cell stays the whole domain
+        for j in part:
+            grid = grids[j]
             if grid.numeric:
                 means = on_grid(grid, _means(coordinates[j], groups, shape[0], self.rules_.k))
                 values[grid.name] = number_array(grid, means[groups], whole_points(grid))
@@ -158,26 +252,21 @@ class Microaggregation(MaskedMethod, Partitioner):  # type: ignore[misc]
             tiers = None if tree is None else tree.tiers(grid.column.categories)  # type: ignore[union-attr]
             first[:, j], last[:, j] = _covers(table.bins[j], groups, shape[0], grid.levels, tiers)
         cells = Cells(grids, first, last, groups)
-        for j, grid in enumerate(grids):
-            if not grid.numeric:
-                values[grid.name] = pa.array(cells.texts(j), pa.string()).take(pa.array(groups))
+        for j in part:
+            if not grids[j].numeric:
+                values[grids[j].name] = pa.array(cells.texts(j), pa.string()).take(pa.array(groups))
         return values, cells
 
 
-def make_groups(table: Table, coordinates: FloatArray, k: int) -> IntArray:
-    """Return the group of every row. A number that may be missing counts as a number and as a code "is it missing"."""
-    numbers, codes = [np.empty((table.n, 0))], [np.empty((table.n, 0), np.int64)]
-    for j, grid in enumerate(table.plan.grids):
-        if not grid.numeric:
-            codes.append(table.bins[j].astype(np.int64)[:, None])
-            continue
-        column = grid.column
-        unit = (coordinates[j] - column.low) / (column.high - column.low)
-        numbers.append(np.where(np.isnan(unit), 0.5, unit)[:, None])
-        if grid.own_missing:
-            codes.append(np.isnan(unit).astype(np.int64)[:, None])
-    matrix, labels = np.concatenate(numbers, axis=1), np.concatenate(codes, axis=1)
-    return np.asarray(mdav(matrix, labels, int(labels.max(initial=0)) + 1, k), np.int64)
+def _is_list(given: Any) -> bool:
+    return isinstance(given, (Sequence, Mapping)) and not isinstance(given, str)
+
+
+def _lists(columns: Any) -> list[list[Any]]:
+    """Return groups of columns as lists; a mapping says of each column in which group it is."""
+    if not isinstance(columns, Mapping):
+        return [list(part) if _is_list(part) else part for part in columns]
+    return [[name for name, part in columns.items() if part == own] for own in dict.fromkeys(columns.values())]
 
 
 def _means(values: FloatArray, groups: IntArray, n_groups: int, k: int) -> FloatArray:

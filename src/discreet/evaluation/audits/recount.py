@@ -77,6 +77,8 @@ def recount(
     found: dict[str, Any] = {"rows": table.num_rows}
     if facts.get("output") == "sample":
         return Recount(found, (), ("its rows were drawn from cells: k, l and t are those of the cells",))
+    if "k_by_columns" in required:
+        return _by_columns(table, required["k_by_columns"], reached.get("k_by_columns") or {}, found)
     if required.get("k") is None:
         return Recount(found, (), ("it promises no k",))
     if not shown:
@@ -108,6 +110,21 @@ def recount(
         if name in table.column_names:
             _sensitive(_values(table, name, guarantee), classes, name, required, reached, found, failures, notes)
     return Recount(found, tuple(failures), tuple(notes))
+
+
+def _by_columns(table: pa.Table, required: dict[str, Any], reached: dict[str, Any], found: dict[str, Any]) -> Recount:
+    """Count the groups of each group of columns by itself."""
+    failures = []
+    found["k_by_columns"] = []
+    for part in required["columns"]:
+        shown = [n + end for n in part for end in _ENDINGS if n + end in table.column_names]
+        k = min(map(len, _classes(table, shown)), default=0) if shown else 0
+        found["k_by_columns"].append(k)
+        for wanted, said in ((required["least"], "required"), (reached.get("least", 0), "stated as reached")):
+            if table.num_rows and k < wanted:
+                failures.append(f"k of {', '.join(part)} is {k}, {said} {wanted}")
+                break
+    return Recount(found, tuple(failures), ("it promises k for groups of columns, and none for whole rows",))
 
 
 def _values(table: pa.Table, name: str, guarantee: Guarantee) -> list[Any]:

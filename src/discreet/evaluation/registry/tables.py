@@ -102,6 +102,15 @@ def _entries() -> Iterator[AuditedTable]:
     yield AuditedTable("anonymity.Mondrian/l and t", anonymity.Mondrian(**rules, **diverse), tables)
     yield AuditedTable("anonymity.Generalization", anonymity.Generalization(**rules, l_diversity=2), tables)
     yield AuditedTable("anonymity.Microaggregation", anonymity.Microaggregation(**rules), tables)
+    variants: dict[str, dict[str, Any]] = {
+        "blocks": {"block_rows": 20},
+        "univariate": {"grouping": "univariate"},
+        "columns along a component": {"grouping": "pca", "columns": [["job"], ["age"]]},
+    }
+    for title, settings in variants.items():
+        yield AuditedTable(
+            f"anonymity.Microaggregation/{title}", anonymity.Microaggregation(**rules, **settings), tables
+        )
 
 
 def _table(ages: list[float]) -> pa.Table:

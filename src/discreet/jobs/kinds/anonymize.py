@@ -9,6 +9,7 @@ from discreet.jobs.options import ORDER, PROMISE, REPORT, TABLE, option, output,
 _CELLS = ("density-tree", "mondrian", "generalization")
 _TREES = ("density-tree", "mondrian")
 _DENSITY = ("density-tree",)
+_MEANS = ("microaggregation",)
 
 
 def _together(job: Any) -> None:
@@ -67,6 +68,12 @@ KIND = Kind(
             methods=_DENSITY),
         option("mode", "text", "strict or relaxed cuts", "strict", default="strict", choices=("strict", "relaxed"),
             methods=("mondrian",)),
+        option("grouping", "text", "near in all columns; each column by itself; or along the first component", "mdav",
+            default="mdav", choices=("mdav", "univariate", "pca"), methods=_MEANS),
+        option("columns", "pairs", "COLUMN=GROUP: columns of a group are grouped by themselves, and k holds for each",
+            {"age": "body"}, expected="COLUMN=GROUP, once per quasi-identifier", methods=_MEANS),
+        option("block_rows", "whole", "compare rows in blocks of this many; by default all of them up to 100,000",
+            20_000, low=4, methods=_MEANS),
         option("level", "whole pairs", "COLUMN=LEVEL; without any, levels are chosen on the rows", {"age": 1}, low=0,
             expected="COLUMN=VALUE, once per column, the values whole numbers", methods=("generalization",),
             arguments=("levels",)),

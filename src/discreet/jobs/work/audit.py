@@ -196,7 +196,9 @@ def _table(path: Path, data: bytes, promise_data: bytes, found: Findings) -> Non
         for text in counted.failures:
             found.add("recount", False, text)
         if not counted.failures:
-            found.add("recount", True if "k" in counted.found else None, f"counted again: {shown}")
+            found.add(
+                "recount", True if {"k", "k_by_columns"} & set(counted.found) else None, f"counted again: {shown}"
+            )
         for text in counted.notes:
             found.add("recount", None, text)
 

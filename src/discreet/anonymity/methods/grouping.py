@@ -1,0 +1,135 @@
+"""Which rows make a group of k: MDAV, in large tables inside blocks of near rows; or the best groups along a line."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.anonymity.methods._mdav_kernels import mdav
+from discreet.anonymity.methods._path_kernels import best_path
+from discreet.anonymity.release.table import Table
+from discreet.core.arrays import BoolArray, FloatArray, IntArray
+
+#: Up to this many rows MDAV compares all of them: 4 s at k = 10 and 13 s at k = 3 on one core.
+EXACT_ROWS = 100_000
+#: Blocks hold at most this many rows, and more where that would be fewer groups than `BLOCK_GROUPS`. Both and the share
+#: below were chosen on generated tables by benchmarks/tuning/microaggregation.py.
+BLOCK_ROWS = 16_384
+BLOCK_GROUPS = 400
+#: No cut leaves less than this share of the rows on a side.
+CUT_SHARE = 0.1
+#: A column of numbers is cut at one of this many evenly spaced places between its least and largest value.
+_PLACES = 256
+
+
+@dataclass(frozen=True)
+class Points:
+    """Rows as they are compared: numbers over their declared width, and codes that are 1 apart where they differ.
+
+    Attributes
+    ----------
+    numbers : array of shape (n, numbers)
+    codes : array of shape (n, codes)
+    """
+
+    numbers: FloatArray
+    codes: IntArray
+
+    @classmethod
+    def of(cls, table: Table, coordinates: FloatArray, columns: Sequence[int]) -> "Points":
+        """Read columns. A number that may be missing counts as a number and as a code "is it missing"."""
+        numbers, codes = [np.empty((table.n, 0))], [np.empty((table.n, 0), np.int64)]
+        for j in columns:
+            grid = table.plan.grids[j]
+            if not grid.numeric:
+                codes.append(table.bins[j].astype(np.int64)[:, None])
+                continue
+            column = grid.column
+            unit = (coordinates[j] - column.low) / (column.high - column.low)
+            numbers.append(np.where(np.isnan(unit), 0.5, unit)[:, None])
+            if grid.own_missing:
+                codes.append(np.isnan(unit).astype(np.int64)[:, None])
+        return cls(np.concatenate(numbers, axis=1), np.concatenate(codes, axis=1))
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def take(self, rows: IntArray) -> "Points":
+        return Points(self.numbers[rows], self.codes[rows])
+
+
+def mdav_groups(points: Points, k: int, block_rows: int | None) -> IntArray:
+    """Return the group of every row by MDAV, inside blocks of at most so many rows if that is given."""
+    group, made = np.empty(len(points), np.int64), 0
+    for rows in make_blocks(points, k, block_rows):
+        part = points.take(rows)
+        own = mdav(part.numbers, part.codes, int(part.codes.max(initial=0)) + 1, k)
+        group[rows] = own + made
+        made += int(own.max()) + 1
+    return group
+
+
+def path_groups(points: Points, k: int) -> IntArray:
+    """Return the groups of k to 2k - 1 neighbours along a line that leave the least sum of squares within groups.
+
+    The line is the first principal component of the numbers; of one column, its own order, with missing values last and
+    categories as they are declared. Equal places keep the order of the input.
+    """
+    single = points.numbers.shape[1] < 2
+    order = np.lexsort((_along(points.numbers), *(points.codes.T if single else ())))
+    part = points.take(order)
+    group = np.empty(len(points), np.int64)
+    group[order] = best_path(part.numbers, part.codes, int(part.codes.max(initial=0)) + 1, k)
+    return group
+
+
+def _along(numbers: FloatArray) -> FloatArray:
+    """Return the place of every row on the first principal component."""
+    if numbers.shape[1] < 2:
+        return np.asarray(numbers.sum(axis=1))
+    axis = np.linalg.eigh(np.cov(numbers.T, ddof=0))[1][:, -1]
+    return np.asarray(numbers @ (axis * np.sign(axis[np.abs(axis).argmax()])))
+
+
+def make_blocks(points: Points, k: int, block_rows: int | None) -> list[IntArray]:
+    """Cut the rows in two, and these again, until no block has more than ``block_rows``; each keeps at least k.
+
+    A cut goes between values of the column where that takes away most of the sum of squares, as a tree of variances
+    would: a block boundary through a crowd would split groups that MDAV makes there.
+    """
+    blocks, left = [], [np.arange(len(points))]
+    while left:
+        rows = left.pop()
+        if block_rows is None or len(rows) <= block_rows:
+            blocks.append(rows)
+            continue
+        below = _cut(points.take(rows), max(k, int(CUT_SHARE * len(rows))))
+        left += [rows[~below], rows[below]]
+    return blocks
+
+
+def _cut(points: Points, least: int) -> BoolArray:
+    """Return which rows lie below the best cut with at least so many rows on both sides; if none has, half of them."""
+    n, best = len(points), 0.0
+    below = np.arange(n) < n // 2
+    for values, coded in [(v, False) for v in points.numbers.T] + [(v, True) for v in points.codes.T]:
+        low, high = values.min(), values.max()
+        if low == high:
+            continue
+        place = values - low if coded else np.minimum((values - low) * (_PLACES / (high - low)), _PLACES - 1)
+        place = place.astype(np.int64)
+        held = np.bincount(place).astype(float)
+        first = np.cumsum(held)[:-1]
+        last = n - first
+        with np.errstate(divide="ignore", invalid="ignore"):  # a side without rows is left out below
+            if coded:  # corners of a simplex: the squared distance of two mixtures that share no corner
+                squares = np.cumsum(held**2)
+                gap = (squares[:-1] / first**2 + (squares[-1] - squares[:-1]) / last**2) / 2
+            else:
+                sums = np.cumsum(np.bincount(place, values))
+                gap = ((sums[-1] - sums[:-1]) / last - sums[:-1] / first) ** 2
+            gain = np.where((first >= least) & (last >= least), first * last * gap, 0.0)
+        at = int(gain.argmax())
+        if gain[at] > best:
+            best, below = float(gain[at]), place <= at
+    return below
