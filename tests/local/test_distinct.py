@@ -209,7 +209,7 @@ def test_merging_draws_from_that_law(left: bool, right: bool) -> None:
 
 
 def test_the_price_of_a_merged_bitmap_is_the_sum_and_alone_it_says_less() -> None:
-    parts = [DistinctSketch(e, key=5).sketch(range(9), rng=1) for e in (1, 0.5, 1)]
+    parts = [DistinctSketch(e, key=5).sketch(range(9), rng=i) for i, e in enumerate((1, 0.5, 1))]
     merged = parts[0].merge(*parts[1:], rng=1)
     assert merged == parts[0].merge(parts[1], rng=(g := dc.noise.generator(1))).merge(parts[2], rng=g)
     assert merged.guarantee.epsilon == 2.5

@@ -10,6 +10,7 @@ from discreet.accounts import Account
 from discreet.engines.passes.texts import texts
 from discreet.engines.writer import write_table
 from discreet.jobs.job import Job, JobResult
+from discreet.jobs.kinds.distinct import OVERLAP
 from discreet.jobs.work.pages import finish
 from discreet.local import DistinctOverlap, DistinctSketch, FlippedBitmap
 
@@ -48,6 +49,8 @@ def _overlap(job: Job) -> JobResult:
     places = job.places()
     files = [job.place(path) for path in job.data]
     bitmaps: dict[str, FlippedBitmap] = {}
+    if len({file.resolve() for file in files}) < len(files):
+        raise OVERLAP.wrong("data", [str(path) for path in job.data], "files that differ: a bitmap counts once")
     for file in files:
         name = file.stem if file.stem not in bitmaps else str(file)
         bitmaps[name] = FlippedBitmap.load(file)

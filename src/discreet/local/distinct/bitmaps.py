@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,7 @@ from discreet.core.arrays import ByteArray
 from discreet.core.figures import at_most
 from discreet.core.guarantee import Guarantee, Ledger
 from discreet.core.output import check_name, write_whole
-from discreet.errors import DataSourceError, FormatError, InvalidArgument, InvalidType
+from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.local.distinct.likelihood import PatternLaw
 from discreet.local.wire import binary
 from discreet.noise.reports.coin_bytes import coin_bytes
@@ -46,6 +47,9 @@ if TYPE_CHECKING:
 _LEAST_FLIP = 1e-6
 #: More would have nothing but noise in them.
 _MOST_MERGED = 2**16
+#: Bits of two bitmaps with coins of their own do not agree more often by this many standard errors; and of how many
+#: bitmaps all pairs are compared.
+_TOO_ALIKE, _MOST_COMPARED = 8.0, 64
 
 
 @dataclass(frozen=True)
@@ -143,19 +147,23 @@ class FlippedBitmap:
         Parameters
         ----------
         *others : FlippedBitmap
-            Made with the same buckets, levels, items and key. Budgets may differ.
+            Made with the same buckets, levels, items and key, each with coins of its own: the same bitmap twice, one
+            beside a merged one that it is part of, or two of one seed are refused where their bits tell. Budgets may
+            differ.
         rng : None, int or Generator
             Source of the coins of merging. Anything but None marks the result as seeded.
 
         Privacy
         -------
-        Post-processing: no cost beyond that of the parts, which add up for whoever is in several of them. Somebody who
-        sees the merged bitmap and none of its parts learns less than from any one of them: ε* with
-        1 - e^-ε* = Π (1 - e^-ε) over the parts (for one item; the guarantee says it).
+        Post-processing: no cost beyond that of the parts, which add up for whoever is in several of them. Of one item,
+        somebody who sees the merged bitmap and none of its parts learns less than from any one of them: ε* with
+        1 - e^-ε* = Π (1 - e^-ε) over the parts. A person can have other items used by every holder, so up to ``items``
+        times the number of parts bits of the merged bitmap, each at the price of one. The guarantee says it.
         """
         stream, merged = noise.generator(rng), self
+        check_together([self, *others], "others")
         for other in others:
-            merged = _merged(merged, self.same_as(other, "others"), stream)
+            merged = _merged(merged, other, stream)
         return merged
 
     def same_as(self, other: Any, what: str) -> FlippedBitmap:
@@ -202,7 +210,10 @@ class FlippedBitmap:
         parameters = DistinctSketch.from_dict(header)
         if not isinstance(merged, list) or not 0 < len(merged) == message.n <= _MOST_MERGED:
             raise FormatError("a bitmap damaged: it does not say what was merged")
-        budgets = [parameters.read(e) for e in merged]
+        try:
+            budgets = [parameters.read(e) for e in merged]
+        except DiscreetError as error:
+            raise FormatError(f"a bitmap damaged: {error}") from None
         if budgets != sorted(budgets) or budgets[0] != parameters.exact or [str(e) for e in budgets] != merged:
             raise FormatError("a bitmap damaged: the budgets of its parts are not in canonical form")
         shape = parameters.levels, parameters.buckets // 8
@@ -244,6 +255,23 @@ def _merged(one: FlippedBitmap, two: FlippedBitmap, stream: noise.Generator) -> 
     return FlippedBitmap(one.parameters, merged, epsilons=one.epsilons + two.epsilons, seeded=seeded)
 
 
+def check_together(bitmaps: Sequence[FlippedBitmap], what: str) -> None:
+    """Refuse bitmaps that were not made with one set of settings, or not with coins of their own.
+
+    Two bits that were turned over independently differ with chance d = p(1-p') + p'(1-p) if they were equal before, and
+    with 1 - d >= d if not. So that far fewer than a share d differ happens to dependent coins only.
+    """
+    for other in bitmaps[1:]:
+        bitmaps[0].same_as(other, what)
+    for one, two in combinations(bitmaps[:_MOST_COMPARED], 2):
+        p, q, bits = one.flip, two.flip, 8 * one.rows.size
+        chance = p * (1 - q) + q * (1 - p)
+        differ = int(np.bitwise_count(one.rows ^ two.rows).sum())
+        if differ < bits * chance - _TOO_ALIKE * math.sqrt(bits * chance * (1 - chance)):
+            expected = "made with coins of their own: not one bitmap twice, one beside its merged one, or two of a seed"
+            raise InvalidArgument(what, "two that share coins", expected, "m.sketch(items) without rng, each once")
+
+
 def weight(flip: float, reads: int) -> float:
     """Return u: a number by reading whose mean is 1 if the bit was 0, and 0 if it was 1."""
     return (-flip if reads else 1 - flip) / (1 - 2 * flip)
@@ -267,7 +295,8 @@ def promise(bitmaps: Iterable[FlippedBitmap]) -> Guarantee:
             "holder spent"
         )
         if len(used) == 1:
-            alone = -math.log(used[0].odds) * (parameters.items or 1)
+            # An item sets one bit whoever holds it; of a person every holder may use other items.
+            alone = -math.log(used[0].odds) * (1 if parameters.items is None else parameters.items * parts)
             assumes.append(f"who sees only the merged bitmap learns at most what epsilon {at_most(alone)} allows")
     return replace(
         Guarantee.from_ledger(ledger, model="central", seeded=any(b.seeded for b in used), assumptions=assumes),

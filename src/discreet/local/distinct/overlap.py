@@ -10,6 +10,8 @@ import ast
 import math
 from collections.abc import Mapping
 from functools import cached_property
+from keyword import iskeyword
+from unicodedata import normalize
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +19,7 @@ import pyarrow as pa
 from discreet.core import checks
 from discreet.core.arrays import BoolArray, FloatArray
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.local.distinct.bitmaps import DistinctEstimate, FlippedBitmap, promise
+from discreet.local.distinct.bitmaps import DistinctEstimate, FlippedBitmap, check_together, promise
 from discreet.local.distinct.likelihood import PatternLaw
 
 #: Of more, the patterns are as many as the bits of a level, and nothing can be told.
@@ -59,10 +61,11 @@ class DistinctOverlap:
         if not 1 <= len(bitmaps) <= MOST_BITMAPS:
             expected = f"from 1 to {MOST_BITMAPS} of them"
             raise InvalidArgument("bitmaps", f"{len(bitmaps)} of them", expected, 'bitmaps={"a": a, "b": b}')
-        self.names = [str(name) for name in bitmaps]
+        self.names = [normalize("NFKC", str(name)) for name in bitmaps]
         self.bitmaps = list(bitmaps.values())
-        for other in self.bitmaps[1:]:
-            self.bitmaps[0].same_as(other, "bitmaps")
+        if len(set(self.names)) < len(self.names):
+            raise InvalidArgument("bitmaps", self.names, "under names that differ", 'bitmaps={"a": a, "b": b}')
+        check_together(self.bitmaps, "bitmaps")
 
     @cached_property
     def _law(self) -> PatternLaw:
@@ -84,8 +87,8 @@ class DistinctOverlap:
         ----------
         question : str
             Names of bitmaps with ``and``, ``or``, ``not`` and brackets; a name that is no plain word stands in
-            quotation marks: ``"'St Mary' and not lab"``. Items that are in none of the bitmaps are unknown, so ``not
-            a`` alone asks for those of the other bitmaps that are not in ``a``.
+            quotation marks: ``"'St Mary' and not 'site-b'"``. Items that are in none of the bitmaps are unknown, so
+            ``not a`` alone asks for those of the other bitmaps that are not in ``a``.
         """
         chosen = self._holds(question).astype(np.float64)
         atoms, covariance = self._fitted
@@ -95,11 +98,12 @@ class DistinctOverlap:
     def _holds(self, question: str) -> BoolArray:
         """Return for every atom whether the question is true of it."""
         if not isinstance(question, str):
-            raise InvalidType("question", type(question).__name__, _EXPECTED, f"question={self.names[0]!r}")
+            raise InvalidType("question", type(question).__name__, _EXPECTED, f"question={_spelled(self.names[0])!r}")
+        fix = f"question={' and not '.join(map(_spelled, self.names[:2]))!r}"
         try:
             tree = ast.parse(question.strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            raise InvalidArgument("question", question, _EXPECTED, f"question={self.names[0]!r}") from None
+            raise InvalidArgument("question", question, _EXPECTED, fix) from None
         atoms = np.arange(1, 2 ** len(self.names))
         places = {name: (atoms >> i & 1).astype(bool) for i, name in enumerate(self.names)}
 
@@ -111,11 +115,12 @@ class DistinctOverlap:
                 return ~truth(node.operand)
             name = node.id if isinstance(node, ast.Name) else getattr(node, "value", None)
             if not isinstance(name, str):
-                raise InvalidArgument("question", question, _EXPECTED, f"question={self.names[0]!r}")
+                raise InvalidArgument("question", question, _EXPECTED, fix)
+            name = normalize("NFKC", name)  # as names without quotation marks are read
             if name not in places:
                 near = checks.nearest(name, self.names) or self.names[0]
                 expected = f"made of the names {', '.join(self.names)}"
-                raise InvalidArgument("question", name, expected, f"question={near!r}")
+                raise InvalidArgument("question", name, expected, f"question={_spelled(near)!r}")
             return places[name]
 
         return truth(tree)
@@ -146,3 +151,8 @@ class DistinctOverlap:
 
     def __repr__(self) -> str:
         return f"<overlap of {', '.join(self.names)}>"
+
+
+def _spelled(name: str) -> str:
+    """Return a name as it stands in a question."""
+    return name if name.isidentifier() and not iskeyword(name) else repr(name)

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from discreet import noise
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
 from discreet.core.guarantee import Guarantee, Ledger
 from discreet.errors import InvalidArgument, InvalidType, MissingExtra
 from discreet.local.distinct.bitmaps import DistinctEstimate
+from discreet.local.distinct.items import item_words
 
 _KINDS = ("hyperloglog", "theta")
 
@@ -30,11 +30,14 @@ def _library() -> Any:
     return datasketches
 
 
-def _words(items: Any) -> list[int]:
-    """Return signed 64-bit fingerprints, the numbers that the library takes; missing items are left out."""
-    words = noise.fingerprint(np.asarray(items) if isinstance(items, range) else items, 0)
-    kept: list[int] = words[words != noise.fingerprint([None], 0)[0]].view(np.int64).tolist()
-    return kept
+def _words(items: Any, name: str = "items") -> list[int | None]:
+    """Return signed 64-bit fingerprints, the numbers that the library takes; None for missing items."""
+    words, missing = item_words(items, 0, name)
+    return np.where(missing, None, words.view(np.int64).astype(object)).tolist()
+
+
+def _known(items: Any) -> filter[int]:
+    return filter(lambda word: word is not None, _words(items))  # type: ignore[arg-type]
 
 
 class PlainDistinct:
@@ -68,7 +71,7 @@ class PlainDistinct:
         """Put items in, in place: whole numbers, text or bytes. Missing ones are left out."""
         if not hasattr(self._state, "update"):
             raise InvalidArgument("items", "given", "put into the sketches that this one was made from", "a.add(items)")
-        deque(map(self._state.update, _words(items)), maxlen=0)
+        deque(map(self._state.update, _known(items)), maxlen=0)
         return self
 
     def __or__(self, other: PlainDistinct) -> PlainDistinct:
@@ -137,19 +140,26 @@ class PlainFrequencies:
 
     def add(self, items: Any) -> PlainFrequencies:
         """Count items, in place: whole numbers, text or bytes. Missing ones are left out."""
-        deque(map(self._state.update, _words(items)), maxlen=0)
+        deque(map(self._state.update, _known(items)), maxlen=0)
         return self
 
     def merge(self, other: PlainFrequencies) -> PlainFrequencies:
         """Add the counts of another sketch of the same size, in place."""
         if not isinstance(other, PlainFrequencies):
             raise InvalidType("other", type(other).__name__, "a count-min sketch", "PlainFrequencies()")
+        if other is self:
+            raise InvalidArgument("other", "the sketch itself", "another sketch", "PlainFrequencies()")
+        mine, theirs = ((s._state.num_hashes, s._state.num_buckets) for s in (self, other))
+        if mine != theirs:
+            fix = f"PlainFrequencies(hashes={mine[0]}, width={mine[1]})"
+            raise InvalidArgument("other", f"{theirs[0]} x {theirs[1]}", f"of {mine[0]} x {mine[1]} counters", fix)
         self._state.merge(other._state)
         return self
 
     def estimate(self, candidates: Any) -> FloatArray:
         """Return how often each candidate occurs, at most; one that is missing counts as never."""
-        return np.array([self._state.get_estimate(word) for word in _words(candidates)])
+        words = _words(candidates, "candidates")
+        return np.array([0.0 if word is None else self._state.get_estimate(word) for word in words])
 
     @property
     def excess(self) -> float:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,11 @@ from discreet import noise
 from discreet.core import checks
 from discreet.core.arrays import BoolArray, FloatArray, WordArray
 from discreet.core.unit import PERSON, PERSON_NEIGHBOURS
-from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
+from discreet.errors import DiscreetError, FormatError, InvalidArgument
 from discreet.local.distinct.bitmaps import FlippedBitmap
+from discreet.local.distinct.items import item_words
 from discreet.local.distinct.likelihood import PatternLaw
-from discreet.local.mechanism import MOST_REPORTS, local_budget, public_key, written_budget
+from discreet.local.mechanism import MOST_REPORTS, SMALLEST_EPSILON, local_budget, public_key, written_budget
 from discreet.local.wire.bits import Rows
 from discreet.noise.choice.categories import texts_of
 from discreet.noise.choice.persons import unit_of
@@ -106,6 +108,10 @@ class DistinctSketch:
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         if most is not None:  # the budget of a bit must mean something too
+            if self.exact < most * SMALLEST_EPSILON:
+                least = f"{float(SMALLEST_EPSILON):g}"
+                expected = f"so few that each has at least {least} of epsilon={float(self.exact):g}"
+                raise InvalidArgument("items", most, expected, f"items={self.exact // SMALLEST_EPSILON}")
             local_budget("epsilon", self.exact / most)
 
     # ---- what it is
@@ -171,6 +177,8 @@ class DistinctSketch:
         [108, 279, 27416, 2743739]
         """
         size, parts = checks.finite("n", n), checks.whole("merged", merged, low=1)
+        if size < 0:
+            raise InvalidArgument("n", n, "a number of at least 0", "n=1000")
         bitmap = FlippedBitmap(self, np.zeros((0, 0), np.uint8), epsilons=[self.exact] * parts, seeded=False)
         variance = float(
             PatternLaw(self.rates, self.buckets, np.array([bitmap.flip])).covariance(np.array([size]))[0, 0]
@@ -211,14 +219,17 @@ class DistinctSketch:
             self._set(bits, self._used(items, persons, stream))
         else:
             for part in items if isinstance(items, Iterator) else (items,):
-                self._set(bits, noise.fingerprint(_column(part), self.key))
+                self._set(bits, self._words(part))
         rows = np.packbits(bits.reshape(self.levels, -1), axis=1, bitorder="little")
         rows ^= coin_bytes(logistic(self.exact / (self.items or 1)), rows.shape, stream)
         return FlippedBitmap(self, rows, seeded=stream.seeded)
 
+    def _words(self, items: Any) -> WordArray:
+        words, missing = item_words(items, self.key)
+        return words[~missing]
+
     def _set(self, bits: BoolArray, words: WordArray) -> None:
         """Set the bit of every item, given by its fingerprint: the low bits are the bucket, the next ones the level."""
-        words = words[words != noise.fingerprint([None], self.key)[0]]
         bucket = (words & np.uint64(self.buckets - 1)).astype(np.int64)
         rest = words >> np.uint64(self.buckets.bit_length() - 1)
         # Ones below the lowest one: how often in a row a fair coin came down tails.
@@ -228,15 +239,16 @@ class DistinctSketch:
     def _used(self, items: Any, persons: Any, stream: noise.Generator) -> WordArray:
         """Return the items that are used: of everybody those of the smallest keyed hash of person and item."""
         whole = not isinstance(items, Iterator)
-        pairs = [(items, persons)] if whole else zip(items, persons, strict=True)
-        parts = [(noise.fingerprint(_column(i), self.key), texts_of("persons", p)) for i, p in pairs]
-        parts = parts or [(np.zeros(0, np.uint64), texts_of("persons", []))]
-        words, whose = np.concatenate([i for i, _ in parts]), pa.concat_arrays([p for _, p in parts])
+        pairs = [(items, persons)] if whole else zip_longest(items, persons, fillvalue=[])
+        parts = [(*item_words(i, self.key), texts_of("persons", p)) for i, p in pairs]
+        parts = parts or [(*item_words([], self.key), texts_of("persons", []))]
+        words, missing = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+        whose = pa.concat_arrays([part[2] for part in parts])
         if len(whose) != len(words):
             raise InvalidArgument(
                 "persons", "another number of them", "one person per item", "persons of the same rows"
             )
-        known = np.asarray(whose.is_valid()) & (words != noise.fingerprint([None], self.key)[0])
+        known = np.asarray(whose.is_valid()) & ~missing
         names = whose.filter(known).dictionary_encode()
         person, words = np.asarray(names.indices, np.int64), words[known]
         secret = int.from_bytes(stream.bytes(16).tobytes(), "little")
@@ -256,17 +268,8 @@ class DistinctSketch:
         if size > 20 or self.items is not None:
             raise InvalidArgument("buckets", self.buckets, f"so small that there are at most {MOST_REPORTS} bitmaps")
         bits = np.zeros(size, bool)
-        self._set(bits, noise.fingerprint(_column(items), self.key))
+        self._set(bits, self._words(items))
         patterns = (np.arange(2**size)[:, None] >> np.arange(size) & 1).astype(np.uint8)
         flip = FlippedBitmap(self, bits, seeded=False).flip
         chances = np.where(patterns == bits, 1 - flip, flip).prod(axis=1)
         return np.packbits(patterns, axis=1, bitorder="little"), chances
-
-
-def _column(items: Any) -> Any:
-    """Take a range or another sequence as the numbers it stands for; refuse a single text, which is no column."""
-    if isinstance(items, range):
-        return np.arange(items.start, items.stop, items.step)
-    if isinstance(items, (set, frozenset, dict)):
-        raise InvalidType("items", type(items).__name__, "a list or column", "items=list(items)")
-    return items
