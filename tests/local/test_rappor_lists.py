@@ -178,3 +178,68 @@ def test_a_cohort_without_reports_is_left_out() -> None:
         array[[3, 7]] = 0
     found = decode_list(m.law, m.family, asked, lost["reports"], lost["ones"])
     assert np.all(np.abs(found.share[:2] - [0.6, 0.4]) < 5 * found.error[:2])
+
+
+def uneven(m: Rappor, shares_of_cohorts: Any, n: int, rng: np.random.Generator) -> Counts:
+    """Counters of n reports of nobody's value that is asked for, split unevenly into cohorts."""
+    reports = rng.multinomial(n, shares_of_cohorts)
+    set_bits = np.stack([rng.multinomial(k, np.full(m.bits, 1 / m.bits)) for k in reports])
+    ones = rng.binomial(set_bits, float(m.law.q_star))
+    ones += rng.binomial(reports[:, None] - set_bits, float(m.law.p_star))
+    return Counts(m, {"reports": reports, "ones": ones}, n=n)
+
+
+def test_errors_are_honest_where_cohorts_are_uneven() -> None:
+    """Of 4 x 300 absent candidates, z-values have a spread of 1; hardly any is called present."""
+    z, called, rng = [], 0, np.random.default_rng(4)
+    for key in range(4):
+        m = Rappor(**{**TYPICAL, "cohorts": 64}, key=key)
+        found = m.estimate(uneven(m, [0.3] + [0.7 / 63] * 63, 30_000, rng), [f"v{i}" for i in range(300)])
+        z.append(found.count / found.std_error)
+        called += len(found.significant())
+    assert 0.85 < np.std(z) < 1.1
+    assert called <= 2
+
+
+def test_a_list_is_refused_where_few_cohorts_have_nearly_all_reports() -> None:
+    m = Rappor(**{**TYPICAL, "cohorts": 16}, key=1)
+    counts = uneven(m, [0.9] + [0.1 / 15] * 15, 30_000, np.random.default_rng(1))
+    asked = [f"v{i}" for i in range(300)]
+    with pytest.raises(dc.errors.InvalidArgument, match=r"at most 64: .* that of 1\.\d cohorts"):
+        m.estimate(counts, asked)
+    assert len(m.estimate(counts, asked[:64])) == 64
+
+
+def test_the_order_of_candidates_makes_no_difference_and_no_equations_are_promised() -> None:
+    m, rng = Rappor(**{**TYPICAL, "cohorts": 32}, key=3), np.random.default_rng(3)
+    values = [f"v{i}" for i in range(400)]
+    counts, _ = counted(m, values[:60], shares("zipf1", 60), 50_000, rng)
+    order = rng.permutation(400)
+    one, other = m.estimate(counts, values), m.estimate(counts, [values[i] for i in order])
+    assert np.array_equal(one.count[order], other.count)
+    assert np.array_equal(one.std_error[order], other.std_error)
+    assert one.stability is not None
+    assert np.array_equal(one.stability[order], other.stability)
+    with pytest.raises(dc.errors.InvalidArgument, match=r'another one for a list of 400.*try consistency="base-cut"'):
+        m.estimate(counts, values, consistency="non-negative")
+    assert len(m.estimate(counts, values, consistency="base-cut")) == 400
+
+
+def test_many_candidates_for_many_bits_take_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More candidates than equations are solved for; and a fit that looks at no more bits than it may."""
+    m, rng = Rappor(**{**TYPICAL, "cohorts": 16, "bits": 1024}, key=3), np.random.default_rng(3)
+    counts, truth = counted(m, ["v0", "v1"], [0.7, 0.3], 20_000, rng)
+    seen: list[Any] = []
+    dense = _Design.dense
+
+    def noted(self: Any, cohorts: Any, columns: Any) -> Any:
+        seen.append(len(cohorts) * self.width * len(columns))
+        return dense(self, cohorts, columns)
+
+    monkeypatch.setattr(_Design, "dense", noted)
+    monkeypatch.setattr("discreet.local.repeated.rappor_lists._MOST_BITS", 10**5)
+    found = m.estimate(counts, [f"v{i}" for i in range(4200)])
+    assert len(seen) > 0
+    assert max(seen) <= 10**5
+    assert found.significant().candidates == ["v0", "v1"]
+    assert np.all(np.abs(found.count[:2] - truth) < 4 * found.std_error[:2])

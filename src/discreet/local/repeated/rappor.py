@@ -29,7 +29,7 @@ from discreet.local.repeated import memo as _memo
 from discreet.local.repeated.memo import Memo
 from discreet.local.repeated.rappor_decoding import NormalEquations, RapporEstimate, system
 from discreet.local.repeated.rappor_law import RapporLaw, solve
-from discreet.local.repeated.rappor_lists import LEAST_COHORTS, decode_list
+from discreet.local.repeated.rappor_lists import LEAST_COHORTS, MOST_SOLVED, decode_list
 from discreet.local.sketches.base import asked
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
@@ -343,8 +343,9 @@ class Rappor(Mechanism):
             What `aggregate` gave.
         candidates : list or array
             The values asked for, different ones. The list need not be complete. Of more than half as many as cohorts
-            times bits, the few that somebody holds are found by a lasso (`discreet.local.repeated.rappor_lists`), from
-            16 cohorts on; raw counts and errors mean the same.
+            times bits, or more than 4,096, the few that somebody holds are found by a lasso
+            (`discreet.local.repeated.rappor_lists`), from 16 cohorts of about one size on; raw counts and errors mean
+            the same.
         consistency : None, "non-negative", "simplex", "base-cut" or "norm-cut"
             None leaves the raw, unbiased estimates. "non-negative" is the best fit without negative counts: for
             display, as its zeros and its errors have no plain meaning. See `discreet.local.consistent` for the others.
@@ -359,6 +360,9 @@ class Rappor(Mechanism):
         raw = super().estimate(counts, candidates)
         if not raw.candidates or not raw.n:
             return replace(raw, consistency=consistency)  # type: ignore[return-value]
+        if getattr(raw, "stability", None) is not None:
+            expected = f"another one for a list of {len(raw)} candidates, for which no equations are solved"
+            raise InvalidArgument("consistency", consistency, expected, 'consistency="base-cut"')
         count = raw.n * self._system(counts, raw.candidates).non_negative()
         return replace(raw, count=count[:-1], unlisted=float(count[-1]), consistency=consistency)  # type: ignore[call-arg,return-value]
 
@@ -371,7 +375,7 @@ class Rappor(Mechanism):
             nothing = np.zeros(len(labels))
             return RapporEstimate(labels, nothing, nothing.copy(), 0, counts.guarantee)
         cohorts = np.count_nonzero(counts.counters["reports"])
-        if 2 * len(labels) > self.bits * cohorts and cohorts >= LEAST_COHORTS:
+        if len(labels) > min(self.bits * cohorts // 2, MOST_SOLVED) and cohorts >= LEAST_COHORTS:
             return self._long_list(counts, labels)
         fit = self._system(counts, labels).fit()
         count, error = counts.n * fit.share, counts.n * fit.error

@@ -27,6 +27,7 @@ from discreet.core.arrays import FloatArray
 from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
 from discreet.local.repeated.rappor_law import RapporLaw
+from discreet.local.repeated.rappor_lists import LEAST_COHORTS, MOST_SOLVED
 from discreet.noise import HashFamily
 
 #: Below this reciprocal condition the candidates' columns cannot be told apart by doubles.
@@ -161,8 +162,11 @@ def system(law: RapporLaw, family: HashFamily, labels: list[Any], reports: Any, 
     """
     used = np.flatnonzero(reports)
     rows = len(used) * law.bits
-    if rows < 2 * len(labels):
-        expected = f"at most half as many as cohorts times bits, here {rows // 2}"
+    if min(rows // 2, MOST_SOLVED) < len(labels):
+        expected = (
+            f"at most half as many as cohorts times bits, here {min(rows // 2, MOST_SOLVED)}, unless reports come from "
+            f"{LEAST_COHORTS} cohorts or more (here {len(used)})"
+        )
         raise InvalidArgument("candidates", f"{len(labels)} values", expected, "fewer candidates, or more cohorts")
     functions = family.n_functions // law.hashes, law.hashes, len(labels)
     bits = family.all(labels).reshape(functions)[used] + law.bits * np.arange(len(used))[:, None, None]

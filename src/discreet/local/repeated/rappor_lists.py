@@ -36,8 +36,12 @@ from discreet.noise import HashFamily
 _SPLITS = 10
 #: Errors come from the spread over cohorts: fewer would not give any.
 LEAST_COHORTS = 16
-#: A fit looks at no more candidates than this: those that agree best with the bits.
-_MOST_FITTED = 2000
+#: Reports in few large cohorts are no better than few cohorts: as many as there would be of one size, n²/ΣN².
+_LEAST_EVEN = 8
+#: A fit looks at no more candidates than this, those that agree best with the bits; and at no more of their bits.
+_MOST_FITTED, _MOST_BITS = 2000, 2 * 10**7
+#: The equations are solved for no more candidates than this: time grows with the cube.
+MOST_SOLVED = 4096
 #: Cohorts times hashes times candidates: what fits memory.
 _MOST_PLACES = 3 * 10**7
 _PATH = 25
@@ -89,23 +93,33 @@ def decode_list(law: RapporLaw, family: HashFamily, labels: list[Any], reports: 
     family : HashFamily
         ``law.hashes`` functions per cohort, cohort by cohort.
     labels : list
-        The candidates, different ones.
+        The candidates, different ones. Their order makes no difference.
     reports, ones : arrays of int
         Reports of every cohort, and those with each bit set.
     """
     used = np.flatnonzero(reports)
     n_cohorts = family.n_functions // law.hashes
     if n_cohorts * law.hashes * len(labels) > _MOST_PLACES:
-        most = max(_MOST_PLACES // (n_cohorts * law.hashes), len(used) * law.bits // 2)
+        most = max(_MOST_PLACES // (n_cohorts * law.hashes), min(len(used) * law.bits // 2, MOST_SOLVED))
         raise InvalidArgument("candidates", f"{len(labels)} values", f"at most {most} at once", "candidates in parts")
-    if len(np.unique(noise.fingerprint(labels, family.key))) < len(labels):
+    words, order = np.unique(noise.fingerprint(labels, family.key), return_index=True)
+    if len(words) < len(labels):
         raise InvalidArgument("candidates", f"{len(labels)} values", "different ones", "no value twice")
+    sizes = np.asarray(reports, np.float64)[used]
+    even = sizes.sum() ** 2 / (sizes**2).sum()
+    if even < _LEAST_EVEN:
+        expected = (
+            f"at most {min(len(used) * law.bits // 2, MOST_SOLVED)}: errors of a longer list come from the spread over "
+            f"cohorts, and with reports as uneven as these there is that of {even:.1f} cohorts, not of {_LEAST_EVEN}"
+        )
+        raise InvalidArgument("candidates", f"{len(labels)} values", expected, "fewer candidates")
+    # A path ends a little early, and where depends on the order of its columns.
+    labels, place = [labels[i] for i in order], np.argsort(order)
     bits = family.all(labels).reshape(n_cohorts, law.hashes, len(labels))[used]
     again = np.zeros(bits.shape, bool)
     for number in range(1, law.hashes):
         again[:, number] = (bits[:, :number] == bits[:, [number]]).any(axis=1)
     design = _Design(bits, again, law.bits, law.filled)
-    sizes = np.asarray(reports, np.float64)[used]
     raw = (np.asarray(ones, np.float64)[used] / sizes[:, None] - float(law.p_star)) / law.gap
     weights = sizes / sizes.sum()
     y = raw - weights @ raw.mean(axis=1)
@@ -126,14 +140,17 @@ def decode_list(law: RapporLaw, family: HashFamily, labels: list[Any], reports: 
     found /= _SPLITS
 
     def spread(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-        mean = weights @ rows
-        return mean, np.sqrt((weights**2) @ (rows - mean) ** 2 * len(used) / (len(used) - 1))
+        # The mean follows a large cohort, whose own deviation then says little: of one that has a share w of the
+        # reports it is 1 - 2w + Σw² of what it is from the truth. (Of equal cohorts: 1 - 1/C.)
+        mean, squares = weights @ rows, weights**2
+        return mean, np.sqrt((squares / (1 - 2 * weights + squares.sum())) @ (rows - mean) ** 2)
 
     share, error = spread(found)
     rest, rest_error = spread(1 - found.sum(axis=1, keepdims=True))
     # Nobody holds most of a long list, and all that nobody holds have one error: the median is far surer than each.
     pooled = np.maximum(error, np.median(error))
-    return ListShares(share, pooled, float(rest[0]), float(rest_error[0]), chosen / (2 * _SPLITS))
+    stability = chosen[place] / (2 * _SPLITS)
+    return ListShares(share[place], pooled[place], float(rest[0]), float(rest_error[0]), stability)
 
 
 def _fit(design: _Design, cohorts: IntArray, y: FloatArray, variance: float) -> tuple[IntArray, FloatArray, IntArray]:
@@ -144,7 +161,7 @@ def _fit(design: _Design, cohorts: IntArray, y: FloatArray, variance: float) -> 
     target = y[cohorts].ravel()
     rows = len(target)
     agrees = design.products(cohorts, y[cohorts]).sum(axis=0)
-    columns = np.sort(np.argsort(-agrees, kind="stable")[:_MOST_FITTED])
+    columns = np.sort(np.argsort(-agrees, kind="stable")[: min(_MOST_FITTED, max(1, _MOST_BITS // rows))])
     x = design.dense(cohorts, columns)
     strict = math.sqrt(variance * design.phi * (1 - design.phi) * 2 * math.log(max(len(agrees), 2)) / rows)
     penalties = np.geomspace(max(float(agrees.max()) / rows, 1.01 * strict), strict / 4, _PATH)
