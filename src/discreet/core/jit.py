@@ -102,12 +102,12 @@ def jit(function: F) -> F:
     """Compile a kernel on its first call, keep the machine code on disk, and run it without the interpreter's lock."""
     given, locators = numba.config.CACHE_DIR, getattr(numba.config, "CACHE_LOCATOR_CLASSES", "")
     # Numba chooses the place when a function is decorated, so other packages' kernels stay where they were.
-    if not given:
-        text = _kernel_text(function.__module__, function.__globals__)
-        numba.config.CACHE_DIR = str(cache_folder() / f"kernels-{text[:24]}")
-        if "AnyPlace" in globals():
-            numba.config.CACHE_LOCATOR_CLASSES = f"{__name__}.AnyPlace"
     try:
+        if not given:
+            text = _kernel_text(function.__module__, function.__globals__)
+            numba.config.CACHE_DIR = str(cache_folder() / f"kernels-{text[:24]}")
+            if "AnyPlace" in globals():
+                numba.config.CACHE_LOCATOR_CLASSES = f"{__name__}.AnyPlace"
         return cast(F, njit(function, cache=True, nogil=True))
     except (RuntimeError, OSError):
         return cast(F, njit(function, nogil=True))  # no folder can be written to: compiled anew in every process

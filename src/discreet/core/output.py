@@ -13,14 +13,23 @@ PROMISE_ENDING = ".guarantee.json"
 
 
 def cache_folder() -> Path:
-    """Return the folder in which this user's programs keep what can be made again."""
+    """Return the folder in which this user's programs keep what can be made again.
+
+    Raises
+    ------
+    DataSourceError
+        If the user has no home, as in some containers, and no folder is named.
+    """
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
     elif sys.platform == "darwin":
         base = "~/Library/Caches"
     else:
         base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "discreet"
+    try:
+        return Path(base).expanduser() / "discreet"
+    except RuntimeError:
+        raise DataSourceError("cache: this user has no home directory; set XDG_CACHE_HOME to a folder") from None
 
 
 def check_place(path: str | Path, *, promise: bool = False) -> None:

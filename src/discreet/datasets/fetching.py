@@ -3,14 +3,15 @@
 The data folder is the one that ``DISCREET_DATA`` names, or ``shared/data`` beside the working directory or above it.
 The cache lies where this user's programs keep what can be had again. What is downloaded is compared with the record of
 the copies at hand (``record.json``: SHA-256 of the values), or, where nobody has seen both, with what was downloaded
-the first time. Nothing is kept that differs, and no part of a download is left behind.
+the first time. Nothing is kept that differs, and no part of a download is left behind. Downloads, and what they unpack
+to, are bounded: a server cannot fill the disk or the memory.
 
 With ``DISCREET_OFFLINE`` set to anything no connection is opened. Errors say what to fetch by hand and where to put it.
 """
 
 from __future__ import annotations
 
-import gzip
+import contextlib
 import hashlib
 import http.client
 import json
@@ -19,6 +20,7 @@ import os
 import tempfile
 import urllib.error
 import urllib.request
+import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -30,7 +32,7 @@ from pyarrow import csv
 
 from discreet._version import __version__
 from discreet.core.output import cache_folder, write_whole
-from discreet.datasets.forms import content_digest, openml_table, packed, table_of
+from discreet.datasets.forms import MOST_BYTES, content_digest, openml_table, packed, table_of, unpacked
 from discreet.datasets.origins import ORIGINS, Origin
 from discreet.errors import DataSourceError
 
@@ -54,8 +56,10 @@ def _cache() -> Path:
 
 def found_at(file: str) -> Path | None:
     """Return where a file lies, in the data folder or in the cache; None if in neither."""
-    folders = [folder for folder in (data_folder(), _cache()) if folder is not None]
-    return next((folder / file for folder in folders if (folder / file).is_file()), None)
+    folders = [data_folder()]
+    with contextlib.suppress(DataSourceError):  # a user without a home has no cache
+        folders.append(_cache())
+    return next((folder / file for folder in folders if folder is not None and (folder / file).is_file()), None)
 
 
 def is_here(file: str) -> bool:
@@ -84,7 +88,7 @@ def record() -> dict[str, dict[str, Any]]:
 def described(path: Path) -> dict[str, Any]:
     """Return columns, rows and SHA-256 of a file; of one that is no table, the SHA-256 of what is packed in it."""
     if not path.name.endswith(".csv.gz"):
-        return {"sha256": hashlib.sha256(gzip.decompress(path.read_bytes())).hexdigest()}
+        return {"sha256": hashlib.sha256(unpacked(path.read_bytes())).hexdigest()}
     table = read_text_table(path)
     return {"columns": ",".join(table.column_names), "rows": table.num_rows, "sha256": content_digest(table)}
 
@@ -116,17 +120,19 @@ def _fetched(file: str, name: str, tell: Tell | None) -> Path:
         if own:
             payload = _payload(origin, [path.read_bytes() for _, path in wanted], file)
         elif origin.form == "openml":
-            payload = packed(openml_table(origin, _columns(file)))
+            payload = packed(openml_table(origin, columns_on_record(file)))
         else:
             payload = _payload(origin, [download(address, target.parent, tell) for address in origin.addresses], file)
+        _keep(file, name, payload, origin)
+    except DataSourceError:
+        raise
     except (OSError, http.client.HTTPException) as error:
         if isinstance(error, urllib.error.HTTPError):
             error.close()
         raise _missing(file, name, f"it could not be fetched ({_reason(error)})") from None
-    except (ValueError, pa.ArrowInvalid, EOFError) as error:
+    except (ValueError, pa.ArrowException, EOFError, zlib.error) as error:
         what = ", ".join(address for address, _ in wanted)
         raise DataSourceError(f"{name}: {what} is not what it was ({error}); nothing was kept") from None
-    _keep(file, name, payload, origin)
     _LOG.warning(
         "%s: %s into %s, once. Source: %s. Licence: %s.",
         name, "taken from files put there by hand" if own else f"fetched from {origin.addresses[0]}", target,
@@ -135,16 +141,18 @@ def _fetched(file: str, name: str, tell: Tell | None) -> Path:
     return target
 
 
-def _columns(file: str) -> list[str]:
-    return str(record()[file]["columns"]).split(",")
+def columns_on_record(file: str) -> list[str]:
+    """Return the columns that the copy at hand had; none where there was no table."""
+    found = str(record().get(file, {}).get("columns", ""))
+    return found.split(",") if found else []
 
 
 def _payload(origin: Origin, raws: list[bytes], file: str) -> bytes:
     if origin.form == "bytes":
-        gzip.decompress(raws[0])  # refuses what is not whole
+        unpacked(raws[0])  # refuses what is not whole
         return raws[0]
     # A file of OpenML that somebody has put there by hand is ARFF, with the class behind the other columns.
-    return packed(table_of(replace(origin, form="arff") if origin.openml else origin, raws, _columns(file)))
+    return packed(table_of(replace(origin, form="arff") if origin.openml else origin, raws, columns_on_record(file)))
 
 
 def _keep(file: str, name: str, payload: bytes, origin: Origin) -> None:
@@ -154,12 +162,15 @@ def _keep(file: str, name: str, payload: bytes, origin: Origin) -> None:
     try:
         with os.fdopen(handle, "wb") as made:
             made.write(payload)
-        found = described(Path(temporary))["sha256"]
-        seen = json.loads(memory.read_text(encoding="utf-8")) if memory.is_file() else {}
+        facts = described(Path(temporary))
+        found = facts["sha256"]
         if not origin.unseen:
             known, whose = record()[file]["sha256"], "the copy on record"
         else:
-            known, whose = seen.get(file, found), f"the first download, noted in {str(memory)!r}"
+            # scikit-learn checks sets of OpenML; a file that ends early may announce no length.
+            if not origin.openml and 2 * facts.get("rows", 0) < record()[file].get("rows", 0):
+                raise ValueError(f"{facts['rows']:,} rows where {record()[file]['rows']:,} were expected")
+            known, whose = _remembered(memory).get(file, found), f"the first download, noted in {str(memory)!r}"
         if found != known:
             raise DataSourceError(
                 f"{name}: what was fetched for {file!r} differs from {whose} (SHA-256 {found[:16]}…, not "
@@ -168,9 +179,25 @@ def _keep(file: str, name: str, payload: bytes, origin: Origin) -> None:
         os.chmod(temporary, 0o644)
         os.replace(temporary, target)
         if origin.unseen:
-            write_whole(memory, json.dumps({**seen, file: found}, indent=1) + "\n")
+            # Read again: another process may have noted another file meanwhile.
+            write_whole(memory, json.dumps({**_remembered(memory), file: found}, indent=1) + "\n")
     finally:
         Path(temporary).unlink(missing_ok=True)
+
+
+def _remembered(memory: Path) -> dict[str, str]:
+    """Return the digests of first downloads."""
+    if not memory.is_file():
+        return {}
+    try:
+        found = json.loads(memory.read_text(encoding="utf-8"))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise DataSourceError(
+            f"first downloads: {str(memory)!r} is damaged; delete it, and the next downloads are taken at their word"
+        )
+    return found
 
 
 def download(address: str, folder: Path, tell: Tell | None = None) -> bytes:
@@ -187,6 +214,8 @@ def download(address: str, folder: Path, tell: Tell | None = None) -> bytes:
         total = int(length) if length else None
         while block := answer.read(_BLOCK):
             kept.write(block)
+            if kept.tell() > MOST_BYTES:
+                raise ConnectionError(f"it does not end after {MOST_BYTES:,} bytes")
             if tell is not None:
                 tell(kept.tell(), total)
         if total is not None and kept.tell() != total:

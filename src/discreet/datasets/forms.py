@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import re
 import tempfile
 import warnings
@@ -17,6 +18,9 @@ from pyarrow import csv
 
 from discreet.core.arrays import FloatArray
 from discreet.datasets.origins import Origin
+
+#: No set is nearly as large, packed or not: more is not what it was.
+MOST_BYTES = 2**28
 
 
 def table_of(origin: Origin, raws: Sequence[bytes], columns: Sequence[str]) -> pa.Table:
@@ -35,6 +39,8 @@ def table_of(origin: Origin, raws: Sequence[bytes], columns: Sequence[str]) -> p
     """
     parts = [_clicks(raw) if origin.form == "clicks" else _fields(raw, origin) for raw in raws]
     found = [pc.utf8_trim_whitespace(column) for part in parts for column in part.columns]
+    if max(origin.keep, default=-1) >= len(found):
+        raise ValueError(f"{len(found)} columns where {max(origin.keep) + 1} were expected")
     found = [found[i] for i in origin.keep or range(len(found))]
     return _named(found, origin, columns)
 
@@ -76,7 +82,7 @@ def _named(found: list[Any], origin: Origin, columns: Sequence[str]) -> pa.Table
 
 
 def _fields(raw: bytes, origin: Origin) -> pa.Table:
-    text, delimiter, quote = _unpacked(raw), origin.delimiter, '"'
+    text, delimiter, quote = _plain(raw), origin.delimiter, '"'
     if origin.form == "arff":
         text, quote = re.split(rb"(?im)^@data[^\n]*\n", text, maxsplit=1)[-1], "'"
     text = text.split(b"\n", origin.skip)[-1]
@@ -98,13 +104,22 @@ def _fields(raw: bytes, origin: Origin) -> pa.Table:
 def _clicks(raw: bytes) -> pa.Table:
     """Return a row per click: the number of its session, and what was clicked."""
     # The source was cut off in the middle of a line, which is left out.
-    lists = pc.utf8_split_whitespace(pa.array(_unpacked(raw).rpartition(b"\n")[0].decode().split("\n")))
+    lists = pc.utf8_split_whitespace(pa.array(_plain(raw).rpartition(b"\n")[0].decode().split("\n")))
     sessions = pc.list_parent_indices(lists).cast(pa.string())
     return pa.table({"session": sessions, "item": pc.list_flatten(lists)})
 
 
-def _unpacked(raw: bytes) -> bytes:
-    return gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else raw
+def _plain(raw: bytes) -> bytes:
+    return unpacked(raw) if raw.startswith(b"\x1f\x8b") else raw
+
+
+def unpacked(raw: bytes) -> bytes:
+    """Return what is packed in a file; refuse one that is not whole, or unpacks to more than any set holds."""
+    with gzip.open(io.BytesIO(raw)) as file:
+        found = file.read(MOST_BYTES + 1)
+    if len(found) > MOST_BYTES:
+        raise ValueError(f"more than {MOST_BYTES:,} bytes unpacked")
+    return found
 
 
 def packed(table: pa.Table) -> bytes:

@@ -8,6 +8,7 @@ file itself is public.
 
 import gzip
 import math
+import zlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,7 @@ from discreet.core import checks
 from discreet.core.arrays import IntArray
 from discreet.core.domain import Domain
 from discreet.datasets.dataset import Dataset
-from discreet.datasets.fetching import is_here, place, read_text_table
+from discreet.datasets.fetching import columns_on_record, is_here, place, read_text_table
 from discreet.datasets.forms import numbers
 from discreet.errors import DataSourceError
 
@@ -325,11 +326,15 @@ def read_file(file: str, name: str) -> pa.Table:
     """Read a file of the data folder, or of the cache, as text; it is downloaded if it is in neither."""
     path = place(file, name)
     try:
-        return read_text_table(path)
+        table = read_text_table(path)
     except (pa.ArrowInvalid, OSError) as error:
         raise DataSourceError(
             f"{name}: {str(path)!r} cannot be read as compressed CSV; delete it to have it fetched again ({error})"
         ) from None
+    lost = [column for column in columns_on_record(file) if column not in table.column_names]
+    if lost:
+        raise DataSourceError(f"{name}: {str(path)!r} has no column {lost[0]!r}; delete it to have it fetched again")
+    return table
 
 
 def _idx(file: str, name: str) -> npt.NDArray[np.uint8]:
@@ -339,7 +344,7 @@ def _idx(file: str, name: str) -> npt.NDArray[np.uint8]:
         data = gzip.decompress(path.read_bytes())
         shape = np.frombuffer(data, ">u4", data[3], offset=4)
         return np.frombuffer(data, np.uint8, offset=4 + 4 * data[3]).reshape(shape)
-    except (OSError, EOFError, ValueError, IndexError) as error:
+    except (OSError, EOFError, ValueError, IndexError, zlib.error) as error:
         raise DataSourceError(f"{name}: {str(path)!r} cannot be read; fetch it again ({error})") from None
 
 
