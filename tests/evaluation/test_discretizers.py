@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, chi2_contingency
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
@@ -112,3 +113,30 @@ def test_the_comparison_is_one_call() -> None:
 def test_bad_arguments_are_named(call: Any, name: str) -> None:
     with pytest.raises(InvalidArgument, match=f"^{name} must be"):
         call()
+
+
+def test_what_has_no_bin_is_refused_and_neighbouring_numbers_are_told_apart() -> None:
+    X, y = np.arange(6.0)[:, None], [0, 0, 0, 1, 1, 1]
+    with pytest.raises(NotFittedError):
+        Discretizer().transform(X)
+    with pytest.raises(InvalidArgument, match="rows of finite numbers"):
+        Discretizer().fit(X).transform([[np.nan]])
+    for odd in (5, (i for i in y), np.zeros((6, 2)), y[:5], None):
+        with pytest.raises(InvalidArgument, match="y must be a class for each of 6 rows"):
+            Discretizer("mdlp").fit(X, odd)
+    with pytest.raises(InvalidArgument, match="rows and columns"):
+        Discretizer().fit(np.zeros((3, 0)))
+    assert len(Discretizer("chimerge").fit(X, ["a", None, 1, 2, 2, 2]).cuts_) == 1
+    near = np.repeat([1.0, np.nextafter(1.0, 2.0)], 10)[:, None]
+    for method in ("mdlp", "chimerge"):
+        assert Discretizer(method).fit_transform(near, np.repeat([0, 1], 10)).ravel().tolist() == [0] * 10 + [1] * 10
+    far = np.array([[-1e308], [0.0], [1e308]])
+    assert Discretizer(bins=2).fit_transform(far).ravel().tolist() == [0, 1, 1]
+    assert len(Discretizer("mdlp").fit(np.arange(1600.0)[:, None], np.arange(1600) // 2).cuts_[0]) == 799
+
+
+def test_bounds_for_a_comparison_may_be_a_mapping() -> None:
+    X, y = np.random.default_rng(1).random((40, 2)), [0, 1] * 20
+    found = [compare_discretizers(X, y, k=3, folds=2, domain=d, random_state=1)
+             for d in ({"a": (0, 1), "b": (0, 1)}, Domain({"a": (0, 1), "b": (0, 1)}))]  # fmt: skip
+    assert found[0]["density-tree"].mean == found[1]["density-tree"].mean

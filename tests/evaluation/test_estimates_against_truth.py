@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -68,3 +69,29 @@ def test_what_does_not_vary_has_no_correlation_and_no_range() -> None:
 def test_bad_arguments_are_named(call: Any, name: str, kind: type[Exception]) -> None:
     with pytest.raises(kind, match=f"^{name} must be"):
         call()
+
+
+def test_equal_estimates_count_by_the_mean_over_their_orders() -> None:
+    """By all orders of the values, those of equal estimates being taken as they come."""
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        truth, found, n = rng.integers(0, 4, 6), rng.integers(-1, 3, 6), int(rng.integers(1, 6))
+        if not truth.max() > 0 or not found.max() > 0:
+            continue
+        there, taken = min(n, int((truth > 0).sum())), min(n, int((found > 0).sum()))
+        right = truth >= np.sort(truth)[-there]
+        hits = []
+        for order in itertools.permutations(range(6)):
+            top = sorted((i for i in order if found[i] > 0), key=lambda i: -found[i])[:taken]
+            hits.append(min(int(right[top].sum()), there))
+        assert recall_at(truth, found, n) == pytest.approx(np.mean(hits) / there)
+        assert precision_at(truth, found, n) == pytest.approx(np.mean(hits) / taken)
+    assert recall_at([5, 4, 1, 1], [1, 1, 1, 1], 2) == recall_at([1, 1, 4, 5], [1, 1, 1, 1], 2) == 0.5
+
+
+def test_a_correlation_is_one_at_most_and_not_a_number_where_nothing_varies() -> None:
+    assert math.isnan(correlation([0.1] * 3, [1, 2, 3]))
+    assert math.isnan(correlation([1, 2, 3], [0.1] * 3))
+    assert correlation([1e200, 2e200, 3e200], [1, 2, 3]) == pytest.approx(1)
+    values = [np.random.default_rng(seed).random(5) for seed in range(100)]
+    assert max(correlation(x, 3 * x) for x in values) <= 1

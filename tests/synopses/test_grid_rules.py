@@ -206,3 +206,12 @@ def test_bounds_that_do_not_hold_are_not_told():
 def test_discrete_noise_varies_as_continuous_noise_at_another_budget(epsilon):
     drawn = noise.DiscreteLaplace(1 / Fraction(epsilon)).variance
     assert 2 / as_continuous(epsilon) ** 2 == pytest.approx(drawn, rel=1e-9)
+
+
+def test_rules_hold_in_a_thousand_dimensions_and_for_budgets_beyond_doubles() -> None:
+    low, high = rugnik_range(1e6, 1000, 2)
+    assert 0 < low < 1
+    assert high == math.inf
+    assert all(map(math.isfinite, rugnik_cells(1e6, 1.0, 1000, 2)))
+    assert as_continuous(2000.0) == math.inf
+    assert eugkm(1e300, 1e3, 1, 1e-10) == 2**62

@@ -287,8 +287,12 @@ def test_noise_of_a_test_may_be_as_wide_as_can_be_drawn_and_no_wider():
         ({"partitioner": ["median", "binary"], "max_depth": 1}, "max_depth must be at least 2.*try max_depth=2"),
         ({"partitioner": ["privtree", "binary"]}, "in which privtree is last"),
         ({"partitioner": ["median", "uniform"]}, r"partitioner\[1\] must be one of"),
-        ({"partitioner": []}, "a list of at least one"),
-        ({"max_depth": "deep"}, "max_depth"),
+        ({"partitioner": []}, r"a list of 1 to 62"),
+        ({"partitioner": ["median"] * 63, "max_depth": "auto"}, r"a list of 1 to 62"),
+        (
+            {"max_depth": "deep"},
+            r'from 0 to 62, or "auto", got .deep.; try max_depth="auto"',
+        ),
         ({"threshold_share": 0.1, "threshold": 5}, "threshold_share must be left out"),
         ({"threshold_share": 0.1, "partitioner": "privtree"}, "threshold_share must be left out"),
         ({"threshold_share": 1.5}, "threshold_share"),
@@ -337,3 +341,11 @@ def test_crowded_leaves_get_means_though_most_leaves_are_empty():
         made = tree.fit(rows).synopsis_
         middles = made.lower + (made.upper - made.lower) / 2
         assert not np.array_equal(made.points, middles), made.n_leaves
+
+
+def test_a_privtree_of_no_levels_is_released_with_the_noise_its_rule_is_written_for():
+    """All of rho went as epsilon into a tree of one leaf: a fifth of what was paid for was used."""
+    tree = dc.TreeSynopsis(None, (0, 1), "privtree", max_depth=0, rho=0.1, delta=1e-6, random_state=0)
+    promise = tree.fit(np.zeros((5, 1))).guarantee_
+    assert (promise.accounting, promise.delta) == ("epsilon", 0)
+    assert promise.epsilon == pytest.approx(np.sqrt(0.2), rel=1e-9)

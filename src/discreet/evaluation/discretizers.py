@@ -15,13 +15,14 @@ from scipy.special import chdtri
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import StratifiedKFold
+from sklearn.utils.validation import check_is_fitted
 
 from discreet import noise
 from discreet.anonymity import DensityTree
 from discreet.anonymity.release.table import read_table
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Domain
+from discreet.core.domain import Domain, as_domain
 from discreet.errors import InvalidArgument
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.metrics import Spread, read_matrix
@@ -68,14 +69,11 @@ class Discretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sci
         method = checks.choice("method", self.method, METHODS)
         bins = checks.whole("bins", self.bins, low=1)
         sure = float(checks.probability("confidence", self.confidence))
-        rows = read_matrix("X", X)
-        if not len(rows) or not np.isfinite(rows).all():
-            raise InvalidArgument("X", rows.shape, "rows of finite numbers", "X[np.isfinite(X).all(axis=1)]")
+        rows = _finite(read_matrix("X", X))
+        if not rows.size:
+            raise InvalidArgument("X", rows.shape, "a table with rows and columns", "X=np.zeros((n, d))")
         if method in ("mdlp", "chimerge"):
-            if y is None or len(y) != len(rows):
-                given = None if y is None else len(y)
-                raise InvalidArgument("y", given, f"a class for each of {len(rows)} rows", "fit(X, y)")
-            classes = np.unique(np.asarray(y), return_inverse=True)[1].ravel()
+            classes = _classes(y, len(rows))
         columns = [rows[:, j] for j in range(rows.shape[1])]
         if method == "equal-width":
             self.cuts_ = [equal_width(x, bins) for x in columns]
@@ -90,7 +88,8 @@ class Discretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sci
 
     def transform(self, X: Any) -> FloatArray:
         """Return the number of the bin of every cell; what lies beyond the rows of `fit` is in the outer bins."""
-        rows = read_matrix("X", X, len(self.cuts_))
+        check_is_fitted(self)
+        rows = _finite(read_matrix("X", X, len(self.cuts_)))
         return np.column_stack([np.searchsorted(a, rows[:, j], side="right") for j, a in enumerate(self.cuts_)]).astype(
             np.float64
         )
@@ -103,7 +102,7 @@ def compare_discretizers(
     *,
     k: int = 10,
     bins: int = 10,
-    domain: Domain | None = None,
+    domain: Any = None,
     folds: int = 5,
     trees: int = 10,
     random_state: object = None,
@@ -123,7 +122,7 @@ def compare_discretizers(
         Of the density tree.
     bins : int, default 10
         Of the discretisers, see `Discretizer`.
-    domain : Domain, optional
+    domain : Domain, mapping or (low, high), optional
         Bounds of the columns, for the density tree; by default those of the rows.
     folds : int, default 5
         Parts, each of which is judged on once.
@@ -145,9 +144,8 @@ def compare_discretizers(
     >>> list(found), found["mdlp"].mean > 0.85
     (['none', 'equal-width', 'equal-frequency', 'mdlp', 'chimerge', 'density-tree'], True)
     """
-    rows, classes = read_matrix("X", X), np.unique(np.asarray(y), return_inverse=True)[1].ravel()
-    if len(classes) != len(rows):
-        raise InvalidArgument("y", len(classes), f"a class for each of {len(rows)} rows", "y=labels")
+    rows = _finite(read_matrix("X", X))
+    classes = _classes(y, len(rows))
     parts, size = checks.whole("folds", folds, low=2), checks.whole("trees", trees, low=1)
     least = int(np.bincount(classes).min()) if len(classes) else 0
     if least < 2:
@@ -165,7 +163,26 @@ def compare_discretizers(
     return {name: Spread.of(values) for name, values in found.items()}
 
 
-def _bounds(rows: FloatArray, domain: Domain | None) -> Domain:
+def _finite(rows: FloatArray) -> FloatArray:
+    if not np.isfinite(rows).all():
+        raise InvalidArgument("X", rows.shape, "rows of finite numbers", "X[np.isfinite(X).all(axis=1)]")
+    return rows
+
+
+def _classes(y: Any, n_rows: int) -> IntArray:
+    """Number the classes."""
+    labels = np.asarray(y)
+    if labels.shape != (n_rows,):
+        got = None if y is None else labels.shape
+        raise InvalidArgument("y", got, f"a class for each of {n_rows} rows", "y=labels")
+    if labels.dtype.kind == "O":  # of several types, or with gaps: by what is written
+        labels = labels.astype(str)
+    return np.unique(labels, return_inverse=True)[1].ravel()
+
+
+def _bounds(rows: FloatArray, domain: Any) -> Domain:
+    if domain is not None:
+        domain = as_domain(domain, [f"x{j}" for j in range(rows.shape[1])])
     if domain is not None and len(domain) != rows.shape[1]:
         raise InvalidArgument("domain", len(domain), f"of the {rows.shape[1]} columns of X", "domain=None")
     ends = (rows.min(axis=0), rows.max(axis=0)) if domain is None else (domain.low, domain.high)
@@ -188,7 +205,13 @@ def _shown(rows: FloatArray, y: IntArray, train: IntArray, k: int, bins: int, bo
 
 def equal_width(column: FloatArray, bins: int) -> FloatArray:
     """Return the inner cuts of bins of one width between the smallest and the largest value."""
-    return np.linspace(column.min(), column.max(), bins + 1)[1:-1]
+    return 2 * np.linspace(column.min() / 2, column.max() / 2, bins + 1)[1:-1]  # the whole range may be too large
+
+
+def _between(below: Any, above: Any) -> Any:
+    """Return the middle of two values; the upper one where no number lies between them, as cuts belong to it."""
+    middle = below / 2 + above / 2
+    return np.where((below < middle) & (middle <= above), middle, above)
 
 
 def equal_frequency(column: FloatArray, bins: int) -> FloatArray:
@@ -238,7 +261,7 @@ def chi_merge(column: FloatArray, labels: IntArray, bins: int, confidence: float
                 now[a] = float(_chi_squares(held[a][None], held[after[a]][None])[0])
                 heappush(waiting, (now[a], a))
     kept = first[np.flatnonzero(alive)][1:]
-    return (values[kept - 1] + values[kept]) / 2
+    return _between(values[kept - 1], values[kept])
 
 
 def _chi_squares(one: FloatArray, other: FloatArray) -> FloatArray:
@@ -269,7 +292,7 @@ def description_length(column: FloatArray, labels: IntArray) -> FloatArray:
         a, b = waiting.pop()
         middle = _best_split(values, below, a, b)
         if middle is not None:
-            found.append(float((values[middle - 1] + values[middle]) / 2))
+            found.append(float(_between(values[middle - 1], values[middle])))
             waiting += [(a, middle), (middle, b)]
     return np.array(sorted(found))
 
@@ -287,7 +310,10 @@ def _best_split(values: FloatArray, below: IntArray, a: int, b: int) -> int | No
     classes = [int((p > 0).sum()) for p in parts]
     entropies = [float(_entropy(p[None])[0]) for p in parts]
     weighed = [m * e for m, e in zip(classes, entropies, strict=True)]
-    delta = np.log2(3.0 ** classes[0] - 2) - (weighed[0] - weighed[1] - weighed[2])
+    # log2(3^k - 2), of many classes too
+    delta = (
+        classes[0] * np.log2(3) + np.log1p(-2 * 3.0 ** -classes[0]) / np.log(2) - (weighed[0] - weighed[1] - weighed[2])
+    )
     accepted = entropies[0] - cost[i] > (np.log2(size - 1) + delta) / size
     return int(at[i]) if accepted else None
 

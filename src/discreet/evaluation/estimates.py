@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from scipy.stats import hypergeom
 
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
@@ -70,15 +71,21 @@ def correlation(truth: Any, estimate: Any) -> float:
     >>> correlation({"a": 1, "b": 2, "c": 3}, {"c": 6, "b": 4, "a": 2})
     1.0
     """
-    one, other = (values - values.mean() for values in _matched(truth, estimate))
-    scale = math.sqrt(float((one**2).sum()) * float((other**2).sum()))
-    return float((one * other).sum()) / scale if scale else float("nan")
+    found = _matched(truth, estimate)
+    # By the range: the mean of equal numbers may be rounded, and they would seem to vary.
+    if not all(np.ptp(values) for values in found):
+        return float("nan")
+    one, other = (values / np.abs(values).max() for values in found)  # squares of large counts are too large
+    one, other = one - one.mean(), other - other.mean()
+    scale = math.sqrt(float((one**2).sum())) * math.sqrt(float((other**2).sum()))
+    return min(max(float((one * other).sum()) / scale, -1.0), 1.0)
 
 
 def recall_at(truth: Any, estimate: Any, n: int) -> float:
     """Return the share of the n most frequent values that are among the n highest estimates.
 
-    Whoever is as frequent as the n-th counts as one of them. If fewer than n values occur, the share of those.
+    Whoever is as frequent as the n-th counts as one of them. If fewer than n values occur, the share of those. Where
+    estimates are equal at the n-th place, the mean over which of them are taken: the order of values does not matter.
 
     Parameters
     ----------
@@ -117,7 +124,7 @@ def precision_at(truth: Any, estimate: Any, n: int) -> float:
     return hits / found if found else float("nan")
 
 
-def _hits(truth: Any, estimate: Any, n: int) -> tuple[int, int, int]:
+def _hits(truth: Any, estimate: Any, n: int) -> tuple[float, int, int]:
     """Return how many were found rightly, how many were found, and how many there were to find."""
     one, other = _matched(truth, estimate)
     size = checks.whole("n", n, low=1)
@@ -125,9 +132,13 @@ def _hits(truth: Any, estimate: Any, n: int) -> tuple[int, int, int]:
     wanted, taken = min(size, len(there)), min(size, len(found))
     if not wanted or not taken:
         return 0, taken, wanted
-    least = np.sort(one[there])[-wanted]
-    top = found[np.argsort(-other[found], kind="stable")[:taken]]
-    return min(int((one[top] >= least).sum()), wanted), taken, wanted
+    right, last = one >= np.sort(one[there])[-wanted], np.sort(other[found])[-taken]
+    above, level = other > last, (other == last) & (other > 0)
+    sure, equal, among = int((right & above).sum()), int(level.sum()), int((right & level).sum())
+    places = np.arange(min(among, taken - int(above.sum())) + 1)
+    # Of ``equal`` values so many are taken as places are left; how many of them are right is hypergeometric.
+    chance = hypergeom(equal, among, taken - int(above.sum())).pmf(places)
+    return float(np.minimum(sure + places, wanted) @ chance), taken, wanted
 
 
 def _gap(truth: Any, estimate: Any) -> FloatArray:

@@ -34,7 +34,7 @@ class DistinctOverlap:
     ----------
     bitmaps : mapping of str to FlippedBitmap
         From 1 to 6 of them, made with the same buckets, levels, items and key, each with coins of its own: a merged one
-        does not go together with its own parts.
+        does not go together with its own parts, nor one with itself, and both are refused where bits tell.
 
     Notes
     -----

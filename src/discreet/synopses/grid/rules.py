@@ -18,6 +18,8 @@ from discreet.noise import fingerprint
 
 #: θ of EUGkM: rows per cell that outweigh the noise of a count, times ε.
 THETA = 10.0
+#: Of e, in doubles.
+_LARGEST_EXPONENT = 709.0
 #: A public key that breaks ties between axes by their names instead of their order.
 _TIE_KEY = 0x6178_6573
 
@@ -109,7 +111,7 @@ def rugnik_range(n: float, d: int, k: int) -> tuple[float, float]:
     """
     n, _, d, k = _numbers(n, 1.0, d, k)
     low = 3 * d * math.sqrt(k) / (2 * math.sqrt(2) * n) / (1 + math.sqrt(3 / n))
-    return low, math.sqrt(2) * d / 3 * math.sqrt(k) * math.pow(4 * n / 3, d / 4)
+    return low, math.sqrt(2) * d / 3 * math.sqrt(k) * _power(4 * n / 3, d / 4)
 
 
 def rugnik_cells(n: float, epsilon: float, d: int, k: int) -> tuple[float, float]:
@@ -127,7 +129,7 @@ def rugnik_cells(n: float, epsilon: float, d: int, k: int) -> tuple[float, float
     lowest, highest = rugnik_range(n, d, k)
     upper = 2 * math.sqrt(2) * n * epsilon / d * k ** (2 / d)
     lower = upper / 3 * (1 + math.sqrt(3 / n))
-    found = [math.pow(x, 2 * d / (4 + d)) for x in (lower, upper)]
+    found = [_power(x, 2 * d / (4 + d)) for x in (lower, upper)]
     return found[0] if epsilon > lowest else math.nan, found[1] if epsilon <= highest else math.nan
 
 
@@ -143,7 +145,8 @@ def as_continuous(epsilon: float) -> float:
     >>> round(as_continuous(1.0), 4), round(as_continuous(0.1), 4)
     (1.0422, 0.1)
     """
-    return 2 * math.sinh(float(checks.positive("epsilon", epsilon)) / 2)
+    half = float(checks.positive("epsilon", epsilon)) / 2
+    return 2 * math.sinh(half) if half < _LARGEST_EXPONENT else math.inf
 
 
 def eugkm(n: float, epsilon: float, d: int, theta: float = THETA) -> int:
@@ -158,7 +161,7 @@ def eugkm(n: float, epsilon: float, d: int, theta: float = THETA) -> int:
     """
     n, epsilon, d, _ = _numbers(n, epsilon, d, 1)
     theta = float(checks.positive("theta", theta))
-    return max(1, _nearest(math.pow(n * epsilon / theta, 2 / (2 + d))))
+    return max(1, _nearest(min(_power(n * epsilon / theta, 2 / (2 + d)), 2.0**62)))
 
 
 def first_level(n: float, epsilon: float, d: int, c: float = 10.0) -> int:
@@ -305,6 +308,11 @@ def _floor_root(x: int, d: int) -> int:
     while m > 1 and m**d > x:
         m -= 1
     return m
+
+
+def _power(x: float, exponent: float) -> float:
+    """Return x to a power; infinity where that is more than a double holds."""
+    return math.pow(x, exponent) if exponent * math.log(x) < _LARGEST_EXPONENT else math.inf
 
 
 def _nearest(x: float) -> int:

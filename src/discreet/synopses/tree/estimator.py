@@ -327,7 +327,7 @@ def gaussian_tree(settings: TreeSettings) -> Callable[[Domain, Exact, Fraction],
     """
 
     def better(domain: Domain, pure: Exact, rho: Fraction) -> bool:
-        if settings.own is not None or settings.partitioner == "uniform" or "privtree" in settings.kinds:
+        if settings.own is not None or settings.partitioner == "uniform" or settings.privtree:
             return False  # their rules are written for Laplace noise
         whole = settings.shares[2] + settings.shares[0] + settings.shares[1]
         share, d, means = settings.shares[2] / whole, len(domain), settings.leaf_means

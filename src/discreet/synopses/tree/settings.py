@@ -35,6 +35,7 @@ ABOVE_PRIVTREE = (Fraction(35, 100), Fraction(15, 100), Fraction(50, 100))
 #: Levels below the first tested one with ``max_depth="auto"`` (benchmarks/tuning/depth.py).
 #: Levels whose cuts are free may be more. A PrivTree pays for none, so its limit is far; a tree of grids needs two.
 DEEPER = {"binary": 4, "median": 2, "quantile": 1, "density": 2, "privtree": 6}
+_MOST_DEPTH = 62
 #: Leaves that a tree may have if nothing but its depth bounds them.
 MOST_LEAVES = 2**22
 #: While the number of columns is not known, what is suggested should do for this many.
@@ -93,7 +94,7 @@ class TreeSettings:
         levels = levels if kind == "mixed" else ()
         auto_depth = isinstance(max_depth, str) and max_depth == "auto"
         # Until noisy rows are known, an automatic depth stands for the least that the settings need.
-        depth = max(1, len(levels)) if auto_depth else checks.whole("max_depth", max_depth, high=62)
+        depth = max(1, len(levels)) if auto_depth else _read_depth(max_depth)
         if depth < len(levels):
             expected = f"at least {len(levels)}, one level for each of the partitioners"
             raise InvalidArgument("max_depth", max_depth, expected, f"max_depth={len(levels)}")
@@ -154,6 +155,11 @@ class TreeSettings:
         if not self.levels:
             return (self.partitioner,) * self.max_depth
         return tuple(self.levels[min(i, len(self.levels) - 1)] for i in range(self.max_depth))
+
+    @property
+    def privtree(self) -> bool:
+        """Whether PrivTree's rule decides on anything."""
+        return "privtree" in (self.partitioner, *self.levels)
 
     @property
     def roots_at(self) -> int | None:
@@ -354,13 +360,20 @@ class TreeSettings:
         }
 
 
+def _read_depth(max_depth: Any) -> int:
+    try:
+        return checks.whole("max_depth", max_depth, high=_MOST_DEPTH)
+    except InvalidArgument as error:
+        raise type(error)("max_depth", max_depth, f'{error.expected}, or "auto"', 'max_depth="auto"') from None
+
+
 def _read_levels(partitioner: Any) -> tuple[str, ...]:
     """Return the names of a list of partitioners, checked; none where it is not a list."""
     if isinstance(partitioner, str) or not isinstance(partitioner, Sequence):
         return ()
     fix = 'partitioner=["median", "median", "privtree"]'
-    if not partitioner:
-        raise InvalidArgument("partitioner", partitioner, "a name, or a list of at least one", fix)
+    if not 0 < len(partitioner) <= _MOST_DEPTH:
+        raise InvalidArgument("partitioner", list(partitioner), f"a name, or a list of 1 to {_MOST_DEPTH}", fix)
     if len(partitioner) == 1:
         return (checks.choice("partitioner[0]", partitioner[0], PARTITIONERS),)
     names = tuple(checks.choice(f"partitioner[{i}]", name, MIXABLE) for i, name in enumerate(partitioner))
