@@ -261,7 +261,7 @@ def chi_merge(column: FloatArray, labels: IntArray, bins: int, confidence: float
                 now[a] = float(_chi_squares(held[a][None], held[after[a]][None])[0])
                 heappush(waiting, (now[a], a))
     kept = first[np.flatnonzero(alive)][1:]
-    return _between(values[kept - 1], values[kept])
+    return np.asarray(_between(values[kept - 1], values[kept]))
 
 
 def _chi_squares(one: FloatArray, other: FloatArray) -> FloatArray:

@@ -30,14 +30,11 @@ def _library() -> Any:
     return datasketches
 
 
-def _words(items: Any, name: str = "items") -> list[int | None]:
-    """Return signed 64-bit fingerprints, the numbers that the library takes; None for missing items."""
-    words, missing = item_words(items, 0, name)
-    return np.where(missing, None, words.view(np.int64).astype(object)).tolist()
-
-
-def _known(items: Any) -> filter[int]:
-    return filter(lambda word: word is not None, _words(items))  # type: ignore[arg-type]
+def _known(items: Any) -> list[int]:
+    """Return signed 64-bit fingerprints, the numbers that the library takes; missing items are left out."""
+    words, missing = item_words(items, 0)
+    kept: list[int] = words[~missing].view(np.int64).tolist()
+    return kept
 
 
 class PlainDistinct:
@@ -158,8 +155,9 @@ class PlainFrequencies:
 
     def estimate(self, candidates: Any) -> FloatArray:
         """Return how often each candidate occurs, at most; one that is missing counts as never."""
-        words = _words(candidates, "candidates")
-        return np.array([0.0 if word is None else self._state.get_estimate(word) for word in words])
+        words, missing = item_words(candidates, 0, "candidates")
+        found = np.array([self._state.get_estimate(word) for word in words.view(np.int64).tolist()], np.float64)
+        return np.where(missing, 0.0, found)
 
     @property
     def excess(self) -> float:

@@ -374,7 +374,7 @@ class Rappor(Mechanism):
         if not counts.n:
             nothing = np.zeros(len(labels))
             return RapporEstimate(labels, nothing, nothing.copy(), 0, counts.guarantee)
-        cohorts = np.count_nonzero(counts.counters["reports"])
+        cohorts = int(np.count_nonzero(counts.counters["reports"]))
         if len(labels) > min(self.bits * cohorts // 2, MOST_SOLVED) and cohorts >= LEAST_COHORTS:
             return self._long_list(counts, labels)
         fit = self._system(counts, labels).fit()
