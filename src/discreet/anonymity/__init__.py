@@ -15,6 +15,7 @@ from discreet.anonymity.methods.generalization import Generalization
 from discreet.anonymity.methods.masking import NoiseAddition, RankSwapping
 from discreet.anonymity.methods.microaggregation import Microaggregation
 from discreet.anonymity.methods.mondrian import Mondrian
+from discreet.anonymity.methods.top_bottom import TopBottomCoding
 from discreet.anonymity.release.house import House
 from discreet.anonymity.release.release import Release
 from discreet.anonymity.risk.disclosure import interval_disclosure, record_linkage
@@ -35,6 +36,7 @@ __all__ = [
     "Release",
     "RiskReport",
     "Rules",
+    "TopBottomCoding",
     "interval_disclosure",
     "record_linkage",
     "risk",

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
 
-from discreet.core import checks, dates, lists
+from discreet.core import checks, coding, dates, lists
 from discreet.core.arrays import FloatArray
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
@@ -22,7 +22,8 @@ NAMING: tuple[Role, ...] = ("identifier", "person")
 #: Stands for the values of such a column where none are declared.
 ANYBODY = ("any",)
 MISSING_RULES: tuple[Missing, ...] = ("drop", "own")
-_USUAL = {"role": "attribute", "missing": "drop"}
+_USUAL = {"role": "attribute", "missing": "drop", "bottom": None, "top": None}
+_KEYS = {"kind", "bounds", "categories", "role", "missing", "categories_file", "bottom", "top"}
 
 
 def category_text(value: Category) -> str:
@@ -50,6 +51,8 @@ class Numeric:
         What the column is to a disclosure: one of `ROLES`.
     missing : {"drop", "own"}, default "drop"
         The row-wise rule for missing or unreadable values: the row is left out, or it gets a cell of its own.
+    bottom, top : float, optional
+        Public thresholds beyond which an anonymous table prints all values as one (`discreet.core.coding`).
 
     Examples
     --------
@@ -62,6 +65,8 @@ class Numeric:
     high: float
     role: Role = "attribute"
     missing: Missing = "drop"
+    bottom: Any = field(default=None, repr=False)
+    top: Any = field(default=None, repr=False)
     kind: ClassVar[str] = "numeric"
 
     def __post_init__(self) -> None:
@@ -78,10 +83,11 @@ class Numeric:
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         _check_rules(self)
+        coding.settle(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the declaration as plain data."""
-        return {"bounds": [self.low, self.high], "role": self.role, "missing": self.missing}
+        return {"bounds": [self.low, self.high], "role": self.role, "missing": self.missing, **coding.declared(self)}
 
 
 @dataclass(frozen=True)
@@ -126,7 +132,7 @@ class Date(Numeric):
     def to_dict(self) -> dict[str, Any]:
         """Return the declaration as plain data; dates as text."""
         ends = [dates.date_text(self.low), dates.date_text(self.high)]
-        return {"bounds": ends, "role": self.role, "missing": self.missing}
+        return {"bounds": ends, "role": self.role, "missing": self.missing, **coding.declared(self)}
 
 
 @dataclass(frozen=True, init=False)
@@ -140,7 +146,7 @@ class Integer(Numeric):
     ----------
     low, high : int
         The smallest and the largest number, ``low < high``.
-    role, missing
+    role, missing, bottom, top
         As in `Numeric`.
     name : str, optional
         Column name; a `Domain` gives it.
@@ -155,8 +161,9 @@ class Integer(Numeric):
     kind: ClassVar[str] = "integer"
 
     def __init__(
-        self, low: Any, high: Any, *, role: Role = "attribute", missing: Missing = "drop", name: str = ""
-    ) -> None:
+        self, low: Any, high: Any, *, role: Role = "attribute", missing: Missing = "drop", bottom: Any = None,
+        top: Any = None, name: str = "",
+    ) -> None:  # fmt: skip
         ends = []
         for side, given, half in (("low", low, -0.5), ("high", high, 0.5)):
             label = f"{side} bound of column {name!r}" if name else side
@@ -173,11 +180,13 @@ class Integer(Numeric):
             raise InvalidArgument(label, (int(ends[0]), int(ends[1])), "two different whole numbers, low < high", fix)
         for part, value in zip(("low", "high"), (ends[0] - 0.5, ends[1] + 0.5), strict=True):
             object.__setattr__(self, part, value)
-        for part, text in (("name", name), ("role", role), ("missing", missing)):
+        rules = {"name": name, "role": role, "missing": missing, "bottom": bottom, "top": top}
+        for part, text in rules.items():
             object.__setattr__(self, part, text)
         if name:
             _check_name(name)
         _check_rules(self)
+        coding.settle(self)
 
     def __repr__(self) -> str:
         changed = [f"{k}={getattr(self, k)!r}" for k, usual in _USUAL.items() if getattr(self, k) != usual]
@@ -201,7 +210,8 @@ class Integer(Numeric):
     def to_dict(self) -> dict[str, Any]:
         """Return the declaration as plain data."""
         bounds = [self.least, self.most]
-        return {"kind": "integer", "bounds": bounds, "role": self.role, "missing": self.missing}
+        rules = {"role": self.role, "missing": self.missing, **coding.declared(self)}
+        return {"kind": "integer", "bounds": bounds, **rules}
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -232,9 +242,8 @@ class Time(Integer):
         low: Any = "00:00:00",
         high: Any = "23:59:59",
         *,
-        role: Role = "attribute",
-        missing: Missing = "drop",
         name: str = "",
+        **rules: Any,
     ) -> None:
         ends: list[Any] = []
         for side, given in (("low", low), ("high", high)):
@@ -247,7 +256,7 @@ class Time(Integer):
         if not ends[0] < ends[1]:
             label = f"bounds of column {name!r}" if name else "bounds"
             raise InvalidArgument(label, (low, high), "a first and a later last time of day", '["00:00", "23:59:59"]')
-        super().__init__(*ends, role=role, missing=missing, name=name)
+        super().__init__(*ends, name=name, **rules)
 
     def __repr__(self) -> str:
         changed = [f"{k}={getattr(self, k)!r}" for k, usual in _USUAL.items() if getattr(self, k) != usual]
@@ -256,7 +265,8 @@ class Time(Integer):
     def to_dict(self) -> dict[str, Any]:
         """Return the declaration as plain data; times as text."""
         ends = [dates.time_text(self.least), dates.time_text(self.most)]
-        return {"kind": "time", "bounds": ends, "role": self.role, "missing": self.missing}
+        rules = {"role": self.role, "missing": self.missing, **coding.declared(self)}
+        return {"kind": "time", "bounds": ends, **rules}
 
 
 @dataclass(frozen=True)
@@ -364,7 +374,7 @@ def read_column(name: object, declared: object) -> Column:
         return declared
     if isinstance(declared, Mapping):
         declared = lists.filled(name, declared)
-        unknown = set(declared) - {"kind", "bounds", "categories", "role", "missing", "categories_file"}
+        unknown = set(declared) - _KEYS
         if "unit" in unknown:
             raise SchemaError(
                 f"column {name!r} has no unit: it belongs to the whole table, so write the line 'unit' above the first "
@@ -377,12 +387,13 @@ def read_column(name: object, declared: object) -> Column:
             declared = {**declared, "bounds": ["00:00:00", "23:59:59"]}
         if declared.get("kind") == "boolean" and not {"bounds", "categories"} & set(declared):
             declared = {**declared, "categories": [False, True]}
-        if unknown or ("bounds" in declared) == ("categories" in declared):
+        coded = {k: declared[k] for k in ("bottom", "top") if k in declared}
+        if unknown or ("bounds" in declared) == ("categories" in declared) or (coded and "bounds" not in declared):
             raise SchemaError(
                 f"column {name!r} must declare either 'bounds' or 'categories' (or 'categories_file'), and optionally "
-                f"'kind', 'role' and 'missing', got {sorted(map(str, declared))}"
+                f"'kind', 'role' and 'missing', and beside bounds 'bottom' and 'top', got {sorted(map(str, declared))}"
             )
-        rules: dict[str, Any] = {k: declared[k] for k in ("role", "missing") if k in declared}
+        rules: dict[str, Any] = {k: declared[k] for k in ("role", "missing") if k in declared} | coded
         kind = declared.get("kind")
         if kind in ("integer", "time") and "bounds" in declared:
             low, high = _pair(name, declared["bounds"])

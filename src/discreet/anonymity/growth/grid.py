@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.anonymity.growth.hierarchy import MISSING, OR_MISSING
-from discreet.core import checks
+from discreet.core import checks, coding
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.dates import date_text, day_number, time_text
 from discreet.core.domain import Categorical, Column, Date, Integer, Numeric, Time
@@ -178,9 +178,7 @@ class Grid:
             return MISSING
         ends = self.bounds(first, last)
         if ends is not None:
-            closed = "]" if last >= self.levels - 1 or isinstance(self.column, Integer) else ")"
-            point = {"date": date_text, "integer": _whole_text, "time": time_text}.get(self.column.kind, number_text)
-            written = f"[{point(ends[0])}, {point(ends[1])}{closed}" if ends[0] < ends[1] else point(ends[0])
+            written = self._stretch_text(first, min(last, self.levels - 1), *ends)
         else:
             end = min(last, self.levels - 1)
             texts = [text for text, _, _ in self.parts(first, end)]
@@ -188,6 +186,27 @@ class Grid:
             if end - first + 1 == self.levels > 1:
                 written = "*"
         return written + (OR_MISSING if last >= self.levels else "")
+
+    def _stretch_text(self, first: int, last: int, low: float, high: float) -> str:
+        """Write a run of steps: an interval, or where it reaches a coded end, what it lies beyond."""
+        column, whole = self.column, isinstance(self.column, Integer)
+        point = {"date": date_text, "integer": _whole_text, "time": time_text}.get(column.kind, number_text)
+        at_top = last == self.levels - 1
+        below, above = (first == 0 and self.coded[0]), (at_top and self.coded[1])
+        if below and above:
+            return "*"
+        if above:
+            return f"> {point(low - 1)}" if whole and first == last else f">= {point(low)}"
+        if below:
+            return f"<= {point(high)}" if at_top else f"< {point(high + whole)}"
+        closed = "]" if at_top or whole else ")"
+        return f"[{point(low)}, {point(high)}{closed}" if low < high else point(low)
+
+    @property
+    def coded(self) -> tuple[bool, bool]:
+        """Whether the first bin is a coded bottom, and the last a coded top (`discreet.core.coding`)."""
+        below, above = coding.edges(self.column)
+        return below is not None, above is not None
 
     def centers(self) -> FloatArray:
         """Return a representative coordinate of every bin, on the column's own axis; NaN for the missing bin."""
@@ -225,6 +244,9 @@ def make_grid(
     (0.0, 0.25, 0.5, 0.75, 1.0)
     >>> [make_grid(Numeric("x", 0, high)).levels for high in (1, 10, 16, 120, 100_000)]
     [100, 200, 160, 120, 200]
+    >>> grid = make_grid(Integer(0, 120, bottom=18, top=90, name="age"))
+    >>> grid.levels, grid.text(0, 0), grid.text(1, 5), grid.text(74, 74), grid.text(60, 74), grid.text(0, 74)
+    (75, '< 18', '[18, 22]', '> 90', '>= 77', '*')
     """
     label = f"grid of column {column.name!r}"
     if isinstance(column, Categorical):
@@ -233,9 +255,21 @@ def make_grid(
             raise InvalidArgument(f"categories of column {column.name!r}", len(column.categories), what, fix)
         return Grid(column, order=order or tuple(range(len(column.categories))), labels=labels)
     if isinstance(column, Date):
-        return Grid(column, edges=date_edges(column, steps))
+        return Grid(column, edges=_coded(column, date_edges(column, steps)))
     if isinstance(column, Integer):
-        return Grid(column, edges=_whole_edges(column, steps, label))
+        return Grid(column, edges=_coded(column, _whole_edges(column, steps, label)))
+    return Grid(column, edges=_coded(column, _real_edges(column, steps, label)))
+
+
+def _coded(column: Numeric, edges: tuple[float, ...]) -> tuple[float, ...]:
+    """Join all bins beyond a declared threshold."""
+    below, above = coding.edges(column)
+    inner = [e for e in edges[1:-1] if (below is None or e > below) and (above is None or e < above)]
+    ends = dict.fromkeys([column.low, *([] if below is None else [below]), *inner])
+    return tuple(ends | dict.fromkeys([*([] if above is None else [above]), column.high]))
+
+
+def _real_edges(column: Numeric, steps: Any, label: str) -> tuple[float, ...]:
     low, high = column.low, column.high
     if steps is None:
         steps = _round_steps(low, high)
@@ -245,11 +279,11 @@ def make_grid(
             raise InvalidArgument(
                 label, list(steps), f"rising points strictly between {low:g} and {high:g}", "grid=128"
             )
-        return Grid(column, edges=(low, *inner, high))
+        return (low, *inner, high)
     count = checks.whole(label, steps, low=1, high=MOST_LEVELS)
     # low + i (high - low)/count, each rounded once: 0.3 prints as 0.3
     edges = low + (high - low) * np.arange(count) / count
-    return Grid(column, edges=(*edges.tolist(), high))
+    return (*edges.tolist(), high)
 
 
 def _whole_edges(column: Integer, steps: Any, label: str) -> tuple[float, ...]:

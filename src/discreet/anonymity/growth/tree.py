@@ -203,7 +203,8 @@ def grid_shares(grid: Grid) -> FloatArray:
 
 
 def _read_grid(facts: Mapping[str, Any]) -> Grid:
-    declared = {key: facts[key] for key in ("kind", "bounds", "categories", "role", "missing") if key in facts}
+    keys = ("kind", "bounds", "categories", "role", "missing", "bottom", "top")
+    declared = {key: facts[key] for key in keys if key in facts}
     column = Domain({facts["name"]: declared}).columns[0]
     labels = tuple((int(a), int(b), str(label)) for a, b, label in facts.get("labels", ()))
     return Grid(column, tuple(map(float, facts["edges"])), tuple(map(int, facts["order"])), labels)

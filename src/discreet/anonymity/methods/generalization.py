@@ -214,7 +214,11 @@ def _ladder(grid: Grid, tiers: IntArray | None, widths: Sequence[float] | None) 
     """Return the group of every bin, level by level; groups are runs of bins, numbered in their order."""
     bins = np.arange(grid.levels)
     if grid.numeric:
-        steps = [bins] + ([_cut(grid, width) for width in widths] if widths is not None else _doublings(bins))
+        # A coded end stays by itself up to the last level.
+        start, end = int(grid.coded[0]), grid.levels - int(grid.coded[1])
+        inner = np.arange(end - start)
+        found = [_cut(grid, width)[start:end] for width in widths] if widths is not None else _doublings(inner)
+        steps = [bins] + [_with_ends(group, start, grid.levels - end) for group in found if len(group)]
     elif tiers is not None and len(tiers):
         depths = range(int(tiers.max()), 0, -1)
         steps = [bins] + [np.concatenate([[0], np.cumsum(tiers < depth)]) for depth in depths]
@@ -224,6 +228,12 @@ def _ladder(grid: Grid, tiers: IntArray | None, widths: Sequence[float] | None) 
         steps.append(np.zeros(grid.levels, np.int64))
     # A missing value stays "missing" until the last level, which is the whole domain.
     return [np.append(s, s[-1] + (i < len(steps) - 1)) if grid.own_missing else s for i, s in enumerate(steps)]
+
+
+def _with_ends(group: IntArray, below: int, above: int) -> IntArray:
+    """Put a group of its own before and behind others, where there is a coded end."""
+    inner = group - group[0] + below
+    return np.concatenate([np.zeros(below, np.int64), inner, np.full(above, inner[-1] + 1, np.int64)])
 
 
 def _doublings(bins: IntArray) -> Ladder:
@@ -240,7 +250,8 @@ def _cut(grid: Grid, width: float) -> IntArray:
     edges = np.array(grid.edges)
     place = (edges - edges[0]) / width
     group: IntArray = np.floor(place[:-1] + 1e-9).astype(np.int64)
-    if (place[1:] > group + 1 + 1e-9).any():
+    inner = slice(int(grid.coded[0]), grid.levels - int(grid.coded[1]))
+    if (place[1:] > group + 1 + 1e-9)[inner].any():
         raise InvalidArgument(
             "widths", width, f"a multiple of the grid step of column {grid.name!r}", f"grid={{{grid.name!r}: ...}}"
         )

@@ -15,7 +15,8 @@ from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.delivery import Delivery, hashed_columns
 from discreet.anonymity.release.printed import with_legend
 from discreet.anonymity.release.release import Release, _kept_by, _order_of, _others, in_order, unknown_columns
-from discreet.anonymity.release.table import Table
+from discreet.anonymity.release.table import Table, TablePlan
+from discreet.core import coding
 from discreet.core.arrays import FloatArray
 from discreet.core.dates import date_array, time_array
 from discreet.core.domain import Date, Integer, Time
@@ -161,6 +162,29 @@ def number_array(grid: Grid, values: FloatArray, whole: bool) -> pa.Array:
     if whole or isinstance(grid.column, Integer):
         return pa.array(np.rint(np.where(missing, 0, values)).astype(np.int64), mask=missing)
     return pa.array(values, mask=missing)
+
+
+def refuse_coded(plan: TablePlan, method: str) -> None:
+    """Refuse thresholds where values are published: those beyond them would be shown."""
+    for grid in plan.grids:
+        for side, value in coding.declared(grid.column).items() if grid.numeric else ():
+            raise InvalidArgument(
+                f"{side} of column {grid.name!r}",
+                value,
+                f"left out: {method} publishes values, also beyond it; DensityTree, Mondrian, Generalization and "
+                "TopBottomCoding code it",
+                f"a column without {side}",
+            )
+
+
+def plain_array(grid: Grid, values: FloatArray) -> pa.Array:
+    """Write coordinates as the values they are: numbers, whole where all are, dates, times or categories."""
+    missing = np.isnan(values)
+    if grid.numeric:
+        there = values[~missing]
+        return number_array(grid, values, bool((there == np.floor(there)).all() and (np.abs(there) < 2**53).all()))
+    labels = pa.array([str(c) for c in grid.column.categories], pa.string())  # type: ignore[union-attr]
+    return labels.take(pa.array(np.where(missing, 0, values).astype(np.int64), mask=missing))
 
 
 def whole_points(grid: Grid) -> bool:

@@ -17,7 +17,9 @@ from discreet.anonymity.methods.masked import (
     masked_release,
     number_array,
     on_grid,
+    plain_array,
     read_coordinates,
+    refuse_coded,
     whole_domain,
     whole_points,
 )
@@ -26,7 +28,7 @@ from discreet.anonymity.release.table import Table, TablePlan, read_table, witho
 from discreet.anonymity.risk.disclosure import linkage, near_values
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
-from discreet.core.domain import Categorical, as_domain, dialect_of
+from discreet.core.domain import as_domain, dialect_of
 from discreet.core.html import EstimatorHtml
 from discreet.errors import InvalidArgument, InvalidType
 
@@ -102,6 +104,7 @@ class _Masking(EstimatorHtml, MaskedMethod, BaseEstimator):  # type: ignore[misc
 
     def _check_plan(self, plan: TablePlan) -> None:
         """Refuse columns that cannot be changed in this way."""
+        refuse_coded(plan, type(self).__name__)
 
     def _change(self, table: Table, before: FloatArray, stream: noise.Generator) -> tuple[FloatArray, dict[str, Any]]:
         raise NotImplementedError
@@ -164,6 +167,7 @@ class NoiseAddition(_Masking):
         checks.choice("clip", self.clip, (False, True))
 
     def _check_plan(self, plan: TablePlan) -> None:
+        super()._check_plan(plan)
         for grid in plan.grids:
             if not grid.numeric:
                 raise InvalidArgument(
@@ -247,13 +251,7 @@ class RankSwapping(_Masking):
         return after, {"p": float(self.p), "not_swapped": unchanged}
 
     def _written(self, grid: Grid, values: FloatArray) -> pa.Array:
-        if grid.numeric:
-            there = values[~np.isnan(values)]
-            return number_array(grid, values, bool((there == np.floor(there)).all() and (np.abs(there) < 2**53).all()))
-        assert isinstance(grid.column, Categorical)
-        labels = pa.array([str(c) for c in grid.column.categories], pa.string())
-        missing = np.isnan(values)
-        return labels.take(pa.array(np.where(missing, 0, values).astype(np.int64), mask=missing))
+        return plain_array(grid, values)
 
 
 def _root(unit: FloatArray, kind: str) -> FloatArray:

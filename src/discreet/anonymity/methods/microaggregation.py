@@ -129,6 +129,7 @@ class Microaggregation(MaskedMethod, Partitioner):  # type: ignore[misc]
     suppress = 0.0
     person = None
     _counts_persons = False
+    _codes_ends = False
 
     k: int = 10
     _: KW_ONLY

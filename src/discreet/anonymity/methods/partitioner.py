@@ -17,6 +17,7 @@ from discreet.anonymity.growth.grow import GrownTree
 from discreet.anonymity.growth.hierarchy import Hierarchy
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.methods.blind import check_blind, check_settings, growth_rules
+from discreet.anonymity.methods.masked import refuse_coded
 from discreet.anonymity.release.delivery import Delivery
 from discreet.anonymity.release.house import following_column, read_previous
 from discreet.anonymity.release.release import Release, publish
@@ -59,6 +60,8 @@ class Partitioner(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
     blind: Any = False
     #: Whether k can count persons; a method that cannot refuses a person column.
     _counts_persons = True
+    #: Whether a declared top or bottom is kept; a method that publishes values refuses it.
+    _codes_ends = True
 
     plan_: TablePlan
     rules_: Rules
@@ -211,6 +214,8 @@ class Partitioner(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
             grid=self.grid,
         )
         self._check_person(plan)
+        if not self._codes_ends:
+            refuse_coded(plan, type(self).__name__)
         if isinstance(plan.domain.unit, Person):
             rules = replace(rules, per_person=True)
         rules.check_columns(plan.sensitive)

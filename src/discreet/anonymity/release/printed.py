@@ -27,6 +27,7 @@ from discreet.core.output import promise_place
 from discreet.engines.tables.text_numbers import numbers_of_decimals
 
 _INTERVAL = re.compile(r"\[([^,\s]+), ([^,\s]+)([\])])")
+_BEYOND = re.compile(r"(>=|>|<=|<) (\S+)")
 #: Under this key a table carries its promise.
 PROMISE_KEY = "discreet.guarantee"
 #: By column, what its labels stand for.
@@ -57,10 +58,11 @@ class Stretches:
 
     @property
     def center(self) -> FloatArray:
-        """Middle of each condition, NaN where it has none."""
-        infinite = np.isinf(self.low) | np.isinf(self.high)
+        """Middle of each condition, or the one end it has; NaN where it has none."""
+        low = np.where(np.isinf(self.low), self.high, self.low)  # of a coded end the threshold is known
+        high = np.where(np.isinf(self.high), low, self.high)
         with np.errstate(invalid="ignore"):
-            return np.where(infinite, np.nan, (self.low + self.high) / 2)
+            return np.where(np.isinf(low), np.nan, (low + high) / 2)
 
 
 @dataclass(frozen=True)
@@ -214,8 +216,13 @@ def _stretch(text: str | None) -> tuple[float, float, bool, bool] | None:
     body = text.removesuffix(OR_MISSING)
     if body == "*":
         return -math.inf, math.inf, True, missing
-    found = _INTERVAL.fullmatch(body)
+    found, beyond = _INTERVAL.fullmatch(body), _BEYOND.fullmatch(body)
     try:
+        if beyond:
+            side, point = beyond[1], _point(beyond[2])
+            if side[0] == "<":
+                return -math.inf, point, side == "<=", missing
+            return (point if side == ">=" else math.nextafter(point, math.inf)), math.inf, True, missing
         if found:
             return _point(found[1]), _point(found[2]), found[3] == "]", missing
         return _point(body), _point(body), True, missing

@@ -41,6 +41,7 @@ EXEMPT: dict[str, str] = {
     "anonymity.Rules": "what a table must satisfy, part of a method's settings",
     "anonymity.NoiseAddition": "promises no figure that could be refuted; its attacks are in the guarantee",
     "anonymity.RankSwapping": "promises no figure that could be refuted; its attacks are in the guarantee",
+    "anonymity.TopBottomCoding": "promises no figure that could be refuted; its attacks are in the guarantee",
 }
 
 

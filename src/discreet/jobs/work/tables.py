@@ -5,6 +5,7 @@ from typing import Any
 
 from discreet import anonymity, engines
 from discreet.anonymity.risk.report import with_promise
+from discreet.core.domain import Domain
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import promise_place
 from discreet.engines.progress import stage
@@ -45,7 +46,30 @@ def _model(job: Job) -> Any:
     if "hierarchies" in given:
         files = given["hierarchies"].items()
         given["hierarchies"] = {name: anonymity.Hierarchy.from_csv(job.place(file)) for name, file in files}
-    return _METHODS[job.parameters.get("method", "density-tree")](domain=job.read_domain(), **given)
+    return _METHODS[job.parameters.get("method", "density-tree")](domain=_domain(job), **given)
+
+
+def _domain(job: Job) -> Domain:
+    """Return the declared columns, with thresholds that are given on top of the schema's."""
+    domain, declared = job.read_domain(), None
+    for side in ("bottom", "top"):
+        for name, limit in job.parameters.get(side, {}).items():
+            declared = domain.to_dict() if declared is None else declared
+            if "bounds" not in declared.get(name, {}):
+                bounded = ", ".join(n for n, each in declared.items() if "bounds" in each) or "none here"
+                raise job.declared.wrong(side, name, f"given for columns with bounds ({bounded})")
+            texts = isinstance(declared[name]["bounds"][0], str)  # dates and times
+            declared[name][side] = limit if texts else _limit(limit)
+    if declared is None:
+        return domain
+    return Domain(declared, unit=domain.unit, source=domain.source, **domain.facts.to_dict())
+
+
+def _limit(given: Any) -> Any:
+    try:
+        return given if isinstance(given, int) else float(given)
+    except ValueError:
+        return given  # the column says what is wrong with it
 
 
 def _check_model(job: Job, model: Any) -> None:

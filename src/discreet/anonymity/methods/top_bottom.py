@@ -1,0 +1,86 @@
+"""Top and bottom coding by itself: values beyond public thresholds become ``> 90`` or ``< 18``, all others stay."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet import noise
+from discreet.anonymity.growth.grid import Grid
+from discreet.anonymity.methods.masked import plain_array
+from discreet.anonymity.methods.masking import _Masking
+from discreet.anonymity.release.table import Table, TablePlan
+from discreet.core import coding
+from discreet.core.arrays import FloatArray
+from discreet.core.domain import Integer
+from discreet.errors import SchemaError
+
+
+@dataclass(eq=False, repr=False)
+class TopBottomCoding(_Masking):
+    """Print values beyond declared thresholds as one.
+
+    Parameters
+    ----------
+    domain, sensitive, target, keep
+        See `DensityTree`. Thresholds are declared there, as ``bottom`` and ``top`` of a column of numbers, dates or
+        times; at least one quasi-identifier must have one. Columns without any stay as they are.
+
+    Notes
+    -----
+    Whole numbers above ``top`` become ``> 90``, other numbers from it on ``>= 90``; those below ``bottom`` become
+    ``< 18`` (spec local-sketches, 3.A.4; `discreet.core.coding`). Such a column is released as text. Missing values
+    stay missing. The anonymisers code the same ends of the same columns by themselves and need no step before them.
+
+    Privacy
+    -------
+    None in any formal sense: whoever lies between the thresholds is released as they are. Nothing is learned from a
+    threshold as long as it was fixed without the rows; so none is proposed here. `MaskedRelease.disclosure` and the
+    guarantee state how many rows can be linked with their originals.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> people = pa.table({"age": [12, 31, 90, 91, 104]})
+    >>> domain = dc.Domain({"age": dc.Integer(0, 120, bottom=18, top=90)})
+    >>> TopBottomCoding(domain=domain).fit_transform(people, order="input").table["age"].to_pylist()
+    ['< 18', '31', '90', '> 90', '> 90']
+    """
+
+    def _check(self) -> None:
+        """There is nothing to check but the domain."""
+
+    def _check_plan(self, plan: TablePlan) -> None:
+        if not any(g.numeric and any(g.coded) for g in plan.grids):
+            named = ", ".join(plan.quasi)
+            raise SchemaError(
+                f"no quasi-identifier ({named}) declares a threshold; declare top or bottom for a column "
+                "of numbers, dates or times, such as dc.Integer(0, 120, top=90) or top = 90 in the schema file"
+            )
+
+    def _change(self, table: Table, before: FloatArray, stream: noise.Generator) -> tuple[FloatArray, dict[str, Any]]:
+        after = before.copy()
+        codes = {}
+        for j, grid in enumerate(table.plan.grids):
+            below, above = coding.edges(grid.column)
+            half = 0.5 if isinstance(grid.column, Integer) else 0.0
+            # The nearest value that is coded: what an intruder would put in its place.
+            if below is not None:
+                after[j, before[j] < below] = below - half if half else np.nextafter(below, -np.inf)
+            if above is not None:
+                after[j, before[j] >= above] = above + half
+            if grid.numeric and any(grid.coded):
+                codes[grid.name] = coding.declared(grid.column)
+        return after, {"coded": codes}
+
+    def _written(self, grid: Grid, values: FloatArray) -> pa.Array:
+        plain = plain_array(grid, values)
+        if not grid.numeric or not any(grid.coded):
+            return plain
+        below, above = coding.edges(grid.column)
+        texts = plain.cast(pa.string())
+        for edge, beyond, bin_ in ((below, values < (below or 0), 0), (above, values >= (above or 0), grid.levels - 1)):
+            if edge is not None:
+                texts = pa.compute.if_else(pa.array(beyond), grid.text(bin_, bin_), texts)
+        return texts
