@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
 
-from discreet.core import checks, coding, dates, lists
+from discreet.core import checks, dates, lists
 from discreet.core.arrays import FloatArray
+from discreet.core.schema import coding
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 Category: TypeAlias = str | int | bool
@@ -52,7 +53,7 @@ class Numeric:
     missing : {"drop", "own"}, default "drop"
         The row-wise rule for missing or unreadable values: the row is left out, or it gets a cell of its own.
     bottom, top : float, optional
-        Public thresholds beyond which an anonymous table prints all values as one (`discreet.core.coding`).
+        Public thresholds beyond which an anonymous table prints all values as one (`discreet.core.schema.coding`).
 
     Examples
     --------
@@ -387,13 +388,13 @@ def read_column(name: object, declared: object) -> Column:
             declared = {**declared, "bounds": ["00:00:00", "23:59:59"]}
         if declared.get("kind") == "boolean" and not {"bounds", "categories"} & set(declared):
             declared = {**declared, "categories": [False, True]}
-        coded = {k: declared[k] for k in ("bottom", "top") if k in declared}
+        coded: dict[str, Any] = {k: declared[k] for k in ("bottom", "top") if k in declared}
         if unknown or ("bounds" in declared) == ("categories" in declared) or (coded and "bounds" not in declared):
             raise SchemaError(
                 f"column {name!r} must declare either 'bounds' or 'categories' (or 'categories_file'), and optionally "
                 f"'kind', 'role' and 'missing', and beside bounds 'bottom' and 'top', got {sorted(map(str, declared))}"
             )
-        rules: dict[str, Any] = {k: declared[k] for k in ("role", "missing") if k in declared} | coded
+        rules: dict[str, Any] = {**coded, **{k: declared[k] for k in ("role", "missing") if k in declared}}
         kind = declared.get("kind")
         if kind in ("integer", "time") and "bounds" in declared:
             low, high = _pair(name, declared["bounds"])

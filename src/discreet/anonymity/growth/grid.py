@@ -18,11 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.anonymity.growth.hierarchy import MISSING, OR_MISSING
-from discreet.core import checks, coding
+from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.dates import date_text, day_number, time_text
 from discreet.core.domain import Categorical, Column, Date, Integer, Numeric, Time
 from discreet.core.jit import jit
+from discreet.core.schema import coding
 from discreet.errors import InvalidArgument
 
 #: Steps of a numeric column unless the user says otherwise.
@@ -204,7 +205,7 @@ class Grid:
 
     @property
     def coded(self) -> tuple[bool, bool]:
-        """Whether the first bin is a coded bottom, and the last a coded top (`discreet.core.coding`)."""
+        """Whether the first bin is a coded bottom, and the last a coded top (`discreet.core.schema.coding`)."""
         below, above = coding.edges(self.column)
         return below is not None, above is not None
 

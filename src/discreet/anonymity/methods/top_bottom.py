@@ -11,9 +11,9 @@ from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.methods.masked import plain_array
 from discreet.anonymity.methods.masking import _Masking
 from discreet.anonymity.release.table import Table, TablePlan
-from discreet.core import coding
 from discreet.core.arrays import FloatArray
 from discreet.core.domain import Integer
+from discreet.core.schema import coding
 from discreet.errors import SchemaError
 
 
@@ -30,7 +30,7 @@ class TopBottomCoding(_Masking):
     Notes
     -----
     Whole numbers above ``top`` become ``> 90``, other numbers from it on ``>= 90``; those below ``bottom`` become
-    ``< 18`` (spec local-sketches, 3.A.4; `discreet.core.coding`). Such a column is released as text. Missing values
+    ``< 18`` (spec local-sketches, 3.A.4; `discreet.core.schema.coding`). Such a column is released as text. Missing values
     stay missing. The anonymisers code the same ends of the same columns by themselves and need no step before them.
 
     Privacy

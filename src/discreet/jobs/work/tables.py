@@ -51,7 +51,8 @@ def _model(job: Job) -> Any:
 
 def _domain(job: Job) -> Domain:
     """Return the declared columns, with thresholds that are given on top of the schema's."""
-    domain, declared = job.read_domain(), None
+    domain: Domain = job.read_domain()
+    declared: dict[str, dict[str, Any]] | None = None
     for side in ("bottom", "top"):
         for name, limit in job.parameters.get(side, {}).items():
             declared = domain.to_dict() if declared is None else declared
