@@ -30,8 +30,8 @@ class TopBottomCoding(_Masking):
     Notes
     -----
     Whole numbers above ``top`` become ``> 90``, other numbers from it on ``>= 90``; those below ``bottom`` become
-    ``< 18`` (spec local-sketches, 3.A.4; `discreet.core.schema.coding`). Such a column is released as text. Missing values
-    stay missing. The anonymisers code the same ends of the same columns by themselves and need no step before them.
+    ``< 18`` (spec local-sketches, 3.A.4; `discreet.core.schema.coding`). Such a column is released as text. Missing
+    values stay missing. The anonymisers code the same ends of the same columns and need no step before them.
 
     Privacy
     -------
