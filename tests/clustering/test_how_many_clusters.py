@@ -160,21 +160,28 @@ def drawn(shape, n=8000):
     return 0.02 + 0.96 * (rows - low) / (high - low), k
 
 
+def shapes(*names):
+    """Return every shape at two budgets; all but the first two at the smaller one are slow."""
+    quick = [(name, 0.2) for name in names[:2]]
+    every = [(name, epsilon) for epsilon in (0.2, 1.0) for name in names]
+    return [*quick, *(pytest.param(*case, marks=pytest.mark.slow) for case in every if case not in quick)]
+
+
 def suggested(shape, epsilon):
     rows, k = drawn(shape)
     made = dc.GridSynopsis(epsilon, (0, 1), n_clusters=10, random_state=2).fit(rows).synopsis_
     return suggest_k(made, max_clusters=10), k
 
 
-@pytest.mark.parametrize("shape", ["moons", "rings", "bars", "tilted bars", "overlapping", "two that overlap"])
-@pytest.mark.parametrize("epsilon", [0.2, pytest.param(1.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("shape", "epsilon"), shapes("bars", "two that overlap", "moons", "rings", "tilted bars", "overlapping")
+)
 def test_clusters_that_are_not_round_or_overlap_are_not_called_one(shape, epsilon):
     found, k = suggested(shape, epsilon)
     assert found.n_clusters is None or max(2, k - 1) <= found.n_clusters <= k + 1, found
 
 
-@pytest.mark.parametrize("shape", ["even", "disc", "Gaussian", "tilted Gaussian", "long tails"])
-@pytest.mark.parametrize("epsilon", [0.2, pytest.param(1.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("shape", "epsilon"), shapes("even", "long tails", "disc", "Gaussian", "tilted Gaussian"))
 def test_one_cluster_of_another_shape_is_still_one(shape, epsilon):
     told = suggested(shape, epsilon)[0].n_clusters
     assert told == 1 or (told is None and (shape, epsilon) == ("long tails", 1.0))  # tails that no profile quite has

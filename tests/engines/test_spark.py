@@ -90,7 +90,7 @@ def shuffled(frame: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "partitioner", [p if p in ("binary", "quantile") else pytest.param(p, marks=pytest.mark.slow) for p in PARTITIONERS]
+    "partitioner", [p if p == "quantile" else pytest.param(p, marks=pytest.mark.slow) for p in PARTITIONERS]
 )
 def test_a_tree_is_the_same_from_memory_from_files_and_from_spark(
     partitioner: str, folder: Path, shuffled: Any

@@ -76,6 +76,22 @@ def test_every_rule_partitioner_remap_and_method_is_there() -> None:
 
 #: Seconds each. Their laws, which find more, are run always; or they only work on what another entry releases.
 SLOW = (
+    "synopses.TreeSynopsis/mixed",
+    "synopses.TreeSynopsis/leaf means",
+    "synopses.TreeSynopsis/density",
+    "synopses.TreeSynopsis/quantile",
+    "synopses.TreeSynopsis/uniform",
+    "synopses.TreeSynopsis/binary",
+    "synopses.GridSynopsis/leaf means",
+    "synopses.GridSynopsis/bought bound",
+    "synopses.GridSynopsis/eugkm",
+    "synopses.GridSynopsis/hidden cells",
+    "clustering.PrivateKMeans/grid",
+    "clustering.PrivateKMeans/lift, pure",
+    "clustering.DPLloyd/joint",
+    "clustering.DPLloyd/synopsis",
+    "local.BitFlip/stored",
+    "noise.quantiles/recursive",
     "synopses.MarginalSynopsis/pure",
     "synopses.MarginalSynopsis/concentrated",
     "synopses.TreeSynopsis/persons",

@@ -40,10 +40,12 @@ class Cuts(Script):
         return np.array(lines, np.int64), np.minimum(n_cuts, runs.n_lines - 1)
 
 
-DEEP = pytest.param(("median", "median", "binary"), marks=pytest.mark.slow)
+OTHERS = (
+    pytest.param(levels, marks=pytest.mark.slow) for levels in (("binary", "median"), ("median", "median", "binary"))
+)
 
 
-@pytest.mark.parametrize("levels", [("median", "binary"), ("binary", "median"), DEEP])
+@pytest.mark.parametrize("levels", [("median", "binary"), *OTHERS])
 def test_a_mixed_tree_loses_epsilon_and_no_more(monkeypatch: pytest.MonkeyPatch, levels: tuple[str, ...]) -> None:
     """All outcomes of all draws on two neighbouring tables, with cuts, stop counts and leaves."""
 

@@ -65,7 +65,7 @@ def fit_adaptive(X: Any, rule: str = "adaptive", leaf_means: bool = False) -> st
     return f"{coarse[0].weights} {made.n_leaves} {made.digest}"
 
 
-@pytest.mark.parametrize("rule", ["adaptive", "dpkfm"])
+@pytest.mark.parametrize("rule", ["adaptive", pytest.param("dpkfm", marks=pytest.mark.slow)])
 def test_adaptive_grids_by_enumeration(monkeypatch, rule):
     """Two noisy cells, each divided if its count is 2 or more: both levels together lose ε, and it is reached.
 
@@ -124,7 +124,9 @@ def fit_tree_means(X: Any) -> str:
     return dc.TreeSynopsis(6, (0, 1), "binary", n_rows=2, random_state=0, **settings).fit(X).synopsis_.digest
 
 
-@pytest.mark.parametrize("rows", [[0.1, 0.8], [0.1, 0.8, 0.9]], ids=["two rows", "three rows"])
+@pytest.mark.parametrize(
+    "rows", [[0.1, 0.8], pytest.param([0.1, 0.8, 0.9], marks=pytest.mark.slow)], ids=["two rows", "three rows"]
+)
 def test_leaf_means_of_a_tree_by_enumeration(monkeypatch, rows):
     """A noisy count of 2 is a leaf with a mean, 3 two leaves without, 4 two leaves with means: ε, and it is reached."""
     settings = {"sizes": range(2), "vectors": [(0, 0), (2048, 100)], "moved": [IN_WHOLE, IN_HALF]}

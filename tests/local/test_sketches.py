@@ -153,8 +153,8 @@ def simulate(kind: Any, epsilon: float, k: int, width: int, runs: int) -> tuple[
     ("kind", "epsilon", "k", "width"),
     [
         (CountMeanSketch, 2, 8, 16),
-        (HadamardSketch, 2, 8, 16),
-        (SkippingSketch, 2, 8, 16),
+        pytest.param(HadamardSketch, 2, 8, 16, marks=pytest.mark.slow),
+        pytest.param(SkippingSketch, 2, 8, 16, marks=pytest.mark.slow),
         pytest.param(HadamardSketch, 4, 4, 8, marks=pytest.mark.slow),
     ],
 )

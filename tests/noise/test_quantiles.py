@@ -175,7 +175,8 @@ LAWS = {
 
 @pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize(
-    ("trials", "epsilon"), [(500, 1), (500, 4), *(pytest.param(10_000, e, marks=pytest.mark.slow) for e in (1, 4))]
+    ("trials", "epsilon"),
+    [(500, 1), *(pytest.param(n, e, marks=pytest.mark.slow) for n, e in ((500, 4), (10_000, 1), (10_000, 4)))],
 )
 def test_loss_of_random_neighbours_never_exceeds_epsilon(name, trials, epsilon):
     pairs = neighbours(np.random.default_rng(2), trials, (4, 8))
@@ -271,7 +272,7 @@ def test_rank_losses_stay_exact_for_astronomic_counts():
 # -- sampling ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["joint", "recursive"])
+@pytest.mark.parametrize("method", ["joint", pytest.param("recursive", marks=pytest.mark.slow)])
 def test_cuts_follow_their_law(method):
     counts, trials, source = np.array([3, 0, 4, 1, 0, 2]), 5000, generator(6)
     cells = np.repeat(np.arange(6), counts)
