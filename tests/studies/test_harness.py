@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import discreet_studies
 from discreet import Domain
 from discreet.anonymity import DensityTree, Mondrian
-from discreet.anonymity.growth.criteria import common_axes, factor_gains
+from discreet.anonymity.growth.criteria import common_axes, factor_gains, moments
 from discreet.anonymity.methods.supervised import GrowthChoice
 from discreet.cli.app import app
 from discreet.errors import DataSourceError, InvalidArgument
@@ -165,7 +165,7 @@ def test_the_common_spread_of_all_records_is_one_and_a_gain_is_the_share_that_a_
     rng = np.random.default_rng(5)
     bins = rng.integers(0, 50, (3, 200))
     bins[1] = np.clip(bins[0] + rng.integers(-5, 6, 200), 0, 49)
-    axes = common_axes(bins, np.tile(np.arange(50), (3, 1)))
+    axes = common_axes(moments(np.ascontiguousarray(bins.T), np.tile(np.arange(50), (3, 1))))
 
     def squares(rows: Any) -> float:
         return float((((rows - rows.mean(axis=1, keepdims=True)).T @ axes.T) ** 2).sum())

@@ -9,7 +9,7 @@ target. Larger is better; of equal cuts the one on the earlier column, then the 
 Kernels rate the cuts of one column: ``left`` is how many records each has to its left, ``group`` the last group there.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,19 +63,64 @@ def spread_gains(
         out[c] *= 1.0 / left[c] + 1.0 / (size - left[c])
 
 
-def common_axes(bins: Any, places: Any) -> Any:
+class Moments(NamedTuple):
+    """Rows, sums by column and sums of products by pair of columns of the places: whole numbers, so exact."""
+
+    n: int
+    sums: list[int]
+    products: list[list[int]]
+
+    def __add__(self, other: Any) -> Any:
+        """Add up what two sets of rows have."""
+        both = zip(self.products, other.products, strict=True)
+        products = [[a + b for a, b in zip(x, y, strict=True)] for x, y in both]
+        return Moments(self.n + other.n, [a + b for a, b in zip(self.sums, other.sums, strict=True)], products)
+
+
+def moments(rows: Any, places: Any) -> Moments:
+    """Return the moments of rows of bins."""
+    d = rows.shape[1]
+    # Words of 32 bits, the lower one never negative: a product has 50 bits, and a block of them no more than 63.
+    words = np.zeros((2, d + 1, d), np.int64)
+    _add_products(rows, places, words)
+    whole = [[(int(h) << 32) + int(low) for h, low in zip(x, y, strict=True)] for x, y in zip(*words, strict=True)]
+    return Moments(len(rows), whole[d], whole[:d])
+
+
+@jit
+def _add_products(rows: Any, places: Any, words: Any) -> None:  # pragma: no cover
+    n, d = rows.shape
+    own, place = np.zeros((d + 1, d), np.int64), np.empty(d, np.int64)
+    for start in range(0, n, 1 << 12):
+        own[:] = 0
+        for i in range(start, min(start + (1 << 12), n)):
+            for m in range(d):
+                place[m] = places[m, rows[i, m]]
+                own[d, m] += place[m]
+            for j in range(d):
+                for m in range(d):
+                    own[j, m] += place[j] * place[m]
+        for j in range(d + 1):
+            for m in range(d):
+                words[0, j, m] += own[j, m] >> 32
+                words[1, j, m] += own[j, m] & 0xFFFFFFFF
+
+
+def common_axes(found: Moments) -> Any:
     """Return the axes A along which `factor` adds up squares: the correlations of the columns, over their deviations.
 
     A standardised column x_m becomes Σ_j corr(m, j) x_j: what it has in common with others counts more than what is
     its own, so columns of noise, which have nothing in common, hardly count. Units do not matter. Scaled so that the
     sum of squares of all records is 1: a gain is the share of it that a cut takes away. Columns of one value get 0.
     """
-    d, n = bins.shape
-    seen = np.stack([places[j][bins[j]] for j in range(d)]).astype(np.float64)
-    seen -= seen.mean(axis=1, keepdims=True)
-    deviation = np.sqrt((seen * seen).mean(axis=1))
+    n, d = found.n, len(found.sums)
+    pairs = zip(found.sums, found.products, strict=True)
+    # n² times the covariance
+    gaps = [[n * p - a * b for b, p in zip(found.sums, row, strict=True)] for a, row in pairs]
+    spread = np.array([[gap / n**2 for gap in row] for row in gaps]).reshape(d, d)
+    deviation = np.sqrt(np.diag(spread))
     over = np.divide(1.0, deviation, out=np.zeros(d), where=deviation > 0)
-    shared = (seen @ seen.T) / n * np.outer(over, over)
+    shared = spread * np.outer(over, over)
     total = n * np.trace(shared @ shared @ shared)  # of the records along A: cov(A x) = C C C
     return np.ascontiguousarray(shared * over / np.sqrt(total)) if total > 0 else np.zeros((d, d))
 

@@ -1,7 +1,8 @@
 """Growth: a table in, a partition out. Prepares the arrays, grows the top, then the subtrees on all cores."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,13 +40,67 @@ _FINE = 1 << 24
 _MOST_CLASSES, _CLASSES = 32, 10
 
 
+#: The table of nodes that is kept: as `COLUMN` and the next three have it, and how many rows each has.
+ROWS = 4
+
+
 @dataclass(frozen=True)
 class GrownTree:
-    """A tree, how many rows each of its nodes has, and the leaf (a node number) of every row."""
+    """A tree, how many rows each of its nodes has, and the leaf (a node number) of every row, if rows are at hand."""
 
     tree: Tree
     counts: IntArray
-    leaf: IntArray
+    leaf: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
+
+
+class Grower(NamedTuple):
+    """What growth goes by, apart from the rows: grids and rules, and the cell of the root."""
+
+    space: GridSpace
+    limits: Limits
+    settings: GrowthSettings
+    low: IntArray
+    high: IntArray
+
+    @property
+    def by_counts(self) -> bool:
+        """Whether the counts of the bins are all there is to know."""
+        plain = not self.limits.l_on and not self.limits.t_on and self.space.places.size <= MOST_COUNTERS
+        return self.settings.criterion == criteria.CELL and plain
+
+    def on(self, bins: Bins, labels: Labels) -> tuple[Run, Any, IntArray]:
+        """Return what grows on a copy of some rows, the copy, and the numbers of the rows, which move with them."""
+        space, limits, settings, by_counts = self.space, self.limits, self.settings, self.by_counts
+        ids: Any = np.arange(bins.shape[1], dtype=np.int32 if by_counts else np.int64)
+        # Copies, also of one column: the kernels move rows.
+        rows = _in_words(bins, int(self.high.max())) if by_counts else np.array(bins.T, order="C")
+
+        def run(a: int, b: int, low: IntArray, high: IntArray, depth: int, hand_over: int) -> tuple[IntArray, IntArray]:
+            if not by_counts:
+                return grow(rows[a:b], ids[a:b], low, high, depth, space, limits, labels, settings, hand_over)
+            few = (limits.k, settings.min_share, settings.max_depth)
+            words = rows.view(np.uint64)
+            return grow_by_cell(rows[a:b], words[a:b], ids[a:b], low, high, depth, space, *few, hand_over)
+
+        return run, rows, ids
+
+
+def make_grower(
+    grids: Sequence[Grid],
+    limits: Limits,
+    criterion: str,
+    min_share: float,
+    max_depth: int,
+    tiers: Mapping[int, IntArray] | None,
+    moments: Callable[[IntArray], criteria.Moments],
+) -> Grower:
+    """Prepare growth; ``moments`` is asked for those of all rows where the criterion needs them."""
+    space = make_space(grids, tiers or {})
+    if criterion in ("factor", "label"):
+        space = space._replace(axes=criteria.common_axes(moments(space.places)))
+    settings = GrowthSettings(criteria.NAMES.index(criterion), float(min_share), int(max_depth))
+    high = np.array([g.n_bins - 1 for g in grids], np.int64)
+    return Grower(space, limits, settings, np.zeros(len(grids), np.int64), high)
 
 
 def grow_tree(
@@ -86,38 +141,38 @@ def grow_tree(
         Whether to use more than one; the result is the same.
     """
     n = bins.shape[1]
-    space = make_space(grids, tiers or {})
-    if criterion in ("factor", "label"):
-        space = space._replace(axes=criteria.common_axes(bins, space.places))
-    labels = _labels(sensitive, target if criterion == "label" else None, weight)
-    settings = GrowthSettings(criteria.NAMES.index(criterion), float(min_share), int(max_depth))
-    low = np.zeros(len(grids), np.int64)
-    high = np.array([g.n_bins - 1 for g in grids], np.int64)
-    by_counts = criterion == "cell" and not limits.l_on and not limits.t_on and space.places.size <= MOST_COUNTERS
-    ids = np.arange(n, dtype=np.int32 if by_counts else np.int64)
-    # Copies, also of one column: the kernels move rows.
-    rows = _in_words(bins, int(high.max())) if by_counts else np.array(bins.T, order="C")
 
-    def run(a: int, b: int, low: IntArray, high: IntArray, depth: int, hand_over: int) -> tuple[IntArray, IntArray]:
-        if not by_counts:
-            return grow(rows[a:b], ids[a:b], low, high, depth, space, limits, labels, settings, hand_over)
-        few = (limits.k, settings.min_share, settings.max_depth)
-        words = rows.view(np.uint64)
-        return grow_by_cell(rows[a:b], words[a:b], ids[a:b], low, high, depth, space, *few, hand_over)
+    def moments(places: IntArray) -> criteria.Moments:
+        return criteria.moments(np.array(bins.T, order="C"), places)
 
+    grower = make_grower(grids, limits, criterion, min_share, max_depth, tiers, moments)
+    labels = make_labels(sensitive, target if criterion == "label" else None, weight)
+    run, rows, ids = grower.on(bins, labels)
     if ahead and criterion == "label":
-        nodes = grow_ahead(rows, ids, low, high, 0, ahead, Growth(space, limits, labels, settings))
+        by = Growth(grower.space, limits, labels, grower.settings)
+        nodes = slim(grow_ahead(rows, ids, grower.low, grower.high, 0, ahead, by))
     elif not threads or WORKERS < 2 or n < _THREADED:
-        nodes, _ = run(0, n, low, high, 0, 0)
+        nodes = slim(run(0, n, grower.low, grower.high, 0, 0)[0])
     else:
-        nodes = _grow_on_all_cores(run, n, low, high)
-    column, cut, right, used = np.ascontiguousarray(nodes[:, [COLUMN, CUT, RIGHT, CRITERION]].T)
-    tree = Tree(tuple(grids), column, cut, right, np.where(used == LEAF, -1, used))
-    counts = nodes[:, END] - nodes[:, BEGIN]
-    leaves = np.flatnonzero(column < 0)
+        nodes = _grow_on_all_cores(run, n, grower.low, grower.high)
+    grown = finish(grids, nodes)
     leaf = np.empty(n, np.int64)
-    leaf[ids] = np.repeat(leaves, counts[leaves])  # leaves come in the order of their rows
-    return GrownTree(tree, counts, leaf)
+    leaves = grown.tree.leaves
+    leaf[ids] = np.repeat(leaves, grown.counts[leaves])  # leaves come in the order of their rows
+    return GrownTree(grown.tree, grown.counts, leaf)
+
+
+def finish(grids: Sequence[Grid], nodes: IntArray) -> GrownTree:
+    """Make a tree of a table of nodes."""
+    column, cut, right, used, counts = np.ascontiguousarray(nodes.T, np.int64)
+    return GrownTree(Tree(tuple(grids), column, cut, right, np.where(used == LEAF, -1, used)), counts)
+
+
+def slim(nodes: IntArray) -> IntArray:
+    """Return of a table of nodes what is kept (see `ROWS`), in half the space: trees of large tables are large."""
+    kept = nodes[:, [COLUMN, CUT, RIGHT, CRITERION, END]]
+    kept[:, ROWS] -= nodes[:, BEGIN]
+    return kept.astype(np.int32 if kept[:, ROWS].max() < 2**31 else np.int64)
 
 
 def _in_words(bins: Bins, highest: int) -> AnyArray:
@@ -141,20 +196,19 @@ def _grow_on_all_cores(run: Run, n: int, low: IntArray, high: IntArray) -> IntAr
         found = []
         for i in batch:
             nodes, _ = run(int(begin[i]), int(end[i]), cells[i, 0], cells[i, 1], int(depth[i]), 0)
-            nodes[:, [BEGIN, END]] += begin[i]
-            found.append(nodes)
+            found.append(slim(nodes))
         return found
 
     grown = [nodes for found in in_order(work, batches) for nodes in found]
-    return _stitch(top, waiting, grown)
+    return stitch(slim(top), waiting, grown)
 
 
-def _stitch(top: IntArray, waiting: IntArray, grown: list[IntArray]) -> IntArray:
+def stitch(top: IntArray, waiting: IntArray, grown: list[IntArray]) -> IntArray:
     """Put each grown piece in the place of its node; nodes keep their depth-first order."""
     sizes = np.ones(len(top), np.int64)
     sizes[waiting] = [len(nodes) for nodes in grown]
     place = np.concatenate([[0], np.cumsum(sizes)])
-    whole = np.empty((place[-1], top.shape[1]), np.int64)
+    whole = np.empty((place[-1], top.shape[1]), top.dtype)
     kept = np.ones(len(top), bool)
     kept[waiting] = False
     whole[place[:-1][kept]] = top[kept]
@@ -196,7 +250,8 @@ def make_space(grids: Sequence[Grid], tiers: Mapping[int, IntArray]) -> GridSpac
     return GridSpace(edges, places, units, steps, missing, tier, form, np.zeros((0, d)))
 
 
-def _labels(sensitive: IntArray | None, target: CodedColumn | None, weight: float) -> Labels:
+def make_labels(sensitive: IntArray | None, target: CodedColumn | None = None, weight: float = 1.0) -> Labels:
+    """Return sensitive values and target as the kernels read them; see `grow_tree`."""
     values = np.empty((0, 0), np.int64) if sensitive is None else sensitive
     if target is None:
         return Labels(values, np.empty(0, np.int64), 0, np.zeros(2))

@@ -24,6 +24,7 @@ from discreet.anonymity.growth.criteria import (
 from discreet.anonymity.growth.search_kernels import (
     choose,
     describe,
+    describe_counts,
     find_cuts,
     make_scratch,
     sum_squares,
@@ -56,24 +57,30 @@ def best_cut(
     settings: Any,
     work: Any,
 ) -> tuple[int, int, int]:  # pragma: no cover
-    """Return column, cut and criterion of the best cut of the rows ``a .. b - 1``; column -1 if there is none."""
+    """Return column, cut and criterion of the best cut of the rows ``a .. b - 1``; column -1 if there is none.
+
+    Without rows ``work`` holds the histograms of all columns, counted where the rows are.
+    """
     size, d = b - a, rows.shape[1]
     criterion, turn = settings.criterion, work.turn
     block = 1 if criterion == MONDRIAN else work.counts.shape[0]
     work.best_gain[:] = -np.inf
     work.best_tie[:] = -np.inf
     work.best_column[:] = -1
-    if criterion != CELL or work.sensitive.shape[1] > 0:
+    if len(rows) == 0:
+        describe_counts(space.places, work)
+    elif criterion != CELL or work.sensitive.shape[1] > 0:
         describe(rows, ids, a, b, space.places, labels, work)
-    if criterion == MIXTURE:
-        sum_squares(rows, a, b, space.places, space.units, work)
     for j in range(d):
         turn[j] = j
     if criterion == MONDRIAN:
         widest_first(space.places, space.units, work)
     for p in range(d):
         j = turn[p]
-        n_groups, n_cuts = find_cuts(rows, a, b, j, p % block, first, last, space, limits.k, settings.min_share, work)
+        at = p % block if len(rows) > 0 else j
+        n_groups, n_cuts = find_cuts(rows, a, b, j, at, first, last, space, limits.k, settings.min_share, work)
+        if criterion == MIXTURE:
+            work.squares[j] = sum_squares(n_groups, size, j, space.places, space.units[j], work)
         left, group, share, gains = (
             work.cut_left[:n_cuts],
             work.cut_group[:n_cuts],

@@ -141,7 +141,7 @@ def allowed_cuts(
         walked = 0
         for c in range(n_cuts):
             left = sizes[c]
-            good = values == 0 or sides_ok(walked, left, n, ids, limits, labels.sensitive, work)
+            good = values == 0 or sides_ok(walked, left, n, j, ids, limits, labels.sensitive, work)
             walked = left
             if good:
                 found[n_found, 0], found[n_found, 1] = j, work.cut_bin[c]

@@ -57,7 +57,7 @@ def grow_on(
     starts = np.concatenate([[0], np.cumsum(held[waiting])])
     space = make_space(tree.grids, tiers)
     if criterion == "factor":
-        space = space._replace(axes=criteria.common_axes(bins, space.places))
+        space = space._replace(axes=criteria.common_axes(criteria.moments(np.array(bins.T, order="C"), space.places)))
     labels = Labels(np.ascontiguousarray(sensitive[:, rows]), np.empty(0, np.int64), 0, np.zeros(2))
     settings = GrowthSettings(criteria.NAMES.index(criterion), float(min_share), int(max_depth))
     first, last = tree.cells

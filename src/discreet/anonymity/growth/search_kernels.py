@@ -3,7 +3,8 @@
 A large node is searched by histograms over its bins, a small one by sorting its bins; either way a column becomes a
 short list of *groups*, the occupied bins from low to high, with one candidate for each gap between them: the grid point
 nearest its middle (spec density-trees, 9.1.3 and 9.5.1). The rows of a node lie one behind the other; a row is the bins
-of all columns side by side.
+of all columns side by side. Of a node whose rows lie elsewhere no rows are given: its histograms were counted before
+(`outside.py`), and the search is the same.
 """
 
 from typing import Any, NamedTuple
@@ -71,6 +72,8 @@ class Scratch(NamedTuple):
     #: Bins and places of a small node in one number each: as they come, and sorted.
     keys: Any
     sorted_keys: Any
+    #: Of a node whose rows lie elsewhere: sensitive values by column and bin; empty otherwise.
+    values: Any
     #: The groups: bin and size; sums by column and group; boxes.
     group_bin: Any
     group_size: Any
@@ -118,6 +121,7 @@ def make_scratch(n: int, n_bins: int, d: int, values: int, classes: int, criteri
         np.zeros((2, block, n_bins, boxed), np.int64),
         np.zeros(SMALL, np.int32),
         np.zeros(SMALL, np.int32),
+        np.zeros((0, 0, 0), np.int64),
         np.zeros(room, np.int64),
         np.zeros(room, np.int64),
         np.zeros((summed, room), np.int64),
@@ -176,15 +180,31 @@ def describe(rows: Any, ids: Any, a: int, b: int, places: Any, labels: Any, work
 
 
 @jit
-def sum_squares(rows: Any, a: int, b: int, places: Any, units: Any, work: Any) -> None:  # pragma: no cover
-    """Add up the squared distances from the mean, by column."""
-    for m in range(units.size):
-        mean = work.total[m] / (b - a)
-        total = 0.0
-        for i in range(a, b):
-            gap = (places[m, rows[i, m]] - mean) * units[m]
-            total += gap * gap
-        work.squares[m] = total
+def describe_counts(places: Any, work: Any) -> None:  # pragma: no cover
+    """Write down the same of a node whose rows lie elsewhere, from its histograms."""
+    counts, values = work.counts, work.values
+    for m in range(counts.shape[0]):
+        work.total[m], work.lowest[m], work.highest[m] = 0, -1, -1
+        for bin_ in range(counts.shape[1]):
+            if counts[m, bin_] > 0:
+                work.total[m] += counts[m, bin_] * places[m, bin_]
+                work.lowest[m] = bin_ if work.lowest[m] < 0 else work.lowest[m]
+                work.highest[m] = bin_
+    work.sensitive[NODE, :] = 0
+    for s in range(values.shape[2]):
+        for bin_ in range(values.shape[1]):  # a row is once in every column's
+            work.sensitive[NODE, s] += values[0, bin_, s]
+
+
+@jit
+def sum_squares(n_groups: int, size: int, j: int, places: Any, unit: float, work: Any) -> float:  # pragma: no cover
+    """Return the squared distances from the mean, added up bin by bin: in whatever order rows come, the same."""
+    mean = work.total[j] / size
+    total = 0.0
+    for g in range(n_groups):
+        gap = (places[j, work.group_bin[g]] - mean) * unit
+        total += work.group_size[g] * (gap * gap)
+    return total
 
 
 @jit
@@ -252,7 +272,7 @@ def groups_by_count(
         work.slot[bin_] = start
         start += size
         n_groups += 1
-    if work.order.size > SMALL:
+    if len(rows) > 0 and work.sensitive.shape[1] + work.classes.shape[1] > 0:
         for i in range(a, b):
             bin_ = rows[i, j]
             work.order[work.slot[bin_]] = i
@@ -361,12 +381,12 @@ def find_cuts(
 
     ``at`` is the column's place among those that are counted together.
     """
-    size = b - a
-    if size >= SMALL and at == 0:
+    size, here = b - a, len(rows) > 0
+    if here and size >= SMALL and at == 0:
         count_block(rows, a, b, j, min(rows.shape[1], j + work.counts.shape[0]), first, last, space.places, work)
     if first[j] == last[j]:
         return 0, 0
-    if size < SMALL:
+    if here and size < SMALL:
         n_groups = groups_by_sorting(rows, a, b, j, space.places, work)
     else:
         n_groups = groups_by_count(rows, a, b, j, at, first[j], last[j], work)
@@ -375,13 +395,22 @@ def find_cuts(
 
 @jit
 def sides_ok(
-    walked: int, left: int, size: int, ids: Any, limits: Any, sensitive: Any, work: Any
+    walked: int, left: int, size: int, j: int, ids: Any, limits: Any, sensitive: Any, work: Any
 ) -> bool:  # pragma: no cover
     """Tell whether both sides of a cut keep the rules; the first ``walked`` rows are counted as left already."""
     counts = work.sensitive
-    for p in range(walked, left):
-        for q in range(sensitive.shape[0]):
-            counts[LEFT, sensitive[q, ids[work.order[p]]]] += 1
+    if work.values.shape[2] > 0:
+        g, start = 0, 0
+        while start < left:
+            if start >= walked:
+                for s in range(counts.shape[1]):
+                    counts[LEFT, s] += work.values[j, work.group_bin[g], s]
+            start += work.group_size[g]
+            g += 1
+    else:
+        for p in range(walked, left):
+            for q in range(sensitive.shape[0]):
+                counts[LEFT, sensitive[q, ids[work.order[p]]]] += 1
     for s in range(counts.shape[1]):
         counts[REST, s] = counts[NODE, s] - counts[LEFT, s]
     return is_ok(counts[LEFT], left, limits) and is_ok(counts[REST], size - left, limits)
@@ -405,7 +434,7 @@ def choose(
                 continue
         if work.sensitive.shape[1] > 0:
             left = work.cut_left[c]
-            good = sides_ok(walked, left, size, ids, limits, sensitive, work)
+            good = sides_ok(walked, left, size, j, ids, limits, sensitive, work)
             walked = left
             if not good:
                 continue

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.anonymity.growth.grow import GrownTree, grow_tree
 from discreet.anonymity.growth.pruning import prune
 from discreet.anonymity.methods.blind import growth_rules
-from discreet.anonymity.methods.partitioner import RulePartitioner
+from discreet.anonymity.methods.partitioner import BuildRecords, RulePartitioner, grow_records
 from discreet.anonymity.methods.renewal import SeenRecords, renew
 from discreet.anonymity.methods.supervised import choose_growth
 from discreet.anonymity.release.streamed import ToFile
@@ -189,11 +189,11 @@ class DensityTree(ToFile, RulePartitioner):
         self._seen = seen
         return self
 
-    def _fit(self, data: Any) -> tuple[Table, IntArray]:
+    def _partition(self, table: BuildRecords, tiers: Mapping[int, IntArray]) -> IntArray:
         self.__dict__.pop("_seen", None)
-        found = super()._fit(data)
+        leaf = super()._partition(table, tiers)
         self.batches_ = 1
-        return found
+        return leaf
 
     def _check_batches(self) -> None:
         """Refuse what is chosen by looking at all records at once."""
@@ -260,19 +260,25 @@ class DensityTree(ToFile, RulePartitioner):
         if self.supervised and plan.target is None:
             raise InvalidArgument("supervised", True, "used with a target column", 'target="label"')
 
-    def _grow(self, table: Table, tiers: Mapping[int, IntArray], rules: Rules) -> GrownTree:
+    @property
+    def _grows_outside(self) -> bool:
+        return not self.supervised and self.pruning is None
+
+    def _grow(self, table: BuildRecords, tiers: Mapping[int, IntArray], rules: Rules) -> GrownTree:
         settings: dict[str, Any] = {
-            "limits": rules.limits(table.sensitive),
             "criterion": "label" if self.supervised else self.criterion,
             "min_share": float(self.min_share),
             "max_depth": self.max_depth,
             "tiers": tiers,
         }
-        grids, codes = table.plan.grids, stacked(table.sensitive, table.n)
+        if self._grows_outside:
+            return grow_records(table, rules, **settings)
+        assert isinstance(table, Table)
+        codes, settings["limits"] = stacked(table.sensitive, table.n), rules.limits(table.sensitive)
         if self.supervised:
             self.weight_, self.ahead_ = choose_growth(table, codes, settings)
             settings |= {"weight": self.weight_, "ahead": self.ahead_}
-        grown = grow_tree(table.bins, grids, sensitive=codes, target=table.target, **settings)
+        grown = grow_tree(table.bins, table.plan.grids, sensitive=codes, target=table.target, **settings)
         if self.pruning is None:
             return grown
         return prune(

@@ -21,8 +21,8 @@ from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.delivery import Delivery
 from discreet.anonymity.release.house import refuse_previous
 from discreet.anonymity.release.release import Release, publish
-from discreet.anonymity.release.streamed import FrozenPartition, PlaceCounts, PublishedCells, ToFile
-from discreet.anonymity.release.table import CodedColumn, Table, TablePlan, read_table
+from discreet.anonymity.release.streamed import FrozenPartition, PublishedCells, ToFile
+from discreet.anonymity.release.table import CodedColumn, PlaceCounts, Table, TablePlan, read_table
 from discreet.anonymity.risk.classes import join
 from discreet.anonymity.risk.rules import Rules
 from discreet.core import checks

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity.growth._relaxed_kernels import grow_relaxed
-from discreet.anonymity.growth.grow import GrownTree, grow_tree, make_space
-from discreet.anonymity.methods.partitioner import RulePartitioner
+from discreet.anonymity.growth.grow import GrownTree, make_space
+from discreet.anonymity.methods.partitioner import BuildRecords, RulePartitioner, grow_records
 from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.delivery import Delivery
 from discreet.anonymity.release.house import refuse_previous
@@ -75,7 +75,7 @@ class Mondrian(ToFile, RulePartitioner):
     def fit(self, data: Any, y: Any = None) -> Mondrian:
         """Grow the partition on the build records; strict mode only."""
         self._only_strict("fit_transform")
-        self._fit(data)
+        super().fit(data)
         return self
 
     def transform(self, data: Any, output: str = "interval", **delivery: Any) -> Release:
@@ -113,18 +113,8 @@ class Mondrian(ToFile, RulePartitioner):
     def _check(self, plan: TablePlan) -> None:
         checks.choice("mode", self.mode, ("strict", "relaxed"))
 
-    def _grow(self, table: Table, tiers: Mapping[int, IntArray], rules: Rules) -> GrownTree:
-        limits = rules.limits(table.sensitive)
-        return grow_tree(
-            table.bins,
-            table.plan.grids,
-            limits,
-            criterion="mondrian",
-            sensitive=stacked(table.sensitive, table.n),
-            min_share=0.0,
-            max_depth=2**31,
-            tiers=tiers,
-        )
+    def _grow(self, table: BuildRecords, tiers: Mapping[int, IntArray], rules: Rules) -> GrownTree:
+        return grow_records(table, rules, criterion="mondrian", min_share=0.0, max_depth=2**31, tiers=tiers)
 
     def _facts(self) -> dict[str, Any]:
         return {"mode": self.mode}

@@ -4,7 +4,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -13,17 +13,19 @@ from sklearn.utils.validation import check_is_fitted
 from discreet import engines
 from discreet.anonymity.growth.frontier import enforce, refuse_root
 from discreet.anonymity.growth.grid import make_grid
-from discreet.anonymity.growth.grow import GrownTree
+from discreet.anonymity.growth.grow import GrownTree, grow_tree
 from discreet.anonymity.growth.hierarchy import Hierarchy
+from discreet.anonymity.growth.outside import grow_outside
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.methods.blind import check_blind, check_settings, growth_rules
 from discreet.anonymity.methods.masked import refuse_coded
 from discreet.anonymity.release.delivery import Delivery
 from discreet.anonymity.release.house import following_column, read_previous
 from discreet.anonymity.release.release import Release, publish
+from discreet.anonymity.release.spilled import MEMORY, SpilledTable, is_large, spilled
 from discreet.anonymity.release.table import Table, TablePlan, read_table, without_values
 from discreet.anonymity.release.together import enforce_together, read_past
-from discreet.anonymity.risk.rules import Rules
+from discreet.anonymity.risk.rules import Rules, stacked
 from discreet.core import checks
 from discreet.core.arrays import IntArray
 from discreet.core.domain import Categorical, as_domain, dialect_of
@@ -36,6 +38,9 @@ TOGETHER = (
     "the earlier releases that were named are all there are about these people, and an attacker who holds them knows "
     "no more than who was in which, their quasi-identifiers and who was suppressed"
 )
+#: Records to grow a partition on: in memory, or in a file.
+BuildRecords: TypeAlias = Table | SpilledTable
+R = TypeVar("R", Table, SpilledTable)
 #: Asks for a hierarchy that merges rare categories, built on the records.
 MERGE = "merge"
 
@@ -62,6 +67,8 @@ class Partitioner(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
     _counts_persons = True
     #: Whether a declared top or bottom is kept; a method that publishes values refuses it.
     _codes_ends = True
+    #: Bytes that build records may take in memory: only time depends on it.
+    _memory = MEMORY
 
     plan_: TablePlan
     rules_: Rules
@@ -77,7 +84,13 @@ class Partitioner(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
             The records: what `discreet.engines.open` takes.
         y : ignored
         """
-        self._fit(data)
+        plan, trees = self._plan(data)
+        source = engines.open(data, plan.domain)
+        if self._grows_outside and is_large(source, plan, self._memory):
+            with spilled(source, plan, self.rules_, self._memory // 2) as rows:
+                self._partition(*self._ready(source, rows, trees))
+        else:
+            self._partition(*self._ready(source, read_table(source, plan), trees))
         return self
 
     def transform(
@@ -125,7 +138,7 @@ class Partitioner(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
         """Grow the partition on these records and release them. Parameters as in `transform`."""
         return self._release(*self._fit(data), previous, Delivery(output, **delivery))
 
-    def _grow(self, table: Table, tiers: Mapping[int, IntArray], rules: Rules) -> GrownTree:
+    def _grow(self, table: BuildRecords, tiers: Mapping[int, IntArray], rules: Rules) -> GrownTree:
         raise NotImplementedError
 
     def _facts(self) -> dict[str, Any]:
@@ -135,17 +148,24 @@ class Partitioner(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
         return []
 
     def _fit(self, data: Any) -> tuple[Table, IntArray]:
+        """Grow on records that are to be released from memory; return them and their leaves."""
         table, tiers = self._read(data)
         return table, self._partition(table, tiers)
 
-    def _partition(self, table: Table, tiers: Mapping[int, IntArray]) -> IntArray:
-        """Grow the tree on a table that was read; return the leaf of every row."""
+    @property
+    def _grows_outside(self) -> bool:
+        """Whether counts are all that growth looks at, so that rows need not be in memory."""
+        return True
+
+    def _partition(self, table: BuildRecords, tiers: Mapping[int, IntArray]) -> IntArray:
+        """Grow; return the leaf of every row that is in memory."""
         rules = growth_rules(self.rules_, self.blind)
         grown = self._grow(table, tiers, rules)
-        if table.persons is not None:
+        persons = table.entries.persons
+        if persons is not None:
             # Growth counts rows. Cells of k rows, and cells of as many rows as k persons have on average, both merged
             # until k persons are in each; the finer partition is kept.
-            rows = math.ceil(rules.k * table.n / len(np.unique(table.persons)))
+            rows = math.ceil(rules.k * table.n / len(np.unique(persons)))
             other = self._grow(table, tiers, replace(rules, k=max(rows, rules.k)))
             found = [_with_persons(g, table, rules) for g in (grown, other)]
             grown = max(found, key=lambda g: g.tree.n_leaves)
@@ -156,10 +176,20 @@ class Partitioner(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
 
     def _read(self, data: Any) -> tuple[Table, dict[int, IntArray]]:
         """Check the arguments, read the build records, and refuse what no partition can make anonymous."""
+        plan, trees = self._plan(data)
+        return self._ready(data, read_table(data, plan), trees)
+
+    def _plan(self, data: Any) -> tuple[TablePlan, dict[str, Hierarchy | str]]:
+        """Check the arguments."""
         rules, plan, trees = self._settings(lambda: engines.open(data, dialect=dialect_of(self.domain)).names)
+        sensitive = {n: t for n, t in trees.items() if isinstance(t, Hierarchy) and n in plan.sensitive}
+        self.rules_ = replace(rules, hierarchies=sensitive)
+        return plan, trees
+
+    def _ready(self, data: Any, table: R, trees: Mapping[str, Hierarchy | str]) -> tuple[R, dict[int, IntArray]]:
+        """Put categories in the order of their hierarchies, and refuse what no partition can make anonymous."""
+        plan = table.plan
         given = {name: tree for name, tree in trees.items() if isinstance(tree, Hierarchy)}
-        self.rules_ = replace(rules, hierarchies={n: t for n, t in given.items() if n in plan.sensitive})
-        table = read_table(data, plan)
         _refuse_missing(data, table)
         for j, name in enumerate(plan.quasi):
             if trees.get(name) == MERGE:
@@ -167,9 +197,9 @@ class Partitioner(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
         table = _reordered(table, given)
         self.plan_ = table.plan
         self.hierarchies_ = given
-        kept = np.ones(table.n, bool)
-        whole = self.rules_.measure(np.zeros(table.n, np.int64), table.sensitive, table.persons)
-        refuse_root(self.rules_, table.sensitive, kept, whole.ok, table.persons)
+        whole = table.entries
+        good = self.rules_.measure(whole.place, whole.sensitive, whole.persons, whole.rows).ok
+        refuse_root(self.rules_, whole.sensitive, np.ones(len(whole.rows), bool), good, whole.persons, whole.rows)
         return table, self._tiers()
 
     def _tiers(self) -> dict[int, IntArray]:
@@ -290,14 +320,27 @@ class RulePartitioner(Partitioner):
     person: str | None = None
 
 
-def _with_persons(grown: GrownTree, table: Table, rules: Rules) -> GrownTree:
+def grow_records(table: BuildRecords, rules: Rules, **settings: Any) -> GrownTree:
+    """Grow on build records, wherever they are; ``settings`` as `grow_tree` takes them."""
+    if isinstance(table, SpilledTable):
+        limits = rules.limits(table.entries.sensitive, rows=table.entries.rows)
+        return grow_outside(table, table.plan.grids, limits, memory=table.memory, **settings)
+    codes, limits = stacked(table.sensitive, table.n), rules.limits(table.sensitive)
+    return grow_tree(table.bins, table.plan.grids, limits, sensitive=codes, target=table.target, **settings)
+
+
+def _with_persons(grown: GrownTree, table: BuildRecords, rules: Rules) -> GrownTree:
     """Merge leaves until each holds k persons."""
-    found = enforce(grown.tree, grown.leaf, rules, table.sensitive, persons=table.persons)
+    held = table.placed(grown.tree, grown.leaf)
+    found = enforce(grown.tree, held.place, rules, held.sensitive, persons=held.persons, rows=held.rows)
+    shown, own = np.unique(found.node, return_inverse=True)
     at = np.zeros(grown.tree.n_nodes, bool)
-    at[found.node] = True
+    at[shown] = True
     tree = grown.tree.collapsed(at)
-    leaf = tree.route(table.bins)
-    return GrownTree(tree, tree.totals(np.bincount(leaf, minlength=tree.n_nodes)), leaf)
+    own = own.ravel()  # every leaf was grown on rows: those that are left come in the order of the nodes shown
+    counts = np.zeros(tree.n_nodes, np.int64)
+    counts[tree.leaves] = np.bincount(own, held.rows, minlength=len(shown)).astype(np.int64)
+    return GrownTree(tree, tree.totals(counts), tree.leaves[own] if len(grown.leaf) else grown.leaf)
 
 
 def _read_hierarchies(given: Any, plan: TablePlan) -> dict[str, Hierarchy | str]:
@@ -333,33 +376,31 @@ def _categories(plan: TablePlan, j: int) -> tuple[Any, ...]:
     return column.categories
 
 
-def _merging(table: Table, j: int) -> Hierarchy:
+def _merging(table: BuildRecords, j: int) -> Hierarchy:
     categories = _categories(table.plan, j)
-    counts = np.bincount(table.bins[j], minlength=len(categories))
-    return Hierarchy.merging(categories, counts[: len(categories)].tolist())
+    return Hierarchy.merging(categories, table.bin_counts(j)[: len(categories)].tolist())
 
 
-def _reordered(table: Table, trees: Mapping[str, Hierarchy]) -> Table:
+def _reordered(table: R, trees: Mapping[str, Hierarchy]) -> R:
     """Put the categories of columns with a hierarchy in its order."""
-    grids, bins = list(table.plan.grids), table.bins.copy() if trees else table.bins
+    grids, places = list(table.plan.grids), {}
     for j, name in enumerate(table.plan.quasi):
         if name in trees:
             categories = _categories(table.plan, j)
             order = trees[name].order(categories)
             grids[j] = make_grid(grids[j].column, None, order, trees[name].labels(name, categories))
-            place = np.arange(grids[j].n_bins, dtype=np.uint16)
-            place[list(order)] = np.arange(len(order))
-            bins[j] = place[table.bins[j]]
-    return replace(table, plan=replace(table.plan, grids=tuple(grids)), bins=bins)
+            places[j] = np.arange(grids[j].n_bins, dtype=np.uint16)
+            places[j][list(order)] = np.arange(len(order))
+    return table.reordered(grids, places)
 
 
-def _refuse_missing(data: Any, table: Table) -> None:
+def _refuse_missing(data: Any, table: BuildRecords) -> None:
     """Refuse a quasi-identifier without a single value (spec density-trees, 9.3.5)."""
     plan = table.plan
     empty = []
     if table.n:
-        pairs = zip(plan.grids, table.bins, strict=True)
-        empty = [grid.name for grid, bins in pairs if grid.own_missing and (bins == grid.levels).all()]
+        own = [(j, grid) for j, grid in enumerate(plan.grids) if grid.own_missing]
+        empty = [grid.name for j, grid in own if table.bin_counts(j)[grid.levels] == table.n]
     elif table.dropped:
         source = engines.open(data, plan.domain)
         for name in plan.quasi:

@@ -25,36 +25,14 @@ from discreet.anonymity.release.delivery import Delivery, check_key, hashed_colu
 from discreet.anonymity.release.house import refuse_previous
 from discreet.anonymity.release.kept import KeptCounter
 from discreet.anonymity.release.release import _bounds, _centers, _flat, _intervals, promise
-from discreet.anonymity.release.table import CodedColumn, TablePlan
+from discreet.anonymity.release.table import PlaceCounts, TablePlan
 from discreet.anonymity.risk.counted import Values, ValueTally
 from discreet.anonymity.risk.rules import Rules
-from discreet.core.arrays import BoolArray, IntArray
+from discreet.core.arrays import AnyArray, BoolArray, IntArray
 from discreet.engines.tables.columns import column_batches
 from discreet.engines.tables.same import same_key
 from discreet.engines.writer import PARQUET, RowWriter, WrittenTable, check_target
 from discreet.errors import DataSourceError, InvalidArgument
-
-
-@dataclass(frozen=True)
-class PlaceCounts:
-    """The rows of a table by place, sensitive values and person.
-
-    Attributes
-    ----------
-    place : ndarray of int64
-        Where the rows of each entry are put.
-    sensitive : tuple of CodedColumn
-        The sensitive columns, an entry each.
-    persons : ndarray of int64 or None
-        Whose rows they are.
-    rows : ndarray of int64
-        How many they are.
-    """
-
-    place: IntArray
-    sensitive: tuple[CodedColumn, ...]
-    persons: IntArray | None
-    rows: IntArray
 
 
 @dataclass(frozen=True)
@@ -78,10 +56,22 @@ class FrozenPartition(Protocol):
 
 
 class Counter:
-    """Counts rows as they come; values keep their numbers from one pass to the next."""
+    """Counts rows as they come; values keep their numbers from one pass to the next.
 
-    def __init__(self, plan: TablePlan, values: dict[str, Values] | None = None) -> None:
-        self.names = [*plan.sensitive, *([plan.person] if plan.person else [])]
+    Parameters
+    ----------
+    plan : TablePlan
+        Which columns are sensitive, and whose rows they are.
+    values : dict, optional
+        Those of an earlier pass.
+    asked : sequence of str, optional
+        The columns that are told apart; by default all of these.
+    """
+
+    def __init__(
+        self, plan: TablePlan, values: dict[str, Values] | None = None, asked: Sequence[str] | None = None
+    ) -> None:
+        self.names = list(asked) if asked is not None else [*plan.sensitive, *([plan.person] if plan.person else [])]
         if values is None:
             values = {name: Values() for name in plan.sensitive}
             if plan.person is not None:
@@ -92,14 +82,19 @@ class Counter:
 
     def add(self, place: IntArray, raw: dict[str, pa.Array]) -> None:
         """Count some rows."""
-        self._tally.add([place, *(self.values[name].codes(raw[name]) for name in self.names)])
+        self.add_codes(place, [self.values[name].codes(raw[name]) for name in self.names])
+
+    def add_codes(self, place: IntArray, codes: Sequence[AnyArray]) -> None:
+        """Count some rows whose values have their numbers already."""
+        self._tally.add([place, *codes])
 
     def result(self) -> PlaceCounts:
         """Return the entries."""
         found, rows = self._tally.result()
         codes = found.astype(np.int64) if len(rows) else np.empty((1 + len(self.names), 0), np.int64)
         own = dict(zip(self.names, codes[1:], strict=True))
-        coded = tuple(self.values[n].coded(self._plan.domain, n, own[n]) for n in self._plan.sensitive)
+        told = [n for n in self._plan.sensitive if n in own]
+        coded = tuple(self.values[n].coded(self._plan.domain, n, own[n]) for n in told)
         return PlaceCounts(codes[0], coded, own[self._plan.person] if self._plan.person else None, rows)
 
 
@@ -135,7 +130,7 @@ def release_file(
     check_target(target, promised=True, source=source)
     stream = noise.generator(delivery.random_state)
     counter, passed, total = Counter(plan), KeptCounter(plan), 0
-    for bins, kept, raw in _batches(source, plan, list(dict.fromkeys([*counter.names, *passed.names]))):
+    for bins, kept, raw in batches(source, plan, list(dict.fromkeys([*counter.names, *passed.names]))):
         total += len(kept)
         place = partition.route(bins)
         counter.add(place, raw)
@@ -151,7 +146,7 @@ def release_file(
     shown = _ReleasedColumns(plan, cells, delivery, flat=Path(target).suffix.lower() not in PARQUET)
     cell_of = np.append(decided.of_place, -1)  # the last is for a place that the first pass did not meet
     with RowWriter(target, guarantee, noise.RowOrder(stream) if delivery.order == "shuffled" else None) as out:
-        for bins, kept, raw in _batches(source, plan, shown.names):
+        for bins, kept, raw in batches(source, plan, shown.names):
             seen += len(kept)
             own = cell_of[np.minimum(partition.route(bins), len(cell_of) - 1)]
             again.add(own, raw)
@@ -184,7 +179,7 @@ def _figures(rules: Rules, counts: PlaceCounts, cell: IntArray, total: int) -> t
     return figures, reached.ok
 
 
-def _batches(
+def batches(
     source: engines.Source, plan: TablePlan, names: Sequence[str]
 ) -> Iterator[tuple[Any, BoolArray, dict[str, pa.Array]]]:
     """Yield bins and columns of the rows that have every quasi-identifier they must, and which those are."""

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from discreet import engines
 from discreet.anonymity.growth.grid import NO_BIN, Grid, make_grid
 from discreet.anonymity.risk.persons import person_codes
-from discreet.core.arrays import IntArray
+from discreet.core.arrays import AnyArray, IntArray
 from discreet.core.checks import nearest
 from discreet.core.columns import NAMING
 from discreet.core.dates import day_number, second_number
@@ -200,10 +200,47 @@ class Table:
         name = self.plan.person
         return None if name is None else person_codes(self.identifiers[name], self.plan.domain.column(name))
 
-    @cached_property
-    def n_bins(self) -> IntArray:
-        """Number of bins of every column."""
-        return np.array([g.n_bins for g in self.plan.grids])
+    @property
+    def entries(self) -> PlaceCounts:
+        """The rows by sensitive values and person, all at one place."""
+        return PlaceCounts(np.zeros(self.n, np.int64), self.sensitive, self.persons, np.ones(self.n, np.int64))
+
+    def bin_counts(self, j: int) -> IntArray:
+        """Return how many rows each bin of a column has."""
+        return np.bincount(self.bins[j], minlength=self.plan.grids[j].n_bins)
+
+    def reordered(self, grids: Sequence[Grid], places: Mapping[int, AnyArray]) -> Table:
+        """Return the same rows on grids whose categories are in another order; ``places`` says where each bin goes."""
+        bins = self.bins.copy() if places else self.bins
+        for j, place in places.items():
+            bins[j] = place[self.bins[j]]
+        return replace(self, plan=replace(self.plan, grids=tuple(grids)), bins=bins)
+
+    def placed(self, _: Any, leaf: IntArray) -> PlaceCounts:
+        """Return the rows by leaf of a tree, sensitive values and person."""
+        return replace(self.entries, place=leaf)
+
+
+@dataclass(frozen=True)
+class PlaceCounts:
+    """The rows of a table by place, sensitive values and person.
+
+    Attributes
+    ----------
+    place : ndarray of int64
+        Where the rows of each entry are put.
+    sensitive : tuple of CodedColumn
+        The sensitive columns, an entry each.
+    persons : ndarray of int64 or None
+        Whose rows they are.
+    rows : ndarray of int64
+        How many they are.
+    """
+
+    place: IntArray
+    sensitive: tuple[CodedColumn, ...]
+    persons: IntArray | None
+    rows: IntArray
 
 
 def read_table(data: Any, plan: TablePlan) -> Table:

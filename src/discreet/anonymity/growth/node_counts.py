@@ -1,0 +1,189 @@
+"""What the search for a cut needs to know of nodes whose rows lie elsewhere: histograms, added up piece by piece.
+
+Of every node and column the records of each bin are counted, and with them what the criterion looks at: sums of the
+places of all columns, or their lowest and highest bins, and how often each sensitive value occurs. These are whole
+numbers, so neither the pieces nor their order change them. They are as sensitive as the rows.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from discreet.anonymity.growth.criteria import NAMES, SPREAD, TIGHT, WIDTH
+from discreet.anonymity.growth.search_kernels import HIGH, LOW
+from discreet.core.arrays import AnyArray, IntArray
+from discreet.core.jit import jit
+
+#: Higher than any bin.
+_NO_LOW = 1 << 16
+
+
+class TopTree(NamedTuple):
+    """The upper part of a tree while it grows, in any order; node 0 is the root. A leaf has itself for children."""
+
+    column: IntArray
+    cut: IntArray
+    children: IntArray
+    depth: int
+
+    def route(self, rows: Any) -> IntArray:
+        """Return the node in which every row (bins side by side) ends.
+
+        Examples
+        --------
+        >>> halves = TopTree(np.array([0, 0, 0]), np.array([5, 0, 0]), np.array([[1, 2], [1, 1], [2, 2]]), 1)
+        >>> halves.route(np.array([[4], [5]], np.uint16)).tolist()
+        [1, 2]
+        """
+        node = np.zeros(len(rows), np.int64)
+        _route_top(rows, self.column, self.cut, self.children, self.depth, node)
+        return node
+
+
+class CountShape(NamedTuple):
+    """What is counted of every node: of so many columns, bins and sensitive values (0: not counted)."""
+
+    columns: int
+    bins: int
+    values: int
+    criterion: str
+
+    @property
+    def summed(self) -> int:
+        """Columns whose places are added up."""
+        number = NAMES.index(self.criterion)
+        return self.columns if number >= SPREAD and number != WIDTH else 0
+
+    @property
+    def boxed(self) -> int:
+        """Columns whose lowest and highest bins are kept."""
+        return self.columns if self.criterion == NAMES[TIGHT] else 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of a node."""
+        return 8 * self.columns * self.bins * (1 + self.summed + 2 * self.boxed + self.values)
+
+
+@dataclass(frozen=True)
+class CountJob:
+    """One pass over rows: which nodes are counted, and how. It holds no rows and can be sent to where they are.
+
+    Attributes
+    ----------
+    top : TopTree
+        The cuts so far.
+    slot : ndarray of int64
+        For every node of it the number under which its rows are counted; -1: they are not.
+    slots : int
+        How many nodes are counted.
+    shape : CountShape
+        What is counted of each.
+    places : ndarray of int64
+        Place of every bin, by column (`GridSpace.places`).
+    """
+
+    top: TopTree
+    slot: IntArray
+    slots: int
+    shape: CountShape
+    places: IntArray
+
+    def start(self) -> NodeCounts:
+        """Return counts that have seen no row."""
+        n, (d, bins, values, _) = self.slots, self.shape
+        extremes = np.full((2, n, d, bins, self.shape.boxed), -1, np.int64)
+        extremes[LOW] = _NO_LOW
+        room = [(n, d, bins), (n, d, bins, self.shape.summed), (n, d, bins, values)]
+        counts, sums, held = (np.zeros(size, np.int64) for size in room)
+        return NodeCounts(self, counts, sums, extremes, held)
+
+
+@dataclass(frozen=True)
+class NodeCounts:
+    """Histograms by node: records, sums of places, lowest and highest bins, sensitive values."""
+
+    job: CountJob
+    counts: IntArray
+    sums: IntArray
+    extremes: IntArray
+    values: IntArray
+
+    def add(self, rows: AnyArray, codes: IntArray) -> None:
+        """Take in rows: bins side by side, and by sensitive column their numbers among all sensitive values."""
+        job = self.job
+        slot = job.slot[job.top.route(rows)]
+        _add_counts(rows, slot, job.places, self.counts, self.sums, self.extremes)
+        if self.values.shape[3]:
+            _add_values(rows, slot, codes, self.values)
+
+    def merge(self, other: NodeCounts) -> None:
+        """Take in what was counted elsewhere."""
+        for mine, theirs in zip(self._added(), other._added(), strict=True):
+            mine += theirs
+        np.minimum(self.extremes[LOW], other.extremes[LOW], out=self.extremes[LOW])
+        np.maximum(self.extremes[HIGH], other.extremes[HIGH], out=self.extremes[HIGH])
+
+    def _added(self) -> tuple[IntArray, IntArray, IntArray]:
+        return self.counts, self.sums, self.values
+
+    def to_bytes(self) -> bytes:
+        """Write the numbers down, to be sent."""
+        out = io.BytesIO()
+        np.savez_compressed(out, *self._added(), self.extremes)
+        return out.getvalue()
+
+    @classmethod
+    def from_bytes(cls, job: CountJob, written: bytes) -> NodeCounts:
+        """Read what `to_bytes` wrote of a job."""
+        with np.load(io.BytesIO(written), allow_pickle=False) as found:
+            counts, sums, values, extremes = (found[name] for name in found.files)
+        return cls(job, counts, sums, extremes, values)
+
+
+@jit
+def _route_top(rows: Any, column: Any, cut: Any, children: Any, depth: int, node: Any) -> None:  # pragma: no cover
+    for i in range(node.size):
+        at = 0
+        for _ in range(depth):  # as often for every row: no branch to foretell
+            at = children[at, int(rows[i, column[at]] >= cut[at])]
+        node[i] = at
+
+
+@jit
+def _add_counts(rows: Any, slot: Any, places: Any, counts: Any, sums: Any, extremes: Any) -> None:  # pragma: no cover
+    n, d = rows.shape
+    summed, boxed = sums.shape[3] > 0, extremes.shape[4] > 0
+    place = np.zeros(d, np.int64)
+    for i in range(n):
+        at = slot[i]
+        if at < 0:
+            continue
+        if summed:
+            for m in range(d):
+                place[m] = places[m, rows[i, m]]
+        for j in range(d):
+            bin_ = rows[i, j]
+            counts[at, j, bin_] += 1
+            if summed:
+                for m in range(d):
+                    sums[at, j, bin_, m] += place[m]
+            elif boxed:
+                for m in range(d):
+                    value = np.int64(rows[i, m])
+                    extremes[LOW, at, j, bin_, m] = min(extremes[LOW, at, j, bin_, m], value)
+                    extremes[HIGH, at, j, bin_, m] = max(extremes[HIGH, at, j, bin_, m], value)
+
+
+@jit
+def _add_values(rows: Any, slot: Any, codes: Any, values: Any) -> None:  # pragma: no cover
+    n, d = rows.shape
+    for i in range(n):
+        if slot[i] >= 0:
+            for q in range(codes.shape[0]):
+                for j in range(d):
+                    values[slot[i], j, rows[i, j], codes[q, i]] += 1

@@ -1,0 +1,245 @@
+"""Growth on rows that lie elsewhere: the same tree as `grow_tree`, from counts and from a few rows at a time.
+
+The upper part is grown level by level. For the nodes of a level one pass over the rows counts what the search for a cut
+needs (`node_counts.py`), and the search of `growth_kernels` goes by the counts. A node of few enough rows is left to be
+grown in memory: its rows are brought, those of neighbouring nodes together, and grown as always. Which nodes those are
+changes nothing about the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from discreet.anonymity.growth.criteria import Moments
+from discreet.anonymity.growth.grid import Grid
+from discreet.anonymity.growth.grow import Grower, GrownTree, finish, make_grower, make_labels, slim, stitch
+from discreet.anonymity.growth.growth_kernels import (
+    BEGIN,
+    COLUMN,
+    CRITERION,
+    CUT,
+    DEPTH,
+    END,
+    LEAF,
+    PENDING,
+    RIGHT,
+    best_cut,
+)
+from discreet.anonymity.growth.node_counts import CountJob, CountShape, NodeCounts, TopTree
+from discreet.anonymity.growth.search_kernels import SMALL, make_scratch
+from discreet.anonymity.release.table import Bins
+from discreet.anonymity.risk.distances import Limits
+from discreet.core.arrays import IntArray
+from discreet.engines.threads import WORKERS, in_order
+from discreet.errors import InvalidArgument
+
+#: Bytes of a row that is grown in memory: its bins twice, its number and its place twice, its sensitive values.
+_ROW = 64
+#: Bytes that the counts of a single node may take, however little memory is asked for.
+_ONE_NODE = 1 << 28
+
+
+class DistantRows(Protocol):
+    """Build records that are counted where they are, and brought here by a few nodes at a time."""
+
+    @property
+    def n(self) -> int:
+        """How many there are."""
+
+    def count(self, job: CountJob) -> NodeCounts:
+        """Count all rows by node, column and bin."""
+
+    def moments(self, places: IntArray) -> Moments:
+        """Add up places and products of places, column by column."""
+
+    def buckets(self, top: TopTree, bucket: IntArray) -> Iterator[tuple[Bins, IntArray]]:
+        """Yield one bucket after the other: bins (columns by rows) and sensitive values (columns by rows, stacked).
+
+        ``bucket`` says for every node of ``top`` in which bucket its rows are; -1: in none. The order of the rows in a
+        bucket does not matter.
+        """
+
+
+@dataclass
+class _Node:
+    """A node of the upper part."""
+
+    rows: int
+    level: int
+    first: IntArray
+    last: IntArray
+    column: int = -1
+    cut: int = -1
+    criterion: int = LEAF
+    left: int = -1
+    right: int = -1
+
+
+def grow_outside(
+    rows: DistantRows,
+    grids: Sequence[Grid],
+    limits: Limits,
+    *,
+    criterion: str,
+    min_share: float = 0.02,
+    max_depth: int = 64,
+    tiers: Mapping[int, IntArray] | None = None,
+    memory: int = 1 << 29,
+) -> GrownTree:
+    """Grow the tree that `grow_tree` grows on the same rows; the leaves of the rows are not kept.
+
+    Parameters
+    ----------
+    rows : DistantRows
+        The build records.
+    memory : int
+        Bytes that counts may take, and as many the rows that are grown at a time.
+    grids, limits, criterion, min_share, max_depth, tiers
+        As there.
+    """
+    grower = make_grower(grids, limits, criterion, min_share, max_depth, tiers, rows.moments)
+    hand_over = max(SMALL, memory // (WORKERS * (_ROW + 8 * len(grids) + 8 * len(limits.t_kind))))
+    values = len(limits.share) if limits.l_on or limits.t_on else 0
+    shape = CountShape(len(grids), grower.space.places.shape[1], values, criterion)
+    room = WORKERS * shape.nbytes
+    if values and room > max(memory, _ONE_NODE):
+        most = max(memory, _ONE_NODE) // (room // values)
+        raise InvalidArgument(
+            "sensitive", f"columns with {values} different values", f"columns with at most {most} in so large a table",
+            "fit(some_of_the_rows) and transform_file(all_rows, target)",
+        )  # fmt: skip
+    nodes = _grow_top(rows, grower, shape, hand_over, max(1, memory // room))
+    top, places = _depth_first(nodes)
+    waiting = np.flatnonzero(top[:, CRITERION] == PENDING)
+    held = top[waiting, END] - top[waiting, BEGIN]
+    bucket = _together(held, hand_over)
+    of_node = np.full(len(nodes), -1, np.int64)
+    of_node[places[waiting]] = bucket
+    routed = _routed(nodes)
+
+    def work(found: tuple[int, tuple[Bins, IntArray]]) -> list[IntArray]:
+        number, (bins, codes) = found
+        return _grow_bucket(grower, [nodes[i] for i in places[waiting[bucket == number]]], bins, codes)
+
+    grown = [piece for found in in_order(work, enumerate(rows.buckets(routed, of_node))) for piece in found]
+    return finish(grids, stitch(slim(top), waiting, grown))
+
+
+def _grow_top(rows: DistantRows, grower: Grower, shape: CountShape, hand_over: int, at_once: int) -> list[_Node]:
+    """Grow level by level what has more than ``hand_over`` rows; count ``at_once`` nodes per pass."""
+    nodes = [_Node(rows.n, 0, grower.low, grower.high)]
+    level = [0]
+    while level:
+        opened = [i for i in level if _opens(nodes[i], grower, hand_over)]
+        level = []
+        for start in range(0, len(opened), at_once):
+            chosen = opened[start : start + at_once]
+            slot = np.full(len(nodes), -1, np.int64)
+            slot[chosen] = np.arange(len(chosen))
+            counts = rows.count(CountJob(_routed(nodes), slot, len(chosen), shape, grower.space.places))
+            for number, i in enumerate(chosen):
+                level += _cut(nodes, i, counts, number, grower)
+    return nodes
+
+
+def _opens(node: _Node, grower: Grower, hand_over: int) -> bool:
+    """Tell whether a node is to be cut here; mark one that is left to be grown in memory."""
+    if node.rows < 2 * grower.limits.k or node.level >= grower.settings.max_depth:
+        return False
+    if node.rows <= hand_over:
+        node.criterion = PENDING
+    return node.rows > hand_over
+
+
+def _cut(nodes: list[_Node], i: int, counts: NodeCounts, number: int, grower: Grower) -> list[int]:
+    """Cut a node where the search says, and return the numbers of its children; none if there is no cut."""
+    node, (d, bins, values, _) = nodes[i], counts.job.shape
+    work = make_scratch(0, bins, d, values, 0, grower.settings.criterion)._replace(
+        counts=counts.counts[number],
+        sums=counts.sums[number],
+        extremes=np.ascontiguousarray(counts.extremes[:, number]),
+        values=counts.values[number],
+    )
+    none, few = np.empty((0, d), np.uint16), np.empty(0, np.int64)
+    column, cut, criterion = best_cut(
+        none, few, 0, node.rows, node.first, node.last, *grower[:2], make_labels(None), grower.settings, work
+    )
+    if column < 0:
+        return []
+    node.column, node.cut, node.criterion = column, cut, criterion
+    below, above = node.last.copy(), node.first.copy()
+    below[column], above[column] = cut - 1, cut
+    left = int(counts.counts[number, column, :cut].sum())
+    node.left, node.right = len(nodes), len(nodes) + 1
+    nodes.append(_Node(left, node.level + 1, node.first, below))
+    nodes.append(_Node(node.rows - left, node.level + 1, above, node.last))
+    return [node.left, node.right]
+
+
+def _routed(nodes: list[_Node]) -> TopTree:
+    children = [[n.left, n.right] if n.column >= 0 else [i, i] for i, n in enumerate(nodes)]
+    column = np.array([max(n.column, 0) for n in nodes], np.int64)
+    return TopTree(
+        column, np.array([n.cut for n in nodes], np.int64), np.array(children, np.int64), max(n.level for n in nodes)
+    )
+
+
+def _depth_first(nodes: list[_Node]) -> tuple[IntArray, IntArray]:
+    """Return the table of nodes as `grow` has it, and the number here of each."""
+    top = np.empty((len(nodes), 7), np.int64)
+    places = np.empty(len(nodes), np.int64)
+    stack, begin = [(0, -1)], 0
+    for at in range(len(nodes)):
+        i, above = stack.pop()
+        node = nodes[i]
+        places[at] = i
+        if above >= 0:
+            top[above, RIGHT] = at
+        top[at, [COLUMN, CUT, RIGHT, CRITERION, DEPTH]] = node.column, node.cut, -1, node.criterion, node.level
+        top[at, BEGIN], top[at, END] = begin, begin + node.rows
+        if node.column >= 0:
+            stack += [(node.right, at), (node.left, -1)]
+        else:
+            begin += node.rows
+    return top, places
+
+
+def _together(held: IntArray, most: int) -> IntArray:
+    """Return the bucket of every node: neighbours share one as long as they have no more rows than ``most``.
+
+    Examples
+    --------
+    >>> _together(np.array([3, 4, 5, 1, 1]), 7).tolist()
+    [0, 0, 1, 1, 1]
+    """
+    found, number, full = np.empty(len(held), np.int64), -1, most
+    for i, rows in enumerate(held.tolist()):
+        if full + rows > most:
+            number, full = number + 1, 0
+        found[i] = number
+        full += rows
+    return found
+
+
+def _grow_bucket(grower: Grower, nodes: list[_Node], bins: Bins, codes: IntArray) -> list[IntArray]:
+    """Grow the nodes whose rows a bucket holds."""
+    if len(nodes) > 1:  # the rows of a node, one behind the other
+        own = np.zeros(bins.shape[1], np.int64)
+        for number, node in enumerate(nodes):
+            inside = np.ones(len(own), bool)
+            for m in range(len(bins)):
+                inside &= (bins[m] >= node.first[m]) & (bins[m] <= node.last[m])
+            own[inside] = number
+        order = np.argsort(own, kind="stable")
+        bins, codes = np.ascontiguousarray(bins[:, order]), np.ascontiguousarray(codes[:, order])
+    run, _, _ = grower.on(bins, make_labels(codes))
+    found, begin = [], 0
+    for node in nodes:
+        grown, _ = run(begin, begin + node.rows, node.first, node.last, node.level, 0)
+        found.append(slim(grown))
+        begin += node.rows
+    return found

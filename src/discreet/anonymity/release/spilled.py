@@ -1,0 +1,201 @@
+"""Build records that do not fit into memory: their bins on the public grids, in a file of a few bytes per row.
+
+The table is read once. Of every row the bins of its quasi-identifiers go to a temporary file, and the numbers of its
+sensitive values and of its person where a rule looks at them. The file is read again for every level of the upper part
+of the tree (`discreet.anonymity.growth.outside`). It is as sensitive as the table, private, and gone when growth ends
+(`discreet.engines.spill`).
+"""
+
+from __future__ import annotations
+
+import math
+import queue
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet import engines
+from discreet.anonymity.growth.criteria import Moments, moments
+from discreet.anonymity.growth.grid import Grid
+from discreet.anonymity.growth.node_counts import CountJob, NodeCounts, TopTree
+from discreet.anonymity.growth.tree import Tree
+from discreet.anonymity.release.streamed import Counter, batches
+from discreet.anonymity.release.table import Bins, PlaceCounts, TablePlan
+from discreet.anonymity.risk.counted import Values
+from discreet.anonymity.risk.rules import Rules
+from discreet.core.arrays import AnyArray, IntArray
+from discreet.engines.spill import RowFile, divided
+from discreet.engines.tables.part import StoredFile, is_divided, is_remote
+from discreet.engines.threads import WORKERS, in_order
+
+#: Bytes that build records may take in memory; larger tables are grown from a file. Only time depends on it.
+MEMORY = 1 << 30
+#: Bytes of a row while a tree is grown in memory: its number, leaf and place, and for every column of bins or values.
+_ROW, _BINS, _VALUE = 40, 8, 40
+#: The field of the bins; those of sensitive columns and of the person are called by their number.
+_QUASI = "bins"
+#: Bytes of a field of a text file, its separator included.
+_FIELD = 4
+
+
+def is_large(source: engines.Source, plan: TablePlan, memory: int) -> bool:
+    """Tell whether the build records may need more than so many bytes, by what is known before they are read."""
+    other = len({*plan.sensitive, *plan.identifiers, *plan.keep, *([plan.target] if plan.target else [])})
+    return _rows(source) * (_ROW + _BINS * len(plan.quasi) + _VALUE * other) > memory
+
+
+def _rows(source: engines.Source) -> float:
+    """Return how many rows there may be: none of those that are in memory already or on Spark, and any of a stream."""
+    total = 0.0
+    for part in source._parts:
+        if is_remote(part):
+            continue
+        if is_divided(part):
+            total += sum(part.units)
+        elif isinstance(part, StoredFile):
+            total += part.size() / (1 if hasattr(part, "kind") else _FIELD * len(part.names))
+        elif not part.size():
+            return math.inf
+    return total
+
+
+@dataclass(frozen=True)
+class SpilledTable:
+    """Build records in a file.
+
+    Attributes
+    ----------
+    plan : TablePlan
+        What is public.
+    entries : PlaceCounts
+        The rows by sensitive values and person, all at one place.
+    dropped : int
+        Input rows left out for a missing quasi-identifier.
+    memory : int
+        Bytes that growth may use.
+    """
+
+    plan: TablePlan
+    entries: PlaceCounts
+    dropped: int
+    memory: int
+    _file: RowFile
+    _bins: tuple[IntArray, ...]
+    _values: dict[str, Values]
+    _names: tuple[str, ...]
+    _place: AnyArray | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self._file)
+
+    def bin_counts(self, j: int) -> IntArray:
+        """Return how many rows each bin of a column has."""
+        return self._bins[j]
+
+    def reordered(self, grids: Sequence[Grid], places: Mapping[int, AnyArray]) -> SpilledTable:
+        """Return the same rows on grids whose categories are in another order; ``places`` says where each bin goes."""
+        place = np.tile(np.arange(max(g.n_bins for g in grids), dtype=np.uint16), (len(grids), 1))
+        for j, new in places.items():
+            place[j, : len(new)] = new
+        return replace(self, plan=replace(self.plan, grids=tuple(grids)), _place=place if places else None)
+
+    def placed(self, tree: Tree, _: Any = None) -> PlaceCounts:
+        """Count the rows by leaf of a tree, sensitive values and person."""
+        counter = Counter(self.plan, self._values, self._names)
+        for block in self._file.blocks():
+            leaf = tree.route(np.ascontiguousarray(self._rows(block).T))
+            counter.add_codes(leaf, [block[name] for name in map(str, range(len(self._names)))])
+        return counter.result()
+
+    def _rows(self, block: AnyArray) -> Bins:
+        """Return the bins of a block, row by row."""
+        rows: Bins = block[_QUASI].astype(np.uint16)
+        if self._place is not None:
+            rows = np.stack([self._place[j][rows[:, j]] for j in range(rows.shape[1])], axis=1)
+        return rows
+
+    def _codes(self, block: AnyArray) -> IntArray:
+        """Return the sensitive values of a block, numbered as `stacked` does."""
+        found, start = [np.empty((0, len(block)), np.int64)], 0
+        for i, (column, numbers) in enumerate(zip(self.entries.sensitive, self._numbers, strict=True)):
+            found.append((start + numbers[block[str(i)]])[np.newaxis])
+            start += len(column.labels)
+        return np.concatenate(found)
+
+    @cached_property
+    def _numbers(self) -> list[IntArray]:
+        """By sensitive column: what the numbers in the file are among its labels; the last is for missing values."""
+        found = []
+        for column in self.entries.sensitive:
+            values = self._values[column.name]
+            codes = np.append(np.arange(len(values)), [-1] * (None in column.labels)).astype(np.int64)
+            found.append(values.coded(self.plan.domain, column.name, codes).codes.astype(np.int64))
+        return found
+
+    def count(self, job: CountJob) -> NodeCounts:
+        """Count all rows by node, column and bin."""
+        idle: queue.SimpleQueue[NodeCounts] = queue.SimpleQueue()
+        parts = [job.start() for _ in range(WORKERS)]
+        for counts in parts:
+            idle.put(counts)
+        coded = bool(job.shape.values)
+
+        def work(block: AnyArray) -> None:
+            counts = idle.get()
+            counts.add(self._rows(block), self._codes(block) if coded else np.empty((0, 0), np.int64))
+            idle.put(counts)
+
+        for _ in in_order(work, self._file.blocks()):
+            pass
+        for counts in parts[1:]:
+            parts[0].merge(counts)
+        return parts[0]
+
+    def moments(self, places: IntArray) -> Moments:
+        """Add up places and products of places, column by column."""
+        d = len(self.plan.grids)
+        total = Moments(0, [0] * d, [[0] * d for _ in range(d)])
+        for found in in_order(lambda block: moments(self._rows(block), places), self._file.blocks()):
+            total += found
+        return total
+
+    def buckets(self, top: TopTree, bucket: IntArray) -> Iterator[tuple[Bins, IntArray]]:
+        """Yield the rows of one bucket after the other; see `discreet.anonymity.growth.outside.DistantRows`."""
+        blocks = ((block, bucket[top.route(self._rows(block))]) for block in self._file.blocks())
+        files = divided(blocks, self._file.kind, int(bucket.max()) + 1)
+        try:
+            for file in files:
+                with file:
+                    (whole,) = file.blocks(len(file))
+                yield np.ascontiguousarray(self._rows(whole).T), self._codes(whole)
+        finally:
+            for file in files:
+                file.__exit__(None, None, None)
+
+
+@contextmanager
+def spilled(source: engines.Source, plan: TablePlan, rules: Rules, memory: int) -> Iterator[SpilledTable]:
+    """Read a table into a file; the file is gone when the context ends."""
+    asked = plan.sensitive if rules.l_on or rules.t_on else ()
+    counter = Counter(plan, asked=(*asked, *([plan.person] if plan.person else [])))
+    small = all(grid.n_bins <= 256 for grid in plan.grids)
+    bins = (_QUASI, np.uint8 if small else np.uint16, (len(plan.quasi),))
+    found = [np.zeros(grid.n_bins, np.int64) for grid in plan.grids]
+    dropped = 0
+    fields = list(map(str, range(len(counter.names))))
+    with RowFile(np.dtype([bins, *((name, np.int32) for name in fields)])) as file:
+        for columns, kept, raw in batches(source, plan, counter.names):
+            dropped += int(len(kept) - kept.sum())
+            codes = [counter.values[name].codes(raw[name]) for name in counter.names]
+            counter.add_codes(np.zeros(columns.shape[1], np.int64), codes)
+            for j, own in enumerate(columns):
+                found[j] += np.bincount(own, minlength=len(found[j]))
+            file.add(**{_QUASI: columns.T, **dict(zip(fields, codes, strict=True))})
+        names = tuple(counter.names)
+        yield SpilledTable(plan, counter.result(), dropped, memory, file, tuple(found), counter.values, names)
