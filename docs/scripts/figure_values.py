@@ -68,6 +68,10 @@ def _interval(name: str, attack: str) -> Iterable[tuple[str, Callable[[], str]]]
     return [(name, _other(attack)), *((f"{name}-{end}", _other(attack, end)) for end in ("low", "high"))]
 
 
+def _k_curve(method: str) -> dict[str, Any]:
+    return one(results.read("choice_of_k")["curves"], method=method)
+
+
 def _renewal(rules: str) -> dict[str, Any]:
     return one(results.read("renewal")["speed"], rules=rules)
 
@@ -86,6 +90,11 @@ VALUES: dict[str, Callable[[], str]] = {
     "leak-tables-least": lambda: f"{100 * min(_leaks('with_certain_rows')):.0f}",
     "leak-tables-most": lambda: f"{100 * max(_leaks('with_certain_rows')):.0f}",
     "price-wider": lambda: _wider(40),
+    "k-limit": lambda: f"{results.read('choice_of_k')['width']:g}",
+    "k-spread": lambda: str(_k_curve("spread (default)")["k"]),
+    "k-width": lambda: str(_k_curve("width")["k"]),
+    "k-accuracy-5": lambda: f"{one(_k_curve('spread (default)')['points'], k=5)['accuracy']:.3f}",
+    "k-accuracy-50": lambda: f"{one(_k_curve('spread (default)')['points'], k=50)['accuracy']:.3f}",
     "renewal-k": lambda: digits(_renewal("k = 10")["ratio"]),
     "renewal-t": lambda: digits(_renewal("k = 10, t = 0.4")["ratio"]),
     "renewal-new": lambda: f"{_renewal('k = 10')['new']:,}",

@@ -149,6 +149,36 @@ def test_a_leaf_becomes_what_growth_on_all_records_makes_of_it(criterion: str, d
     assert np.array_equal(tree.leaf_counts_, whole.leaf_counts_)
 
 
+def test_values_and_persons_are_the_same_ones_in_every_batch() -> None:
+    """New values come before the known ones in the order of the declaration; rows of nobody are one person's."""
+    settings: dict[str, Any] = {"k": 6, "l_diversity": 2, "t_closeness": 0.6, "domain": PERSONS}
+    rest = people(400, 5, repeat=2)
+    nobody = rest.set_column(0, "id", pa.array([None if i % 7 == 0 else i // 2 for i in range(400)], pa.int64()))
+    late = pa.array(np.flatnonzero(np.isin(nobody["ill"].to_numpy(), ["d4", "d5"])))
+    early = pa.array(np.setdiff1d(np.arange(400), late))
+    batches = [nobody.take(late).slice(0, 11), nobody.take(early), nobody.take(late).slice(11)]
+    tree = DensityTree(**settings)
+    for batch in batches:
+        tree.partial_fit(batch)
+    table = read_table(pa.concat_tables(batches), tree.plan_)
+    assert tree.tree_.n_leaves > 3
+    assert tree.rules_.measure(tree.tree_.route(table.bins), table.sensitive, table.persons).ok
+    seen = tree._seen
+    assert [seen.sensitive[0].labels[c] for c in seen.sensitive[0].codes] == table.others["ill"].to_pylist()
+    assert seen.persons is not None
+    assert seen.names.take(pa.array(seen.persons)).cast(pa.int64()).to_pylist() == table.identifiers["id"].to_pylist()
+
+
+def test_blind_cuts_do_not_see_what_is_new_of_the_sensitive_values() -> None:
+    first, second = people(100, 1), people(300, 2, start=100)
+    dealt = second.set_column(4, "ill", pa.array(np.random.default_rng(0).choice(["d0", "d1"], 300, p=[0.95, 0.05])))
+    trees = [
+        DensityTree(k=5, l_diversity=2, blind=True, domain=ROWS).partial_fit(first).partial_fit(rest).tree_
+        for rest in (second, dealt)
+    ]
+    assert same(*trees)
+
+
 def test_too_few_new_records_leave_the_tree_as_it_was() -> None:
     tree = DensityTree(k=10, domain=ROWS).partial_fit(people(400, 2))
     before, cells = tree.tree_, tree.leaf_counts_.copy()
