@@ -207,6 +207,14 @@ def test_groups_of_columns_keep_k_each_and_promise_no_more(settings: dict[str, A
     assert "k of" in recount(broken, release.guarantee).failures[0]
 
 
+def test_labels_of_groups_of_columns_are_explained() -> None:
+    tree = dc.anonymity.Hierarchy({"vowel": ["a"], "other": ["b", "c"]})
+    table = pa.table({"x": [0.1, 0.2, 0.3, 0.4], "y": [0.5] * 4, "g": ["b", "c", "a", "a"]})
+    release = Microaggregation(2, domain=THREE, hierarchies={"g": tree}, grouping="univariate").fit_transform(table)
+    assert sorted(release.table["g"].to_pylist()) == ["a", "a", "other", "other"]
+    assert release.guarantee.parameters["labels"] == {"g": {"other": ["b", "c"]}}
+
+
 def test_all_columns_in_one_group_promise_k_for_whole_rows() -> None:
     table = three().drop_columns("g")
     for settings in ({"grouping": "pca"}, {"columns": [["y", "x"]]}, {"columns": [("x", "y")], "grouping": "pca"}):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from discreet.synopses import refine
     from discreet.synopses.grid.estimator import GridSynopsis
     from discreet.synopses.marginals.estimator import MarginalSynopsis
+    from discreet.synopses.ordered import OrderedMicroaggregation
     from discreet.synopses.session import Answer, QuerySession
     from discreet.synopses.tree.budgets import OwnBudget
     from discreet.synopses.tree.estimator import TreeSynopsis
@@ -41,6 +42,7 @@ __all__ = [
     "MarginalSynopsis",
     "Marginals",
     "MeasuredMarginal",
+    "OrderedMicroaggregation",
     "OwnBudget",
     "OwnPartitioner",
     "QuerySession",
@@ -57,6 +59,7 @@ _HOME = {
     "Cuts": "discreet.synopses.tree.own",
     "GridSynopsis": "discreet.synopses.grid.estimator",
     "MarginalSynopsis": "discreet.synopses.marginals.estimator",
+    "OrderedMicroaggregation": "discreet.synopses.ordered",
     "OwnBudget": "discreet.synopses.tree.budgets",
     "OwnPartitioner": "discreet.synopses.tree.own",
     "QuerySession": "discreet.synopses.session",

@@ -207,11 +207,13 @@ class Microaggregation(MaskedMethod, Partitioner):  # type: ignore[misc]
         coordinates, k = read_coordinates(data, table), self.rules_.k
         parts, rows = self._parts(table.plan), self._blocks(table.n)
         values: dict[str, pa.Array] = {}
+        labels: dict[str, Any] = {}
         for part in parts:
             points = Points.of(table, coordinates, part)
             groups = mdav_groups(points, k, rows) if self.grouping == "mdav" else path_groups(points, k)
             found, cells = self._values(table, coordinates, groups, part)
             values |= found
+            labels |= cells.legend().get("labels", {})
         numbered = {name: number_column(values[name])[:2] for name in table.plan.quasi}
         classes = join(list(numbered.values()), table.n)  # groups with equal means are one class to whoever reads it
         required, reached, notes = self.rules_.to_dict(), self.rules_.reached(classes, table.sensitive), list(_NOTES)
@@ -229,6 +231,7 @@ class Microaggregation(MaskedMethod, Partitioner):  # type: ignore[misc]
             "required": required,
             "reached": reached,
             "groups": int((groups if len(parts) == 1 else classes).max()) + 1,
+            **({"labels": labels} if labels and len(parts) > 1 else {}),  # one group of columns has them in its cells
             **({} if self.grouping == "mdav" else {"grouping": self.grouping}),
             **({} if rows is None or self.grouping != "mdav" else {"block_rows": rows}),
         }

@@ -14,7 +14,14 @@ from discreet.evaluation.audits.differing import differing
 from discreet.evaluation.audits.neighbours import NeighbourPair, neighbour_pairs
 from discreet.evaluation.audits.release_features import LeafFeatures
 from discreet.evaluation.registry.mechanisms import AuditedMechanism
-from discreet.synopses import GridSynopsis, MarginalSynopsis, QuerySession, Synopsis, TreeSynopsis
+from discreet.synopses import (
+    GridSynopsis,
+    MarginalSynopsis,
+    OrderedMicroaggregation,
+    QuerySession,
+    Synopsis,
+    TreeSynopsis,
+)
 
 #: Of the neighbours that tend to show mistakes, those that every method is run on.
 _CHOSEN = (
@@ -68,6 +75,11 @@ def entries() -> Iterator[AuditedMechanism]:
             f"synopses.MarginalSynopsis/{name}", _Fit(method), _CROSSED, _EPSILON, delta, batch=False,
             features=MeasuredCounts(), trials=_QUICK,
         )  # fmt: skip
+    for name, axes in {"one column": line, "several columns": plane}.items():
+        runs = OrderedMicroaggregation(3, _EPSILON, axes, n_rows=9)
+        yield AuditedMechanism(
+            f"synopses.OrderedMicroaggregation/{name}", _Fit(runs), _pairs(axes), _EPSILON, batch=False, trials=_QUICK
+        )
     for synopsis in ("auto", "grid", "tree"):
         method = PrivateKMeans(2, epsilon=_EPSILON, domain=line, synopsis=synopsis, n_init=1)
         yield _entry(f"clustering.PrivateKMeans/{synopsis}", method, line)
@@ -178,6 +190,8 @@ class _Fit:
     def __call__(self, rows: Any, rng: Any) -> Any:
         method = self.method.__class__(**{**self.method.get_params(deep=False), "random_state": rng})
         fitted = method.fit(np.asarray(rows))
+        if hasattr(fitted, "means_"):
+            return fitted.means_.ravel()
         return fitted if hasattr(fitted, "cluster_centers_") else fitted.synopsis_
 
 
