@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import discreet as dc
+from chromium_browser import opened
 from collecting import Collector, collector, some_task
 from discreet.collector import open_store
 from discreet.collector.starter import starter
@@ -27,8 +28,6 @@ SUPPORT = Path(__file__).parents[1] / "support"
 MODULE = Path(str(files("discreet.local.tasks") / "javascript"))
 COLOURS = some_task()
 WORDS = some_task(dc.local.HadamardSketch(2, 64, 64, key=7), name="words", candidates=["cat", "dog"])
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-         "--disable-sync", "--no-first-run"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -96,17 +95,10 @@ def test_devices_in_node_are_counted(running: Collector) -> None:
 @pytest.fixture
 def page() -> Iterator[Any]:
     """A blank page in Chromium from a server that has the module, on another origin than the collector."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test-all brings it")
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip("no chromium on the path: install Debian's package chromium")
-
-    with serving(MODULE) as port, api.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=program, args=FLAGS)
+    with serving(MODULE) as port, opened() as browser:
         tab = browser.new_context().new_page()
         tab.goto(f"http://127.0.0.1:{port}/package.json")
         yield tab
-        browser.close()
 
 
 _ANSWER = """async ([url, digest]) => {

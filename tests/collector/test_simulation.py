@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from chromium_browser import opened
 from collecting import collector
 from discreet.collector.simulation import DEVICES, SHARES, served, simulated_task
-
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-         "--disable-sync", "--no-first-run"]  # fmt: skip
 
 
 def test_the_page_asks_nobody_but_the_collector() -> None:
@@ -30,13 +26,8 @@ def test_the_page_asks_nobody_but_the_collector() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [390, 1200])
 def test_ten_thousand_devices_in_a_browser(tmp_path: Path, width: int) -> None:
-    api: Any = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test-all brings it")
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip("there is no chromium")
     task, data = simulated_task(), tmp_path / "collected"
-    with collector(data, task, simulated=task.digest) as running, api.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=program, args=FLAGS)
+    with collector(data, task, simulated=task.digest) as running, opened() as browser:
         page = browser.new_page(viewport={"width": width, "height": 900})
         logged: list[str] = []
         asked: list[str] = []
@@ -53,7 +44,6 @@ def test_ten_thousand_devices_in_a_browser(tmp_path: Path, width: int) -> None:
         assert all(
             url.startswith(f"http://127.0.0.1:{running.port}/") and token not in url.partition("#")[0] for url in asked
         )
-        browser.close()
         found = {one["candidate"]: one for one in running.read(f"/v1/tasks/{task.digest}/estimate")[1]["estimates"]}
         for name, share in SHARES.items():  # five standard errors of nine estimates and of the page's own draw
             assert (

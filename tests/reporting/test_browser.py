@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pyarrow as pa
 import pytest
 
 import discreet as dc
 import discreet_studies
+from chromium_browser import opened
 from discreet import demo
 from discreet.planning import outlook
 from discreet.reporting import write_report
@@ -18,9 +17,6 @@ from discreet_studies.harness.report import html
 from discreet_studies.harness.runner import read_results
 
 pytestmark = pytest.mark.slow
-
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-         "--disable-sync", "--no-first-run"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -55,14 +51,8 @@ def pages(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser():
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test-all brings it")
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip("no chromium on the path: install Debian's package chromium")
-    with api.sync_playwright() as play:
-        opened = play.chromium.launch(executable_path=program, args=FLAGS)
-        yield opened
-        opened.close()
+    with opened() as browser:
+        yield browser
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from studio_story import FLAGS, axe_script
+from chromium_browser import opened
+from studio_story import axe_script
 
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test-all brings it")
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip("no chromium on the path: install Debian's package chromium")
-    with api.sync_playwright() as play:
-        opened = play.chromium.launch(executable_path=program, args=FLAGS)
-        yield opened
-        opened.close()
+    with opened() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="module")

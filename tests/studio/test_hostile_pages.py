@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from chromium_browser import opened
 from studio_runs import people
-from studio_story import FLAGS, Visit, studio
+from studio_story import Visit, studio
 
 pytestmark = pytest.mark.slow
 
@@ -71,16 +71,9 @@ class Evil:
 
 @pytest.fixture
 def chromium():
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test-all brings it")
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip("no chromium on the path: install Debian's package chromium")
-    with api.sync_playwright() as play:
-        # evil.example leads to this computer: what an attacker's name server answers the second time.
-        rules = "--host-resolver-rules=MAP evil.example 127.0.0.1"
-        opened = play.chromium.launch(executable_path=program, args=[*FLAGS, rules])
-        yield opened
-        opened.close()
+    # evil.example leads to this computer: what an attacker's name server answers the second time.
+    with opened("--host-resolver-rules=MAP evil.example 127.0.0.1") as browser:
+        yield browser
 
 
 def test_a_hostile_page_reads_nothing_and_changes_nothing(chromium, tmp_path):

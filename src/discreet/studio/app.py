@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -80,8 +80,9 @@ class Studio:
         self._assets = {place.name: place.read_bytes() for place in held if Path(place.name).suffix in _TYPES}
         self._jobs: dict[str, tuple[object, Handed]] = {}
         self._templates = Environment(
-            loader=PackageLoader("discreet.studio"), autoescape=True, undefined=StrictUndefined,
-            trim_blocks=True, lstrip_blocks=True,
+            # Its own first: both have a frame; the pictures of reports are shown as there.
+            loader=ChoiceLoader([PackageLoader("discreet.studio"), PackageLoader("discreet.reporting.pages")]),
+            autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         )  # fmt: skip
         self._templates.filters.update(FILTERS)
         self.later = Later()
