@@ -148,7 +148,9 @@ def choice(name: str, value: object, options: Sequence[T]) -> T:
         shown = [*shown[: MOST_LISTED // 2], f"... ({len(shown)} in all)"]
     listed = ", ".join(shown)
     kind = InvalidArgument if isinstance(value, str) else InvalidType
-    raise kind(name, value, f"one of {listed}", f"{name}={options[0]!r}")
+    known = {str(option): option for option in options}
+    meant = nearest(value, list(known)) if isinstance(value, str) else None
+    raise kind(name, value, f"one of {listed}", f"{name}={options[0] if meant is None else known[meant]!r}")
 
 
 def nearest(name: object, known: Sequence[str]) -> str | None:

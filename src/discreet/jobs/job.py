@@ -280,6 +280,14 @@ class Job:
             unit = Person(named, rows=rows or "auto")
         return declared if unit is None else declared.with_unit(unit)
 
+    def dialect(self) -> Any:
+        """Return how the schema says that the table is written; None without a schema. Columns need not be declared."""
+        from discreet.core.schema.file import load_dialect
+
+        if isinstance(self.schema, str):
+            return load_dialect(self.place(self.schema))
+        return None if self.schema is None else self.schema.source
+
     def read_table(self) -> Any:
         """Return the table; the domain says how it is written."""
         return self.table(self.data)

@@ -18,6 +18,7 @@ from typing import Any
 import tomli_w
 
 from discreet.core import lists
+from discreet.core.schema.dialect import Dialect, read_dialect
 from discreet.errors import DataSourceError, SchemaError
 
 #: What a schema file may say beside its columns.
@@ -66,6 +67,18 @@ def load_schema(source: str | Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
         )
     folder = Path() if isinstance(source, str) and "\n" in source else Path(source).parent
     return lists.beside(columns, folder), {name: table[name] for name in _BESIDE if name in table}
+
+
+def load_dialect(source: str | Path) -> Dialect:
+    """Return how a schema file says that its table is written; its columns may wait for their values still.
+
+    Examples
+    --------
+    >>> load_dialect('[source]\\ndelimiter = ";"\\n[columns]\\nuser = {}\\n').delimiter
+    ';'
+    """
+    where, table = _tables(source)
+    return read_dialect(table.get("source"), f"[source] of {where}")
 
 
 def undeclared(declared: Any) -> bool:

@@ -87,6 +87,12 @@ def _table(
     for part in source._parts:
         if any(name not in part.names for name in names):
             odd = next(name for name in names if name not in part.names)
+            marks = [mark for mark in ";\t|" if len(part.names) == 1 and odd in _parted(part.names[0], mark)]
+            if marks and dialect is None:
+                raise SchemaError(
+                    f"{part.label} has no column {odd!r}: fields of its first line are parted by {marks[0]!r}; write "
+                    "commas, or say so in a schema where one is taken ('discreet schema' drafts it)"
+                )
             near = near_names(part, [odd])
             raise SchemaError(f"{part.label} has no column {odd!r}{near or '; check the name and the header'}")
         places = [part.names.index(name) for name in names]
@@ -103,6 +109,10 @@ def _table(
             for pieces, amount in part.read(places, batch_size):
                 yield [_as_text(piece) for piece in pieces]
                 meter.advance(amount)
+
+
+def _parted(line: str, mark: str) -> list[str]:
+    return [name.strip(' "') for name in line.split(mark)]
 
 
 def _as_text(piece: Any) -> pa.Array:

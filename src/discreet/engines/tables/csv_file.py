@@ -90,12 +90,16 @@ class CsvTable:
 
     def read(self, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:
         """Yield the asked columns; ``batch_size`` says how many bytes are read at a time, 16 per row."""
+        # A field has one slot; a column that is asked for twice is found once and handed out twice.
+        different = list(dict.fromkeys(positions))
         slots = np.full(self._n_fields, -1)
-        slots[list(positions)] = np.arange(len(positions))
+        slots[different] = np.arange(len(different))
+        order = slots[list(positions)].tolist()
 
         def split(chunk: tuple[ByteArray, int, int]) -> Batch:
             block, most, amount = chunk
-            return self._fields(block, most, slots, len(positions)), amount
+            found = self._fields(block, most, slots, len(different))
+            return [found[slot] for slot in order], amount
 
         yield from in_order(split, self._chunks(max(_BLOCK * batch_size // BATCH_SIZE, 1 << 10)))
 

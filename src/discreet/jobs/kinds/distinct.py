@@ -22,7 +22,7 @@ KIND = Kind(
     verb="sketch distinct",
     summary="count different items with privacy: a holder's bitmap",
     help="Make the flipped bitmap of a column: what a holder may give away about which items it has. The file may be "
-    "larger than memory, unless persons are named.",
+    "larger than memory, unless persons are named. Of a schema only [source] is used: how the file is written.",
     data=option(
         "data",
         "table",
@@ -31,6 +31,7 @@ KIND = Kind(
         required=True,
         section="data",
     ),
+    schema="optional",
     parameters=(
         replace(EPSILON, help="budget of the bitmap: for one item, or for one person"),
         option("column", "text", "column that holds the items", "patient", shown=True),
@@ -45,7 +46,11 @@ KIND = Kind(
     ),
     outputs=(release("the bitmap: what may leave the holder", "clinic.bin"), PROMISE),
     together=_together,
-    examples=("sketch distinct visits.csv --column patient --epsilon 2 --key 7 -o clinic.bin",),
+    examples=(
+        "sketch distinct visits.csv --column patient --epsilon 2 --key 7 -o clinic.bin",
+        "sketch distinct visits.csv --schema visits.toml --column page --persons user --items 8 --epsilon 2 --key 7 "
+        "-o pages.bin",
+    ),
 )  # fmt: skip
 
 OVERLAP = Kind(

@@ -1,14 +1,17 @@
 """What the jobs of distinct counts do: a column in, a bitmap out; bitmaps in, answers out."""
 
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet import noise
 from discreet.accounts import Account
 from discreet.engines.passes.texts import texts
 from discreet.engines.writer import write_table
+from discreet.errors import SchemaError
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.kinds.distinct import OVERLAP
 from discreet.jobs.work.pages import finish
@@ -36,13 +39,29 @@ def _distinct(job: Job) -> JobResult:
     stream = noise.generator(given.get("seed"))
     wanted = [given[name] for name in ("column", "persons") if name in given]
     # Read part by part, and only when the account was charged.
-    batches, again = itertools.tee(texts(job.table(job.data), wanted))
+    batches, again = itertools.tee(_read(job, wanted))
     persons = (batch[1] for batch in again) if "persons" in given else None
     ledger = Account(job.place(given["account"])) if "account" in given else None
+    if ledger is not None and "persons" in given and ledger.person not in (None, given["persons"]):
+        raise SchemaError(
+            f"the account promises privacy to {ledger.unit}, and the persons of the bitmap are in {given['persons']!r}"
+        )
     bitmap = made.sketch((batch[0] for batch in batches), persons, ledger=ledger, rng=stream)
     bitmap.save(places["release"])
     figures = {"file": str(places["release"]), "mechanism": made.to_dict(), **_promised(bitmap)}
     return finish(job, bitmap.guarantee, {"release": places["release"]}, figures, bitmap)
+
+
+def _read(job: Job, wanted: list[str]) -> Iterator[list[pa.Array]]:
+    """Yield columns as text, part by part, without what the schema calls missing."""
+    dialect = job.dialect()
+    marks = pa.array([] if dialect is None else list(dialect.missing), pa.large_string())
+    for batch in texts(job.table(job.data), wanted, dialect=dialect):
+        if len(marks):  # no text is decoded, so that none can fail
+            batch = [
+                pc.if_else(pc.is_in(pc.ascii_trim_whitespace(part), value_set=marks), None, part) for part in batch
+            ]
+        yield batch
 
 
 def _overlap(job: Job) -> JobResult:

@@ -1,12 +1,27 @@
-"""Items as 64-bit words, and which of them are missing: what all counts of different items begin with."""
+"""Items as 64-bit words, and which of them are missing: what all counts of different items begin with.
+
+One item is one word, however it is spelled: by the rule by which persons are told apart everywhere
+(`discreet.engines.tables.same`). ``7``, `` 7``, ``7.0`` and the number 7 are one item, and so are two ways to compose
+``é``. Otherwise a person with two spellings would set two bits, at twice the price; and holders who write numbers
+differently would have nothing in common. A whole number of 64 bits is hashed as that number, any other item as the
+text of its key, and bytes that are no text as they are.
+"""
 
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet import noise
 from discreet.core.arrays import BoolArray, WordArray
+from discreet.engines.persons.kernels import plain_texts
+from discreet.engines.tables.encode import arrow_kind
+from discreet.engines.tables.same import same_key
 from discreet.errors import InvalidArgument, InvalidType
+
+_EXPECTED = "a list or column of numbers, text or bytes"
+_LARGEST = 2**64 - 1
 
 
 def item_words(items: Any, key: int, name: str = "items") -> tuple[WordArray, BoolArray]:
@@ -15,7 +30,7 @@ def item_words(items: Any, key: int, name: str = "items") -> tuple[WordArray, Bo
     Parameters
     ----------
     items : list, range, array, Arrow array or series
-        Whole numbers, text or bytes.
+        Numbers, text or bytes. No item makes a call fail: what else a list holds is missing.
     key : int
         Public key of the hash.
     name : str
@@ -23,26 +38,121 @@ def item_words(items: Any, key: int, name: str = "items") -> tuple[WordArray, Bo
 
     Examples
     --------
-    >>> item_words(["ann", None, "ann"], 7)[1].tolist()
-    [False, True, False]
-    >>> item_words(3.5, 7)
+    >>> words, missing = item_words(["7", " 7.0", "ann", None, ""], 7)
+    >>> bool(words[0] == words[1] == item_words([7], 7)[0][0]), missing.tolist()
+    (True, [False, False, False, True, True])
+    >>> item_words("ann", 7)
     Traceback (most recent call last):
     ...
-    discreet.errors.InvalidType: items must be a list or column of whole numbers, text or bytes, got 'float'; try
-    items=[item]
+    discreet.errors.InvalidType: items must be a list or column of numbers, text or bytes, got 'str'; try items=[item]
     """
     if isinstance(items, range):
         items = np.arange(items.start, items.stop, items.step)
     if isinstance(items, (set, frozenset, dict)):
         raise InvalidType(name, type(items).__name__, "a list or column", f"{name}=list({name})")
-    try:
-        words = noise.fingerprint(items, key)
-    except InvalidType as error:
-        fix = error.fix.replace("values=[value]", f"{name}=[item]")
-        if str(error.value) in ("float64", "double") and hasattr(items, "astype"):
-            # Numbers of items with gaps are what pandas makes fractions of.
-            fix = f"{name}={name}.astype({'Int64' if hasattr(items, 'index') else 'int64'!r})"
-        raise InvalidType(name, error.value, error.expected, fix) from None
-    except InvalidArgument as error:
-        raise InvalidArgument(name, error.value, error.expected, error.fix.replace("values", name)) from None
-    return words, words == noise.fingerprint([None], key)[0]
+    column = _column(items, name)
+    if isinstance(column, pa.Array) and arrow_kind(column.type) in ("int", "bool", "null"):
+        return noise.fingerprint(column, key), column.is_null().to_numpy(zero_copy_only=False)
+    if isinstance(column, pa.Array) and arrow_kind(column.type) == "text":
+        return _texts(column, key)
+    if isinstance(column, pa.Array) and pa.types.is_floating(column.type):
+        return _fractions(column, key)
+    return _by_keys(column, key)
+
+
+def _column(items: Any, name: str) -> Any:
+    """Return an Arrow array; a list where objects are of several types."""
+    if isinstance(items, (list, tuple)):
+        return _listed(list(items))
+    if isinstance(items, (str, bytes)) or not (hasattr(items, "__len__") or hasattr(items, "__arrow_c_stream__")):
+        raise InvalidType(name, type(items).__name__, _EXPECTED, f"{name}=[item]")
+    if not isinstance(items, (pa.Array, pa.ChunkedArray)):
+        if hasattr(getattr(items, "array", None), "__arrow_array__"):  # a nullable column of pandas
+            items = pa.array(items.array)
+        elif hasattr(items, "__arrow_c_stream__") and getattr(items, "dtype", None) != np.dtype(object):
+            items = pa.chunked_array(items)
+        else:
+            array = np.asarray(items)
+            if array.ndim != 1:
+                raise InvalidArgument(name, array.shape, "one-dimensional", f"{name}={name}.ravel()")
+            if array.dtype.kind not in "biufOUST":
+                raise InvalidType(name, array.dtype.name, _EXPECTED, "numbered bins or labels")
+            if array.dtype.kind not in "biu" and array.dtype.char not in "fd":
+                return _listed(array.tolist())
+            items = pa.array(array)
+    if isinstance(items, pa.ChunkedArray):
+        items = items.combine_chunks() if items.num_chunks else pa.array([], items.type)
+    if isinstance(items, pa.ExtensionArray):
+        items = items.storage
+    if pa.types.is_dictionary(items.type):
+        items = items.dictionary_decode()
+    if arrow_kind(items.type) == "other":
+        raise InvalidType(name, str(items.type), _EXPECTED, "numbered bins or labels")
+    return items
+
+
+def _listed(items: list[Any]) -> Any:
+    kinds = set(map(type, items)) - {type(None)}
+    plain = {str: pa.large_string(), bytes: pa.large_binary(), int: pa.int64(), float: pa.float64()}
+    if len(kinds) == 1 and kinds <= set(plain):
+        try:
+            return pa.array(items, plain[kinds.pop()])
+        except (UnicodeEncodeError, OverflowError):
+            pass  # a lone surrogate, or a number beyond 64 bits
+    return items
+
+
+def _texts(column: pa.Array, key: int) -> tuple[WordArray, BoolArray]:
+    """Hash texts that are their own keys at once, the others by their keys."""
+    valid = column.is_valid().to_numpy(zero_copy_only=False)
+    texts = column.cast(pa.large_binary()).fill_null(b"")
+    words, hard = _hashed(texts, key)
+    missing, hard = ~valid, hard & valid
+    if hard.any():
+        chosen = pa.array(hard)
+        words[hard], missing[hard] = _by_keys(texts.filter(chosen), key)
+    return words, missing
+
+
+def _fractions(column: pa.Array, key: int) -> tuple[WordArray, BoolArray]:
+    """Hash whole numbers as these, the others by their keys."""
+    plain = column.cast(pa.float64()).to_numpy(zero_copy_only=False)  # missing ones are not a number
+    with np.errstate(invalid="ignore"):
+        whole = (np.abs(plain) < 2.0**63) & (np.floor(plain) == plain)
+    words, missing = noise.fingerprint(np.where(whole, plain, 0).astype(np.int64), key), np.isnan(plain)
+    others = ~whole & ~missing
+    if others.any():
+        words[others], missing[others] = _by_keys(column.filter(pa.array(others)), key)
+    return words, missing
+
+
+def _by_keys(values: Any, key: int) -> tuple[WordArray, BoolArray]:
+    """Hash values by their keys; bytes that are no text as they are."""
+    keys = same_key(values).cast(pa.large_string())
+    missing = keys.is_null().to_numpy(zero_copy_only=False)
+    words, _ = _hashed(keys.cast(pa.large_binary()).fill_null(b""), key)
+    unread = pc.match_substring(keys, "\ufffd").fill_null(False).to_numpy(zero_copy_only=False)
+    if unread.any():
+        words[unread] = noise.fingerprint(values, key)[unread]
+    return words, missing
+
+
+def _hashed(texts: pa.Array, key: int) -> tuple[WordArray, BoolArray]:
+    """Hash texts, whole numbers in their shortest form as numbers; tell which may not be their own keys."""
+    _, places, buffer = texts.buffers()
+    offsets = np.frombuffer(places, np.int64, len(texts) + 1, texts.offset * 8) if len(texts) else np.zeros(1, np.int64)
+    data = np.frombuffer(buffer if buffer is not None and buffer.size else b"\0", np.uint8)
+    numbers, kinds = np.zeros(len(texts), np.int64), np.zeros(len(texts), np.int8)
+    plain_texts(data, offsets, numbers, kinds)
+    words = noise.fingerprint(texts, key)
+    words[kinds == 1] = noise.fingerprint(numbers[kinds == 1], key)
+    length = np.diff(offsets)
+    large = (kinds == 0) & (length >= 19) & (length <= 20)
+    if large.any():  # from 2^63 on, as unsigned columns hold
+        found = texts.filter(pa.array(large)).to_pylist()
+        whole = [int(t) if t.isdigit() and t[:1] != b"0" and int(t) <= _LARGEST else -1 for t in found]
+        fits = np.array([number >= 0 for number in whole])
+        place = np.flatnonzero(large)[fits]
+        words[place] = noise.fingerprint(np.array([n for n in whole if n >= 0], np.uint64), key)
+        kinds[place] = 1
+    return words, kinds == 0

@@ -65,7 +65,7 @@ class PlainDistinct:
         self._state = made.update_theta_sketch(self.log2_size) if theta else made.hll_sketch(self.log2_size, made.HLL_8)
 
     def add(self, items: Any) -> PlainDistinct:
-        """Put items in, in place: whole numbers, text or bytes. Missing ones are left out."""
+        """Put items in, in place: numbers, text or bytes. Missing ones are left out."""
         if not hasattr(self._state, "update"):
             raise InvalidArgument("items", "given", "put into the sketches that this one was made from", "a.add(items)")
         deque(map(self._state.update, _known(items)), maxlen=0)
@@ -136,7 +136,7 @@ class PlainFrequencies:
         self._state = _library().count_min_sketch(rows, columns)
 
     def add(self, items: Any) -> PlainFrequencies:
-        """Count items, in place: whole numbers, text or bytes. Missing ones are left out."""
+        """Count items, in place: numbers, text or bytes. Missing ones are left out."""
         deque(map(self._state.update, _known(items)), maxlen=0)
         return self
 

@@ -25,6 +25,7 @@ from discreet import noise
 from discreet.core import checks
 from discreet.core.arrays import BoolArray, FloatArray, WordArray
 from discreet.core.unit import PERSON, PERSON_NEIGHBOURS
+from discreet.engines.tables.same import person_key
 from discreet.errors import DiscreetError, FormatError, InvalidArgument
 from discreet.local.distinct.bitmaps import FlippedBitmap
 from discreet.local.distinct.items import item_words
@@ -63,7 +64,8 @@ class DistinctSketch:
     Privacy
     -------
     Neighbours: add or remove one item, with all its rows; with ``items``, one person with all their rows. An item sets
-    one bit, however often it occurs, and no other: the hash gives it one bucket and one level. So without it the bitmap
+    one bit, however often it occurs and however it is spelled, and no other: the hash of its key gives it one bucket
+    and one level (``7``, `` 7`` and ``7.0`` have one key, `discreet.engines.tables.same`). So without it the bitmap
     differs in at most one bit (in none, if another item sets that bit too). A person with at most ``items`` items sets
     that many bits at most: what is used of a person is a function of their own rows and a random key, so nobody else's
     bits change. Every bit is turned over with chance 1/(1 + e^e), e = ε/items, by an exact coin: a reading of one bit
@@ -193,11 +195,12 @@ class DistinctSketch:
         Parameters
         ----------
         items : list, array, Arrow array or series; or an iterator of these
-            Whole numbers, text or bytes, in any order, any number of times. Missing ones are left out. An iterator is
-            read part by part, so that there may be more items than memory holds.
+            Numbers, text or bytes, in any order, any number of times. Missing ones are left out. Numbers and texts that
+            read as such are one item if they are equal, whoever holds them. An iterator is read part by part, so that
+            there may be more items than memory holds.
         persons : the same, optional
-            Whose item it is, where a person is the unit: one per item, and in parts if items are. Items without a
-            person are left out.
+            Whose item it is, where a person is the unit: one per item, and in parts if items are; told apart by the
+            same rule. Items without a person are left out.
         ledger : Ledger or Account, optional
             Charged before the items are touched.
         rng : None, int or Generator
@@ -240,8 +243,8 @@ class DistinctSketch:
         """Return the items that are used: of everybody those of the smallest keyed hash of person and item."""
         whole = not isinstance(items, Iterator)
         pairs = [(items, persons)] if whole else zip_longest(items, persons, fillvalue=[])
-        parts = [(*item_words(i, self.key), texts_of("persons", p)) for i, p in pairs]
-        parts = parts or [(*item_words([], self.key), texts_of("persons", []))]
+        parts = [(*item_words(i, self.key), person_key(texts_of("persons", p))) for i, p in pairs]
+        parts = parts or [(*item_words([], self.key), person_key(texts_of("persons", [])))]
         words, missing = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
         whose = pa.concat_arrays([part[2] for part in parts])
         if len(whose) != len(words):
