@@ -282,7 +282,7 @@ class Job:
 
     def dialect(self) -> Any:
         """Return how the schema says that the table is written; None without a schema. Columns need not be declared."""
-        from discreet.core.schema.file import load_dialect
+        from discreet.core.schema.dialect import load_dialect
 
         if isinstance(self.schema, str):
             return load_dialect(self.place(self.schema))

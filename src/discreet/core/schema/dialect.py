@@ -7,12 +7,14 @@ declared is a missing value; so a row decides nothing about how the others are r
 import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core import checks
+from discreet.core.schema.file import toml_tables
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 #: What schemas may call an encoding, and what Python calls it.
@@ -152,6 +154,18 @@ class Dialect:
         found = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         changed = {name: value for name, value in found.items() if value != _default(name)}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in changed.items()}
+
+
+def load_dialect(source: str | Path) -> Dialect:
+    """Return how a schema file says that its table is written; its columns may wait for their values still.
+
+    Examples
+    --------
+    >>> load_dialect('[source]\\ndelimiter = ";"\\n[columns]\\nuser = {}\\n').delimiter
+    ';'
+    """
+    where, table = toml_tables(source)
+    return read_dialect(table.get("source"), f"[source] of {where}")
 
 
 def read_dialect(declared: object, where: str = "[source]") -> Dialect:

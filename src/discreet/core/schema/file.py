@@ -18,7 +18,6 @@ from typing import Any
 import tomli_w
 
 from discreet.core import lists
-from discreet.core.schema.dialect import Dialect, read_dialect
 from discreet.errors import DataSourceError, SchemaError
 
 #: What a schema file may say beside its columns.
@@ -50,7 +49,7 @@ def looks_like_a_record(names: Sequence[str]) -> bool:
 
 def load_schema(source: str | Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
     """Return the columns of a schema file, or of its text (it has line breaks), and what it says beside them."""
-    where, table = _tables(source)
+    where, table = toml_tables(source)
     columns = table.get("columns")
     if not isinstance(columns, dict) or not columns or set(table) - {"columns", *_BESIDE}:
         raise SchemaError(
@@ -67,18 +66,6 @@ def load_schema(source: str | Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
         )
     folder = Path() if isinstance(source, str) and "\n" in source else Path(source).parent
     return lists.beside(columns, folder), {name: table[name] for name in _BESIDE if name in table}
-
-
-def load_dialect(source: str | Path) -> Dialect:
-    """Return how a schema file says that its table is written; its columns may wait for their values still.
-
-    Examples
-    --------
-    >>> load_dialect('[source]\\ndelimiter = ";"\\n[columns]\\nuser = {}\\n').delimiter
-    ';'
-    """
-    where, table = _tables(source)
-    return read_dialect(table.get("source"), f"[source] of {where}")
 
 
 def undeclared(declared: Any) -> bool:
@@ -99,7 +86,8 @@ def undeclared(declared: Any) -> bool:
     )
 
 
-def _tables(source: str | Path) -> tuple[str, dict[str, Any]]:
+def toml_tables(source: str | Path) -> tuple[str, dict[str, Any]]:
+    """Return what a schema file, or its text, is called, and what it holds."""
     if isinstance(source, str) and "\n" in source:
         where, text = "schema text", source
     else:
