@@ -174,7 +174,7 @@ PURE = {"epsilon": 0.5}
     ],
     ids=str,
 )
-@pytest.mark.parametrize("one_by_one", [False, True], ids=["scores", "choices"])
+@pytest.mark.parametrize("one_by_one", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["scores", "choices"])
 def test_neighbours_differ_by_what_was_paid(monkeypatch, no_climb, settings, one_by_one):
     """One row against none, two against one, one more among many: at most the budget, and some pair reaches it.
 

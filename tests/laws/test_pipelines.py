@@ -82,6 +82,7 @@ def test_adaptive_grids_by_enumeration(monkeypatch, rule):
     assert seen == {"2", "3", "4"}
 
 
+@pytest.mark.slow
 def test_a_broken_adaptive_grid_is_caught(monkeypatch):
     with monkeypatch.context() as patch:
         halve_the_noise(patch)

@@ -221,6 +221,7 @@ def test_supervised_listens_to_the_label_where_that_foretells_it() -> None:
     assert DensityTree(5, domain=domain, supervised=True).fit(table).leaf_counts_.min() >= 5
 
 
+@pytest.mark.slow
 def test_supervised_begins_with_the_column_that_tells_the_label(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.random.default_rng(3).random((1000, 5))
     table = pa.table({f"x{j}": X[:, j] for j in range(5)} | {"label": np.where(X[:, 3] > 0.3, "1", "0")})

@@ -159,6 +159,7 @@ def test_answers_say_what_they_know():
     assert s.marginal("town").counts.sum() == pytest.approx(s.total)
 
 
+@pytest.mark.slow
 def test_intervals_cover():
     """Questions of one and two columns on tables with other noise: of 95 % intervals at least nine in ten hold."""
     real = people()
@@ -461,6 +462,7 @@ def test_noise_puts_no_rows_on_stretches_that_are_empty():
     assert np.mean(np.abs(off)) < 0.35
 
 
+@pytest.mark.slow
 def test_levels_agree_and_know_their_noise():
     """The variance of a bin that cells of several levels tell of is that of its estimates over many draws."""
     column = DOMAIN.column("cost")

@@ -129,6 +129,7 @@ def test_cuts_outside_their_boxes_are_refused(place):
         tree(Wrong(place)).fit(ROWS)
 
 
+@pytest.mark.slow
 def test_an_audit_finds_no_more_than_the_ledger_says_and_catches_a_cheat():
     """False alarms: one in a hundred by the confidence; the runs are seeded."""
     line = dc.Domain.box([0], [1])

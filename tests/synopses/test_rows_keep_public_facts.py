@@ -146,6 +146,7 @@ def check(rows: pa.Table, n: int) -> None:
     assert rows["education"].null_count == rows["years"].null_count
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_rows_keep_everything():
     check(made().sample(100_000, rng=1), 100_000)
 
