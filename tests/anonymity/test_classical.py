@@ -402,6 +402,9 @@ def test_leaving_rows_out_does_not_break_closeness_elsewhere() -> None:
         (RankSwapping(0.0, domain=UNIT), "p must be"),
         (RankSwapping(1.5, domain=UNIT), "p must be"),
         (RankSwapping("all", domain=UNIT), "p must be"),
+        (RankSwapping(k=1, domain=UNIT), "k must be"),
+        (RankSwapping(k=11, domain=UNIT), "at most the number of records"),
+        (RankSwapping(0.1, k=3, domain=UNIT), "p must be left out where k is given"),
     ],
 )
 def test_bad_arguments_are_refused(method: Any, message: str) -> None:

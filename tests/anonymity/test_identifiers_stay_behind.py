@@ -30,7 +30,15 @@ bounds = [0, 100]
 categories = ["no", "yes"]
 role = "sensitive"
 """
-METHODS = ("DensityTree", "Mondrian", "Generalization", "Microaggregation", "NoiseAddition", "RankSwapping")
+METHODS = (
+    "DensityTree",
+    "Mondrian",
+    "Generalization",
+    "Microaggregation",
+    "NoiseAddition",
+    "MultiplicativeNoise",
+    "RankSwapping",
+)
 
 
 def table() -> pa.Table:

@@ -97,8 +97,8 @@ def test_large_tables_are_blocked_by_themselves(monkeypatch: pytest.MonkeyPatch)
         return release.guarantee.parameters
 
     assert "block_rows" not in facts()
-    monkeypatch.setattr("discreet.anonymity.methods.microaggregation.EXACT_ROWS", 1000)
-    monkeypatch.setattr("discreet.anonymity.methods.microaggregation.BLOCK_ROWS", 700)
+    monkeypatch.setattr("discreet.anonymity.methods.grouping.EXACT_ROWS", 1000)
+    monkeypatch.setattr("discreet.anonymity.methods.grouping.BLOCK_ROWS", 700)
     assert facts()["block_rows"] == 5 * grouping.BLOCK_GROUPS
     assert facts(block_rows=100)["block_rows"] == 100
     assert "block_rows" not in facts(block_rows=None)

@@ -39,6 +39,7 @@ METHODS: dict[str, Any] = {
     "means": Microaggregation(k=5, domain=DOMAIN, keep=["place"]),
     "noise": NoiseAddition(0.2, domain=DOMAIN, keep=["place"]),
     "ranks": RankSwapping(0.1, domain=DOMAIN, keep=["place"]),
+    "ranks in groups": RankSwapping(k=4, domain=DOMAIN, keep=["place"]),
 }
 FILED = ("density tree", "mondrian", "levels")
 

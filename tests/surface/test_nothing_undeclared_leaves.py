@@ -164,6 +164,8 @@ METHODS: dict[str, Any] = {
     "means": anonymity.Microaggregation(k=5, domain=DOMAIN),
     "noise": anonymity.NoiseAddition(0.2, domain=DOMAIN),
     "ranks": anonymity.RankSwapping(0.2, domain=DOMAIN),
+    "ranks in groups": anonymity.RankSwapping(k=3, domain=DOMAIN),
+    "factors": anonymity.MultiplicativeNoise(0.2, domain=DOMAIN),
 }
 
 

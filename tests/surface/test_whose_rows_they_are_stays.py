@@ -141,7 +141,7 @@ def test_a_stored_release_does_not_say_where_its_rows_stood(name: str, output: s
         assert stored.bounds.equals(release.bounds)
 
 
-@pytest.mark.parametrize("name", ["Microaggregation", "NoiseAddition", "RankSwapping"])
+@pytest.mark.parametrize("name", ["Microaggregation", "NoiseAddition", "MultiplicativeNoise", "RankSwapping"])
 def test_methods_that_count_rows_leave_names_behind(name: str) -> None:
     plain = dc.Domain({c.name: c for c in domain().columns if c.name != "who"})
     model = getattr(anonymity, name)(domain=plain, keep=["note"])

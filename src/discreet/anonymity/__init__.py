@@ -15,6 +15,7 @@ from discreet.anonymity.methods.generalization import Generalization
 from discreet.anonymity.methods.masking import NoiseAddition, RankSwapping
 from discreet.anonymity.methods.microaggregation import Microaggregation
 from discreet.anonymity.methods.mondrian import Mondrian
+from discreet.anonymity.methods.multiplicative import MultiplicativeNoise
 from discreet.anonymity.methods.top_bottom import TopBottomCoding
 from discreet.anonymity.release.house import House
 from discreet.anonymity.release.release import Release
@@ -31,6 +32,7 @@ __all__ = [
     "KPoint",
     "Microaggregation",
     "Mondrian",
+    "MultiplicativeNoise",
     "NoiseAddition",
     "RankSwapping",
     "Release",

@@ -55,9 +55,13 @@ def rule_text(name: str, value: Any) -> str:
     --------
     >>> rule_text("l", {"kind": "entropy", "least": 2})
     'l = 2 (entropy)'
+    >>> rule_text("probabilistic_k", 5)
+    'probabilistic k-anonymity with k = 5'
     >>> rule_text("k_by_columns", {"least": 5, "columns": [["age"], ["job", "town"]]})
     'k = 5 in each of these groups of columns by itself, and not in whole rows: age; job, town'
     """
+    if name == "probabilistic_k":
+        return f"probabilistic k-anonymity with k = {value}"
     if not isinstance(value, Mapping):
         return f"{name} = {value}"
     if name == "k_by_columns":

@@ -275,6 +275,13 @@ def _of_tables(guarantee: Guarantee) -> list[str]:
             f"all of them together the smallest group has {reached.get('k_of_rows')}."
         )
         return lines
+    if isinstance(chance := reached.get("probabilistic_k"), int):
+        lines.append(
+            "The values of the columns by which somebody could be recognised were swapped at random in groups of at "
+            f"least {chance:,} rows. Whoever knows these columns of everybody, and no others, links a row with its "
+            f"person with a chance of at most 1 in {chance:,}. Every value is somebody's own; rows need not be alike."
+        )
+        return lines
     if k is None:
         lines.append(
             "The values of the columns by which somebody could be recognised were changed, and that is all: no group "
@@ -318,6 +325,8 @@ def for_experts(guarantee: Guarantee) -> list[str]:
         required = guarantee.parameters.get("required", {})
         asked = {name: value for name, value in dict(required).items() if value is not None}
         lines = ["for all rows r: |{s : QI(s) = QI(r)}| >= k" if asked else "no relation between rows is promised"]
+        if "probabilistic_k" in asked:
+            lines = ["for all rows r and persons i: P[r is of i | QI of all persons, QI of all rows] <= 1/k"]
         if "k_by_columns" in asked:
             lines = ["for all rows r and each group of columns G: |{s : G(s) = G(r)}| >= k"]
         lines += [f"required: {name} = {plain(value)}" for name, value in asked.items()]

@@ -1,4 +1,4 @@
-"""Kernel of rank swapping: pair every rank with a free one that is near, in O(n log n)."""
+"""Kernels of rank swapping: pair every rank with a free one that is near, in O(n log n); and who could be whom."""
 
 from typing import Any
 
@@ -38,6 +38,21 @@ def swap_ranks(draws: Any, limit: int) -> Any:  # pragma: no cover
         _remove(tree, j)
         partner[i], partner[j] = j, i
     return partner
+
+
+@jit
+def count_inside(values: Any, low: Any, high: Any) -> Any:  # pragma: no cover
+    """Return how many rows lie inside each box; columns by rows, and columns by boxes."""
+    found = np.zeros(low.shape[1], np.int64)
+    for b in range(low.shape[1]):
+        for i in range(values.shape[1]):
+            inside = True
+            for j in range(values.shape[0]):
+                if not low[j, b] <= values[j, i] <= high[j, b]:
+                    inside = False
+                    break
+            found[b] += inside
+    return found
 
 
 @jit

@@ -58,6 +58,11 @@ class Points:
         return Points(self.numbers[rows], self.codes[rows])
 
 
+def auto_rows(n: int, k: int) -> int | None:
+    """Return the most rows of a block for a table of n; None for one block."""
+    return None if n <= EXACT_ROWS else max(BLOCK_ROWS, BLOCK_GROUPS * k)
+
+
 def mdav_groups(points: Points, k: int, block_rows: int | None) -> IntArray:
     """Return the group of every row by MDAV, inside blocks of at most so many rows if that is given."""
     group, made = np.empty(len(points), np.int64), 0

@@ -1,4 +1,4 @@
-"""Noise addition and rank swapping: classical masking that promises nothing, with what it gives away measured."""
+"""Noise addition and rank swapping: classical masking, with what it gives away measured."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator
 
 from discreet import engines, noise
 from discreet.anonymity.growth.grid import Grid
-from discreet.anonymity.methods._swap_kernels import swap_ranks
+from discreet.anonymity.methods._swap_kernels import count_inside, swap_ranks
+from discreet.anonymity.methods.grouping import Points, auto_rows, mdav_groups, path_groups
 from discreet.anonymity.methods.masked import (
     MaskedMethod,
     MaskedRelease,
@@ -27,7 +28,7 @@ from discreet.anonymity.release.delivery import Delivery
 from discreet.anonymity.release.table import Table, TablePlan, read_table, without_values
 from discreet.anonymity.risk.disclosure import linkage, near_values
 from discreet.core import checks
-from discreet.core.arrays import FloatArray
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import as_domain, dialect_of
 from discreet.core.html import EstimatorHtml
 from discreet.errors import InvalidArgument, InvalidType
@@ -39,9 +40,18 @@ _UNIT = 2**20
 #: Released rows that are linked with the originals to measure disclosure.
 _MEASURED = 10_000
 
+#: Pairs of a released row and a person that are compared to count candidates.
+_COMPARED = 20_000_000
+
 _NOTHING = (
     "nobody relies on it for privacy: the values are changed, but neither k nor l nor t holds, and people are found "
     "as often as the disclosure measures say, or more often by a better attack"
+)
+_SWAPPED = (
+    "an attacker knows no more than everybody's quasi-identifiers and how they were swapped, not the other columns: "
+    "then no row can be linked with a person with a chance above 1/k",
+    "every published value is somebody's exact value; k rows that look alike are not promised",
+    "no other release is made of the same people: permutations of two releases can be compared",
 )
 
 
@@ -80,16 +90,18 @@ class _Masking(EstimatorHtml, MaskedMethod, BaseEstimator):  # type: ignore[misc
         after, facts = self._change(table, before, stream)
         measured = _measure(table, before, after, stream)
         values = {g.name: self._written(g, after[j]) for j, g in enumerate(table.plan.grids)}
-        facts = {"method": type(self).__name__, "output": "changed values", **facts}
+        notes = facts.pop("notes", [_NOTHING])
+        measured |= facts.pop("disclosure", {})
         none = {"required": {"k": None}, "reached": {"k": None}}
+        facts = {"method": type(self).__name__, "output": "changed values", **none, **facts}
         return masked_release(
             table,
             values,
             whole_domain(table),
             delivery,
             stream,
-            facts={**facts, **none},
-            notes=[_NOTHING],
+            facts=facts,
+            notes=notes,
             random=True,
             disclosure=measured,
         )
@@ -114,7 +126,53 @@ class _Masking(EstimatorHtml, MaskedMethod, BaseEstimator):  # type: ignore[misc
 
 
 @dataclass(eq=False, repr=False)
-class NoiseAddition(_Masking):
+class Noisy(_Masking):
+    """What kinds of noise share: numbers only, published on a lattice or a grid, clipped or not."""
+
+    _: KW_ONLY
+    grid: Any = None
+    clip: bool = False
+
+    def _check(self) -> None:
+        checks.choice("clip", self.clip, (False, True))
+
+    def _check_plan(self, plan: TablePlan) -> None:
+        super()._check_plan(plan)
+        for grid in plan.grids:
+            if not grid.numeric:
+                raise InvalidArgument(
+                    "domain", grid.name, "numbers in all quasi-identifiers: noise needs them", f"keep=[{grid.name!r}]"
+                )
+
+    def _change(self, table: Table, before: FloatArray, stream: noise.Generator) -> tuple[FloatArray, dict[str, Any]]:
+        width = np.array([[g.column.high - g.column.low] for g in table.plan.grids])
+        unit = before / width
+        noisy, facts = self._noisy(unit, noise.discrete_gaussian(_UNIT, size=unit.shape, rng=stream) / _UNIT)
+        fine = np.rint(noisy * FINE_STEPS) / FINE_STEPS * width
+        if self.clip:
+            low = np.array([[g.column.low] for g in table.plan.grids])
+            fine = np.clip(fine, low, low + width)
+        return fine, {**facts, "clip": bool(self.clip)}
+
+    def _noisy(self, unit: FloatArray, normal: FloatArray) -> tuple[FloatArray, dict[str, Any]]:
+        """Return values with noise, both over the declared widths, from standard normal numbers; and what was done."""
+        raise NotImplementedError
+
+    def _written(self, grid: Grid, values: FloatArray) -> pa.Array:
+        rounded = self.grid is not None and (not isinstance(self.grid, Mapping) or grid.name in self.grid)
+        if not rounded:
+            return number_array(grid, values, False)
+        low, high = grid.edges[0], grid.edges[-1]
+        outside = (values < low) | (values > high)  # the grid ends at the bounds; clip=True is for keeping to them
+        step = (high - low) / grid.levels
+        beyond = low + np.rint((values - low) / step) * step
+        return number_array(
+            grid, np.where(outside, beyond, on_grid(grid, values)), whole_points(grid) and step % 1 == 0
+        )
+
+
+@dataclass(eq=False, repr=False)
+class NoiseAddition(Noisy):
     """Add normal noise to the numbers.
 
     Parameters
@@ -158,69 +216,57 @@ class NoiseAddition(_Masking):
     alpha: float = 0.1
     _: KW_ONLY
     kind: str = "uncorrelated"
-    grid: Any = None
-    clip: bool = False
 
     def _check(self) -> None:
         checks.positive("alpha", self.alpha, fix="alpha=0.1")
         checks.choice("kind", self.kind, ("uncorrelated", "correlated"))
-        checks.choice("clip", self.clip, (False, True))
+        super()._check()
 
-    def _check_plan(self, plan: TablePlan) -> None:
-        super()._check_plan(plan)
-        for grid in plan.grids:
-            if not grid.numeric:
-                raise InvalidArgument(
-                    "domain", grid.name, "numbers in all quasi-identifiers: noise needs them", f"keep=[{grid.name!r}]"
-                )
-
-    def _change(self, table: Table, before: FloatArray, stream: noise.Generator) -> tuple[FloatArray, dict[str, Any]]:
-        width = np.array([[g.column.high - g.column.low] for g in table.plan.grids])
-        unit = before / width
+    def _noisy(self, unit: FloatArray, normal: FloatArray) -> tuple[FloatArray, dict[str, Any]]:
         root = _root(unit, self.kind) * np.sqrt(float(self.alpha))
-        normal = noise.discrete_gaussian(_UNIT, size=unit.shape, rng=stream) / _UNIT
-        fine = np.rint((unit + root @ normal) * FINE_STEPS) / FINE_STEPS * width
-        if self.clip:
-            low = np.array([[g.column.low] for g in table.plan.grids])
-            fine = np.clip(fine, low, low + width)
-        return fine, {"alpha": float(self.alpha), "kind": self.kind, "clip": bool(self.clip)}
-
-    def _written(self, grid: Grid, values: FloatArray) -> pa.Array:
-        rounded = self.grid is not None and (not isinstance(self.grid, Mapping) or grid.name in self.grid)
-        if not rounded:
-            return number_array(grid, values, False)
-        low, high = grid.edges[0], grid.edges[-1]
-        outside = (values < low) | (values > high)  # the grid ends at the bounds; clip=True is for keeping to them
-        step = (high - low) / grid.levels
-        beyond = low + np.rint((values - low) / step) * step
-        return number_array(
-            grid, np.where(outside, beyond, on_grid(grid, values)), whole_points(grid) and step % 1 == 0
-        )
+        return unit + root @ normal, {"alpha": float(self.alpha), "kind": self.kind}
 
 
 @dataclass(eq=False, repr=False)
 class RankSwapping(_Masking):
-    """Swap every value with one of a near rank.
+    """Swap every value with one of a near rank, or inside groups of k.
 
     Parameters
     ----------
     p : float, default 0.05
         Largest distance of ranks, as a share of the rows; at least one rank.
+    k : int, optional
+        Instead of ``p``: permute every column at random inside groups of k to 2k - 1 rows whose ranks are near in all
+        columns. This is **probabilistic k-anonymity**.
     domain, sensitive, target, keep
         See `DensityTree`. Categories are ranked in the order of their declaration.
 
     Notes
     -----
-    Column by column: values are sorted, equal ones in random order; every value in turn is swapped with one that is
-    not yet swapped and at most p n ranks above, all equally likely (Moore 1996; spec local-sketches, 3.A.8, with the
-    distance in ranks, C12). A value with no free one near it stays. Missing values stay where they are. Each column
-    keeps exactly the values it had.
+    With ``p``, column by column: values are sorted, equal ones in random order; every value in turn is swapped with one
+    that is not yet swapped and at most p n ranks above, all equally likely (Moore 1996; spec local-sketches, 3.A.8,
+    with the distance in ranks, C12). A value with no free one near it stays. Missing values stay where they are. Each
+    column keeps exactly the values it had.
+
+    With ``k`` groups are those of MDAV on ranks (in blocks, as `Microaggregation`; of one column the best there are).
+    Each column, missing values too, is permuted uniformly and by itself inside every group, after Soria-Comas and
+    Domingo-Ferrer (2012).
 
     Privacy
     -------
-    None in any formal sense. Every published value is somebody's exact value, and somebody of nearly the same rank:
-    ranges of p n ranks around the published values hold the true ones. `MaskedRelease.disclosure` and the guarantee
-    state how many rows can be linked with their originals, and how many values lie within 5 % of the ranks.
+    With ``p``, none in any formal sense. Every published value is somebody's exact value, and somebody of nearly the
+    same rank: ranges of p n ranks around the published values hold the true ones, and in several columns together
+    these ranges may hold one person alone. `MaskedRelease.disclosure` and the guarantee state how many rows can be
+    linked with their originals, how many values lie within 5 % of the ranks, and, as ``candidates``, how many people a
+    row can belong to: of c people the best guess is right with a chance of at least 1/c.
+
+    With ``k``, whoever knows everybody's quasi-identifiers, the groups and the method, and not the other columns, links
+    a released row with its person with a chance of at most 1/k. *Proof.* Rows of a group have its persons' values, and
+    nobody's from elsewhere. Let τ say which row is whose; all are equally likely beforehand. Column j shows in row r
+    the value of person σ_j(τ(r)), where σ_j is uniform and independent of τ and of the other columns. For every τ
+    the composition is uniform again, so the released values are equally likely under all τ, and afterwards each row
+    belongs to each of the g >= k persons of its group with a chance of exactly 1/g. Not more is promised: rows are not
+    alike, values are genuine, and whoever knows sensitive or kept columns is not bounded.
 
     Examples
     --------
@@ -229,29 +275,97 @@ class RankSwapping(_Masking):
     >>> method = RankSwapping(0.2, domain=dc.Domain({"age": (0, 120)}))
     >>> method.fit_transform(people, random_state=1, order="input").table["age"].to_pylist()
     [33, 31, 60, 36, 66, 64]
+    >>> grouped = RankSwapping(k=3, domain=dc.Domain({"age": (0, 120)}))
+    >>> release = grouped.fit_transform(people, random_state=1, order="input")
+    >>> release.guarantee.parameters["reached"]
+    {'k': None, 'probabilistic_k': 3}
     """
 
     p: float = 0.05
+    _: KW_ONLY
+    k: int | None = None
 
     def _check(self) -> None:
         if checks.probability("p", self.p, closed=True) == 0:
             raise InvalidArgument("p", self.p, "a share of the rows above 0", "p=0.05")
+        if self.k is not None:
+            checks.whole("k", self.k, low=2)
+            if self.p != RankSwapping.p:
+                raise InvalidArgument("p", self.p, "left out where k is given", f"p={RankSwapping.p}")
 
     def _change(self, table: Table, before: FloatArray, stream: noise.Generator) -> tuple[FloatArray, dict[str, Any]]:
+        if self.k is not None:
+            return self._grouped(table, before, int(self.k), stream)
         after = before.copy()
-        unchanged = {}
+        unchanged, limits = {}, []
         for j, grid in enumerate(table.plan.grids):
             there = np.flatnonzero(~np.isnan(before[j]))
             keys = noise.below(2**62, size=len(there), rng=stream)
             order = there[np.lexsort((keys, before[j, there]))]
-            limit = max(1, int(float(self.p) * len(there)))
-            partner = swap_ranks(noise.below(2**62, size=len(there), rng=stream), limit)
+            limits.append(max(1, int(float(self.p) * len(there))))
+            partner = swap_ranks(noise.below(2**62, size=len(there), rng=stream), limits[j])
             after[j, order] = before[j, order[partner]]
             unchanged[grid.name] = int((partner == np.arange(len(partner))).sum())
-        return after, {"p": float(self.p), "not_swapped": unchanged}
+        found = candidates(before, after, limits)
+        told = {
+            "least": int(found.min()),
+            "chance_of_the_best_guess_at_least": float((1 / found).mean()),
+            "rows": len(found),
+        }
+        return after, {"p": float(self.p), "not_swapped": unchanged, "disclosure": {"candidates": told}}
+
+    def _grouped(
+        self, table: Table, before: FloatArray, k: int, stream: noise.Generator
+    ) -> tuple[FloatArray, dict[str, Any]]:
+        if table.n < k:
+            raise InvalidArgument("k", k, f"at most the number of records, {table.n}", f"k={table.n}")
+        ranked = before.copy()
+        for j, grid in enumerate(table.plan.grids):
+            if grid.numeric:
+                ranked[j] = grid.column.low + _ranks(before[j]) * (grid.column.high - grid.column.low)
+        points = Points.of(table, ranked, range(len(before)))
+        one = len(before) == 1
+        groups = path_groups(points, k) if one else mdav_groups(points, k, auto_rows(table.n, k))
+        after = np.stack([permuted(column, groups, stream) for column in before])
+        reached = {"k": None, "probabilistic_k": int(np.bincount(groups).min())}
+        required = {"k": None, "probabilistic_k": k}
+        return after, {"groups": int(groups.max()) + 1, "required": required, "reached": reached, "notes": _SWAPPED}
 
     def _written(self, grid: Grid, values: FloatArray) -> pa.Array:
         return plain_array(grid, values)
+
+
+def permuted(column: FloatArray, groups: IntArray, stream: noise.Generator) -> FloatArray:
+    """Return a column with its values in random order inside every group."""
+    keys = noise.below(2**62, size=len(column), rng=stream)
+    after = np.empty_like(column)
+    after[np.argsort(groups, kind="stable")] = column[np.lexsort((keys, groups))]
+    return after
+
+
+def candidates(before: FloatArray, after: FloatArray, limits: Sequence[int]) -> IntArray:
+    """Return how many people a released row can belong to, for rows spread over the table.
+
+    A value came from at most ``limits`` ranks away, so its person's own lies between two values that are known.
+    """
+    n = before.shape[1]
+    chosen = np.unique(np.linspace(0, n - 1, min(n, max(20, _COMPARED // n)), dtype=np.int64))
+    low, high = np.empty((2, len(before), len(chosen)))
+    for j, limit in enumerate(limits):
+        values = np.sort(before[j][~np.isnan(before[j])])
+        shown = after[j, chosen]
+        first, last = (np.searchsorted(values, shown, side=side) for side in ("left", "right"))
+        low[j] = values[np.clip(first - limit, 0, len(values) - 1)]
+        high[j] = values[np.clip(last - 1 + limit, 0, len(values) - 1)]
+        low[j, np.isnan(shown)] = high[j, np.isnan(shown)] = np.inf  # a missing value stays with its person
+    return np.asarray(count_inside(np.where(np.isnan(before), np.inf, before), low, high), np.int64)
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    """Return middle ranks as shares of the values that are there; NaN stays."""
+    there = np.sort(values[~np.isnan(values)])
+    middle = (np.searchsorted(there, values, side="left") + np.searchsorted(there, values, side="right")) / 2
+    return np.where(np.isnan(values), np.nan, middle / max(len(there), 1))
 
 
 def _root(unit: FloatArray, kind: str) -> FloatArray:
@@ -267,7 +381,7 @@ def _root(unit: FloatArray, kind: str) -> FloatArray:
 
 def _measure(table: Table, before: FloatArray, after: FloatArray, stream: noise.Generator) -> dict[str, Any]:
     """Measure disclosure and, beside it, what was lost (spec density-trees, 9.11.3)."""
-    rows = np.flatnonzero(~np.isnan(before).any(axis=0))
+    rows = np.flatnonzero(~(np.isnan(before) | np.isnan(after)).any(axis=0))
     if len(rows) > _MEASURED:
         rows = rows[np.argsort(noise.below(2**62, size=len(rows), rng=stream))[:_MEASURED]]
     spread = np.array([np.std(c[~np.isnan(c)]) if (~np.isnan(c)).any() else 0.0 for c in before])[:, None]
@@ -276,7 +390,11 @@ def _measure(table: Table, before: FloatArray, after: FloatArray, stream: noise.
     every = np.arange(table.n)
     near = [near_values(before[j], after[j], every, 0.05, "rank") for j in range(len(before))]
     looked = sum(total for _, total in near)
-    shift = np.abs(np.nanmean(after - before, axis=1)) / spread[:, 0]
+    moved = np.isnan(before) != np.isnan(after)  # gaps that were swapped too have no difference of their own
+    means = (
+        np.nanmean(after, axis=1) - np.nanmean(before, axis=1) if moved.any() else np.nanmean(after - before, axis=1)
+    )
+    shift = np.abs(means) / spread[:, 0]
     gap = np.abs(_correlation(after) - _correlation(before))
     return {
         "record_linkage": linked.to_dict(),

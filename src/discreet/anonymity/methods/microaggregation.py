@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from discreet import noise
 from discreet.anonymity.growth.frontier import refuse_root
-from discreet.anonymity.methods.grouping import BLOCK_GROUPS, BLOCK_ROWS, EXACT_ROWS, Points, mdav_groups, path_groups
+from discreet.anonymity.methods.grouping import Points, auto_rows, mdav_groups, path_groups
 from discreet.anonymity.methods.masked import (
     MaskedMethod,
     MaskedRelease,
@@ -200,7 +200,7 @@ class Microaggregation(MaskedMethod, Partitioner):  # type: ignore[misc]
     def _blocks(self, n: int) -> int | None:
         """Return the most rows of a block; None for one block."""
         if self.block_rows == "auto":
-            return None if n <= EXACT_ROWS else max(BLOCK_ROWS, BLOCK_GROUPS * self.rules_.k)
+            return auto_rows(n, self.rules_.k)
         return None if self.block_rows is None or n <= int(self.block_rows) else int(self.block_rows)
 
     def _publish(self, data: Any, table: Table, delivery: Delivery) -> MaskedRelease:

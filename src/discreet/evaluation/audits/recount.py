@@ -80,7 +80,9 @@ def recount(
     if "k_by_columns" in required:
         return _by_columns(table, required["k_by_columns"], reached.get("k_by_columns") or {}, found)
     if required.get("k") is None:
-        return Recount(found, (), ("it promises no k",))
+        chance = "probabilistic_k" in required
+        said = "its k is a chance, over swaps that the table does not show" if chance else "it promises no k"
+        return Recount(found, (), (said,))
     if not shown:
         return Recount(found, ("a k is promised, and the table holds none of its quasi-identifiers",), ())
     failures, notes = [], []

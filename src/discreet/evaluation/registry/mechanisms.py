@@ -39,8 +39,9 @@ EXEMPT: dict[str, str] = {
     "synopses.OwnPartitioner": "a user's own way to cut, which buys from the ledger of a tree that is audited",
     "anonymity.Hierarchy": "public groups of categories, part of a method's settings",
     "anonymity.Rules": "what a table must satisfy, part of a method's settings",
+    "anonymity.MultiplicativeNoise": "promises no figure that could be refuted; its attacks are in the guarantee",
     "anonymity.NoiseAddition": "promises no figure that could be refuted; its attacks are in the guarantee",
-    "anonymity.RankSwapping": "promises no figure that could be refuted; its attacks are in the guarantee",
+    "anonymity.RankSwapping": "its k is a chance over swaps that no table shows; a law test enumerates it",
     "anonymity.TopBottomCoding": "promises no figure that could be refuted; its attacks are in the guarantee",
 }
 
