@@ -167,6 +167,17 @@ def distinct() -> str:
     return table(["items", *(f"ε = {epsilon:g}" for epsilon in budgets), "HyperLogLog"], rows)
 
 
+def sampling() -> str:
+    """Return the ε of sampling before k-anonymity, ours and by the published bound."""
+    held = results.read("sampling")["rows"]
+    rows = []
+    for beta in sorted({r["sample"] for r in held}):
+        found = [r for r in held if r["sample"] == beta]
+        cells = ["-" if r["ours"] is None else f"{r['ours']:.3g} ({r['published']:.3g})" for r in found]
+        rows.append([f"{beta:g}", *cells])
+    return table(["chance of being drawn", *(f"k = {k}" for k in sorted({r["k"] for r in held}))], rows)
+
+
 def rappor_lists() -> str:
     """Return what RAPPOR finds in lists of candidates."""
     held = results.read("rappor_lists")["rows"]
@@ -403,6 +414,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "rappor-lists": rappor_lists,
     "remap": remap,
     "rivals": rivals,
+    "sampling": sampling,
     "second-releases": second_releases,
     "seeds": seeds,
     "spark": spark,

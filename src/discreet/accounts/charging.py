@@ -72,6 +72,8 @@ def _price(ledger: Ledger | Account, own: Ledger) -> dict[str, Any]:
     whole, delta = own.total.exact, Fraction(repr(own.delta))
     if isinstance(ledger, Account):
         return {own.unit: whole, "delta": delta}
-    if own.unit == ledger.unit or own.unit == "epsilon":
+    if own.unit == "epsilon":
+        return {"epsilon": whole, "delta": delta}
+    if own.unit == ledger.unit:
         return {own.unit: whole}
     return {"epsilon": zcdp_to_epsilon(Fraction(whole), delta), "delta": delta}

@@ -52,7 +52,12 @@ def heads_of(parameters: Mapping[str, Any]) -> list[str]:
 
 
 def steps_of(promise: Guarantee) -> list[list[Any]]:
-    """Return the laws behind a promise, as an account writes them; equal ones counted."""
+    """Return the laws behind a promise, as an account writes them; equal ones counted.
+
+    None of an (ε, δ) promise: its δ belongs to no step by itself, so its price counts as a whole.
+    """
+    if promise.accounting == "epsilon" and promise.delta:
+        return []
     found: dict[tuple[str, str, str], int] = {}
     for step in _walk(promise.ledger, promise.accounting == "rho"):
         if step[0] == "gaussian" and promise.unit != "one row":

@@ -16,6 +16,8 @@ from discreet.anonymity.methods.masking import NoiseAddition, RankSwapping
 from discreet.anonymity.methods.microaggregation import Microaggregation
 from discreet.anonymity.methods.mondrian import Mondrian
 from discreet.anonymity.methods.multiplicative import MultiplicativeNoise
+from discreet.anonymity.methods.sampled import SampledGeneralization
+from discreet.anonymity.methods.sampled_law import sampling_delta, sampling_epsilon
 from discreet.anonymity.methods.top_bottom import TopBottomCoding
 from discreet.anonymity.release.house import House
 from discreet.anonymity.release.release import Release
@@ -38,10 +40,13 @@ __all__ = [
     "Release",
     "RiskReport",
     "Rules",
+    "SampledGeneralization",
     "TopBottomCoding",
     "interval_disclosure",
     "record_linkage",
     "risk",
+    "sampling_delta",
+    "sampling_epsilon",
     "suggest_k",
 ]
 

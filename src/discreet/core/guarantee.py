@@ -26,7 +26,7 @@ from discreet.core.figures import SURE_DELTA, rule_text
 from discreet.core.ledger import KINDS, Kind, Ledger, Line, Scope, add_up, spending
 from discreet.core.unit import unit_to_plain
 from discreet.core.zcdp import epsilon_to_zcdp, zcdp_to_epsilon
-from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
+from discreet.errors import DiscreetError, FormatError, InvalidType
 
 __all__ = ["Budget", "Guarantee", "Ledger", "Line", "Scope", "add_up", "epsilon_to_zcdp", "zcdp_to_epsilon"]
 
@@ -69,7 +69,7 @@ class Guarantee:
     accounting : {"epsilon", "rho"}
         The ledger's unit: pure ε, or zCDP.
     delta : float
-        0 for pure ε.
+        0 for pure ε; with ε, what the δ of its steps add up to.
     parameters : mapping
         The settings of the method.
     domain : Domain or None
@@ -115,10 +115,8 @@ class Guarantee:
                 raise InvalidType(name, getattr(self, name), "text", f'{name}="one row"')
         if not isinstance(self.seeded, bool):
             raise InvalidType("seeded", self.seeded, "True or False", "seeded=False")
-        if self.accounting == "rho":
+        if self.accounting == "rho" or self.delta != 0:
             checks.probability("delta", self.delta)
-        elif isinstance(self.delta, bool) or self.delta != 0:
-            raise InvalidArgument("delta", self.delta, "0 for a pure epsilon ledger", "delta=0.0")
         if any(not isinstance(x, Line) or not x.amount > 0 for x in self.ledger):
             raise InvalidType("ledger", self.ledger, "lines with positive amounts", "Guarantee.from_ledger(ledger)")
         if not isinstance(self.parameters, Mapping):

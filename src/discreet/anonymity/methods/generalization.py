@@ -178,6 +178,11 @@ class ClassesOf:
         places = [self._known.setdefault(row.tobytes(), len(self._known)) for row in found]
         return np.array(places, np.int64)[of]
 
+    def known(self) -> IntArray:
+        """Return the combinations that were met, in their numbers' order: the group of each column."""
+        found = np.frombuffer(b"".join(self._known), np.int32).astype(np.int64)
+        return found.reshape(len(self._known), len(self._groups))
+
     def decide(self, counts: PlaceCounts) -> PublishedCells:
         """Leave out the combinations that break a rule."""
         whole = self._rules.measure(np.zeros(len(counts.rows), int), counts.sensitive, counts.persons, counts.rows)
@@ -186,7 +191,7 @@ class ClassesOf:
         kept = _keep_ok(counts.place, self._rules, counts.sensitive, counts.persons, counts.rows)
         _refuse_left_out(int(counts.rows[~kept].sum()), int(counts.rows.sum()), self._suppress)
         shown = np.unique(counts.place[kept])
-        codes = np.frombuffer(b"".join(self._known), np.int32).reshape(len(self._known), -1)[shown]
+        codes = self.known()[shown]
         first, last = _runs(self._groups, list(codes.T))
         of_place = np.full(len(self._known), -1, np.int64)
         of_place[shown] = np.arange(len(shown))

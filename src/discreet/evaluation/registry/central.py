@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet import anonymity
 from discreet.clustering import DPLloyd, PrivateKMeans
 from discreet.core.arrays import FloatArray
 from discreet.core.domain import Domain
@@ -100,6 +101,7 @@ def entries() -> Iterator[AuditedMechanism]:
         yield _entry(f"clustering.DPLloyd/{name}", DPLloyd(2, epsilon=_EPSILON, domain=line, **settings), line)
     yield from _persons()
     yield from _questions()
+    yield _drawn_classes()
 
 
 def _persons() -> Iterator[AuditedMechanism]:
@@ -138,6 +140,31 @@ def _questions() -> Iterator[AuditedMechanism]:
         yield AuditedMechanism(
             f"synopses.QuerySession/{name}", _Asked(ask, line), _pairs(line), _EPSILON, batch=False, trials=_QUICK
         )
+
+
+def _drawn_classes() -> AuditedMechanism:
+    """Return sampling before k-anonymity: classes of few rows, where one row tells most."""
+    k, chance, delta = 3, 0.3, 0.03
+    pairs = tuple(
+        NeighbourPair(f"{n} equal rows, one more", np.zeros((n, 1)), np.zeros((n + 1, 1))) for n in (k, k - 1, 4, 12)
+    )
+    epsilon = anonymity.sampling_epsilon(k, chance, delta)
+    return AuditedMechanism(
+        "anonymity.SampledGeneralization", _Drawn(k, chance, delta), pairs, epsilon, delta, batch=False, trials=_QUICK
+    )
+
+
+class _Drawn:
+    """How many rows are shown of each of two classes."""
+
+    def __init__(self, k: int, chance: float, delta: float) -> None:
+        self.settings = (k, chance, delta)
+
+    def __call__(self, rows: Any, rng: Any) -> Any:
+        domain = Domain.box(-1.0, 1.0)
+        method = anonymity.SampledGeneralization(*self.settings, domain=domain, grid=2, levels={}, random_state=rng)
+        shown = method.fit_transform(np.asarray(rows)).table[0].to_pylist()
+        return np.array([shown.count("[-1, 0)"), shown.count("[0, 1]")], np.float64)
 
 
 class _Asked:

@@ -1,0 +1,270 @@
+"""Sampling before k-anonymity: a recoded table that is differentially private (Li, Qardaji and Su 2012)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+from sklearn.base import BaseEstimator
+
+from discreet import engines, noise
+from discreet.accounts import check_ledger, reserve
+from discreet.anonymity.growth.grid import make_grid
+from discreet.anonymity.growth.hierarchy import Hierarchy
+from discreet.anonymity.methods.generalization import ClassesOf, Ladder, _given, _ladder, _runs, _widths
+from discreet.anonymity.methods.partitioner import _read_hierarchies
+from discreet.anonymity.methods.sampled_law import sampling_epsilon
+from discreet.anonymity.release.cells import Cells
+from discreet.anonymity.release.printed import with_legend
+from discreet.anonymity.release.release import Release, _bounds, _flat, _intervals
+from discreet.anonymity.release.streamed import _batches
+from discreet.anonymity.release.table import TablePlan
+from discreet.anonymity.risk.rules import Rules
+from discreet.core import checks
+from discreet.core.arrays import IntArray
+from discreet.core.domain import as_domain, dialect_of
+from discreet.core.guarantee import Guarantee, Ledger
+from discreet.core.html import EstimatorHtml
+from discreet.core.unit import Person
+from discreet.errors import InvalidArgument, InvalidType, SchemaError
+
+_FIXED = (
+    "levels, hierarchies, widths, thresholds and grid were fixed without looking at the rows",
+    "nothing else about these rows leaves: not how many there are, who was drawn, or what was left out",
+    "the declared columns, bounds and categories are public and were not chosen by looking at the data",
+)
+
+#: Coins that are tossed at once.
+_COINS = 2**20
+
+
+class SampledRelease(Release):
+    """A table of drawn and recoded rows, with its (ε, δ).
+
+    As `Release`, but nothing in it is about rows that are not in the table: ``rows`` is empty, since a row of the table
+    is nobody's in particular, and ``suppressed`` and ``dropped`` are None, since how many were left out would tell of
+    them. Rows come class by class.
+    """
+
+    @cached_property
+    def bounds(self) -> pa.Table:
+        """The columns for programs: lower and upper ends, or lists of categories."""
+        return pa.table(_bounds(self.cells, self.cells.of))
+
+    def __repr__(self) -> str:
+        promised = f"epsilon = {self.guarantee.epsilon:.4g}, delta = {self.guarantee.delta:.3g}"
+        return f"<release of {len(self)} drawn rows in {self.cells.n_cells} classes, {promised}>"
+
+
+@dataclass(eq=False, repr=False)
+class SampledGeneralization(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
+    """Draw rows at random, recode whole columns, publish the classes that hold k drawn rows.
+
+    Parameters
+    ----------
+    k : int, default 20
+        A class is published if at least this many of its rows were drawn.
+    sample : float, default 0.1
+        The chance with which each row is drawn, by a coin of its own.
+    delta : float, default 1e-6
+        The δ of the guarantee. ε follows from it, `k` and `sample` (`sampling_epsilon`).
+    domain : Domain
+        The declared columns. Every column that is published must be a quasi-identifier (or all plain attributes);
+        identifiers are left out. A sensitive, kept or target column would be passed on as it is and is refused.
+    levels : mapping
+        From column to its level, 0 for columns that are not named; see `Generalization`. Must be given: levels chosen
+        on the rows would tell of them.
+    hierarchies, widths, grid
+        See `Generalization`; "merge" follows the rows and is refused.
+    ledger : Ledger or Account, optional
+        Charged with ε and δ before a row is read.
+    random_state : None, int or Generator
+        None is secure; anything else marks the guarantee as seeded.
+
+    Attributes
+    ----------
+    release_ : SampledRelease
+        The table with its guarantee.
+    guarantee_ : Guarantee
+        Central model, (ε, δ).
+    levels_ : dict
+        The level of every column.
+
+    Privacy
+    -------
+    Unit: one row. Neighbours: add or remove one row. A row changes the number n of rows of one class, which is fixed
+    without the data, from n to n + 1 or changes nothing (a row with a missing value in a column that drops it). The
+    class shows a Binomial(n, sample) number of equal rows if that is at least k, else nothing; classes are independent,
+    and the table is a function of these numbers. δ(ε) of this law is computed exactly in `sampled_law`, with its proof;
+    it is never above the bound of Li, Qardaji and Su (2012, theorem 1) and also holds below ε = -ln(1 - sample).
+    Nothing else is released: not n, not how many rows were left out, and no table is refused for its rows. Several
+    rows of one person would move several counts, so a schema with persons is refused.
+
+    Notes
+    -----
+    The argument needs a recoding that was fixed before ("strongly safe"): `DensityTree`, `Mondrian` and levels chosen
+    by Datafly's rule follow the data, and sampling before them proves nothing. Classes are counted in one pass over
+    batches, and of a class of n rows n coins are tossed: the same as a coin for every row, and the same table for a
+    seed on every engine.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> people = dc.datasets.people(20_000)
+    >>> domain = dc.Domain({"age": dc.Integer(0, 120), "job": list(people.domain.column("job").categories)})
+    >>> method = SampledGeneralization(20, 0.1, domain=domain, levels={"age": 3, "job": 1}, random_state=1)
+    >>> release = method.fit_transform(people.table)
+    >>> round(release.guarantee.epsilon, 3), release.guarantee.delta
+    (0.183, 1e-06)
+    >>> release.table["age"][0].as_py(), len(release) < 2_000
+    ('[8, 15]', True)
+    """
+
+    k: int = 20
+    sample: float = 0.1
+    delta: float = 1e-6
+    _: KW_ONLY
+    domain: Any = None
+    levels: Mapping[str, int] | None = None
+    hierarchies: Mapping[str, Any] | None = None
+    widths: Mapping[str, Sequence[float]] | None = None
+    grid: Any = None
+    ledger: Any = None
+    random_state: Any = None
+
+    def fit(self, data: Any, y: Any = None) -> SampledGeneralization:
+        """Draw, recode and release these rows.
+
+        Parameters
+        ----------
+        data : array, data frame, table or path
+            All records; what `discreet.engines.open` takes. Read once, in batches.
+        y : ignored
+        """
+        stream = noise.generator(self.random_state)
+        plan, ladders = self._settings(lambda: engines.open(data, dialect=dialect_of(self.domain)).names)
+        own = self._own()
+        source = engines.open(data, plan.domain)
+        asked = {"k": int(self.k), "sample": float(self.sample), "columns": list(plan.quasi)}
+        reserved = reserve(self.ledger, type(self).__name__, own, unit=plan.domain.unit, asked=asked)
+        groups = [ladder[self.levels_[name]] for name, ladder in zip(plan.quasi, ladders, strict=True)]
+        classes, counts = _count(source, plan, groups)
+        drawn = np.array([_draw(int(n), self.sample, stream) for n in counts], np.int64)
+        shown = drawn >= self.k
+        first, last = _runs(groups, list(classes[shown].T))
+        cells = Cells(plan.grids, first, last, np.repeat(np.arange(int(shown.sum())), drawn[shown]))
+        table = pa.table(_intervals(cells, cells.of))
+        promise = Guarantee.from_ledger(
+            own,
+            model="central",
+            parameters={
+                "method": type(self).__name__,
+                "k": int(self.k),
+                "sample": float(self.sample),
+                "levels": self.levels_,
+                "output": "interval",
+                "quasi_identifiers": list(plan.quasi),
+                **cells.legend(),
+                **({} if reserved is None else {"account": reserved.facts}),
+            },
+            domain=plan.domain,
+            assumptions=_FIXED,
+            seeded=stream.seeded,
+        )
+        # Over what `save` writes as CSV: so the account knows that very file.
+        sink = pa.BufferOutputStream()
+        pa_csv.write_csv(_flat(table), sink)
+        self.guarantee_ = promise.seal(sink.getvalue().to_pybytes())
+        if reserved is not None:
+            reserved.book(self.guarantee_)
+        untold: Any = None
+        made = with_legend(table, self.guarantee_)
+        self.release_ = SampledRelease(made, self.guarantee_, cells, np.empty(0, np.int64), untold, untold)
+        self.n_features_in_ = len(plan.quasi)
+        return self
+
+    def fit_transform(self, data: Any, y: Any = None) -> SampledRelease:
+        """Draw, recode and release these rows; each call draws, and costs, anew."""
+        release: SampledRelease = self.fit(data).release_
+        return release
+
+    def check(self) -> None:
+        """Refuse what no table could be released with, by the declared columns: what `fit` refuses first."""
+        if not isinstance(self.domain, tuple):
+            self._settings(list)
+            check_ledger(self.ledger, self._own(), getattr(self.domain, "unit", None), type(self).__name__)
+
+    def _own(self) -> Ledger:
+        epsilon, delta = sampling_epsilon(self.k, self.sample, self.delta), checks.probability("delta", self.delta)
+        own = Ledger(epsilon=epsilon, delta=delta)
+        own.spend("drawn classes", epsilon, "parallel", delta=delta)
+        return own
+
+    def _settings(self, names: Any) -> tuple[TablePlan, list[Ladder]]:
+        sampling_epsilon(self.k, self.sample, self.delta)
+        if self.domain is None:
+            raise InvalidType("domain", None, "a Domain", 'domain=Domain({"age": (0, 120)})')
+        if self.levels is None:
+            what = "given: levels that are chosen on the rows tell of them, and sampling then proves nothing"
+            raise InvalidArgument("levels", None, what, 'levels={"age": 2}')
+        plan = TablePlan.of(as_domain(self.domain, names()), grid=self.grid)
+        if plan.person is not None or isinstance(plan.domain.unit, Person):
+            raise SchemaError(
+                "the schema names a person, who may have many rows, and the promise is about one row; declare the "
+                "column an identifier if everybody has one row, or use a synopsis, whose unit can be a person"
+            )
+        passed = {"sensitive": plan.sensitive, "target": (plan.target,) if plan.target else ()}
+        for role, columns in passed.items():
+            for name in columns:
+                raise SchemaError(
+                    f"column {name!r} has the role {role} and would be passed on as it is; every published column must "
+                    "be a quasi-identifier, so declare it one, or leave it out"
+                )
+        trees = _read_hierarchies(self.hierarchies, plan)
+        merged = [name for name, tree in trees.items() if not isinstance(tree, Hierarchy)]
+        if merged:
+            what = "a Hierarchy: one that merges rare categories follows the rows, and sampling then proves nothing"
+            raise InvalidArgument("hierarchies", trees[merged[0]], what, "groups that are public")
+        plan, ladders = _laddered(plan, trees, _widths(self.widths, plan))
+        self.levels_ = _given(self.levels, plan, ladders)
+        return plan, ladders
+
+
+def _laddered(
+    plan: TablePlan, trees: Mapping[str, Any], widths: Mapping[str, Sequence[float]]
+) -> tuple[TablePlan, list[Ladder]]:
+    """Put columns with a hierarchy in its order; return the levels of every column."""
+    grids, ladders = [], []
+    for grid in plan.grids:
+        tiers = None
+        if grid.name in trees:
+            tree, categories = trees[grid.name], grid.column.categories  # type: ignore[union-attr]
+            tiers = tree.tiers(categories)
+            grid = make_grid(grid.column, None, tree.order(categories), tree.labels(grid.name, categories))
+        grids.append(grid)
+        ladders.append(_ladder(grid, tiers, widths.get(grid.name)))
+    return replace(plan, grids=tuple(grids)), ladders
+
+
+def _draw(n: int, chance: Any, stream: noise.Generator) -> int:
+    """Toss a coin for each of n rows; return how many were drawn."""
+    pieces = [min(_COINS, n - start) for start in range(0, n, _COINS)]
+    return sum(int(noise.bernoulli(chance, size=size, rng=stream).sum()) for size in pieces)
+
+
+def _count(source: engines.Source, plan: TablePlan, groups: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
+    """Return the classes that occur, as groups of every column in their order, and the rows of each: raw."""
+    partition = ClassesOf(groups, Rules(2), 0.0, {})
+    counts = np.zeros(0, np.int64)
+    for bins, _, _ in _batches(source, plan, []):
+        found = np.bincount(partition.route(bins), minlength=len(counts))
+        found[: len(counts)] += counts
+        counts = found
+    classes = partition.known()[: len(counts)]
+    order = np.lexsort(classes.T[::-1]) if len(classes) else np.empty(0, np.int64)
+    return classes[order], counts[order]

@@ -1,0 +1,185 @@
+"""What sampling before k-anonymity gives: the (ε, δ) of counts of a random sample that are shown from k on.
+
+Li, Qardaji and Su (2012) draw each record with chance β, put it into a class that was fixed without looking at the
+data, and publish the classes that hold at least k drawn records. A class of n records shows X ~ Binomial(n, β) if
+X ≥ k, else nothing; one record more or less changes n of one class by 1, and classes are independent. So with P_n the
+law of what a class of n records shows, the δ of the whole release is, exactly,
+
+    δ(ε) = max over n ≥ 0 of H(P_{n+1}, P_n) and H(P_n, P_{n+1}),    H(P, Q) = Σ max(0, P(y) - e^ε Q(y)).
+
+Both are sums over one end. For j ≥ k, P_{n+1}(j)/P_n(j) = (n+1)(1-β)/(n+1-j) rises in j, and of "nothing" the ratio is
+a mean over j < k. Hence H(P_{n+1}, P_n) is reached on {j ≥ a} for some a ≥ k, and H(P_n, P_{n+1}) on {j < m}, "nothing"
+included, for some m ≥ k. With Binomial(n+1) = Binomial(n) + one more coin,
+
+    H(P_{n+1}, P_n) = max over a ≥ k of  β b(n, a-1) - (e^ε - 1) P(Binomial(n, β) ≥ a)
+    H(P_n, P_{n+1}) = max over m ≥ k of  β e^ε b(n, m-1) - (e^ε - 1) P(Binomial(n, β) < m),
+
+b(n, j) the chance of j. The ratio passes e^ε at a > γ(n+1) with γ = 1 - (1-β)e^-ε, and at m < γ'(n+1) with
+γ' = 1 - (1-β)e^ε; the second line is never positive from ε = -ln(1-β) on. For large n both are below
+
+    β e^ε exp(-n D(x, β)) / √(2π n x(1-x)),    x = the place of a-1 or m-1 over n,
+
+(Stirling's bound on the binomial coefficient, D the relative entropy; 1 in place of the root at the ends), which falls:
+so finitely many n are looked at. As ε grows, δ falls to β^k: a class of exactly k records of which all were drawn.
+
+The paper's own bound (its theorem 1) is max over n ≥ k/γ - 1 of P(Binomial(n, β) > γ n), for ε ≥ -ln(1-β). It bounds
+the chance of outcomes that lose more than ε; that is more than δ needs.
+"""
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from scipy.special import bdtr, bdtrc, gammaln, xlog1py, xlogy
+
+from discreet.core import checks
+from discreet.core.arrays import FloatArray, IntArray
+from discreet.errors import InvalidArgument
+
+#: Figures are stated upwards by this share of the largest term: far more than rounding loses.
+_SAFETY = 1e-9
+_PIECE = 4096
+#: The most records of a class that are looked at; δ is then stated by the bound that holds beyond.
+_MOST = 50_000_000
+_LARGEST = 64.0
+
+
+def sampling_delta(k: int, sample: float, epsilon: float, *, bound: str = "exact") -> float:
+    """Return the δ of sampling before k-anonymity, at an ε.
+
+    Parameters
+    ----------
+    k : int
+        The fewest drawn records of a class that is shown.
+    sample : float
+        The chance β with which each record is drawn.
+    epsilon : float
+        The ε at which δ is stated.
+    bound : {"exact", "published"}
+        The δ of the mechanism itself, or the larger one of the paper, which holds from ε = -ln(1 - β) on.
+
+    Examples
+    --------
+    >>> round(sampling_delta(10, 0.1, 0.5) * 1e6, 3), round(sampling_delta(10, 0.1, 0.5, bound="published") * 1e6, 3)
+    (0.672, 20.723)
+    """
+    k, beta = _settings(k, sample)
+    level = min(float(checks.positive("epsilon", epsilon, fix="epsilon=1.0")), _LARGEST)
+    if checks.choice("bound", bound, ("exact", "published")) == "published":
+        if level < -math.log1p(-beta):
+            least = -math.log1p(-beta)
+            raise InvalidArgument("epsilon", epsilon, f"at least -ln(1 - sample) = {least:.6g}", "bound='exact'")
+        return _published(k, beta, level)
+    return _exact(k, beta, level)
+
+
+def sampling_epsilon(k: int, sample: float, delta: float) -> float:
+    """Return the ε of sampling before k-anonymity, at a δ: the smallest, to one part in ten thousand, upwards.
+
+    Parameters
+    ----------
+    k, sample
+        See `sampling_delta`.
+    delta : float
+        The δ at which ε is stated; at least sample^k, which no ε goes below.
+
+    Examples
+    --------
+    >>> round(sampling_epsilon(20, 0.1, 1e-6), 3), round(sampling_epsilon(50, 0.1, 1e-6), 3)
+    (0.183, 0.079)
+    """
+    k, beta = _settings(k, sample)
+    target = float(checks.probability("delta", delta))
+    if _exact(k, beta, _LARGEST) > target:
+        more = math.ceil(math.log(target) / math.log(beta)) + 1
+        least = f"at least sample^k ({beta**k:.3g}): with that chance all of a class of k are drawn, and it shows them"
+        raise InvalidArgument("delta", delta, least, f"k={max(more, k + 1)}, or a smaller sample")
+    low, high = 0.0, _LARGEST
+    while high - low > 1e-4 * high:
+        middle = (low + high) / 2 if low else high / 2
+        if middle < 1e-6:
+            break
+        low, high = (low, middle) if _exact(k, beta, middle) <= target else (middle, high)
+    return high
+
+
+def _settings(k: Any, sample: Any) -> tuple[int, float]:
+    return checks.whole("k", k, low=2), float(checks.probability("sample", sample))
+
+
+@lru_cache(maxsize=4096)
+def _exact(k: int, beta: float, epsilon: float) -> float:
+    added = _largest(k, beta, epsilon, 1 - (1 - beta) * math.exp(-epsilon), _added)
+    edge = 1 - (1 - beta) * math.exp(epsilon)
+    if edge <= 0:
+        return added
+    return max(added, _largest(k, beta, epsilon, edge, _removed))
+
+
+def _largest(k: int, beta: float, epsilon: float, edge: float, differences: Any) -> float:
+    """Return the largest difference over all sizes of a class, and never less."""
+    found, start = 0.0, k - 1
+    while True:
+        n = np.arange(start, start + _PIECE)
+        found = max(found, float(differences(n, k, beta, epsilon, edge).max()))
+        start += _PIECE
+        rest = _beyond(start, k, beta, epsilon, edge)
+        if rest <= found or start > _MOST:
+            return min(1.0, max(found, rest if start > _MOST else found))
+
+
+def _added(n: IntArray, k: int, beta: float, epsilon: float, edge: float) -> FloatArray:
+    """H(P_{n+1}, P_n): the place where the ratio passes e^ε, and its neighbours in case rounding moved it."""
+    found = np.zeros(len(n))
+    for shift in (0, 1, 2):
+        a = np.maximum(k, np.floor(edge * (n + 1)).astype(np.int64) + shift)
+        first = beta * _chance(n, a - 1, beta)
+        above = np.where(a <= n, bdtrc(np.minimum(a - 1, n - 1), n, beta), 0.0)
+        found = np.maximum(found, first * (1 + _SAFETY) - math.expm1(epsilon) * above)
+    return found
+
+
+def _removed(n: IntArray, k: int, beta: float, epsilon: float, edge: float) -> FloatArray:
+    """H(P_n, P_{n+1}), likewise."""
+    found = np.zeros(len(n))
+    for shift in (-1, 0, 1):
+        m = np.maximum(k, np.ceil(edge * (n + 1)).astype(np.int64) + shift)
+        first = beta * math.exp(epsilon) * _chance(n, m - 1, beta)
+        below = np.where(m <= n, bdtr(np.minimum(m - 1, n), n, beta), 1.0)
+        found = np.maximum(found, first * (1 + _SAFETY) - math.expm1(epsilon) * below)
+    return found
+
+
+def _beyond(n: int, k: int, beta: float, epsilon: float, edge: float) -> float:
+    """Return what no class of n records or more exceeds; infinite while k decides where the ratio passes."""
+    if edge * n <= k + 1:
+        return math.inf
+    over = edge > beta
+    near, far = (edge - 2 / n, edge + 2 / n) if over else (edge + 2 / n, edge - 2 / n)
+    apart = 0.0
+    if (near > beta) == over:  # else the places may lie where the chance is largest
+        apart = near * math.log(near / beta) + (1 - near) * math.log((1 - near) / (1 - beta))
+    spread = min(near * (1 - near), far * (1 - far))
+    most = 1.0 if spread <= 0 else min(1.0, 1 / math.sqrt(2 * math.pi * n * spread))
+    return beta * math.exp((0.0 if over else epsilon) - n * apart) * most * (1 + _SAFETY)
+
+
+def _chance(n: IntArray, j: IntArray, beta: float) -> FloatArray:
+    """The chance of j ones in n coins; 0 for j beyond n."""
+    inside = np.minimum(j, n)
+    log = gammaln(n + 1) - gammaln(inside + 1) - gammaln(n - inside + 1) + xlogy(inside, beta)
+    return np.where(j <= n, np.exp(log + xlog1py(n - inside, -beta)), 0.0)
+
+
+@lru_cache(maxsize=1024)
+def _published(k: int, beta: float, epsilon: float) -> float:
+    """The paper's bound: a Chernoff bound says where to stop."""
+    gamma = 1 - (1 - beta) * math.exp(-epsilon)
+    apart = gamma * math.log(gamma / beta) + (1 - gamma) * math.log((1 - gamma) / (1 - beta))
+    found, start = 0.0, max(math.ceil(k / gamma - 1), 1)
+    while found < math.exp(-start * apart):
+        n = np.arange(start, start + _PIECE)
+        found = max(found, float(bdtrc(np.floor(gamma * n), n, beta).max()) * (1 + _SAFETY))
+        start += _PIECE
+    return min(1.0, found)
