@@ -22,7 +22,7 @@ from discreet.anonymity.methods.sampled_law import sampling_epsilon
 from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.printed import with_legend
 from discreet.anonymity.release.release import Release, _bounds, _flat, _intervals
-from discreet.anonymity.release.streamed import _batches
+from discreet.anonymity.release.streamed import batches
 from discreet.anonymity.release.table import TablePlan
 from discreet.anonymity.risk.rules import Rules
 from discreet.core import checks
@@ -261,7 +261,7 @@ def _count(source: engines.Source, plan: TablePlan, groups: Sequence[IntArray]) 
     """Return the classes that occur, as groups of every column in their order, and the rows of each: raw."""
     partition = ClassesOf(groups, Rules(2), 0.0, {})
     counts = np.zeros(0, np.int64)
-    for bins, _, _ in _batches(source, plan, []):
+    for bins, _, _ in batches(source, plan, []):
         found = np.bincount(partition.route(bins), minlength=len(counts))
         found[: len(counts)] += counts
         counts = found
