@@ -16,6 +16,7 @@ from discreet.synopses import GridSynopsis
 from discreet.synopses.grid.rules import rugnik_root
 from discreet_studies import Results
 from discreet_studies.as_published.grids import parts, release, steps
+from discreet_studies.harness.runner import read_results
 from discreet_studies.harness.study import CORRECTED, NOT, REPRODUCED
 from discreet_studies.optimal_grid import study, tables
 from discreet_studies.optimal_grid.findings import degenerate, findings, near, printed_ratio, shown_range
@@ -211,6 +212,13 @@ def test_googles_method_gets_the_box_and_the_budget(monkeypatch: pytest.MonkeyPa
     middle = study.measure(setting)["google-clustering"]
     assert seen == {"k": 2, "radius": math.sqrt(2), "epsilon": 0.4, "delta": 1e-6}
     assert 10 < middle < 30  # a hundred rows at their distance from the origin, over two
+
+
+def test_googles_method_was_measured_wherever_a_figure_of_it_is_printed() -> None:
+    sums = Sums(read_results(study.STUDY))
+    for method, *cell, epsilon in WCSS:
+        if method == "google-clustering":
+            assert sums.estimate(method, tuple(cell), epsilon).runs >= 3, (cell, epsilon)
 
 
 def test_diffprivlib_is_given_the_public_box() -> None:

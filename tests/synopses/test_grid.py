@@ -24,7 +24,7 @@ from discreet.synopses.grid.settings import GridSettings
 from discreet.synopses.opening import OpenRelease
 
 MIXED = Domain({"x": (0, 10), "y": {"bounds": [-1, 1], "missing": "own"}, "sex": ["f", "m"]})
-RULES = ["rugnik", "eugkm", "adaptive", "dpkfm", 3, [5, 4, 2], [4000, 4000, None]]
+RULES = ["rugnik", "eugkm", "adaptive", "rugnik-adaptive", "dpkfm", 3, [5, 4, 2], [4000, 4000, None]]
 
 
 def _mixed(n=3000, seed=1):

@@ -7,6 +7,7 @@ ones among them (`lazy.py`).
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -27,7 +28,8 @@ from discreet.synopses.artifact.synopsis import Synopsis
 from discreet.synopses.artifact.tables import HiddenCells
 from discreet.synopses.grid import lazy
 from discreet.synopses.grid.adaptive import GridRelease, two_levels
-from discreet.synopses.grid.rules import THETA, axis_parts, eugkm, first_level, rugnik
+from discreet.synopses.grid.nested_rules import nested_first
+from discreet.synopses.grid.rules import THETA, axis_parts, eugkm, first_level, n_combinations, rugnik
 from discreet.synopses.grid.settings import GridSettings
 from discreet.synopses.grid.size import check_large, check_size
 from discreet.synopses.memory import MOST_MEMORY
@@ -48,10 +50,10 @@ class GridSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # sciki
         The whole budget. ``math.inf`` counts without noise and without privacy.
     domain : Domain, mapping or (low, high)
         The declared columns; scalar bounds hold for all. Must be given.
-    rule : {"rugnik", "eugkm", "adaptive", "dpkfm"}, int or sequence of int, default "rugnik"
+    rule : {"rugnik", "eugkm", "adaptive", "rugnik-adaptive", "dpkfm"}, int or sequence of int, default "rugnik"
         Parts per axis: RUGNIK's for ``n_clusters``, EUGkM's, a two-level grid whose cells are divided by their own
-        noisy counts (reconciled as Qardaji, Yang and Li do, or as drawn), or numbers. A categorical axis has one cell
-        a category.
+        noisy counts (reconciled as Qardaji, Yang and Li do, sized as they do or by RUGNIK's argument for
+        ``n_clusters``; or as drawn), or numbers. A categorical axis has one cell a category.
     n_clusters : int, default 8
         The number of clusters that the grid is to resolve.
     n_rows : float, optional
@@ -71,7 +73,7 @@ class GridSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # sciki
         Whether cells publish a mean beside their count, for more noise. "auto" decides by the noisy number of rows
         per cell. Grids with a cutoff publish counts only.
     adaptive : mapping, optional
-        Constants of the two-level grids: ``first_share`` (0.5), ``c`` (10) and ``c2`` (5).
+        Constants of "adaptive" and "dpkfm": ``first_share`` (0.5), ``c`` (10) and ``c2`` (5).
     theta : float, default 10
         Of the rule "eugkm": rows times ε for one part of an axis, before the root is drawn; larger is coarser.
     max_memory : float, default 2.0
@@ -196,6 +198,7 @@ def build(opening: OpenRelease, settings: GridSettings) -> Synopsis:
     domain, n_rows = opening.domain, opening.n_rows
     left, unit = opening.ledger.remaining.exact, opening.ledger.unit
     epsilon = like_epsilon(left, unit)
+    rule, settings = settings.rule, _pays(domain, n_rows, epsilon, settings)
     grid = GridMap(domain, _parts(domain, n_rows, epsilon, settings))
     if settings.two_levels:
         release = two_levels(opening, grid, settings)
@@ -213,7 +216,7 @@ def build(opening: OpenRelease, settings: GridSettings) -> Synopsis:
     lower, upper, offsets = release.lower, release.upper, release.leaves.offsets
     facts = {
         "method": "grid",
-        "rule": settings.rule,
+        "rule": rule,
         "n_clusters": settings.n_clusters,
         "n_rows": n_rows,
         "parts": grid.parts,
@@ -247,6 +250,18 @@ def fixed_grid(domain: Domain, settings: GridSettings) -> GridMap | None:
     return GridMap(domain, settings.rule) if known else None
 
 
+def _pays(domain: Domain, n: float, epsilon: Exact, settings: GridSettings) -> GridSettings:
+    """Return the settings; those of one level where "rugnik-adaptive" has the smaller bound with that."""
+    if settings.rule != "rugnik-adaptive":
+        return settings
+    axes, together = sum(not isinstance(c, Categorical) for c in domain), n_combinations(domain)
+    if all(isinstance(c, (Categorical, Integer)) for c in domain):  # nothing to cut again
+        return dataclasses.replace(settings, rule="rugnik")
+    each = math.inf if epsilon == math.inf else float(epsilon) / math.sqrt(together)
+    alone = each < math.inf and nested_first(n, each, axes, -(-settings.n_clusters // together)) < 2
+    return dataclasses.replace(settings, rule="rugnik") if alone else settings
+
+
 def _parts(domain: Domain, n: float, epsilon: Exact, settings: GridSettings) -> Any:
     """Return the parts per axis that the rule asks for."""
     rule = settings.rule
@@ -256,9 +271,12 @@ def _parts(domain: Domain, n: float, epsilon: Exact, settings: GridSettings) -> 
     k, limit = settings.n_clusters, settings.most_listed(len(domain))
     nested = min(DENSE_LIMIT, settings.most_nested(len(domain)) // 2)
     if settings.two_levels:
-        k, limit = 1, max(1, min(settings.max_cells // 4, nested // 2))  # most cells are left to the second level
+        limit = max(1, min(settings.max_cells // 4, nested // 2))  # most cells are left to the second level
+        k = k if rule == "rugnik-adaptive" else 1
 
     def parts(e: float, d: int, k: int) -> int:
+        if rule == "rugnik-adaptive":
+            return nested_first(n, e, d, k)
         if rule == "rugnik":
             return rugnik(n, e, d, k, guard=False)
         if rule == "eugkm":

@@ -45,7 +45,7 @@ def rugnik(n: float, epsilon: float, d: int, k: int, *, guard: bool = True) -> i
     >>> rugnik(5000, 0.1, d=2, k=15)
     16
     """
-    n, epsilon, d, k = _numbers(n, epsilon, d, k)
+    n, epsilon, d, k = numbers(n, epsilon, d, k)
     root = rugnik_root(n, epsilon, d, k)
     low = max(1, math.floor(root))
     best = min((low, low + 1), key=lambda m: rugnik_bound(m, n, epsilon, d, k)) if root > low else low
@@ -63,7 +63,7 @@ def rugnik_root(n: float, epsilon: float, d: int, k: int) -> float:
     >>> round(rugnik_root(1600, 1.0, d=2, k=8), 4)
     19.8924
     """
-    n, epsilon, d, k = _numbers(n, epsilon, d, k)
+    n, epsilon, d, k = numbers(n, epsilon, d, k)
     side = k ** (1 / d)
     slope = 2 * math.sqrt(2) * epsilon / d * math.sqrt(n / 3) * side
     offset = 2 * math.sqrt(2) * epsilon / d * n / 3 * side * side
@@ -72,6 +72,17 @@ def rugnik_root(n: float, epsilon: float, d: int, k: int) -> float:
         # In logarithms: the power overflows in hundreds of dimensions.
         return (d / 2 + 2) * math.log(m) < math.log(slope * m + offset)
 
+    return rising_root(negative)
+
+
+def rising_root(negative: Callable[[float], bool]) -> float:
+    """Return the one positive place up to which a function is negative, by halving an interval.
+
+    Examples
+    --------
+    >>> round(rising_root(lambda m: m * m < 2), 6)
+    1.414214
+    """
     low, high = 0.0, 1.0
     while negative(high):
         low, high = high, 2 * high
@@ -109,7 +120,7 @@ def rugnik_range(n: float, d: int, k: int) -> tuple[float, float]:
     >>> [round(e, 4) for e in rugnik_range(100, d=2, k=2)]
     [0.0256, 15.396]
     """
-    n, _, d, k = _numbers(n, 1.0, d, k)
+    n, _, d, k = numbers(n, 1.0, d, k)
     low = 3 * d * math.sqrt(k) / (2 * math.sqrt(2) * n) / (1 + math.sqrt(3 / n))
     return low, math.sqrt(2) * d / 3 * math.sqrt(k) * _power(4 * n / 3, d / 4)
 
@@ -125,7 +136,7 @@ def rugnik_cells(n: float, epsilon: float, d: int, k: int) -> tuple[float, float
     >>> [round(m, 3) for m in rugnik_cells(1600, 1.0, d=2, k=8)], round(rugnik_root(1600, 1.0, d=2, k=8) ** 2, 3)
     ([340.938, 689.419], 395.707)
     """
-    n, epsilon, d, k = _numbers(n, epsilon, d, k)
+    n, epsilon, d, k = numbers(n, epsilon, d, k)
     lowest, highest = rugnik_range(n, d, k)
     upper = 2 * math.sqrt(2) * n * epsilon / d * k ** (2 / d)
     lower = upper / 3 * (1 + math.sqrt(3 / n))
@@ -159,7 +170,7 @@ def eugkm(n: float, epsilon: float, d: int, theta: float = THETA) -> int:
     >>> eugkm(5000, 1.0, d=2)
     22
     """
-    n, epsilon, d, _ = _numbers(n, epsilon, d, 1)
+    n, epsilon, d, _ = numbers(n, epsilon, d, 1)
     theta = float(checks.positive("theta", theta))
     return max(1, _nearest(min(_power(n * epsilon / theta, 2 / (2 + d)), 2.0**62)))
 
@@ -172,7 +183,7 @@ def first_level(n: float, epsilon: float, d: int, c: float = 10.0) -> int:
     >>> first_level(100_000, 1.0, d=2), first_level(100_000, 1.0, d=9)
     (25, 4)
     """
-    n, epsilon, d, _ = _numbers(n, epsilon, d, 1)
+    n, epsilon, d, _ = numbers(n, epsilon, d, 1)
     return max(1, _floor_root(100, d), _nearest(16 ** (-1 / d) * (n * epsilon / c) ** (2 / (2 + d))))
 
 
@@ -252,7 +263,7 @@ def axis_parts(
     (28, 9, 2)
     """
     fixed = {c.name: len(c.categories) for c in domain if isinstance(c, Categorical)}
-    combinations = math.prod(len(c.categories) + (c.missing == "own") for c in domain if isinstance(c, Categorical))
+    combinations = n_combinations(domain)
     free = [c for c in domain if c.name not in fixed]
     if not free:
         return tuple(fixed.values())
@@ -284,6 +295,17 @@ def axis_parts(
             parts[parts.index(max(parts))] = (max(parts) + 1) // 2
     numeric = iter(parts)
     return tuple(fixed[c.name] if c.name in fixed else next(numeric) for c in domain)
+
+
+def n_combinations(domain: Domain) -> int:
+    """Return how many combinations of categories there are.
+
+    Examples
+    --------
+    >>> n_combinations(Domain({"x": (0, 30), "sex": ["f", "m"], "town": ["A", "B", "C"]}))
+    6
+    """
+    return math.prod(len(c.categories) + (c.missing == "own") for c in domain if isinstance(c, Categorical))
 
 
 def _n_cells(parts: Sequence[int], columns: Sequence[Column]) -> int:
@@ -319,7 +341,14 @@ def _nearest(x: float) -> int:
     return math.floor(x + 0.5)
 
 
-def _numbers(n: float, epsilon: float, d: int, k: int) -> tuple[float, float, int, int]:
+def numbers(n: float, epsilon: float, d: int, k: int) -> tuple[float, float, int, int]:
+    """Return the numbers that a rule goes by, checked; rows are at least one.
+
+    Examples
+    --------
+    >>> numbers(0, 0.5, 2, 8)
+    (1.0, 0.5, 2, 8)
+    """
     rows = max(1.0, checks.finite("n", n))
     budget = float(checks.budget("epsilon", epsilon))
     if math.isinf(budget):

@@ -19,7 +19,7 @@ from discreet.synopses.publishing import TYPICAL_OFFSET
 
 #: More empty cells than this are not worth listing.
 MOST_SURVIVORS = 10**7
-RULES = ("rugnik", "eugkm", "adaptive", "dpkfm")
+RULES = ("rugnik", "eugkm", "adaptive", "rugnik-adaptive", "dpkfm")
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class GridSettings:
     @property
     def two_levels(self) -> bool:
         """Whether cells are divided by their own noisy counts."""
-        return self.rule in ("adaptive", "dpkfm")
+        return self.rule in ("adaptive", "rugnik-adaptive", "dpkfm")
 
     def most_listed(self, n_columns: int) -> int:
         """Return how many cells a grid of one level lists at most: ``max_cells``, or as many as fit the memory."""
