@@ -59,7 +59,8 @@ CANDIDATES: dict[str, list[Any]] = {
     "SURE": [4.0, 16.0],
     "RADIUS_ROWS": [12.0, 48.0],
     "RADIUS_MORE": [2.0, 8.0],
-    "LIFT_NOISE": [0.5, 3.0],
+    "LIFT_NOISE": [0.2, 0.5, 0.8, 3.0],
+    "RICH_ON_AXES": [6.0],
     "DIRECT_SHARE": [0.12, 0.3],
     "DIRECT_CENTRE": [0.06, 0.25],
     "DIRECT_QUANTILE": [0.5, 0.85],
@@ -107,7 +108,7 @@ def _many(number: int) -> Iterator[tuple[Table, float, float]]:
 @contextlib.contextmanager
 def using(name: str, value: Any) -> Iterator[None]:
     """Set a constant for a while."""
-    held: Any = shrinking if hasattr(shrinking, name) else lift
+    held: Any = next((module for module in (shrinking, auto) if hasattr(module, name)), lift)
     if name == "method":
         edge = 0.0 if value == "lift" else math.inf
         wanted: dict[str, Any] = {"LIFT_FROM": edge, "LIFT_AXES": 0, "LIFT_FROM_GAUSSIAN": edge, "NARROW": 0.0}

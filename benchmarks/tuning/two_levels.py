@@ -1,12 +1,13 @@
 """Which grid is best for k-means: one level (RUGNIK), or two, sized as published or by RUGNIK's argument.
 
-    python -m benchmarks.tuning.two_levels [--axes 2 3 4]
+    python -m benchmarks.tuning.two_levels [--axes 2 3 4] [--rows 1000 10000 100000]
 
 Twenty generated tables (five shapes, four numbers of clusters) of 1,000 to 100,000 rows and 2 to 4 columns, three
 budgets. Every rule releases every table with the same seed, its number of rows paid for. Shown is NICV over that of
 non-private k-means, geometric means over tables, of the counts as drawn and as `cluster_synopsis` refines them; ratios
 of two rules are paired, with their 95 % interval over tables. "rugnik-adaptive" takes the place of "adaptive" where
-its ratio lies below 1 with its interval. Results go to results/two_levels.json; those of other axes are kept.
+its ratio lies below 1 with its interval. Results go to results/two_levels.json; those of other axes and rows are
+kept.
 """
 
 from __future__ import annotations
@@ -76,10 +77,11 @@ def summary(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--axes", type=int, nargs="*", default=list(AXES))
-    axes = parser.parse_args().axes
-    place = RESULTS / "two_levels.json"
-    runs = [r for r in json.loads(place.read_text())["runs"] if r["d"] not in axes] if place.exists() else []
-    for d, n in itertools.product(axes, ROWS):
+    parser.add_argument("--rows", type=int, nargs="*", default=list(ROWS))
+    given = parser.parse_args()
+    place, cells = RESULTS / "two_levels.json", list(itertools.product(given.axes, given.rows))
+    runs = [r for r in json.loads(place.read_text())["runs"] if (r["d"], r["n"]) not in cells] if place.exists() else []
+    for d, n in cells:
         for seed, (shape, k) in enumerate(itertools.product(SHAPES, CLUSTERS)):
             runs += measured(Table(shape, n, d, k), seed)
         save("two_levels", {"summary": summary(runs), "runs": runs}, "discreet", "numpy")

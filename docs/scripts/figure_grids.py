@@ -15,9 +15,9 @@ def two_levels() -> str:
         low, middle, high = (line["rugnik-adaptive over adaptive, refined"][i] for i in (1, 0, 2))
         name = f"{line['d']}, {line['epsilon']:g}" if line["d"] else "all"
         costs = [f"{line[f'{rule}, {kind}']:.3f}" for kind in ("as drawn", "refined") for rule in RULES]
-        rows.append([name, *costs, f"{middle:.3f} ({low:.3f} to {high:.3f})"])
+        rows.append([name, str(line["tables"]), *costs, f"{middle:.3f} ({low:.3f} to {high:.3f})"])
     heads = [f"`{rule}`, {kind}" for kind in ("as drawn", "refined") for rule in RULES]
-    return table(["columns, ε", *heads, "the last two, paired"], rows)
+    return table(["columns, ε", "tables", *heads, "the last two, paired"], rows)
 
 
 def starts() -> str:
@@ -25,7 +25,7 @@ def starts() -> str:
     rows = []
     for line in results.read("tune_starts")["k-means‖ over in use"]:
         name = f"{line['cells']:,} cells in {line['d']} columns, k = {line['k']}"
-        whole = [_interval(line[key]) if key in line else "" for key in ("search cost", "search seconds")]
+        whole = [_interval(line[key]) if key in line else "–" for key in ("search cost", "search seconds")]
         rows.append([name, _interval(line["cost"]), _interval(line["seconds"]), *whole])
     return table(["k-means‖ over k-means++", "one start: cost", "time", "whole search: cost", "time"], rows)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -60,6 +62,19 @@ def test_with_many_axes_a_tree_is_grown_where_a_cluster_has_rows_for_several_mea
     domain = dc.Domain.box([0] * d, 1)
     assert auto.choose(0.99 * edge, domain, 5, 0.1).method == "grid"
     assert auto.choose(1.01 * edge, domain, 5, 0.1).method == "tree"
+
+
+def test_where_trees_begin_is_not_beaten_in_its_committed_tuning() -> None:
+    held = json.loads((Path(__file__).parents[2] / "benchmarks/results/tune_rich.json").read_text("utf-8"))
+    mean, half = held["log of a value over one found on other tables"][f"{auto.RICH:g}"]
+    assert mean <= half
+    assert held["in use"] == auto.RICH
+
+
+def test_on_the_axes_of_a_projection_grids_stay_longer() -> None:
+    domain, rows = dc.Domain.box([0] * 8, 1), 9 * auto.rows_for_a_mean(8) * 5 / 0.5
+    assert auto.on_axes(rows, domain, 5, Fraction(1, 2), "epsilon")[0].method == "grid"
+    assert auto.choose(rows, domain, 5, 0.5).method == "tree"
 
 
 @pytest.mark.parametrize(("d", "method"), [(4, "grid"), (5, "grid"), (9, "tree"), (11, "tree")])

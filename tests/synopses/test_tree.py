@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -349,3 +351,15 @@ def test_a_privtree_of_no_levels_is_released_with_the_noise_its_rule_is_written_
     promise = tree.fit(np.zeros((5, 1))).guarantee_
     assert (promise.accounting, promise.delta) == ("epsilon", 0)
     assert promise.epsilon == pytest.approx(np.sqrt(0.2), rel=1e-9)
+
+
+def test_shares_above_a_privtree_are_those_of_their_committed_tuning():
+    held = json.loads((Path(__file__).parents[2] / "benchmarks/results/tune_mixed_trees.json").read_text("utf-8"))
+    X = np.random.default_rng(0).random((2000, 2))
+    made = TreeSynopsis(1.0, (0, 1), ["median", "median", "privtree"], 5, random_state=0).fit(X)
+    shares = made.guarantee_.parameters["shares"]
+    assert sum(shares) == pytest.approx(1)
+    label = f"median, median, privtree; quantile, privtree: {shares[0]:g} {shares[1]:g}"
+    better, no_worse = held["summary"][label]["cost"], held["summary"][label]["boxes"]
+    assert better[2] < 1  # than 0.35, 0.15, 0.50, by more than its interval
+    assert no_worse[0] <= 1

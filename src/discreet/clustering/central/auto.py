@@ -73,8 +73,9 @@ TIGHT_ROWS, TIGHT_DOMAIN = 0.95, 0.15
 TIGHT_FACTOR = 1.6
 #: Above this many cells times clusters a mixture takes too long to fit.
 MIXTURE_WORK = 400_000
-#: Many axes: up to this z a coarse grid with means, of this many cells for each cluster; a tree from there on.
-RICH, CELLS_PER_CLUSTER = 12.0, 8
+#: Many axes: up to this z a coarse grid with means, of this many cells for each cluster; a tree from there on
+#: (``benchmarks/tuning/rich.py``). On the axes of a projection either will do (``lift.py`` there).
+RICH, RICH_ON_AXES, CELLS_PER_CLUSTER = 6.0, 12.0, 8
 #: Share of a tree's budget for its structure: with more axes means are dearer, and leaves should be fewer.
 SOME_AXES, SOME_AXES_SHARE, TREE_SHARE = 5, 0.12, 0.06
 DEEPEST = 40
@@ -150,7 +151,7 @@ def choose(
     --------
     >>> choose(5000, Domain.box(0, [1, 1]), 15, 0.1)
     Choice(method='grid', settings={'rule': 16, 'n_clusters': 15}, refine=('mixture',))
-    >>> choose(5000, Domain.box([0] * 6, 1), 4, 0.1).settings["rule"]
+    >>> choose(2000, Domain.box([0] * 6, 1), 4, 0.1).settings["rule"]
     [2, 2, 2, 1, 2, 2]
     >>> choose(50_000, Domain.box([0] * 11, 1), 5, 0.1).settings["partitioner"]
     'privtree'
@@ -165,8 +166,10 @@ def choose(
     return boxes(n_rows, domain, n_clusters, like, tight)
 
 
-def boxes(n_rows: float, domain: Domain, n_clusters: int, epsilon: float, tight: bool = False) -> Choice:
-    """Choose a synopsis of boxes, as `choose` does for few axes or few rows."""
+def boxes(
+    n_rows: float, domain: Domain, n_clusters: int, epsilon: float, tight: bool = False, rich: float | None = None
+) -> Choice:
+    """Choose a synopsis of boxes, as `choose` does for few axes or few rows; ``rich`` in the place of `RICH`."""
     d = len(domain)
     x = n_rows * epsilon / n_clusters
     plain = not any(isinstance(c, Categorical) for c in domain)
@@ -174,7 +177,7 @@ def boxes(n_rows: float, domain: Domain, n_clusters: int, epsilon: float, tight:
         large = n_rows >= MANY_ROWS
         # A cell for missing values on every axis would multiply the cells.
         whole = is_whole(domain)
-        if whole and x < RICH * rows_for_a_mean(d):
+        if whole and x < (RICH if rich is None else rich) * rows_for_a_mean(d):
             parts = coarse_parts(domain, CELLS_PER_CLUSTER * n_clusters)
             steps = refinement(x, n_axes=d, parts=min(parts), work=math.prod(parts) * n_clusters, means=True)
             return Choice("grid", {"rule": parts, "n_clusters": n_clusters, "leaf_means": True}, steps)
@@ -241,7 +244,7 @@ def on_axes(n_rows: float, domain: Domain, n_groups: int, price: Exact, unit: st
     True
     """
     like = like_pure(price, unit, len(domain))
-    chosen = boxes(n_rows, domain, n_groups, like)
+    chosen = boxes(n_rows, domain, n_groups, like, rich=RICH_ON_AXES)
     # Axes of a projection have rows about their middle, and bounds that were bought: the middles of boxes will do.
     chosen = replace(chosen, refine=tuple(step for step in chosen.refine if step != "means"))
     return chosen, chosen.method == "grid" and like > pure_part(price, unit)

@@ -70,7 +70,7 @@ def nested_root(q: float, first: float, share: float, epsilon: float, d: int, k:
     def negative(m: float) -> bool:
         power = d * math.log(m)
         under = np.logaddexp(math.log(inner) + power, math.log(outer))
-        return math.log(inner * d / 2) + power + 2 * math.log(m) - under / 2 < math.log(slope * m + offset)
+        return bool(math.log(inner * d / 2) + power + 2 * math.log(m) - under / 2 < math.log(slope * m + offset))
 
     return rising_root(negative)
 
@@ -135,7 +135,8 @@ def nested_parts(rows: FloatArray, first: float, epsilon: float, d: int, k: int,
         costs = [p**d + d / 2 * weight / p**2 for p in (low, low + 1)]
         parts = low + (costs[1] < costs[0])
         if parts.max() == 1 or float((parts**d).sum()) <= max_cells:
-            return parts.astype(np.int64)
+            whole: IntArray = parts.astype(np.int64)
+            return whole
         rate /= 1.25
 
 

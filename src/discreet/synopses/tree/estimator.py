@@ -78,7 +78,7 @@ class TreeSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
         How shares are divided between levels. Or an `OwnBudget`: a rule of your own.
     shares : three numbers, optional
         Shares of the budget for tests, splits and publication. By default 0.15, 0.25 and 0.60; half for the structure
-        with "privtree" and "density"; 0.35, 0.15, 0.50 for other levels above a "privtree", whose structure has the
+        with "privtree" and "density"; 0.35, 0.10, 0.55 for other levels above a "privtree", whose structure has the
         first. One without use goes to the others.
     n_quantiles : int, default 3
         Cuts of a node with "quantile".

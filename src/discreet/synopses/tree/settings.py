@@ -30,8 +30,9 @@ HALVES = {
     "privtree": (Fraction(1, 2), Fraction(0), Fraction(1, 2)),
     "density": (Fraction(0), Fraction(1, 2), Fraction(1, 2)),
 }
-#: Where a PrivTree grows below levels of another kind: its structure, the splits above it, publication.
-ABOVE_PRIVTREE = (Fraction(35, 100), Fraction(15, 100), Fraction(50, 100))
+#: Where a PrivTree grows below levels of another kind: its structure, the splits above it, publication
+#: (benchmarks/tuning/mixed_trees.py).
+ABOVE_PRIVTREE = (Fraction(35, 100), Fraction(10, 100), Fraction(55, 100))
 #: Levels below the first tested one with ``max_depth="auto"`` (benchmarks/tuning/depth.py).
 #: Levels whose cuts are free may be more. A PrivTree pays for none, so its limit is far; a tree of grids needs two.
 DEEPER = {"binary": 4, "median": 2, "quantile": 1, "density": 2, "privtree": 6}
