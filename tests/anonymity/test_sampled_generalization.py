@@ -136,3 +136,16 @@ def test_what_would_break_the_argument_is_refused_before_any_row(given: dict[str
 def test_methods_whose_cells_follow_the_data_take_no_sample() -> None:
     for name in ("DensityTree", "Mondrian", "Generalization"):
         assert "sample" not in getattr(dc.anonymity, name)().get_params()
+
+
+def test_pages_and_audits_call_the_rows_what_they_are(tmp_path: Path) -> None:
+    domain = dc.Domain({"age": dc.Integer(0, 119, top=90), "job": NAMES})
+    release = method(domain=domain, widths=None, levels={"age": 5, "job": 1}).fit_transform(people(5000))
+    assert {"> 90", "office"} <= {text for column in release.table.to_pydict().values() for text in column}
+    release.save(tmp_path / "a.csv")
+    dc.reporting.write_report(tmp_path / "a.csv", tmp_path / "a.html")
+    text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert f"{len(release):,} drawn rows" in text
+    assert "0 to 119, top 90" in text
+    assert "beside δ" in text
+    assert "invented" not in text

@@ -155,8 +155,7 @@ def _open(
         table = read_released(path, guarantee.domain)
         if guarantee.model == "syntactic":
             return "anonymous table", guarantee, seal, _anonymous(table, guarantee), table
-        said = "invented rows" if guarantee.model == "central" else "perturbed table"
-        return said, guarantee, seal, _perturbed(table, guarantee), table
+        return words.table_kind(guarantee), guarantee, seal, _perturbed(table, guarantee), table
     if kind == "counts":
         counts = local.Counts.from_bytes(payload)
         return "counts of local reports", counts.guarantee, "intact", _frequencies(counts, candidates), counts

@@ -339,7 +339,7 @@ def for_experts(guarantee: Guarantee) -> list[str]:
     lines = [f"for all neighbours x, x′ and all sets S:  P[M(x) ∈ S] <= exp({loss}) · P[M(x′) ∈ S]{slack}"]
     lines.append(f"neighbours: {guarantee.neighbours}")
     exact = guarantee.spent.exact
-    lines.append(f"spent, exactly: {exact}" + (" (zCDP, ρ)" if guarantee.accounting == "rho" else " (pure ε)"))
+    lines.append(f"spent, exactly: {exact} ({_unit(guarantee)})")
     if guarantee.accounting == "rho":
         lines.append(f"ε at δ = {as_it_is(guarantee.delta)}: {at_most(epsilon)}")
     for name in ("rate", "noise_rate", "radius", "rounding", "diameter", "epsilon_at_diameter", "step"):
@@ -375,3 +375,23 @@ def spent_on(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
     rows = [("\u2003" * line["depth"] + line["step"], joint[line["composition"], line["parts"] > 0],
              number(line[unit], 6)) for line in facts["ledger"]]  # fmt: skip
     return [*rows, ("spent in all", "the sum", number(promise[unit], 6))] if rows else []
+
+
+def _unit(guarantee: Guarantee) -> str:
+    if guarantee.accounting == "rho":
+        return "zCDP, ρ"
+    return f"ε, beside δ = {as_it_is(guarantee.delta)}" if guarantee.delta else "pure ε"
+
+
+def table_kind(guarantee: Guarantee) -> str:
+    """Say what a released table is, by its promise.
+
+    Examples
+    --------
+    >>> table_kind(Guarantee("syntactic")), table_kind(Guarantee("metric"))
+    ('anonymous table', 'perturbed table')
+    """
+    if guarantee.model == "central":
+        drawn = guarantee.parameters.get("method") == "SampledGeneralization"
+        return "drawn rows" if drawn else "invented rows"
+    return "anonymous table" if guarantee.model == "syntactic" else "perturbed table"

@@ -33,6 +33,7 @@ from discreet.jobs.job import Job, JobResult
 from discreet.local import Counts, FlippedBitmap, Reports
 from discreet.local.wire.binary import REPORTS, messages
 from discreet.reporting.artifacts import kind_of, read_released
+from discreet.reporting.words import table_kind
 from discreet.synopses import Synopsis
 
 #: Remaps after which every number lies within the declared bounds.
@@ -174,8 +175,7 @@ def _promise(data: bytes, found: Findings) -> Guarantee:
 def _table(path: Path, data: bytes, promise_data: bytes, found: Findings) -> None:
     found.kind = "table"
     promise = _promise(promise_data, found)
-    kinds = {"syntactic": "anonymous table", "central": "invented rows"}
-    found.kind = kinds.get(promise.model, "perturbed table")
+    found.kind = table_kind(promise)
     if promise.digest is None:
         found.add("seal", False, "the promise is not sealed, so nothing ties it to this table")
     else:

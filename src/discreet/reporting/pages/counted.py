@@ -89,7 +89,7 @@ def prepared(facts: dict[str, Any]) -> dict[str, Any]:
     {'column': 'ill', 'said': 'in the invented rows'}
     """
     target, release = facts["parameters"].get("target"), facts["release"]
-    said = {"said": "in the invented rows"} if facts["kind"] == "invented rows" else {}
+    said = {"said": f"in the {facts['kind']}"} if facts["kind"].endswith(" rows") else {}
     marginals = [{**m, **said} for m in release.get("marginals", ())]
     marginals.sort(key=lambda m: m["column"] != target)
     made = {**facts, "release": {**release, "marginals": marginals}}

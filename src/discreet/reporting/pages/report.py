@@ -89,8 +89,8 @@ def _released(facts: dict[str, Any]) -> Answer:
         groups = f" in {release['risk']['classes']:,} groups" if "risk" in release else ""
         article = "An" if facts["kind"][0] in "aeiou" else "A"
         headline = f"{article} {facts['kind']}: {release['rows']:,} rows{groups}"
-        if facts["kind"] == "invented rows":
-            headline = f"{release['rows']:,} invented rows"
+        if facts["kind"].endswith(" rows"):  # invented, or drawn
+            headline = f"{release['rows']:,} {facts['kind']}"
     if named:
         more = f" and {len(named) - 8:,} more" if len(named) > 8 else ""
         lines.append(("", f"columns: {', '.join(named[:8])}{more}"))
@@ -191,7 +191,8 @@ def worrying(facts: dict[str, Any]) -> Answer:
 
 def _declared(column: dict[str, Any]) -> str:
     if "bounds" in column:
-        return " to ".join(end if isinstance(end, str) else number(end, 6) for end in column["bounds"])
+        coded = "".join(f", {side} {plain(column[side])}" for side in ("bottom", "top") if side in column)
+        return " to ".join(end if isinstance(end, str) else number(end, 6) for end in column["bounds"]) + coded
     names = [str(c) for c in column.get("categories", [])]
     return ", ".join(names[:12]) + (f" and {len(names) - 12:,} more" if len(names) > 12 else "")
 
