@@ -53,6 +53,11 @@ def test_a_person_is_one_person_however_spelled() -> None:
     spelled = ["7", " 7", "7.0", "07", "+7"] * 4
     assert len(bits(m.sketch([f"x{i}" for i in range(20)], spelled))) == 2
     assert len(bits(m.sketch(["x", " x", "x "], ["ann"] * 3))) == 1
+    for odd in (pd.Series([7, 7, None]), [7, " 7", None], pa.array([7.0, 7.0, None]), np.array([7, 7, np.nan])):
+        assert len(bits(m.sketch(["x", "y", "z"], odd))) == 2
+        assert len(bits(m.sketch(iter([["x", "y", "z"], ["u"]]), iter([odd, ["7"]])))) == 2
+    with pytest.raises(dc.errors.InvalidType, match=r"persons must be .*try persons=\[item\]"):
+        m.sketch(["x"], "ann")
     # A name that cannot be read is nobody's.
     assert not bits(m.sketch(["x"], pa.array(["\ufffdnn"])))
 

@@ -50,7 +50,7 @@ def item_words(items: Any, key: int, name: str = "items") -> tuple[WordArray, Bo
         items = np.arange(items.start, items.stop, items.step)
     if isinstance(items, (set, frozenset, dict)):
         raise InvalidType(name, type(items).__name__, "a list or column", f"{name}=list({name})")
-    column = _column(items, name)
+    column = item_column(items, name)
     if isinstance(column, pa.Array) and arrow_kind(column.type) in ("int", "bool", "null"):
         return noise.fingerprint(column, key), column.is_null().to_numpy(zero_copy_only=False)
     if isinstance(column, pa.Array) and arrow_kind(column.type) == "text":
@@ -60,8 +60,8 @@ def item_words(items: Any, key: int, name: str = "items") -> tuple[WordArray, Bo
     return _by_keys(column, key)
 
 
-def _column(items: Any, name: str) -> Any:
-    """Return an Arrow array; a list where objects are of several types."""
+def item_column(items: Any, name: str) -> Any:
+    """Return an Arrow array; a list where objects are of several types. Refuse what is none by its type."""
     if isinstance(items, (list, tuple)):
         return _listed(list(items))
     if isinstance(items, (str, bytes)) or not (hasattr(items, "__len__") or hasattr(items, "__arrow_c_stream__")):

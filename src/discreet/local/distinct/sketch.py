@@ -28,11 +28,10 @@ from discreet.core.unit import PERSON, PERSON_NEIGHBOURS
 from discreet.engines.tables.same import person_key
 from discreet.errors import DiscreetError, FormatError, InvalidArgument
 from discreet.local.distinct.bitmaps import FlippedBitmap
-from discreet.local.distinct.items import item_words
+from discreet.local.distinct.items import item_column, item_words
 from discreet.local.distinct.likelihood import PatternLaw
 from discreet.local.mechanism import MOST_REPORTS, SMALLEST_EPSILON, local_budget, public_key, written_budget
 from discreet.local.wire.bits import Rows
-from discreet.noise.choice.categories import texts_of
 from discreet.noise.choice.persons import unit_of
 from discreet.noise.reports.coin_bytes import coin_bytes
 from discreet.noise.stream.thresholds import logistic
@@ -243,8 +242,8 @@ class DistinctSketch:
         """Return the items that are used: of everybody those of the smallest keyed hash of person and item."""
         whole = not isinstance(items, Iterator)
         pairs = [(items, persons)] if whole else zip_longest(items, persons, fillvalue=[])
-        parts = [(*item_words(i, self.key), person_key(texts_of("persons", p))) for i, p in pairs]
-        parts = parts or [(*item_words([], self.key), person_key(texts_of("persons", [])))]
+        parts = [(*item_words(i, self.key), person_key(item_column(p, "persons"))) for i, p in pairs]
+        parts = parts or [(*item_words([], self.key), person_key([]))]
         words, missing = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
         whose = pa.concat_arrays([part[2] for part in parts])
         if len(whose) != len(words):
