@@ -192,6 +192,10 @@ def test_a_named_folder_comes_before_the_search(tmp_path: Path, monkeypatch: pyt
     file.write_bytes(b"not compressed")
     with pytest.raises(DataSourceError, match=r"^s1: .* cannot be read"):
         datasets.load("s1")
+    monkeypatch.setenv("HOME", str(tmp_path.parent))
+    monkeypatch.setenv("DISCREET_DATA", f"~/{tmp_path.name}")
+    with pytest.raises(DataSourceError, match=r"^s1: .* cannot be read"):
+        datasets.load("s1")
 
 
 @pytest.mark.parametrize("nested", ["", "a/b"])

@@ -45,10 +45,8 @@ Tell = Callable[[int, int | None], None]
 
 def data_folder() -> Path | None:
     """Return the folder of data beside the project or named by the user, if there is one."""
-    named, here = os.environ.get("DISCREET_DATA"), Path.cwd()
-    candidates = (
-        [Path(named).expanduser()] if named else [parent / "shared" / "data" for parent in (here, *here.parents)]
-    )
+    named, here = os.path.expanduser(os.environ.get("DISCREET_DATA", "")), Path.cwd()
+    candidates = [Path(named)] if named else [parent / "shared" / "data" for parent in (here, *here.parents)]
     return next((c for c in candidates if c.is_dir()), None)
 
 
