@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import re
 import unicodedata
@@ -65,6 +67,25 @@ def test_a_file_counts_once_on_the_command_line(tmp_path: Path) -> None:
     assert "files that differ" in " ".join(str(done.exception or done.output).split())
 
 
+def test_many_holders_are_counted_together_and_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    m, files = DistinctSketch(4, buckets=1024, key=5), []
+    for i in range(8):
+        (tmp_path / str(i)).mkdir()
+        files.append(str(tmp_path / str(i) / "site.bin"))
+        m.sketch(range(i * 1000, i * 1000 + 3000), rng=i).save(files[-1])
+    merged = str(tmp_path / "all.bin")
+    done = CliRunner().invoke(app, ["sketch", "overlap", *files, "--merged", merged, "--json"])
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.output)
+    assert told["epsilon"] == 32
+    assert [row["question"] for row in told["answers"][:8]] == [repr(file) for file in files]
+    assert abs(told["answers"][8]["count"] - 10_000) < 4 * told["answers"][8]["std_error"] < 10_000
+    assert len(FlippedBitmap.load(merged).epsilons) == 8
+    lost = CliRunner().invoke(app, ["sketch", "overlap", *files, "--question", "a and b"])
+    assert lost.exit_code != 0
+    assert "left out with more than 6 bitmaps" in " ".join(str(lost.exception or lost.output).split())
+
+
 def test_names_are_one_name_however_they_are_composed_and_suggestions_can_be_typed_back() -> None:
     m = DistinctSketch(1, buckets=8, levels=1, key=5)
     one, two = m.sketch([]), m.sketch([])
@@ -122,9 +143,6 @@ def test_a_message_with_a_budget_out_of_range_is_damaged() -> None:
 
 
 def _with_merged(data: bytes, budgets: list[str]) -> bytes:
-    import hashlib
-    import json
-
     size = int.from_bytes(data[8:12], "little")
     header = {**json.loads(data[12 : 12 + size]), "merged": budgets}
     text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()

@@ -58,8 +58,8 @@ OVERLAP = Kind(
     verb="sketch overlap",
     summary="how many items are in which bitmaps",
     help="Estimate how many different items bitmaps hold, together and in common, with errors. This costs no privacy. "
-    "A bitmap is named by its file.",
-    data=option("data", "files", "files of bitmaps, up to six", ["clinic.bin"], required=True, section="data"),
+    "A bitmap is named by its file. Of more than six, each is counted and all together, from a merged one.",
+    data=option("data", "files", "files of bitmaps", ["clinic.bin"], required=True, section="data"),
     parameters=(
         option("questions", "list", "names of bitmaps with and, or, not and brackets", ["clinic and not lab"],
             shell="question", short="-q"),

@@ -1,7 +1,9 @@
 """What the jobs of distinct counts do: a column in, a bitmap out; bitmaps in, answers out."""
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +18,8 @@ from discreet.jobs.job import Job, JobResult
 from discreet.jobs.kinds.distinct import OVERLAP
 from discreet.jobs.work.pages import finish
 from discreet.local import DistinctOverlap, DistinctSketch, FlippedBitmap
+from discreet.local.distinct.bitmaps import promise
+from discreet.local.distinct.overlap import MOST_BITMAPS
 
 
 def run(job: Job) -> JobResult:
@@ -67,17 +71,27 @@ def _read(job: Job, wanted: list[str]) -> Iterator[list[pa.Array]]:
 def _overlap(job: Job) -> JobResult:
     places = job.places()
     files = [job.place(path) for path in job.data]
-    bitmaps: dict[str, FlippedBitmap] = {}
     if len({file.resolve() for file in files}) < len(files):
         raise OVERLAP.wrong("data", [str(path) for path in job.data], "files that differ: a bitmap counts once")
-    for file in files:
-        name = file.stem if file.stem not in bitmaps else str(file)
-        bitmaps[name] = FlippedBitmap.load(file)
-    overlap = DistinctOverlap(bitmaps)
-    asked = job.parameters.get("questions")
+    often = Counter(file.stem for file in files)
+    names = [file.stem if often[file.stem] == 1 else str(path) for file, path in zip(files, job.data, strict=True)]
+    bitmaps = {name: FlippedBitmap.load(file) for name, file in zip(names, files, strict=True)}
+    asked, merged = job.parameters.get("questions"), None
     union = " or ".join(map(repr, bitmaps))
     questions = list(asked) if asked else [*map(repr, bitmaps), *([union] if len(bitmaps) > 1 else [])]
-    found = {question: overlap.count(question) for question in questions}
+    first, *others = bitmaps.values()
+    if len(bitmaps) > MOST_BITMAPS:
+        if asked:
+            expected = f"left out with more than {MOST_BITMAPS} bitmaps: each and all together are counted then"
+            raise OVERLAP.wrong("questions", asked, expected)
+        merged = first.merge(*others)
+        artifact: Any = merged
+        total = promise(bitmaps.values())
+        answers = [*(bitmap.estimate() for bitmap in bitmaps.values()), merged.estimate()]
+        found = {question: replace(a, guarantee=total) for question, a in zip(questions, answers, strict=True)}
+    else:
+        artifact = overlap = DistinctOverlap(bitmaps)
+        found = {question: overlap.count(question) for question in questions}
     rows = []
     for question, answer in found.items():
         low, high = answer.interval(0.95)
@@ -87,10 +101,9 @@ def _overlap(job: Job) -> JobResult:
     if "answers" in places:
         write_table(places["answers"], pa.Table.from_pylist(rows))
     if "merged" in places:
-        first, *others = bitmaps.values()
-        first.merge(*others).save(places["merged"])
+        (merged or first.merge(*others)).save(places["merged"])
     facts = {"epsilon": promised.to_dict()["epsilon"], "unit": promised.unit, "seeded": promised.seeded}
-    return JobResult(job, promised, places, {"answers": rows, **facts}, overlap)
+    return JobResult(job, promised, places, {"answers": rows, **facts}, artifact)
 
 
 def _promised(bitmap: FlippedBitmap) -> dict[str, Any]:
