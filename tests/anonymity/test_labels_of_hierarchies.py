@@ -201,3 +201,15 @@ def test_the_suggested_name_is_accepted() -> None:
         Hierarchy({"x": {"o": ["a", "b"], "p": ["e"]}, "y": {"o": ["c", "d"], "q": ["f"]}}).labels("g", "abcdef")
     mended = Hierarchy({"x": {"o": ["a", "b"], "p": ["e"]}, "y": {"o (y)": ["c", "d"], "q": ["f"]}})
     assert [label for _, _, label in mended.labels("g", "abcdef")] == ["x", "o", "y", "o (y)"]
+
+
+def test_what_is_printed_of_booleans_is_read_as_them() -> None:
+    domain = dc.Domain({"age": (0, 100), "ill": {"kind": "boolean"}})
+    table = pa.table({"age": [10, 11, 80, 81, 12, 82], "ill": [True, True, False, False, True, False]})
+    release = Generalization(2, domain=domain, grid=2, levels={}).fit_transform(table, order="input")
+    assert release.table["ill"].to_pylist() == ["True", "True", "False", "False", "True", "False"]
+    assert read_sets(release.table["ill"], ["false", "true"]).members.tolist() == [
+        [False, True, False],
+        [True, False, False],
+    ]
+    assert dc.anonymity.record_linkage(table, release).share == pytest.approx(1 / 3)

@@ -204,3 +204,14 @@ def test_attacks_and_linkage_understand_coded_ends() -> None:
     ]
     assert results[0] == results[1]
     assert dc.anonymity.record_linkage(original, release).rows == 100  # rows beyond a threshold are looked at too
+
+
+@pytest.mark.parametrize("role", ["sensitive", "target"])
+def test_a_threshold_of_a_column_that_is_passed_on_is_refused(role: str) -> None:
+    pay = {"bounds": [0, 1000], "top": 500, "role": role}
+    domain = dc.Domain({"age": {"bounds": [0, 120], "role": "quasi-identifier"}, "pay": pay})
+    with pytest.raises(SchemaError, match="column 'pay' declares a top and is passed on as it is"):
+        DensityTree(2, domain=domain).check()
+    plain = dc.Domain({"age": {"bounds": [0, 120], "role": "quasi-identifier"}, "pay": {**pay, "role": "attribute"}})
+    with pytest.raises(SchemaError, match="column 'pay' declares a top"):
+        DensityTree(2, domain=plain, keep=["pay"]).check()

@@ -244,6 +244,30 @@ def test_an_anonymous_table_and_its_risk_come_from_a_frame(frame: Any) -> None:
     assert reports[0] == reports[1]
 
 
+@pytest.mark.slow
+def test_labels_thresholds_and_drawn_rows_are_the_same_from_a_frame(frame: Any, shuffled: Any, tmp_path: Path) -> None:
+    ages = {"kind": "integer", "bounds": [0, 120], "top": 90, "missing": "own"}
+    domain = dc.Domain({"age": ages, "sex": ["f", "m", "x"]})
+    settings: dict[str, Any] = {
+        "levels": {"age": 3, "sex": 1},
+        "hierarchies": {"sex": {"known": ["f", "m"], "y": ["x"]}},
+    }
+    drawn = dc.anonymity.SampledGeneralization(5, 0.5, 0.1, domain=domain, random_state=3, **settings)
+    tables = [drawn.fit_transform(data) for data in (ROWS, frame, shuffled)]
+    assert len({each.guarantee.digest for each in tables}) == 1
+    assert {"> 90", "known"} <= {*tables[0].table["age"].to_pylist(), *tables[0].table["sex"].to_pylist()}
+    whole = dc.anonymity.Generalization(5, domain=domain, suppress=0.5, **settings).fit(ROWS)
+    written = whole.transform_file(frame, tmp_path / "rows.parquet")
+    expected = whole.transform(ROWS)
+    assert (
+        written.guarantee.parameters["labels"]
+        == expected.guarantee.parameters["labels"]
+        == {"sex": {"known": ["f", "m"]}}
+    )
+    shown = [sorted(zip(*t.to_pydict().values(), strict=True)) for t in (pq.read_table(written.path), expected.table)]
+    assert shown[0] == shown[1]
+
+
 def test_rows_of_a_frame_go_to_files_on_the_driver(frame: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from discreet.metric import perturber
     from discreet.metric import rows as _rows

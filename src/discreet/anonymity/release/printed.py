@@ -194,6 +194,9 @@ def read_sets(column: Any, labels: Sequence[str], groups: Mapping[str, Sequence[
     """
     code, texts = _distinct(column)
     place = {label: [i] for i, label in enumerate(labels)}
+    for word in ("True", "False"):  # so they are printed, and files and tables hold them in small letters
+        if word.lower() in place:
+            place.setdefault(word, place[word.lower()])
     for label, held in (groups or {}).items():
         place.setdefault(label, [i for c in held for i in place.get(c, [])])
     absent = len(labels)

@@ -27,6 +27,7 @@ from discreet.core.columns import NAMING
 from discreet.core.dates import day_number, second_number
 from discreet.core.domain import Categorical, Date, Domain, Numeric, Time, category_text
 from discreet.core.people import with_person
+from discreet.core.schema import coding
 from discreet.engines.tables.columns import read_columns
 from discreet.engines.tables.same import same_key
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
@@ -125,6 +126,7 @@ class TablePlan:
         shared = [n for n in whose if n in {*secret, *label, *kept}]
         if shared:
             raise InvalidArgument("person", shared[0], "a column that is not passed on", "one role for every column")
+        _refuse_thresholds(domain, (*secret, *label, *kept))
         special = {*secret, *label, *kept, *whose}
         quasi = tuple(n for n in names if roles[n] == "quasi-identifier")
         clash = [n for n in quasi if n in special]
@@ -342,6 +344,16 @@ def _refuse_naming(roles: Mapping[str, str], **passed_on: tuple[str, ...]) -> No
                 f"a column that does not say whose row it is (it has the role {roles[naming[0]]}, which is never "
                 "passed on as it is; identifiers='hash' with a key passes on a keyed hash)",
                 fix,
+            )
+
+
+def _refuse_thresholds(domain: Domain, passed_on: Sequence[str]) -> None:
+    """Refuse a threshold of a column that is passed on as it is: values beyond it would be shown."""
+    for name in passed_on:
+        for side in coding.declared(domain.column(name)):
+            raise SchemaError(
+                f"column {name!r} declares a {side} and is passed on as it is, so values beyond it would be shown; "
+                f"leave the {side} out, or declare the column a quasi-identifier"
             )
 
 

@@ -88,5 +88,5 @@ def shown(column: Any, value: float) -> Any:
 
 def declared(column: Any) -> dict[str, Any]:
     """Return the thresholds as plain data; nothing for a column without any."""
-    sides = {side: getattr(column, side) for side in ("bottom", "top")}
+    sides = {side: getattr(column, side, None) for side in ("bottom", "top")}
     return {side: shown(column, value) for side, value in sides.items() if value is not None}
