@@ -116,7 +116,7 @@ def test_noise_of_reconciled_counts_stays_below_its_part_of_the_bound(d: int, fi
 
 @pytest.mark.parametrize(("n", "epsilon"), [(20_000, 0.5), (60_000, 1.0)])
 def test_measured_change_of_the_objective_is_within_the_bound_and_not_far_below(n: int, epsilon: float) -> None:
-    """|J of noisy cells - J of rows|, at the true centres, over twenty releases: at most F, at least F/12."""
+    """|J of noisy cells - J of rows|, at the true centres, over twenty releases: at most F, at least F/8."""
     d, side = 2, 2
     k = side**d
     rng = np.random.default_rng(0)
@@ -133,7 +133,7 @@ def test_measured_change_of_the_objective_is_within_the_bound_and_not_far_below(
     first, share = nested_first(n, epsilon, d, k), 2 / (d + 2)
     bound = d * nested_bound(nested_root(n, first, share, epsilon, d, k), first, share, n, epsilon, d, k)
     assert first > 1
-    assert bound / 12 < np.mean(found) < bound
+    assert bound / 8 < np.mean(found) < bound
 
 
 def test_a_release_takes_its_sizes_and_its_share_and_all_of_the_budget() -> None:
