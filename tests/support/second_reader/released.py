@@ -149,7 +149,7 @@ def _leaves(case: Case, stored: dict[str, Any], arrays: dict[str, Any]) -> Objec
             yield f"{len(lower)} cells, not {facts['n_cells']}"
     elif hidden.get("only_above", True) and (weights <= hidden["cutoff"]).any():
         yield "a listed cell lies below the cutoff"
-    if facts.get("method") == "grid" and facts["rule"] != "adaptive":
+    if facts.get("method") == "grid" and any(line["label"] == "cells" for line in case.promise["ledger"]):
         # What is missing has a part of its own where the schema says so.
         own = [c["missing"] == "own" for c in case.columns.values()]
         if facts["n_cells"] != math.prod(p + o for p, o in zip(facts["parts"], own, strict=True)):
