@@ -9,7 +9,7 @@ import pytest
 from scipy.special import gammaln
 from scipy.stats import gamma
 from sklearn.base import clone
-from sklearn.cluster import KMeans
+from sklearn.cluster import AffinityPropagation, KMeans
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -244,6 +244,33 @@ def test_the_radius_of_dbscan_follows_public_rules():
     assert cluster_after_noise(10 * Z, "dbscan").parameters["radius"] == pytest.approx(
         cluster_after_noise(Z, "dbscan").parameters["radius"]
     )
+
+
+def test_the_preference_of_affinity_propagation_is_passed_on():
+    rng = np.random.default_rng(8)
+    _, labels, X = four_clusters(120, 2, rng, spread=0.03)
+    Z = X + laplace(rng, 120, 2, 200)
+    own = (Z - Z.mean(axis=0)) / Z.std(axis=0)
+    plain = AffinityPropagation(damping=0.5, max_iter=500, random_state=0).fit(own)
+    usual = cluster_after_noise(Z, "affinity")
+    assert np.array_equal(usual.labels, plain.labels_)  # the median is what scikit-learn takes by default
+    few, some, many = (cluster_after_noise(Z, "affinity", preference=p) for p in ("minimum", -2.0, -0.01))
+    # At damping 0.5 this one oscillates to its last step, and then has 67 clusters.
+    assert few.parameters["damping"] > 0.5
+    assert adjusted_rand_score(labels, few.labels) == 1.0
+    assert len(few.centers) == 4 <= len(usual.centers) < len(many.centers)
+    given = AffinityPropagation(damping=0.5, max_iter=500, preference=-2.0, random_state=0).fit(own)
+    assert some.parameters == {"damping": 0.5, "preference": -2.0}
+    assert np.array_equal(some.labels, given.labels_)
+    # In the columns' own units similarities are smaller, and so is the rule's preference.
+    raw = cluster_after_noise(Z, "affinity", standardize=False).parameters["preference"]
+    assert raw == pytest.approx(usual.parameters["preference"] * float(Z.std(axis=0).mean()) ** 2, rel=0.1)
+
+
+@pytest.mark.parametrize("wrong", ["mean", math.nan, math.inf, None, True])
+def test_a_preference_that_is_none_is_refused(wrong):
+    with pytest.raises((InvalidArgument, InvalidType), match="preference.*median"):
+        cluster_after_noise(np.zeros((5, 2)), "affinity", preference=wrong)
 
 
 def test_missing_arguments_of_algorithms_are_named():

@@ -8,17 +8,22 @@ from typing import Any
 import numpy as np
 from sklearn.cluster import DBSCAN, OPTICS, AffinityPropagation, AgglomerativeClustering, KMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 
 from discreet.clustering.noisy.kmeans import NoisyKMeans, read_law
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.errors import InvalidArgument
+from discreet.errors import InvalidArgument, InvalidType
 from discreet.metric import IsotropicLaw
 
 ALGORITHMS = ("k-means", "noise-aware", "affinity", "dbscan", "optics", "hierarchical")
 #: Dampings that affinity propagation tries in turn until it stops oscillating.
 _DAMPINGS = (0.5, 0.7, 0.9, 0.97)
+#: Steps it is given with each.
+_STEPS = 500
+#: Preferences of affinity propagation that are worked out from the similarities.
+PREFERENCES = ("median", "minimum")
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +67,7 @@ def cluster_after_noise(
     standardize: bool = True,
     radius: float | str = "k-distance",
     min_points: int | None = None,
+    preference: float | str = "median",
     random_state: int = 0,
 ) -> NoisyClusters:
     """Cluster noisy records with a common algorithm, with rules for its parameters that look at nothing but them.
@@ -72,9 +78,9 @@ def cluster_after_noise(
         Noisy records, of n columns.
     algorithm : {"k-means", "noise-aware", "affinity", "dbscan", "optics", "hierarchical"}
         "k-means": k-means++ starts, the best of 10. "noise-aware": `NoisyKMeans`, which needs ``law`` and should get
-        ``domain``. "affinity": preference the median similarity, damping 0.5, raised while it oscillates. "dbscan" and
-        "optics": ``min_points`` neighbours; for DBSCAN ``radius``, for OPTICS clusters of at least a tenth of the
-        records. "hierarchical": Ward's linkage.
+        ``domain``. "affinity": affinity propagation with ``preference``, damping 0.5, raised while it oscillates.
+        "dbscan" and "optics": ``min_points`` neighbours; for DBSCAN ``radius``, for OPTICS clusters of at least a tenth
+        of the records. "hierarchical": Ward's linkage.
     n_clusters : int
         For k-means, noise-aware and hierarchical clustering; the others find their own number.
     law, domain, scale
@@ -88,6 +94,10 @@ def cluster_after_noise(
         for raw records is too small after noise.
     min_points : int, optional
         For DBSCAN and OPTICS; 2n by default.
+    preference : "median", "minimum" or float, default "median"
+        For affinity propagation: how willing records are to be the centre of a cluster, on the scale of similarities,
+        minus squared distances in the units clustered in. "median": the median of all similarities, a middling number
+        of clusters. "minimum": the smallest, few clusters. Larger numbers make more clusters.
     random_state : int, default 0
         Seed of the search.
 
@@ -109,6 +119,8 @@ def cluster_after_noise(
     <NoisyClusters: 3 by k-means>
     >>> cluster_after_noise(noisy, "dbscan", law=100.0, radius="noise").parameters
     {'radius': 0.02, 'min_points': 4}
+    >>> [len(cluster_after_noise(noisy, "affinity", preference=p).centers) for p in ("minimum", "median")]
+    [3, 18]
     """
     algorithm = checks.choice("algorithm", algorithm, ALGORITHMS)
     seed = checks.whole("random_state", random_state, high=2**32 - 1)
@@ -128,6 +140,8 @@ def cluster_after_noise(
     points -= points.mean(axis=0)
     if algorithm in ("dbscan", "optics"):
         labels, parameters = _dense(points, algorithm, law, radius, min_points)
+    elif algorithm == "affinity":
+        labels, parameters = _affinity(points, preference, seed)
     else:
         labels, parameters = _SIMPLE[algorithm](points, n_clusters, seed)
     found = np.unique(labels[labels >= 0])
@@ -160,21 +174,37 @@ def _ward(points: FloatArray, n_clusters: int | None, seed: int) -> tuple[IntArr
     return AgglomerativeClustering(n_clusters).fit(points).labels_, {"n_clusters": n_clusters}
 
 
-def _affinity(points: FloatArray, n_clusters: int | None, seed: int) -> tuple[IntArray, dict[str, Any]]:
+def _affinity(points: FloatArray, preference: float | str, seed: int) -> tuple[IntArray, dict[str, Any]]:
+    similar = -euclidean_distances(points, squared=True)
+    own = _preference(similar, preference)
     labels, used = np.zeros(len(points), np.int64), _DAMPINGS[0]
     for used in _DAMPINGS:
+        way = AffinityPropagation(
+            damping=used, max_iter=_STEPS, preference=own, affinity="precomputed", random_state=seed
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the next damping is the answer to it
-            labels = AffinityPropagation(damping=used, max_iter=500, random_state=seed).fit(points).labels_
-        if (labels >= 0).all():
+            labels = way.fit(similar).labels_
+        # What oscillates to the last step may have labels all the same: whatever were centres in that step.
+        if way.n_iter_ < _STEPS and (labels >= 0).all():
             break
-    return labels, {"damping": used}
+    return labels, {"damping": used, "preference": own}
+
+
+def _preference(similar: FloatArray, given: float | str) -> float:
+    if isinstance(given, str):
+        return float((np.median if checks.choice("preference", given, PREFERENCES) == "median" else np.min)(similar))
+    expected = "'median', 'minimum' or a finite number, such as minus a squared distance"
+    if isinstance(given, bool) or not isinstance(given, (int, float, np.integer, np.floating)):
+        raise InvalidType("preference", given, expected, 'preference="median"')
+    if not np.isfinite(given):
+        raise InvalidArgument("preference", given, expected, 'preference="median"')
+    return float(given)
 
 
 _SIMPLE: dict[str, Callable[[FloatArray, int | None, int], tuple[IntArray, dict[str, Any]]]] = {
     "k-means": _kmeans,
     "hierarchical": _ward,
-    "affinity": _affinity,
 }
 
 
