@@ -269,7 +269,7 @@ def test_the_preference_of_affinity_propagation_is_passed_on():
 
 @pytest.mark.parametrize("wrong", ["mean", math.nan, math.inf, None, True])
 def test_a_preference_that_is_none_is_refused(wrong):
-    with pytest.raises((InvalidArgument, InvalidType), match="preference.*median"):
+    with pytest.raises((InvalidArgument, InvalidType), match=r"preference.*median"):
         cluster_after_noise(np.zeros((5, 2)), "affinity", preference=wrong)
 
 

@@ -125,11 +125,12 @@ def test_published_distances_follow_n_over_epsilon_in_spite_of_the_fault() -> No
         for n, value in enumerate(figures, start=2):
             assert value == pytest.approx(n / epsilon, rel=0.12)
     for epsilon, figures in published.POINTS.items():
-        assert figures[4] == pytest.approx(2 / epsilon, rel=0.2)
+        assert figures["distance"] == pytest.approx(2 / epsilon, rel=0.2)
 
 
 def test_published_tables_are_whole() -> None:
     assert tuple(published.POINTS) == published.BUDGETS
+    assert {len(figures) for figures in published.POINTS.values()} == {13}
     assert tuple(published.SEEDS) == published.COLUMN_BUDGETS == tuple(published.PIECEWISE_SEEDS)
     assert {len(row) for row in published.SEEDS.values()} == {6}
     assert tuple(published.HEART) == published.HEART_BUDGETS
@@ -212,6 +213,41 @@ def test_the_committed_draws_can_be_drawn_again(results: Results) -> None:
         again, then = measure(setting), kept[json.dumps(setting, sort_keys=True)]
         for name, value in again.items():
             assert then[name] == pytest.approx(value, abs=0.02), (part, name)
+
+
+def test_both_figures_of_fifty_points_are_measured_for_all_three_algorithms(results: Results) -> None:
+    drawn = pictures(results)
+    for name, kinds in (("agreement", 2), ("looks", 2)):
+        assert len(drawn[name].panels) == kinds
+        for panel in drawn[name].panels:
+            stars = [line for line in panel.lines if line.name.startswith("published")]
+            assert [len(line.marks) for line in stars] == [len(published.BUDGETS)] * 3
+    at = {"part": "points", "units": "box", "seed": 3}
+    nothing, much = (measure({**at, "epsilon": e}) for e in (0.05, 9.0))
+    for way in published.POINT_WAYS:
+        assert {f"{kind} {way}" for kind in ("ari", "ami", "ch", "silhouette")} <= set(much)
+        assert abs(nothing[f"ami {way}"]) < 0.2 < much[f"ami {way}"]
+    # What looks like clusters needs none: the silhouette of pure noise is not that of nothing.
+    assert nothing["silhouette k-means"] > 0.3
+    quick = Results((s, n) for s, n in results.rows if s["part"] != "points")
+    assert {"agreement", "looks"}.isdisjoint(pictures(quick))
+
+
+def test_what_is_not_defined_is_left_out_of_the_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet_studies.nd_laplace import measures
+
+    whole = measures.cluster_after_noise
+
+    def one(Z: np.ndarray, way: str, **extra: object) -> object:
+        found = whole(Z, way, **extra)  # type: ignore[arg-type]
+        if way == "dbscan":
+            found.labels[:] = -1
+        return found
+
+    monkeypatch.setattr(measures, "cluster_after_noise", one)
+    found = measures.points({"part": "points", "units": "box", "epsilon": 1.0, "seed": 0})
+    assert "ari dbscan" in found
+    assert not {"ch dbscan", "silhouette dbscan"} & set(found)
 
 
 def test_one_column_is_given_away_by_the_published_sampler_and_kept_by_the_right_one() -> None:

@@ -15,12 +15,11 @@ from discreet_studies.nd_laplace import published
 #: Added to the range of single draws: other starts of k-means move labels by as much.
 _SLACK = 0.01
 _POINTS = "Fifty points in the plane, columns in [-1, 1]"
-_NAMES = {
-    "ari k-means": "ARI, k-means",
-    "ari affinity": "ARI, affinity propagation",
-    "ari dbscan": "ARI, DBSCAN",
-    "distance": "mean distance",
+_FIGURES = {
+    f"{_POINTS} (figure 5.3): agreement with the run on raw records": {"ari": "ARI", "ami": "AMI"},
+    f"{_POINTS} (figure 5.4): how clusters of noisy points look": {"silhouette": "silhouette", "ch": "CH"},
 }
+_WAYS = {"k-means": "k-means", "affinity": "affinity propagation", "dbscan": "DBSCAN"}
 
 
 def within_draws(value: float, runs: Mapping[str, float]) -> bool:
@@ -50,11 +49,16 @@ def findings(results: Results) -> list[Finding]:
 
 
 def _points(results: Results) -> Iterator[Finding]:
-    for measure, name in _NAMES.items():
+    asked = [
+        (section, f"{kind} {way}", f"{name}, {words}")
+        for section, kinds in _FIGURES.items()
+        for kind, name in kinds.items()
+        for way, words in _WAYS.items()
+    ]
+    for section, measure, name in [*asked, (f"{_POINTS} (figure 5.6)", "distance", "mean distance")]:
         for epsilon, figures in published.POINTS.items():
             where = {"part": "points", "units": "box", "epsilon": epsilon}
-            value = figures[published.POINT_MEASURES.index(measure)]
-            yield from _one_draw(results, _POINTS, f"{name}, ε = {epsilon:g}", value, measure, where)
+            yield from _one_draw(results, section, f"{name}, ε = {epsilon:g}", figures[measure], measure, where)
 
 
 def _one_draw(

@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 from sklearn.cluster import OPTICS, KMeans
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score, silhouette_score
+from sklearn.metrics import (
+    adjusted_mutual_info_score,
+    adjusted_rand_score,
+    calinski_harabasz_score,
+    silhouette_score,
+)
 
 from discreet import noise
 from discreet.clustering import cluster_after_noise
@@ -83,13 +88,16 @@ def points(setting: Setting) -> Numbers:
     found = {"distance": perturbation_distance(X, Z)}
     ways: dict[str, dict[str, Any]] = {"k-means": {"n_clusters": 4}}
     if setting["units"] == "box":
-        ways |= {"affinity": {}, "dbscan": {"radius": 0.5, "min_points": 4}}
+        ways |= {"affinity": {"preference": "median"}, "dbscan": {"radius": 0.5, "min_points": 4}}
+    standard = Z / Z.std(axis=0)
     for way, extra in ways.items():
         truth = cluster_after_noise(X, way, **extra).labels
         labels = cluster_after_noise(Z, way, random_state=seed, **extra).labels
         found[f"ari {way}"] = float(adjusted_rand_score(truth, labels))
-        if way == "k-means":
-            found["silhouette"] = float(silhouette_score(Z / Z.std(axis=0), labels))
+        found[f"ami {way}"] = float(adjusted_mutual_info_score(truth, labels))
+        if 2 <= len(np.unique(labels)) < len(Z):  # of one cluster, or of one per point, they are not defined
+            found[f"ch {way}"] = float(calinski_harabasz_score(standard, labels))
+            found[f"silhouette {way}"] = float(silhouette_score(standard, labels))
     return found
 
 

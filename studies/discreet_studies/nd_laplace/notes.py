@@ -130,11 +130,13 @@ def _silhouette(results: Results) -> list[str]:
     rows = []
     for epsilon, figures in published.POINTS.items():
         own = {"part": "points", "units": "box", "epsilon": epsilon}
-        found = [results.estimate(m, **own) for m in ("silhouette", "ari k-means")]
+        found = [results.estimate(m, **own) for m in ("silhouette k-means", "ari k-means")]
         raw = results.estimate("ari k-means", **{**own, "units": "raw"})
         if found[0].runs:
             level = f"{epsilon * math.sqrt(8):.2f}"
-            rows.append([f"{epsilon:g}", level, f"{figures[3]:.3f}", *(_cell(e) for e in found), _cell(raw)])
+            rows.append(
+                [f"{epsilon:g}", level, f"{figures['silhouette k-means']:.3f}", *(_cell(e) for e in found), _cell(raw)]
+            )
     head = [
         "ε",
         "ε times diameter of [-1, 1]²",

@@ -18,7 +18,8 @@ def pictures(results: Results) -> dict[str, Chart]:
         "artefact": _artefact(results),
         "noise": _noise(results),
         "last-column": _last_column(results),
-        "points": _points(results),
+        "agreement": _agreement(results),
+        "looks": _looks(results),
         "shapes": _shapes(results),
         "attacks": _attacks(results),
         "rivals": _rivals(results),
@@ -94,20 +95,40 @@ def _last_column(results: Results) -> Chart | None:
     return _chart(title, "columns", "advantage", _lines(found), y_range=(0, 1.05), level=level)
 
 
-def _points(results: Results) -> Chart | None:
-    names = {"ari k-means": "k-means", "ari affinity": "affinity propagation", "ari dbscan": "DBSCAN, radius 0.5"}
-    own = {"part": "points", "units": "box"}
-    found = {name: _marks(results, m, "epsilon", published.BUDGETS, **own) for m, name in names.items()}
-    raw = _marks(results, "ari k-means", "epsilon", published.BUDGETS, part="points", units="raw")
-    found["k-means, columns in their own units"] = raw
-    stars = []
-    for look, measure in enumerate(names):
-        at = published.POINT_MEASURES.index(measure)
-        ys = [figures[at] for figures in published.POINTS.values()]
-        stars.append(_published(f"published: {names[measure]}", list(published.POINTS), ys, look))
-    title = "Fifty points in the plane: the published draw (stars) and ours"
-    how: dict[str, Any] = {"log_x": True, "across": plain(published.BUDGETS)}
-    return _chart(title, "ε per unit of distance", "ARI against raw records", _lines(found), stars, **how)
+_WAYS = {"k-means": "k-means", "affinity": "affinity propagation", "dbscan": "DBSCAN, radius 0.5"}
+
+
+def _points(results: Results, title: str, kinds: Mapping[str, str], raw: bool = False) -> Chart | None:
+    """Return one panel per measure of fifty points: lines for what was measured, stars for the published draw."""
+    own: dict[str, Any] = {"part": "points", "units": "box"}
+    panels: list[Panel] = []
+    for kind, y in kinds.items():
+        found = {
+            words: _marks(results, f"{kind} {way}", "epsilon", published.BUDGETS, **own) for way, words in _WAYS.items()
+        }
+        if raw:
+            marks = _marks(results, f"{kind} k-means", "epsilon", published.BUDGETS, **{**own, "units": "raw"})
+            found["k-means, columns in their own units"] = marks
+        if not any(found.values()):
+            return None
+        stars = [
+            _published(f"published: {words}", list(published.POINTS),
+                       [figures[f"{kind} {way}"] for figures in published.POINTS.values()], look)
+            for look, (way, words) in enumerate(_WAYS.items())
+        ]  # fmt: skip
+        across = plain(published.BUDGETS)
+        panels.append(Panel("ε per unit of distance", y, [*_lines(found), *stars], log_x=True, across=across))
+    return Chart(title, panels)
+
+
+def _agreement(results: Results) -> Chart | None:
+    title = "Fifty points in the plane (figure 5.3): agreement, the published draw (stars) and ours"
+    return _points(results, title, {"ari": "ARI against raw records", "ami": "AMI against raw records"}, raw=True)
+
+
+def _looks(results: Results) -> Chart | None:
+    title = "Fifty points in the plane (figure 5.4): how clusters of noisy points look, published (stars) and ours"
+    return _points(results, title, {"silhouette": "silhouette", "ch": "Calinski-Harabasz index"})
 
 
 def _shapes(results: Results) -> Chart | None:
