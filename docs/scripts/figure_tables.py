@@ -231,6 +231,19 @@ def remap() -> str:
     return table(["places", "level", *methods.values()], rows)
 
 
+def elastic() -> str:
+    """Return what elastic noise and noise of one radius cost, and whom they hide."""
+    held = results.read("metric_elastic")["results"]
+    rows = []
+    for name in dict.fromkeys(r["mechanism"] for r in held):
+        own = [r for r in held if r["mechanism"] == name]
+        error, hidden = (sum(r[k] for r in own) / len(own) for k in ("mean_error", "hidden"))
+        parts = [sum(r["tenths"]["error"][t] for r in own) / len(own) for t in (0, 4, 9)]
+        rows.append([name, f"{error:,.0f} m", *(f"{part:,.0f} m" for part in parts), f"{100 * hidden:.1f} %"])
+    where = ["in the densest tenth", "in the fifth", "in the sparsest"]
+    return table(["mechanism", "mean error", *where, "people with a crowd"], rows)
+
+
 def rivals() -> str:
     """Return the errors of mechanisms at equal total privacy."""
     held = results.read("metric_rivals")["results"]
@@ -403,6 +416,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "coverage": coverage,
     "density": density,
     "distinct": distinct,
+    "elastic": elastic,
     "how-many": how_many,
     "heavy-hitters": heavy_hitters,
     "leaks": leaks,

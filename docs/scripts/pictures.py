@@ -115,6 +115,38 @@ def metric(folder: Path) -> Shot:
     return panels(figures, 4)
 
 
+def elastic(folder: Path) -> Shot:
+    """Return how far elastic noise is off over New York, and what two places report."""
+    domain = dc.Domain({"longitude": (-74.3, -73.7), "latitude": (40.4, 41.0)})
+    units = [1 / (111_195 * math.cos(math.radians(40.75))), 1 / 111_195]  # degrees of one metre
+    public, _, city = _city()
+    density = (public, np.ones(len(public)))
+    noise = dc.metric.ElasticLaplace(math.log(4), 500, domain, density=density, scaling=units, random_state=1)
+    law, whole = noise.law, (domain.low, domain.high)
+    how: dict[str, Any] = {"x": "longitude", "y": "latitude"}
+    ends: dict[str, Any] = {"low": domain.low, "high": domain.high}
+    people = np.log10(1 + law.people / np.prod((law.upper - law.lower) / units, axis=1) * 1e6)
+    off = law.expected_error() / 1000
+    figures = [
+        (plane.boxes(law.lower, law.upper, values, title=words, unit=unit, **how, **ends), words)
+        for values, words, unit in (
+            (people, f"{city}: the public density", "check-ins per km², as a power of ten"),
+            (off, "how far off reports are on average", "kilometres"),
+        )
+    ]
+    city_place, edge = np.array([-73.9857, 40.7484]), np.array([-74.22, 40.62])
+    near = np.array([0.03, 0.0227])
+    for words, place, (low, high) in (
+        ("400 reports of a place in Manhattan", city_place, (city_place - near, city_place + near)),
+        ("400 reports of a place at the edge", edge, whole),
+    ):
+        reports = noise.transform(np.tile(place, (400, 1)))
+        inside = reports[((reports >= low) & (reports <= high)).all(axis=1)]
+        drawn = plane.cloud(inside, title=words, low=low, high=high, marks=[(place[None], "ring")], **how)
+        figures.append((drawn, f"{words} (ring): {float(law.expected_error(place)[0]):,.0f} m off"))
+    return panels(figures, 4)
+
+
 def _city() -> tuple[np.ndarray, np.ndarray, str]:
     rng = np.random.default_rng(0)
     if "gowalla" in dc.datasets.available():
@@ -140,6 +172,7 @@ def panels(figures: Sequence[tuple[Markup, str]], columns: int, width: int = 140
 
 PICTURES: dict[str, Callable[[Path], Shot]] = {
     "demo": front, "report": report, "partitioners": partitioners, "metric": metric,
+    "elastic": elastic,
 }  # fmt: skip
 
 

@@ -128,6 +128,7 @@ PERTURBERS: dict[str, Any] = {
     "wave": metric.SquareWave(1, NUMBERS),
     "unit": metric.PrivUnit(2, NUMBERS),
     "sphere": metric.SphericalLaplace(1, 200, NUMBERS),
+    "elastic": metric.ElasticLaplace(1, 10, NUMBERS, density=np.ones((4, 4)), cells=16),
 }
 
 

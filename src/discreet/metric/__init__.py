@@ -7,6 +7,8 @@
 """
 
 from discreet.metric.comparison import equal_privacy
+from discreet.metric.elastic.elastic_laplace import ElasticLaplace
+from discreet.metric.elastic.law import ElasticLaw
 from discreet.metric.points.column_laplace import ColumnLaplace
 from discreet.metric.points.columns import Duchi, Hybrid, Piecewise
 from discreet.metric.points.law import IsotropicLaw
@@ -23,6 +25,8 @@ from discreet.metric.users.user_ledger import UserLedger
 __all__ = [
     "ColumnLaplace",
     "Duchi",
+    "ElasticLaplace",
+    "ElasticLaw",
     "Hybrid",
     "IsotropicLaw",
     "NDLaplace",

@@ -196,14 +196,23 @@ def _metric(guarantee: Guarantee, factor: str) -> list[str]:
     walks = guarantee.unit == "one user's trajectory"
     things, thing = ("trajectories", "trajectory") if walks else ("rows", "row")
     within = f"that are at all times within {near}" if walks else f"within {near}"
+    alike = (
+        f"Of two true {things} {within} of each other{other} the one explains what was published at most {factor} "
+        f"times better than the other. {things.capitalize()} farther apart can be told apart more easily, in "
+        "proportion."
+    )
+    if "crowd" in facts:
+        alike = (
+            f"The places of at least {as_it_is(facts['crowd'])} people, by the public density, explain what was "
+            f"published of a row{other} at most {factor} times better or worse than its own place. Other places can be "
+            "told from it more easily, the farther they are in the stated elastic metric."
+        )
     lines = [
         "Every trajectory was moved at random, from place to place; a place that was near the last may have been shown "
         "as the last again. No true place was kept."
         if walks
         else "Every row was moved at random by itself. The true row was not kept.",
-        f"Of two true {things} {within} of each other{other} the one explains what was published at most {factor} "
-        f"times better than the other. {things.capitalize()} farther apart can be told apart more easily, in "
-        "proportion.",
+        alike,
     ]
     farthest = whole_level(guarantee)
     if farthest is not None:
@@ -360,6 +369,8 @@ def _loss(guarantee: Guarantee) -> str:
     facts = guarantee.parameters
     if "rounding" not in facts:  # a release of before rounding was part of the noise
         return "rate · d(x, x′)"
+    if "crowd" in facts:
+        return "D(x, x′)" + (" + Σ category_epsilon" if "category_epsilon" in facts else "")
     if "rate" not in facts:  # a trajectory: several roundings, the largest of which holds below the radius
         return "ε · max((d(x, x′) + rounding)/(radius + rounding), d(x, x′)/radius)"
     more = " + Σ category_epsilon" if "category_epsilon" in facts else ""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreet import metric
+from discreet.core.domain import Domain
 from discreet.evaluation.audits.bit_patterns import BitPatterns
 from discreet.evaluation.audits.neighbours import NeighbourPair
 from discreet.evaluation.registry.mechanisms import AuditedMechanism
@@ -35,6 +36,7 @@ def entries() -> Iterator[AuditedMechanism]:
     yield from _bits("metric.NDLaplace/bits", metric.NDLaplace(1, _RADIUS, (0, 1)), near[:1], 1.0)
     yield from _one_dimension()
     yield from _sphere()
+    yield from _elastic()
     yield from _local()
     yield from _trajectories()
 
@@ -61,6 +63,18 @@ def _sphere() -> Iterator[AuditedMechanism]:
         pairs = places if remap == "none" else places[:1]  # the others lie outside of the box of the grid
         yield AuditedMechanism(f"metric.SphericalLaplace/{remap}", _Rows(law), pairs, 1.0, trials=10_000)
     yield from _bits("metric.SphericalLaplace/bits", metric.SphericalLaplace(1, _METRES), places[:1], 1.0)
+
+
+def _elastic() -> Iterator[AuditedMechanism]:
+    """Yield elastic noise on a town and the country round it: neighbours lie next to each other in either."""
+    people = np.ones((8, 8))
+    people[2:5, 2:5] = 100.0
+    law = metric.ElasticLaplace(1, 100, Domain.box([0, 0], [1, 1]), density=people, cells=64)
+    town, country = np.array([[0.40625, 0.40625], [0.46875, 0.40625]]), np.array([[0.9, 0.9], [0.9, 0.1]])
+    for words, pair in (("two streets of a town", town), ("two places in the country", country)):
+        claim = float(law.law.distance(pair[:1], pair[1:])[0])
+        pairs = (NeighbourPair(words, tuple(pair[0]), tuple(pair[1])),)
+        yield AuditedMechanism(f"metric.ElasticLaplace/{words.split()[-1]}", _Rows(law), pairs, claim, trials=10_000)
 
 
 def _local() -> Iterator[AuditedMechanism]:

@@ -8,6 +8,7 @@ from discreet.jobs.options import EPSILON, ORDER, PROMISE, REPORT, SEED, TABLE, 
 
 _NEED_RADIUS = ("nd-laplace", "sphere")
 _POINTS = ("nd-laplace", "sphere", "column-laplace")
+_ELASTIC = ("elastic",)
 _COLUMNS = ("piecewise", "hybrid", "duchi", "square-wave")
 
 
@@ -18,8 +19,11 @@ def _together(job: Any) -> None:
         unit, example = ("in metres", 200) if method == "sphere" else ("in the declared metric", 0.1)
         expected = f"the distance, {unit}, at which epsilon holds"
         raise KIND.wrong("radius", None, expected, ("radius", example))
+    if method == "elastic" and "density" not in given:
+        expected = "a public file of where people live: places with a column 'weight', or a saved synopsis"
+        raise KIND.wrong("density", None, expected, ("density", "people.csv"))
     said_twice(KIND, given, "category_epsilon")
-    if method not in _POINTS:  # there epsilon is large or small by the distance at which it holds
+    if method not in (*_POINTS, *_ELASTIC):  # there epsilon is large or small by the distance at which it holds
         said_twice(KIND, given)
 
 
@@ -35,7 +39,7 @@ KIND = Kind(
         option("radius", "number", "distance at which epsilon holds: of the unit cube by default, see scaling", 0.1,
             above=0, methods=_POINTS, shown=True),
         option("method", "text", "the noise, of a row or by column", "nd-laplace", default="nd-laplace", arguments=(),
-            shown=True, choices=("nd-laplace", "sphere", "column-laplace", *_COLUMNS, "priv-unit")),
+            shown=True, choices=("nd-laplace", "sphere", "column-laplace", *_ELASTIC, *_COLUMNS, "priv-unit")),
         option("remap", "text", "what noisy points become; bayes needs a prior", "clip", default="none",
             choices=("none", "clip", "grid", "bayes", "resample"), methods=_NEED_RADIUS),
         option("grid", "whole", "points on every axis, for the remap of that name", 12, default=12, low=2,
@@ -44,8 +48,14 @@ KIND = Kind(
             "places.csv",
             methods=_NEED_RADIUS),
         option("scaling", ("text", "numbers"), "box (columns by their width), none, or units: the metric", "box",
-            default="box", choices=("box", "none"), above=0, methods=("nd-laplace", "column-laplace"),
+            default="box", choices=("box", "none"), above=0, methods=("nd-laplace", "column-laplace", *_ELASTIC),
             expected="box, none, or units, all positive"),
+        option("crowd", "number", "people among whom every place is hidden, at level epsilon", 1000, default=1000,
+            above=0, methods=_ELASTIC),
+        option("density", "file", "where people live, publicly: places with a column 'weight', or a saved synopsis",
+            "people.csv", methods=_ELASTIC),
+        option("cells", "whole", "cells that the map is cut into", 1024, default=1024, low=2, high=4096,
+            methods=_ELASTIC),
         option("loss", "text", "what bayes keeps small", "squared", default="squared", choices=("squared", "euclidean"),
             methods=("nd-laplace",)),
         option("latitude", "text", "the column of latitudes", "lat", methods=("sphere",)),
@@ -72,5 +82,6 @@ KIND = Kind(
     examples=(
         "perturb data.csv --schema schema.toml --epsilon 2 --radius 0.1 -o noisy.csv",
         "perturb data.csv --schema schema.toml --epsilon 2 --sphere --radius 200 -o noisy.csv",
+        "perturb data.csv --schema schema.toml --epsilon 2 --method elastic --density people.csv -o noisy.csv",
     ),
 )  # fmt: skip

@@ -23,6 +23,7 @@ from discreet.synopses import Synopsis
 _METHODS: dict[str, Any] = {
     "nd-laplace": metric.NDLaplace,
     "sphere": metric.SphericalLaplace,
+    "elastic": metric.ElasticLaplace,
     "column-laplace": metric.ColumnLaplace,
     "piecewise": metric.Piecewise,
     "hybrid": metric.Hybrid,
@@ -54,8 +55,9 @@ def _mechanism(job: Job) -> Any:
     given = job.declared.arguments(job.parameters)
     declared = job.read_domain()
     domain = released_columns(declared)
-    if "prior" in given:
-        given["prior"] = _prior(job, domain)
+    for name in ("prior", "density"):
+        if name in given:
+            given[name] = _public(job, domain, name)
     if not any(c.kind == "categorical" for c in domain):
         given.pop("category_epsilon", None)
     mechanism = _METHODS[job.parameters.get("method", "nd-laplace")](domain=declared, **given)
@@ -82,6 +84,12 @@ def warnings(noisy: WrittenTable) -> list[str]:
 def distances(guarantee: Guarantee) -> str:
     """Say what ε means at the distances that matter."""
     facts = guarantee.parameters
+    if "crowd" in facts and "epsilon_at_diameter" in facts:
+        return (
+            f"By the density, there are {facts['crowd']:g} people or more who give any result of a row with chances "
+            f"within a factor {math.exp(min(guarantee.epsilon or 0.0, 700)):.3g} of that row's; the two farthest "
+            f"points of the box are told apart by at most epsilon {facts['epsilon_at_diameter']:.4g}."
+        )
     if guarantee.model != "metric" or "radius" not in facts or facts.get("rate") == "inf":
         return ""
     unit = " m" if facts["scaling"].get("kind") == "sphere" else ""
@@ -103,9 +111,9 @@ def distances(guarantee: Guarantee) -> str:
     return said
 
 
-def _prior(job: Job, domain: Domain) -> Any:
+def _public(job: Job, domain: Domain, option: str) -> Any:
     """Read public knowledge: a saved synopsis, or a table with the numeric columns and perhaps 'weight'."""
-    path = job.place(job.parameters["prior"])
+    path = job.place(job.parameters[option])
     if path.is_file() and kind_of(path) == "synopsis":
         return Synopsis.load(path)
     names = [c.name for c in domain if c.kind in ("numeric", "integer")]
@@ -113,7 +121,7 @@ def _prior(job: Job, domain: Domain) -> Any:
     absent = [name for name in names if name not in source.names]
     if absent:
         said = f"{str(path)!r} has no column {absent[0]!r}, which the schema declares"
-        raise job.declared.refused(lambda say: f"{say('prior')}: {said}")
+        raise job.declared.refused(lambda say: f"{say(option)}: {said}")
     weighted = "weight" in source.names and "weight" not in names
     table = read_columns(source, [*names, "weight"] if weighted else names)
     columns = [checks.as_floats(np.asarray(table[name].to_pylist(), dtype=object)) for name in table.column_names]

@@ -67,8 +67,8 @@ def read_prior(prior: Any, box: Box) -> PlacePrior:
     return PlacePrior(places, mass, origin, epsilon)
 
 
-def _spread(synopsis: Any) -> tuple[FloatArray, FloatArray]:
-    """Take a synopsis as points drawn in its leaves, in proportion to their weights: public constants.
+def leaf_masses(synopsis: Any) -> FloatArray:
+    """Return how many people a synopsis puts into each leaf, none of them negative.
 
     A count that noise alone could have made says nothing of its leaf: the chance that Laplace noise exceeds t standard
     errors is e^(-√2 t)/2, so that of m empty leaves about fifty pass t = ln(m/100)/√2. What the others hold together is
@@ -79,7 +79,13 @@ def _spread(synopsis: Any) -> tuple[FloatArray, FloatArray]:
     clear = weights > errors * max(2.0, np.log(len(weights) / 100) / np.sqrt(2))
     volume = np.where(clear, 0.0, np.prod((upper - lower) / np.ptp(upper, axis=0).clip(1e-300), axis=1))
     rest = max(float(weights[~clear].sum()), 0.0)
-    mass = np.where(clear, weights, rest * volume / volume.sum() if volume.any() else 0.0)
+    return np.where(clear, weights, rest * volume / volume.sum() if volume.any() else 0.0)
+
+
+def _spread(synopsis: Any) -> tuple[FloatArray, FloatArray]:
+    """Take a synopsis as points drawn in its leaves, in proportion to their weights: public constants."""
+    lower, upper = np.asarray(synopsis.lower, np.float64), np.asarray(synopsis.upper, np.float64)
+    mass = leaf_masses(synopsis)
     if not mass.any():
         return synopsis.points, mass
     # Not an evenly spread sequence: the density's fit takes every other point as if drawn by itself.

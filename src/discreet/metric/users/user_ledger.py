@@ -318,7 +318,9 @@ def charge_rows(
 
 def metric_of(guarantee: Guarantee) -> str:
     """Say in which metric and at which distance a guarantee's ε is measured."""
-    facts = {name: guarantee.parameters[name] for name in ("scaling", "radius") if name in guarantee.parameters}
+    facts = {
+        name: guarantee.parameters[name] for name in ("scaling", "radius", "density") if name in guarantee.parameters
+    }
     words = guarantee.neighbours
     return f"{words}; {json.dumps(facts, sort_keys=True)}" if facts else words
 
