@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -131,3 +133,28 @@ def test_without_a_home_everything_but_the_cache_works() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "no home directory; set XDG_CACHE_HOME" in done.stdout
+
+
+def _fetch(files: list[str], start: float) -> None:
+    while time.time() < start:
+        pass
+    for file in files:
+        fetching.place(file, "a set")
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that share what was patched")
+def test_processes_that_download_at_once_lose_no_note(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = [f"uci-shuttle/f{i}.csv.gz" for i in range(24)]
+    for file in files:
+        monkeypatch.setitem(ORIGINS, file, ORIGINS[FILE])
+        monkeypatch.setitem(fetching.record(), file, fetching.record()[FILE])
+    start, fork = time.time() + 0.1, multiprocessing.get_context("fork")
+    running = [fork.Process(target=_fetch, args=(files[i::4] + files[:2], start)) for i in range(4)]
+    for process in running:
+        process.start()
+    for process in running:
+        process.join()
+    assert [process.exitcode for process in running] == [0] * 4
+    assert sorted(json.loads((cache / "first-downloads.json").read_text())) == sorted(files)
+    assert left(cache) == sorted(["first-downloads.json", *files])

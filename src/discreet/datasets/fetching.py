@@ -21,7 +21,7 @@ import tempfile
 import urllib.error
 import urllib.request
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -35,6 +35,11 @@ from discreet.core.output import cache_folder, write_whole
 from discreet.datasets.forms import MOST_BYTES, content_digest, openml_table, packed, table_of, unpacked
 from discreet.datasets.origins import ORIGINS, Origin
 from discreet.errors import DataSourceError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 _LOG = logging.getLogger("discreet.datasets")
 #: Seconds without a byte before a download is given up.
@@ -165,24 +170,41 @@ def _keep(file: str, name: str, payload: bytes, origin: Origin) -> None:
         facts = described(Path(temporary))
         found = facts["sha256"]
         if not origin.unseen:
-            known, whose = record()[file]["sha256"], "the copy on record"
-        else:
-            # scikit-learn checks sets of OpenML; a file that ends early may announce no length.
-            if not origin.openml and 2 * facts.get("rows", 0) < record()[file].get("rows", 0):
-                raise ValueError(f"{facts['rows']:,} rows where {record()[file]['rows']:,} were expected")
-            known, whose = _remembered(memory).get(file, found), f"the first download, noted in {str(memory)!r}"
-        if found != known:
-            raise DataSourceError(
-                f"{name}: what was fetched for {file!r} differs from {whose} (SHA-256 {found[:16]}…, not "
-                f"{known[:16]}…); nothing was kept"
-            )
+            _compare(file, name, found, record()[file]["sha256"], "the copy on record")
+        # scikit-learn checks sets of OpenML; a file that ends early may announce no length.
+        elif not origin.openml and 2 * facts.get("rows", 0) < record()[file].get("rows", 0):
+            raise ValueError(f"{facts['rows']:,} rows where {record()[file]['rows']:,} were expected")
         os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-        if origin.unseen:
-            # Read again: another process may have noted another file meanwhile.
-            write_whole(memory, json.dumps({**_remembered(memory), file: found}, indent=1) + "\n")
+        with _alone(_cache()):
+            if origin.unseen:
+                seen = _remembered(memory)
+                _compare(file, name, found, seen.get(file, found), f"the first download, noted in {str(memory)!r}")
+                write_whole(memory, json.dumps({**seen, file: found}, indent=1) + "\n")
+            os.replace(temporary, target)
     finally:
         Path(temporary).unlink(missing_ok=True)
+
+
+def _compare(file: str, name: str, found: str, known: str, whose: str) -> None:
+    if found != known:
+        raise DataSourceError(
+            f"{name}: what was fetched for {file!r} differs from {whose} (SHA-256 {found[:16]}…, not {known[:16]}…); "
+            "nothing was kept"
+        )
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other processes out, where the system can: two that note at once would lose what one of them notes."""
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)  # which lets go of the lock
 
 
 def _remembered(memory: Path) -> dict[str, str]:
