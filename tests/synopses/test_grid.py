@@ -302,3 +302,12 @@ def test_estimator_contract(estimator, check):
 
 def test_the_module_offers_what_the_package_promises():
     assert grids.GridSynopsis is dc.synopses.GridSynopsis
+
+
+def test_the_theta_of_a_grid_is_told_with_its_rule():
+    X = np.zeros((50, 2))
+    told = [
+        dc.GridSynopsis(1, (0, 1), rule=rule, theta=theta, random_state=1).fit(X).guarantee_.parameters.get("theta")
+        for rule, theta in (("eugkm", 3), ("eugkm", 10), ("rugnik", 3))
+    ]
+    assert told == [3.0, None, None]

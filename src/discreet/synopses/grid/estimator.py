@@ -222,6 +222,7 @@ def build(opening: OpenRelease, settings: GridSettings) -> Synopsis:
         "parts": grid.parts,
         "n_cells": release.n_cells,
         "leaf_means": offsets is not None,
+        **({"theta": settings.theta} if rule == "eugkm" and settings.theta != THETA else {}),
     }
     uncut = [
         column.name
