@@ -7,7 +7,9 @@ import pytest
 
 import discreet as dc
 from discreet.jobs import Job
+from discreet.jobs.kinds import KINDS
 from discreet.studio.jobs import handed, job_of, open_job, opened
+from discreet.studio.screens.plan import options_of
 from discreet.studio.workspace import Project, Workspace
 from support.studio_client import browser
 
@@ -82,6 +84,18 @@ def test_a_job_whose_table_is_not_there_says_how_to_bring_it(tmp_path: Path) -> 
     job = Job("synopsis", "gone.csv", {"age": (0, 120)}, {"epsilon": 2}, {"release": "s.parquet"}, folder=tmp_path)
     with pytest.raises(dc.errors.DataSourceError, match=r"'gone.csv' is not there; open the job by its path, or"):
         open_job(Workspace(tmp_path / "home"), job)
+
+
+def test_a_job_whose_rows_are_drawn_first_is_for_the_command_line(tmp_path: Path, table: Path) -> None:
+    asked = {"k": 20, "method": "generalization", "level": {"age": 1}, "sample": 0.1}
+    job = Job("anonymize", str(table), {"age": (0, 120)}, asked, {"release": "s.csv"}, folder=tmp_path)
+    with pytest.raises(
+        dc.errors.SchemaError, match="an epsilon, which these pages do not show; run it with discreet run"
+    ):
+        open_job(Workspace(tmp_path / "home"), job)
+    offered = {each.name for each in options_of(KINDS["anonymize"], "generalization")}
+    assert "level" in offered
+    assert not {"sample", "delta"} & offered
 
 
 def test_a_released_file_begins_a_project_without_a_table(tmp_path: Path) -> None:

@@ -12,6 +12,12 @@ def show_anonymous(result: Any) -> None:
     """Show the promise, the groups, and the first rows of an anonymous table."""
     release = result.artifact
     show_promise(release.guarantee)
+    if release.guarantee.model == "central":
+        told = f"{counted(len(release), 'drawn row')} in {counted(release.cells.n_cells, 'group')}"
+        console.print(f"[bold]The table.[/] {told}; divide counts by {result.job.parameters['sample']:g}")
+        _files(result)
+        preview(release.table)
+        return
     left_out, gone = result.figures["left_out"], result.figures["without_value"]
     facts = release.guarantee.parameters
     why = "" if not gone else " for missing values" if gone == left_out else f", {gone:,} of them for missing values"

@@ -180,6 +180,10 @@ def open_job(workspace: Workspace, job: Job, table: str = "") -> Project:
     kind = job.declared
     if kind.data is None or isinstance(job.data, list):
         raise SchemaError(f"job: a {kind.name} job does not begin with one table; run it with discreet run")
+    if "sample" in job.parameters:
+        raise SchemaError(
+            "job: rows that are drawn first have an epsilon, which these pages do not show; run it with discreet run"
+        )
     columns = Domain.from_toml(job.place(job.schema)) if isinstance(job.schema, str) else job.schema
     data = table or (job.data if is_address(job.data) else _absolute(job, job.data))
     if not is_address(data) and not os.path.exists(data):

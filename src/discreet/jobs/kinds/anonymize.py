@@ -3,8 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
+from discreet.core.figures import SURE_DELTA
 from discreet.jobs.declare import Kind, Speech
-from discreet.jobs.options import ORDER, PROMISE, REPORT, TABLE, option, output, release
+from discreet.jobs.options import ORDER, PAGE, PROMISE, REPORT, TABLE, option, output, release
 
 _CELLS = ("density-tree", "mondrian", "generalization")
 _TREES = ("density-tree", "mondrian")
@@ -13,6 +14,7 @@ _MEANS = ("microaggregation",)
 
 
 def _together(job: Any) -> None:
+    _drawn(job)
     given = job.parameters
     form, means = given.get("form"), given.get("method") == "microaggregation"
     for name in ("form", "bounds") if means else ():
@@ -29,6 +31,26 @@ def _together(job: Any) -> None:
         if value is not None and means:
             expected = "used with a method that publishes cells"
             raise KIND.wrong(name, value, expected, ("method", "density-tree"))
+
+
+#: What goes with rows that are drawn first: everything else would show more of them than their epsilon allows.
+_DRAWN = ("k", "method", "sample", "delta", "level", "widths", "hierarchy", "grid", "top", "bottom", "bounds")
+
+
+def _drawn(job: Any) -> None:
+    """Refuse what would break the argument of rows that are drawn first."""
+    given, files = job.parameters, [name for name in ("house",) if name in job.outputs]
+    if "sample" not in given:
+        if "delta" in given:
+            raise KIND.wrong("delta", given["delta"], lambda say: f"used with {say('sample', 0.1)}", ("sample", 0.1))
+        return
+    titles = {each.name for each in PAGE}
+    for name in [*(n for n in given if n not in (*_DRAWN, *titles)), *files]:
+        expected = "left out where rows are drawn first: it would show more of them than their epsilon allows"
+        raise KIND.wrong(name, given.get(name, job.outputs.get(name)), expected)
+    if "level" not in given:
+        expected = "given where rows are drawn first: levels that are chosen on the rows tell of them"
+        raise KIND.wrong("level", None, expected, ("level", {"age": 1}))
 
 
 KIND = Kind(
@@ -77,6 +99,10 @@ KIND = Kind(
         option("level", "whole pairs", "COLUMN=LEVEL; without any, levels are chosen on the rows", {"age": 1}, low=0,
             expected="COLUMN=VALUE, once per column, the values whole numbers", methods=("generalization",),
             arguments=("levels",)),
+        option("sample", "number", "draw each row with this chance first: the table then has an epsilon", 0.1, above=0,
+            high=0.9, methods=("generalization",), arguments=()),
+        option("delta", "number", "the delta beside that epsilon", 1e-6, above=0, high=SURE_DELTA,
+            methods=("generalization",), arguments=()),
         option("widths", "list pairs", "COLUMN=A,B,...: widths of the intervals at level 1, 2, ...", {"age": [5, 10]},
             above=0, expected="COLUMN=A,B,..., rising, each width a multiple of the one before",
             methods=("generalization",)),
@@ -115,6 +141,7 @@ KIND = Kind(
     examples=(
         "anonymize people.csv --schema schema.toml --k 10 -o safe.csv",
         "anonymize people.csv --schema schema.toml --k 10 --l 3 --method mondrian -o safe.parquet",
+        "anonymize people.csv --schema schema.toml --k 20 --method generalization --level age=3 --sample 0.1 -o s.csv",
         "anonymize people.csv --schema schema.toml --k 10 --previous january.house --house february.house -o safe.csv",
     ),
 )  # fmt: skip

@@ -46,6 +46,9 @@ def _model(job: Job) -> Any:
     if "hierarchies" in given:
         files = given["hierarchies"].items()
         given["hierarchies"] = {name: anonymity.Hierarchy.from_csv(job.place(file)) for name, file in files}
+    if "sample" in job.parameters:
+        drawn = {"sample": job.parameters["sample"], "delta": job.parameters.get("delta", 1e-6)}
+        return anonymity.SampledGeneralization(domain=_domain(job), **given, **drawn)
     return _METHODS[job.parameters.get("method", "density-tree")](domain=_domain(job), **given)
 
 
@@ -112,13 +115,16 @@ def _anonymize(job: Job) -> JobResult:
     if "previous" in given:
         settings["previous"] = [job.place(path) for path in given["previous"]]
     stage("groups")
-    release = model.fit_transform(job.read_table(), **settings)
+    drawn = "sample" in given
+    release = model.fit_transform(job.read_table(), **({} if drawn else settings))
     if house is not None:
         release.save_house(house)  # first: a table that was handed out without it could not be followed
     release.save(target, form="bounds" if given.get("bounds") else "text")
     sealed = Guarantee.from_json(promise_place(target).read_text(encoding="utf-8"))
-    figures = {"file": str(target), "rows": len(release), "left_out": release.suppressed + release.dropped}
-    figures |= {"without_value": release.dropped, "given_away": _given_away(release)}
+    figures: dict[str, Any] = {"file": str(target), "rows": len(release)}
+    if not drawn:  # of drawn rows nobody learns how many there were besides
+        figures |= {"left_out": release.suppressed + release.dropped, "without_value": release.dropped}
+        figures |= {"given_away": _given_away(release)}
     files = {"release": target, "promise": promise_place(target), **({} if house is None else {"house": house})}
     return replace(finish(job, sealed, files, figures, release), printed=release.guarantee.to_dict())
 

@@ -40,6 +40,8 @@ MAIN = {
 }  # fmt: skip
 #: Said on other screens: whose privacy under Columns, who is charged under Account, a release of its own each time.
 _ELSEWHERE = ("account", "unit", "person", "person_rows", "fresh", "overwrite", "domain", "domain_size")
+#: What the pages of a goal do not speak of: its promise would be of another kind.
+_UNSPOKEN = {"anonymize": ("sample", "delta")}
 #: What a release that was opened cannot take any more.
 _SPENT = ("epsilon", "delta", "rho", "method", "rows", "size_share", "yes_really", "seed")
 #: Options that name a column.
@@ -66,6 +68,7 @@ class Wish:
 def options_of(kind: Kind, method: str, *, spent: bool = False) -> list[Option]:
     """Return the options of a goal that the page offers with a method; of a release that has spent its budget fewer."""
     away = {*_ELSEWHERE, *(_SPENT if spent else ())} - ({"person"} if kind.name == "anonymize" else set())
+    away |= {*_UNSPOKEN.get(kind.name, ())}
     usual = next((o.default for o in kind.parameters if o.name == "method"), None)
     fits = method or usual
     return [o for o in kind.parameters if o.name not in away and (not o.methods or fits in o.methods)]
