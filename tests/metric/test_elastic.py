@@ -148,6 +148,17 @@ def test_noise_follows_the_crowd_and_the_city_keeps_its_accuracy():
     assert city < 0.15 * safe.law.expected_error
 
 
+def test_it_is_better_than_half_the_distance_in_the_same_metric():
+    law = small(density=town(16), crowd=120, cells=200, epsilon=1.5).law
+    _, apart = table_of(law)
+    kernel = np.exp(-apart / 2)  # the exponential mechanism for any metric: it keeps this one too
+    half = kernel / kernel.sum(axis=1, keepdims=True)
+    assert float(np.abs(np.log(half[:, None] / half[None])).max(axis=2).max()) <= apart.max()
+    away = np.linalg.norm(law.places[:, None] - law.places[None], axis=2)
+    theirs, ours = (half * away).sum(axis=1), law.expected_error()
+    assert np.average(ours, weights=law.people) < 0.6 * np.average(theirs, weights=law.people)
+
+
 def test_a_density_is_the_same_however_it_is_given():
     people = town(8)
     corners = np.indices((8, 8)).reshape(2, -1).T / 8

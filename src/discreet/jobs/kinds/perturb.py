@@ -54,7 +54,7 @@ KIND = Kind(
             above=0, methods=_ELASTIC),
         option("density", "file", "where people live, publicly: places with a column 'weight', or a saved synopsis",
             "people.csv", methods=_ELASTIC),
-        option("cells", "whole", "cells that the map is cut into", 1024, default=1024, low=2, high=4096,
+        option("cells", "whole", "cells that the map is cut into", 1024, default=1024, low=2, high=2048,
             methods=_ELASTIC),
         option("loss", "text", "what bayes keeps small", "squared", default="squared", choices=("squared", "euclidean"),
             methods=("nd-laplace",)),

@@ -25,7 +25,7 @@ from discreet.metric.points.lattice import how_read
 from discreet.metric.points.scaling import Scaling, declared_scaling
 
 #: More cells than that would fill the memory: what is kept grows with their square.
-MOST_CELLS = 4096
+MOST_CELLS = 2048
 #: Larger levels run as this one, and cost what was asked: noise is far below the size of a cell.
 _LARGEST_LEVEL = 64
 
@@ -52,8 +52,9 @@ class ElasticLaplace(Perturber):
     scaling : {"box", "none"} or list
         What is far on the map; see `discreet.metric.Scaling`.
     cells : int, default 1024
-        Cells that the map is cut into, at most 4,096. Points of one cell look exactly alike; there should be a few
-        cells for each crowd. Making the table takes seconds, once per map, and grows with their square.
+        Cells that the map is cut into, at most 2,048. Points of one cell look exactly alike; there should be a few
+        cells for each crowd. Making the table takes seconds of one core, once per map; time and memory grow with the
+        square of their number.
     category_epsilon, random_state
         See `NDLaplace`.
 

@@ -1,10 +1,10 @@
 """The elastic metric and the law of its noise.
 
-After Chatzikokolakis, Palamidessi and Stronati (2015), who let distances follow the crowd: a street corner in a city
-hides among as many people as a valley in the country does. Theirs is a graph on a grid and the exponential mechanism
-with half the distance as score, because the sums that make its chances add up to 1 differ from place to place. Here
-they are kept nearly alike by the weights of the outcomes, and what is left of their difference is part of the metric
-that is stated. That is exact instead of a factor of 2:
+After an idea of Chatzikokolakis, Palamidessi and Stronati (2015), who let distances follow the crowd: a street corner
+in a city hides among as many people as a valley in the country does. The exponential mechanism for any metric takes
+*half* the distance as score, because the sums that make its chances add up to 1 differ from place to place. Here they
+are kept nearly alike by the weights of the outcomes, and what is left of their difference is part of the metric that is
+stated. That is exact instead of a factor of 2:
 
 - d(x, z) is the length of the shortest path between cells. Chances are proportional to w(z) e^(-min(d(x, z), T)) and
   add up to N(x) before they are divided by it. Since |min(d(x, z), T) - min(d(x', z), T)| <= d(x, x'), whatever T is,
