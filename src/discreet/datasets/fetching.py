@@ -128,7 +128,8 @@ def _fetched(file: str, name: str, tell: Tell | None) -> Path:
             payload = packed(openml_table(origin, columns_on_record(file)))
         else:
             payload = _payload(origin, [download(address, target.parent, tell) for address in origin.addresses], file)
-        _keep(file, name, payload, origin)
+        # scikit-learn checks what it fetches from OpenML; anything else may end early without telling.
+        _keep(file, name, payload, origin, sure=origin.form == "openml" and not own)
     except DataSourceError:
         raise
     except (OSError, http.client.HTTPException) as error:
@@ -160,8 +161,11 @@ def _payload(origin: Origin, raws: list[bytes], file: str) -> bytes:
     return packed(table_of(replace(origin, form="arff") if origin.openml else origin, raws, columns_on_record(file)))
 
 
-def _keep(file: str, name: str, payload: bytes, origin: Origin) -> None:
-    """Put a checked file into the cache, whole or not at all, and remember its digest where none is on record."""
+def _keep(file: str, name: str, payload: bytes, origin: Origin, *, sure: bool) -> None:
+    """Put a checked file into the cache, whole or not at all, and remember its digest where none is on record.
+
+    One that is new to everybody and not ``sure`` to be whole must have at least half as many rows as the copy at hand.
+    """
     target, memory = _cache() / file, _cache() / "first-downloads.json"
     handle, temporary = tempfile.mkstemp(prefix=".", suffix=Path(file).name, dir=target.parent)
     try:
@@ -171,13 +175,12 @@ def _keep(file: str, name: str, payload: bytes, origin: Origin) -> None:
         found = facts["sha256"]
         if not origin.unseen:
             _compare(file, name, found, record()[file]["sha256"], "the copy on record")
-        # scikit-learn checks sets of OpenML; a file that ends early may announce no length.
-        elif not origin.openml and 2 * facts.get("rows", 0) < record()[file].get("rows", 0):
-            raise ValueError(f"{facts['rows']:,} rows where {record()[file]['rows']:,} were expected")
         os.chmod(temporary, 0o644)
         with _alone(_cache()):
             if origin.unseen:
-                seen = _remembered(memory)
+                seen, rows = _remembered(memory), record()[file].get("rows", 0)
+                if file not in seen and not sure and 2 * facts.get("rows", 0) < rows:
+                    raise ValueError(f"{facts['rows']:,} rows where {rows:,} were expected")
                 _compare(file, name, found, seen.get(file, found), f"the first download, noted in {str(memory)!r}")
                 write_whole(memory, json.dumps({**seen, file: found}, indent=1) + "\n")
             os.replace(temporary, target)
