@@ -53,7 +53,12 @@ def openml_table(origin: Origin, columns: Sequence[str]) -> pa.Table:
     form = {"as_frame": False, "parser": "liac-arff", "n_retries": 2, "delay": 0.5}
     with tempfile.TemporaryDirectory() as home, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that it tries again
-        got = fetch_openml(data_id=origin.openml, data_home=home, **form)
+        try:
+            got = fetch_openml(data_id=origin.openml, data_home=home, **form)
+        except Exception as error:
+            if "arff" not in type(error).__module__:  # errors of its parser have no public name
+                raise
+            raise ValueError(str(error)) from None
     found = []
     for j, name in enumerate(got.feature_names):
         values = np.asarray(got.data[:, j], np.float64)
