@@ -17,7 +17,7 @@ import discreet as dc
 from discreet.engines.passes.cells import RowMap
 from discreet.engines.tables.columns import read_columns
 from discreet.engines.tables.spark.cells import GridOfTree, cell_expression
-from discreet.errors import InvalidArgument, SchemaError
+from discreet.errors import DataSourceError, InvalidArgument, SchemaError
 from spark_releases import (
     DOMAIN,
     JAVA,
@@ -64,6 +64,7 @@ def spark(request: pytest.FixtureRequest) -> Iterator[Any]:
         spark__sql__shuffle__partitions="2",
         spark__ui__showConsoleProgress="false",
         spark__speculation="true",
+        spark__driver__maxResultSize="1m",  # counts fit into it, rows of a large table do not
         spark__driver__extraJavaOptions=JAVA,
         spark__executor__extraJavaOptions=JAVA,
     )
@@ -279,17 +280,145 @@ def test_rows_of_a_frame_go_to_files_on_the_driver(frame: Any, tmp_path: Path, m
     noisy = dc.metric.NDLaplace(1.0, 0.1, domain=DOMAIN, category_epsilon=1.0, random_state=3)
     written = noisy.transform_file(in_order, tmp_path / "noisy.parquet", order="input")
     assert pq.read_table(written.path).replace_schema_metadata(None).equals(noisy.transform(brought))
-    roles = {"age": "quasi-identifier", "income": "quasi-identifier", "sex": "sensitive"}
-    domain = dc.Domain({name: {**facts, "role": roles[name]} for name, facts in DOMAIN.to_dict().items()})
-    tree = dc.anonymity.DensityTree(k=20, l_diversity=2, domain=domain).fit(brought)
-    shuffled = {"order": "shuffled", "random_state": 2}
-    released = tree.transform_file(in_order, tmp_path / "rows.parquet", **shuffled)
-    expected = tree.transform(brought, **shuffled)
-    assert pq.read_table(released.path).replace_schema_metadata(None).equals(expected.table.combine_chunks())
-    assert released.guarantee.parameters == expected.guarantee.parameters
     model = dc.PrivateKMeans(3, epsilon=2.0, domain=NUMBERS, random_state=7).fit(frame)
     labels = model.predict_file(in_order, tmp_path / "labels.parquet")
     assert np.array_equal(pq.read_table(labels.path)["cluster"], model.predict(brought))
+
+
+ROLES = {"age": "quasi-identifier", "income": "quasi-identifier", "sex": "sensitive"}
+PEOPLE = {name: {**facts, "role": ROLES[name]} for name, facts in DOMAIN.to_dict().items()}
+
+
+def as_a_bag(rows: pa.Table) -> list[str]:
+    """Return the rows in an order of their own, each as text: -0.0 is another one than 0.0."""
+    return sorted(map(str, zip(*(column.to_pylist() for column in rows.columns), strict=True)))
+
+
+def no_rows_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.engines.tables.spark import SparkTable, parts
+
+    def read(*_: Any) -> None:
+        raise AssertionError("rows were brought to the driver")
+
+    monkeypatch.setattr(SparkTable, "read", read)
+    monkeypatch.setattr(parts, "ROWS_PER_PART", 900)  # several files of a small table
+
+
+def test_an_anonymous_table_is_written_where_its_rows_are(
+    frame: Any, shuffled: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_rows_here(monkeypatch)
+    tree = dc.anonymity.DensityTree(k=20, l_diversity=2, domain=dc.Domain(PEOPLE)).fit(ROWS)
+    expected = tree.transform(ROWS, random_state=2)
+    written = tree.transform_file(frame, tmp_path / "rows.parquet", random_state=2)
+    parts = sorted(written.path.iterdir())
+    assert [part.name for part in parts] == ["part-00000.parquet", "part-00001.parquet", "part-00002.parquet"]
+    found = pa.concat_tables([pq.read_table(part) for part in parts]).replace_schema_metadata(None)
+    assert found.schema == expected.table.schema
+    assert as_a_bag(found) == as_a_bag(expected.table)
+    assert written.guarantee.parameters == expected.guarantee.parameters
+    assert found.slice(0, len(written.head)).combine_chunks().equals(written.head.combine_chunks())
+    # The order is that of numbers which follow from what rows hold: no order of the frame can be seen in it.
+    again = tree.transform_file(shuffled, tmp_path / "again.parquet", random_state=2)
+    assert [part.read_bytes() for part in sorted(again.path.iterdir())] == [part.read_bytes() for part in parts]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        f"{name}.parquet{ending}" for name in ("again", "rows") for ending in ("", ".guarantee.json")
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["persons", "hashed", "levels", "csv"])
+def test_all_that_a_frame_is_released_with_is_as_in_memory(
+    name: str, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from discreet.jobs.work.audit import examine
+
+    no_rows_here(monkeypatch)
+    n = len(ROWS)
+    notes = np.where(np.arange(n) % 7 == 0, -0.0, np.arange(n) % 3 * 0.5)
+    rows = ROWS.append_column("who", pa.array([None if i % 90 == 0 else f"w{i % 800}" for i in range(n)]))
+    rows = rows.append_column("note", pa.array(notes))
+    frame = spark.read.parquet(str(write_pieces(rows, tmp_path / "people"))).repartition(3)
+    person = {"who": {"categories": [f"w{i}" for i in range(800)], "role": "person"}, "note": (0, 10)}
+    named = {"who": {**person["who"], "role": "identifier"}}
+    kinds = dc.anonymity
+    hashed = {"identifiers": "hash", "key": b"k" * 16}
+    method, settings = {
+        "persons": (kinds.DensityTree(20, domain={**PEOPLE, **person}, keep=["note"], suppress=0.05), {}),
+        "hashed": (kinds.Mondrian(20, domain={**PEOPLE, **named}), hashed),
+        "levels": (kinds.Generalization(10, domain=PEOPLE, suppress=0.2), {}),
+        "csv": (kinds.Mondrian(20, 2, domain=PEOPLE), {}),
+    }[name]
+    method.set_params(domain=dc.Domain(method.domain))
+    method.fit(rows)
+    target = tmp_path / ("rows.csv" if name == "csv" else "rows.parquet")
+    written = method.transform_file(frame, target, random_state=2, **settings)
+    expected = method.transform(rows, random_state=2, **settings)
+    assert written.guarantee.parameters == expected.guarantee.parameters
+    assert written.guarantee.parameters["suppressed"] > 0 or name != "levels"
+    found = read_columns(dc.engines.open(str(written.path)), expected.table.column_names)
+    assert as_a_bag(found) == as_a_bag(expected.table)
+    assert examine(written.path).passed
+
+
+@pytest.mark.slow
+def test_a_part_that_is_written_twice_is_there_once(
+    frame: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first attempt of every task writes its whole file and fails then; what it wrote is not released."""
+    from discreet.engines.tables.spark import parts
+
+    no_rows_here(monkeypatch)
+    original, fails = parts._write_part, 1
+
+    def write(*given: Any) -> Any:
+        from pyspark import TaskContext
+
+        yield from original(*given)
+        if TaskContext.get().attemptNumber() < fails:
+            raise ValueError("lost")
+
+    monkeypatch.setattr(parts, "_write_part", write)
+    tree = dc.anonymity.Mondrian(20, domain=dc.Domain(PEOPLE)).fit(ROWS)
+    written = tree.transform_file(frame, tmp_path / "rows.parquet")
+    assert as_a_bag(pq.read_table(written.path)) == as_a_bag(tree.transform(ROWS).table)
+    assert len(list(written.path.iterdir())) == 3
+    before = sorted(tmp_path.iterdir())
+    fails = 99
+    with pytest.raises(Exception, match="lost"):
+        tree.transform_file(frame, tmp_path / "never.parquet")
+    assert sorted(tmp_path.iterdir()) == before
+    with pytest.raises(DataSourceError, match="is there already"):
+        tree.transform_file(frame, tmp_path / "rows.parquet")
+
+
+@pytest.mark.slow
+def test_a_frame_that_changes_between_the_passes_is_not_released(frame: Any, tmp_path: Path) -> None:
+    from pyspark.sql import functions
+
+    tree = dc.anonymity.Mondrian(20, domain=dc.Domain(PEOPLE)).fit(ROWS)
+    drawn = frame.filter(functions.rand() < 0.9)
+    with pytest.warns(UserWarning, match="not deterministic"), pytest.raises(DataSourceError, match="changed while"):
+        tree.transform_file(drawn, tmp_path / "rows.parquet")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_more_rows_are_written_than_the_driver_would_take(spark: Any, tmp_path: Path) -> None:
+    """Six million characters of hashed identifiers, where the driver refuses more than one."""
+    rng, n = np.random.default_rng(0), 400_000
+    rows = pa.table({"age": rng.integers(0, 100, n), "ill": rng.choice(["no", "yes"], n), "id": np.arange(n)})
+    pq.write_table(rows, tmp_path / "people.parquet", row_group_size=100_000)
+    domain = dc.Domain({"age": {"bounds": [0, 100], "role": "quasi-identifier"},
+                        "ill": {"categories": ["no", "yes"], "role": "sensitive"},
+                        "id": {"bounds": [0, n], "role": "identifier"}})  # fmt: skip
+    tree = dc.anonymity.Mondrian(50, 2, domain=domain).fit(rows.slice(0, 20_000))
+    frame = spark.read.parquet(str(tmp_path / "people.parquet"))
+    with pytest.raises(Exception, match="maxResultSize"):
+        frame.toArrow() if hasattr(type(frame), "toArrow") else frame.collect()
+    written = tree.transform_file(frame, tmp_path / "rows.parquet", identifiers="hash", key=b"k" * 16)
+    found = pq.read_table(written.path)
+    assert (written.n_rows, found.num_rows, len(found["id"].unique())) == (n, n, n)
 
 
 @pytest.mark.parametrize(

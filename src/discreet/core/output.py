@@ -3,6 +3,7 @@
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from discreet.errors import DataSourceError
 
 #: How the name of a promise ends that lies beside its table.
 PROMISE_ENDING = ".guarantee.json"
+_BLOCK = 1 << 20
 
 
 def cache_folder() -> Path:
@@ -79,6 +81,16 @@ def promise_place(path: str | Path) -> Path:
     """Return where the promise of a table lies: beside it, as ``<name>.guarantee.json``."""
     target = Path(path).expanduser()
     return target.with_name(target.name + PROMISE_ENDING)
+
+
+def payload_of(path: str | Path) -> Iterator[bytes]:
+    """Yield the bytes that the promise of a table is sealed over: its file's, or those of its part files by name."""
+    place = Path(path).expanduser()
+    files = sorted(p for p in place.iterdir() if not p.name.startswith((".", "_"))) if place.is_dir() else [place]
+    for name in files:
+        with name.open("rb") as file:
+            while block := file.read(_BLOCK):
+                yield block
 
 
 def write_with_promise(path: str | Path, payload: bytes, guarantee: Any) -> Any:

@@ -95,7 +95,7 @@ class Shuffler:
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield all rows in the order of their numbers; no rows at all are one empty table."""
-        yield from _even(self._sorted(), self._none)
+        yield from even_tables(self._sorted(), self._none)
 
     def _sorted(self) -> Iterator[pa.Table]:
         if not self._files.writers:
@@ -164,7 +164,7 @@ class _Files:
             writer.close()
 
 
-def _even(tables: Iterable[pa.Table], none: pa.Table | None) -> Iterator[pa.Table]:
+def even_tables(tables: Iterable[pa.Table], none: pa.Table | None = None) -> Iterator[pa.Table]:
     """Yield the same rows in tables of one size, the last a shorter one."""
     held: list[pa.Table] = [] if none is None else [none]
     rows, shown = 0, False

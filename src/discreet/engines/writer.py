@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from discreet.core.guarantee import Guarantee
-from discreet.core.output import check_place, promise_place, write_whole
+from discreet.core.output import check_place, payload_of, promise_place, write_whole
 from discreet.engines.shuffled import Order, Shuffler
 from discreet.engines.source import Source
 from discreet.engines.tables.part import StoredFile
@@ -29,8 +28,7 @@ PARQUET = (".parquet", ".pq")
 #: What a table can be called that is written; a name without an ending is CSV.
 WRITTEN = (".csv", ".txt", *PARQUET)
 #: Rows that a `WrittenTable` shows.
-_HEAD = 6
-_BLOCK = 1 << 20
+HEAD = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +38,7 @@ class WrittenTable:
     Attributes
     ----------
     path : Path
-        The file.
+        The file; of a Spark frame a folder of part files.
     n_rows : int
         Its rows.
     names : tuple of str
@@ -141,17 +139,13 @@ class RowWriter:
     def _write(self, table: pa.Table) -> None:
         if self._writer is None:
             self._schema, self._head = table.schema, table.slice(0, 0)
-            schema = table.schema
-            if self._parquet and self._guarantee is not None:
-                schema = schema.with_metadata({"discreet.guarantee": self._guarantee.to_json()})
-            make = pq.ParquetWriter if self._parquet else pa_csv.CSVWriter
             try:
-                self._writer = make(self._file, schema)
+                self._writer = table_writer(self._file, table.schema, self._parquet, self._guarantee)
             except OSError as error:
                 raise self._refused(error) from None
         assert self._head is not None
-        if self._head.num_rows < _HEAD:
-            self._head = pa.concat_tables([self._head, table.slice(0, _HEAD - self._head.num_rows)]).combine_chunks()
+        if self._head.num_rows < HEAD:
+            self._head = pa.concat_tables([self._head, table.slice(0, HEAD - self._head.num_rows)]).combine_chunks()
         try:
             if table.num_rows or not self._parquet:
                 self._writer.write_table(table)
@@ -166,7 +160,7 @@ class RowWriter:
         assert self._head is not None
         try:
             self._close()
-            sealed = None if self._guarantee is None else self._guarantee.seal(_blocks(self._temporary))
+            sealed = None if self._guarantee is None else self._guarantee.seal(payload_of(self._temporary))
             mask = os.umask(0)
             os.umask(mask)
             os.chmod(self._temporary, 0o666 & ~mask)  # a temporary file is private by default
@@ -192,6 +186,13 @@ class RowWriter:
     def _refused(self, error: OSError) -> DataSourceError:
         reason = f" ({error.strerror})" if error.strerror else ""
         return DataSourceError(f"output: cannot write {str(self._path)!r}{reason}; check the folder and its room")
+
+
+def table_writer(file: Any, schema: pa.Schema, parquet: bool, guarantee: Guarantee | None) -> Any:
+    """Open a writer of tables; a Parquet file carries what is promised of it."""
+    if parquet and guarantee is not None:
+        schema = schema.with_metadata({"discreet.guarantee": guarantee.to_json()})
+    return (pq.ParquetWriter if parquet else pa_csv.CSVWriter)(file, schema)
 
 
 def write_table(path: str | Path, table: pa.Table, guarantee: Guarantee | None = None) -> None:
@@ -232,9 +233,3 @@ def check_table_ending(path: str | Path) -> None:
             f"output: a table is written as {', '.join(WRITTEN[:-1])} or {WRITTEN[-1]}, got {str(path)!r}; "
             f"try {str(target.with_suffix('.csv'))!r}"
         )
-
-
-def _blocks(path: str) -> Iterator[bytes]:
-    with Path(path).open("rb") as file:
-        while block := file.read(_BLOCK):
-            yield block

@@ -18,7 +18,7 @@ from discreet.noise.integer.laws import DiscreteGaussian, DiscreteLaplace
 from discreet.noise.integer.max_norm import max_norm_laplace
 from discreet.noise.reports.coins import bernoulli, randomized_response
 from discreet.noise.stream.generator import Generator, generator
-from discreet.noise.stream.order import RowOrder, beside, permutation
+from discreet.noise.stream.order import RowOrder, beside, keyed_order, order_key, permutation
 from discreet.noise.stream.uniform import below
 
 __all__ = [
@@ -38,7 +38,9 @@ __all__ = [
     "fingerprint",
     "generator",
     "geometric",
+    "keyed_order",
     "max_norm_laplace",
+    "order_key",
     "permutation",
     "private_bounds",
     "private_categories",

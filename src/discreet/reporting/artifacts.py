@@ -39,7 +39,7 @@ def kind_of(path: Path) -> str:
     'counts'
     """
     described = path.with_name(path.name.removesuffix(PROMISE_ENDING))
-    if path.name.endswith(PROMISE_ENDING) and described.is_file():
+    if path.name.endswith(PROMISE_ENDING) and described.exists():
         return "promise of a table"
     if promise_place(path).is_file():
         return "released table"
@@ -70,6 +70,9 @@ def read_released(path: Path, domain: Domain | None) -> pa.Table:
         column_types=texts, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
     )
     try:
-        return pq.read_table(path) if path.suffix.lower() in PARQUET else pa_csv.read_csv(path, convert_options=options)
+        if path.suffix.lower() in PARQUET:
+            return pq.read_table(path)
+        files = sorted(path.glob("part-*")) if path.is_dir() else [path]
+        return pa.concat_tables([pa_csv.read_csv(file, convert_options=options) for file in files])
     except (pa.ArrowException, OSError) as error:
         raise FormatError(f"{path.name} cannot be read as a table: {str(error).splitlines()[0]}") from None

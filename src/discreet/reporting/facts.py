@@ -21,7 +21,7 @@ from discreet.core import checks
 from discreet.core.dates import day_number, round_marks, second_number
 from discreet.core.domain import Categorical, Column, Date, Domain, Time, even_edges
 from discreet.core.guarantee import Guarantee, found_at_most, person_column
-from discreet.core.output import promise_place
+from discreet.core.output import payload_of, promise_place
 from discreet.engines import open as open_table
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, SchemaError
 from discreet.reporting import views, words
@@ -79,11 +79,11 @@ def report_facts(
     ('synopsis', 1.0, 'intact')
     """
     path = Path(artifact).expanduser()
-    if not path.is_file():
+    if not path.is_file() and not promise_place(path).is_file():
         raise DataSourceError(f"artifact: no file {str(artifact)!r}; name what was released")
     if target is not None and against is None:
         raise InvalidArgument("against", None, "the raw table, given with target", 'against="people.csv"')
-    payload = path.read_bytes()
+    payload = b"".join(payload_of(path))
     kind, guarantee, seal, release, thing = _open(path, payload, candidates)
     facts = {
         "format": "discreet.report",

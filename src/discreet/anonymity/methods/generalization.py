@@ -12,6 +12,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.anonymity.growth.frontier import refuse_root
@@ -182,6 +183,16 @@ class ClassesOf:
         """Return the combinations that were met, in their numbers' order: the group of each column."""
         found = np.frombuffer(b"".join(self._known), np.int32).astype(np.int64)
         return found.reshape(len(self._known), len(self._groups))
+
+    def labels(self, places: IntArray) -> pa.Array:
+        """Return the groups of combinations as text: each process numbers combinations as they come to it."""
+        known = [key.hex() for key in self._known]
+        return pa.array([known[i] for i in places.tolist()], pa.string())
+
+    def places(self, labels: pa.Array) -> IntArray:
+        """Return the combinations."""
+        keys = (bytes.fromhex(text) for text in labels.to_pylist())
+        return np.array([self._known.setdefault(key, len(self._known)) for key in keys], np.int64)
 
     def decide(self, counts: PlaceCounts) -> PublishedCells:
         """Leave out the combinations that break a rule."""

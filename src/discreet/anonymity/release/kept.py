@@ -47,10 +47,10 @@ class KeptCounter:
             self._values[self.person] = Values(partial(same_key, declared=plan.domain.column(self.person)))
         self._tally = ValueTally()
 
-    def add(self, place: IntArray, raw: Mapping[str, Any]) -> None:
-        """Count some rows; those at a negative place are not released."""
+    def add(self, place: IntArray, raw: Mapping[str, Any], rows: IntArray | None = None) -> None:
+        """Count some rows, or entries that stand for that many each; those at a negative place are not released."""
         if self.columns:
-            self._tally.add([place, *(self._values[name].codes(raw[name]) for name in self.names)])
+            self._tally.add([place, *(self._values[name].codes(raw[name]) for name in self.names)], rows)
 
     def result(self, of_place: IntArray | None = None) -> dict[str, Any]:
         """Return what a guarantee says of the kept columns, given the cell of every place; nothing if there are none.

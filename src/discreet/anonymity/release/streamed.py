@@ -5,6 +5,8 @@ are found, by the very rules of a release in memory. The second pass writes the 
 written: the file gets its name only if what was written keeps what the guarantee says.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -29,7 +31,9 @@ from discreet.anonymity.release.table import PlaceCounts, TablePlan
 from discreet.anonymity.risk.counted import Values, ValueTally
 from discreet.anonymity.risk.rules import Rules
 from discreet.core.arrays import AnyArray, BoolArray, IntArray
+from discreet.core.guarantee import Guarantee
 from discreet.engines.tables.columns import column_batches
+from discreet.engines.tables.part import is_remote
 from discreet.engines.tables.same import same_key
 from discreet.engines.writer import PARQUET, RowWriter, WrittenTable, check_target
 from discreet.errors import DataSourceError, InvalidArgument
@@ -53,6 +57,12 @@ class FrozenPartition(Protocol):
 
     def decide(self, counts: PlaceCounts) -> PublishedCells:
         """Find the cells; refuse a table that cannot keep the rules."""
+
+    def labels(self, places: IntArray) -> pa.Array:
+        """Return what stands for places between processes: whole numbers, or text."""
+
+    def places(self, labels: pa.Array) -> IntArray:
+        """Return the places here that labels of another process stand for."""
 
 
 class Counter:
@@ -80,13 +90,13 @@ class Counter:
         self._plan = plan
         self._tally = ValueTally()
 
-    def add(self, place: IntArray, raw: dict[str, pa.Array]) -> None:
-        """Count some rows."""
-        self.add_codes(place, [self.values[name].codes(raw[name]) for name in self.names])
+    def add(self, place: IntArray, raw: dict[str, pa.Array], rows: IntArray | None = None) -> None:
+        """Count some rows, or entries that stand for that many each."""
+        self.add_codes(place, [self.values[name].codes(raw[name]) for name in self.names], rows)
 
-    def add_codes(self, place: IntArray, codes: Sequence[AnyArray]) -> None:
+    def add_codes(self, place: IntArray, codes: Sequence[AnyArray], rows: IntArray | None = None) -> None:
         """Count some rows whose values have their numbers already."""
-        self._tally.add([place, *codes])
+        self._tally.add([place, *codes], rows)
 
     def result(self) -> PlaceCounts:
         """Return the entries."""
@@ -130,11 +140,18 @@ def release_file(
     check_target(target, promised=True, source=source)
     stream = noise.generator(delivery.random_state)
     counter, passed, total = Counter(plan), KeptCounter(plan), 0
-    for bins, kept, raw in batches(source, plan, list(dict.fromkeys([*counter.names, *passed.names]))):
-        total += len(kept)
-        place = partition.route(bins)
-        counter.add(place, raw)
-        passed.add(place, raw)
+    names = list(dict.fromkeys([*counter.names, *passed.names]))
+    rows: Rows
+    if is_remote(source._parts[0]) and delivery.order == "shuffled":
+        from discreet.anonymity.release.on_executors import ExecutorRows
+
+        rows = ExecutorRows(source, plan, partition, names)
+    else:
+        rows = DriverRows(source, plan, partition, names)
+    for found in rows.placed():
+        total += found.seen
+        counter.add(found.place, found.raw, found.rows)
+        passed.add(found.place, found.raw, found.rows)
     counts = counter.result()
     decided = partition.decide(counts)
     figures, _ = _figures(rules, counts, decided.of_place[counts.place], total)
@@ -142,16 +159,14 @@ def release_file(
     cells = Cells(plan.grids, decided.first, decided.last, np.arange(len(decided.first)))
     told = {**decided.settings, **cells.legend()}
     guarantee = promise(plan, rules, figures, delivery, method, told, notes, stream.seeded)
-    again, passed_again, seen = Counter(plan, counter.values), KeptCounter(plan), 0
-    shown = _ReleasedColumns(plan, cells, delivery, flat=Path(target).suffix.lower() not in PARQUET)
+    again, passed_again, seen = Counter(plan), KeptCounter(plan), 0
+    shown = ReleasedColumns(plan, cells, delivery, flat=Path(target).suffix.lower() not in PARQUET)
     cell_of = np.append(decided.of_place, -1)  # the last is for a place that the first pass did not meet
-    with RowWriter(target, guarantee, noise.RowOrder(stream) if delivery.order == "shuffled" else None) as out:
-        for bins, kept, raw in batches(source, plan, shown.names):
-            seen += len(kept)
-            own = cell_of[np.minimum(partition.route(bins), len(cell_of) - 1)]
-            again.add(own, raw)
-            passed_again.add(own, raw)
-            out.write(shown.table(own, raw))
+    with rows.writer(target, guarantee, stream, delivery) as out:
+        for found in rows.written(out, shown, cell_of, figures["rows"]):
+            seen += found.seen
+            again.add(found.place, found.raw, found.rows)
+            passed_again.add(found.place, found.raw, found.rows)
         # What was written is counted as a table of its own: cells in place of places.
         written = again.result()
         recounted, good = _figures(rules, written, written.place, seen)
@@ -160,7 +175,61 @@ def release_file(
             raise DataSourceError(
                 "data: the table changed while it was read, or gives other rows each time; write it out first"
             )
-        return out.finish()
+        made: WrittenTable = out.finish()
+        return made
+
+
+@dataclass(frozen=True)
+class FoundRows:
+    """Some rows, or entries that stand for some: where they are put, what they hold, and how many were looked at."""
+
+    place: IntArray
+    raw: dict[str, pa.Array]
+    seen: int
+    rows: IntArray | None = None
+
+
+class Rows(Protocol):
+    """The rows of a table that is released to a file, read twice."""
+
+    def placed(self) -> Iterator[FoundRows]:
+        """Yield where rows are put."""
+
+    def writer(self, target: str | Path, guarantee: Guarantee, stream: noise.Generator, delivery: Delivery) -> Any:
+        """Return what writes, to be entered."""
+
+    def written(self, out: Any, shown: ReleasedColumns, cell_of: IntArray, n: int) -> Iterator[FoundRows]:
+        """Write the rows, about ``n``, and yield the cells they are written in."""
+
+
+@dataclass(frozen=True)
+class DriverRows:
+    """Rows that come by here in batches."""
+
+    source: engines.Source
+    plan: TablePlan
+    partition: FrozenPartition
+    names: Sequence[str]
+
+    def placed(self) -> Iterator[FoundRows]:
+        for bins, kept, raw in batches(self.source, self.plan, self.names):
+            yield FoundRows(self.partition.route(bins), raw, len(kept))
+
+    def writer(self, target: str | Path, guarantee: Guarantee, stream: noise.Generator, delivery: Delivery) -> Any:
+        return RowWriter(target, guarantee, noise.RowOrder(stream) if delivery.order == "shuffled" else None)
+
+    def written(self, out: Any, shown: ReleasedColumns, cell_of: IntArray, n: int) -> Iterator[FoundRows]:
+        for bins, kept, raw in batches(self.source, self.plan, shown.names):
+            own = cells_at(self.partition.route(bins), cell_of)
+            rows = np.flatnonzero(own >= 0)
+            out.write(shown.table(own[rows], shown.carried(rows, raw)))
+            yield FoundRows(own, raw, len(kept))
+
+
+def cells_at(place: IntArray, cell_of: IntArray) -> IntArray:
+    """Return the cells of places; -1 also for one that the first pass did not meet."""
+    found: IntArray = cell_of[np.minimum(place, len(cell_of) - 1)]
+    return found
 
 
 def _figures(rules: Rules, counts: PlaceCounts, cell: IntArray, total: int) -> tuple[dict[str, Any], bool]:
@@ -195,7 +264,7 @@ def batches(
         yield bins, kept, raw
 
 
-class _ReleasedColumns:
+class ReleasedColumns:
     """What is written for the rows of a cell, worked out once."""
 
     def __init__(self, plan: TablePlan, cells: Cells, delivery: Delivery, flat: bool) -> None:
@@ -213,18 +282,23 @@ class _ReleasedColumns:
         passed = [*self._others, *self._hashed]
         declared = [n for n in plan.domain.names if n in (*self._cells, *passed)]
         self._order = [*self._cells, *(n for n in declared if n in passed)] if delivery.form == "bounds" else declared
+        self.passed = passed
+        self.hashed = self._hashed
         self.names = list(dict.fromkeys([*passed, *([plan.person] if plan.person else [])]))
 
-    def table(self, own: IntArray, raw: dict[str, pa.Array]) -> pa.Table:
-        """Return the rows to write, of those that are put into some cell."""
-        rows = np.flatnonzero(own >= 0)
-        picked, cell = pa.array(rows), pa.array(own[rows])
-        columns: dict[str, Any] = {name: values.take(cell) for name, values in self._cells.items()}
-        columns |= {name: raw[name].take(picked) for name in self._others}
+    def carried(self, rows: IntArray, raw: dict[str, pa.Array]) -> dict[str, pa.Array]:
+        """Return what is passed on of some rows beside their cell."""
+        picked = pa.array(rows)
+        columns = {name: raw[name].take(picked) for name in self._others}
         if self._hashed:
-            columns |= hashed_columns(
-                pa.table({name: raw[name] for name in self._hashed}), rows, self._key, self._domain
-            )
+            named = pa.table({name: raw[name] for name in self._hashed})
+            columns |= hashed_columns(named, rows, self._key, self._domain)
+        return columns
+
+    def table(self, cell: IntArray, carried: dict[str, pa.Array]) -> pa.Table:
+        """Return the rows to write, given their cells."""
+        places = pa.array(cell)
+        columns = {**{name: values.take(places) for name, values in self._cells.items()}, **carried}
         return pa.table({name: columns[name] for name in self._order})
 
 
@@ -241,6 +315,14 @@ class LeavesOf:
     def route(self, bins: Any) -> IntArray:
         """Return the leaf of every row."""
         return self.tree.route(bins)
+
+    def labels(self, places: IntArray) -> pa.Array:
+        """Return the leaves: nodes have the same numbers everywhere."""
+        return pa.array(places, pa.int64())
+
+    def places(self, labels: pa.Array) -> IntArray:
+        """Return the leaves."""
+        return np.asarray(labels, np.int64)
 
     def decide(self, counts: PlaceCounts) -> PublishedCells:
         """Find the finest cells that keep the rules."""
@@ -279,7 +361,7 @@ class ToFile:
         identifiers: str = "drop",
         key: bytes | None = None,
     ) -> WrittenTable:
-        """Release records to a file as they come: tables larger than memory, and Spark frames.
+        """Release records to a file as they come: tables larger than memory; and Spark frames, from where they are.
 
         The same rows, cells and guarantee as `transform`, in two passes over batches: one counts rows by cell,
         sensitive value and person and finds the cells, one writes the rows and counts them again. The file appears,
@@ -292,7 +374,9 @@ class ToFile:
         data : array, data frame, table or path
             All records that are handed out together. They are read twice and must be the same both times.
         target : str or Path
-            The file: Parquet by its suffix (``.parquet``, ``.pq``), CSV otherwise.
+            The file: Parquet by its suffix (``.parquet``, ``.pq``), CSV otherwise. Of a Spark frame a folder of part
+            files, written by the executors, as Spark writes tables; it must lie where they and the driver reach it, and
+            not be there yet. ``order="input"`` brings the rows of a frame to the driver and writes one file.
         output : {"interval", "center"}
             As in `transform`; drawn rows ("sample") need the table in memory.
         form : {"text", "bounds"}
@@ -305,7 +389,9 @@ class ToFile:
             row gets a random number when it comes and goes, as it is released, to one of 64 files by the first bits
             of it; these lie beside the target meanwhile, only their owner can read them, and they are deleted. Then
             one file after the other is sorted by the numbers. So the order of all rows is exactly uniform, as if all
-            had been shuffled at once (`discreet.noise.RowOrder`). Row groups of a Parquet file are of one size.
+            had been shuffled at once (`discreet.noise.RowOrder`). Row groups of a Parquet file are of one size. Of a
+            Spark frame the order is as uniform but another one for the same seed: it follows from the rows as a bag,
+            so that no order of the frame shows in it, nor tasks that ran twice (`discreet.noise.keyed_order`).
 
         Returns
         -------

@@ -18,7 +18,7 @@ from discreet.core import dates
 from discreet.core.domain import Categorical, Domain, category_text
 from discreet.core.figures import counted
 from discreet.core.guarantee import Guarantee
-from discreet.core.output import PROMISE_ENDING, promise_place, write_whole
+from discreet.core.output import PROMISE_ENDING, payload_of, promise_place, write_whole
 from discreet.errors import DataSourceError, DiscreetError, FormatError
 from discreet.evaluation.audits.neighbours import NeighbourPair
 from discreet.evaluation.audits.recount import recount
@@ -90,11 +90,11 @@ class Findings:
 def examine(path: Path) -> Findings:
     """Check a released file: what it is, whether it was changed, and whether its promise adds up."""
     target = path.expanduser()
-    if not target.is_file():
+    if not target.is_file() and not (target.is_dir() and promise_place(target).is_file()):
         raise DataSourceError(f"artifact: no file {str(path)!r}; name what was released")
     found = Findings(target.name)
     try:
-        _examine(target, target.read_bytes(), found)
+        _examine(target, b"".join(payload_of(target)), found)
     except (DiscreetError, UnicodeDecodeError, pa.ArrowException) as error:
         found.add("file", False, str(error).splitlines()[0])
     except OSError as error:  # Arrow's word for a damaged Parquet file
@@ -106,7 +106,7 @@ def _examine(path: Path, data: bytes, found: Findings) -> None:
     kind = kind_of(path)
     if kind == "promise of a table":
         described = path.with_name(path.name.removesuffix(PROMISE_ENDING))
-        _table(described, described.read_bytes(), data, found)
+        _table(described, b"".join(payload_of(described)), data, found)
     elif kind == "released table":
         _table(path, data, promise_place(path).read_bytes(), found)
     elif kind in ("reports", "counts"):

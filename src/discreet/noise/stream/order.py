@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.arrays import IntArray
+from discreet.core.arrays import IntArray, WordArray
+from discreet.noise.hashing.hash_kernels import TAG_BYTES, siphash_bytes
 from discreet.noise.stream.generator import Generator, _from_bit_generator, generator
 from discreet.noise.stream.uniform import below
 
@@ -110,3 +111,36 @@ def beside(rng: Any, stream: Generator) -> Generator:
     else:
         seeds = np.random.SeedSequence(stream.bytes(32).tolist())
     return Generator(_from_bit_generator(np.random.Philox(seeds)), seeded=True)
+
+
+def order_key(rng: Any) -> WordArray:
+    """Draw the key of `keyed_order`."""
+    return generator(rng).bytes(16).view(np.uint64)
+
+
+def keyed_order(words: WordArray, key: WordArray) -> IntArray:
+    """Return the numbers that rows are sorted by where many processes number them and some may do so twice.
+
+    The number of a row is a SipHash of what it holds and of which of the rows that hold the same it is. Whoever numbers
+    it, however often and in whatever order rows come, finds the same. Under a secret key numbers of different rows
+    cannot be told from independent uniform ones of 64 bits, so the order is uniform, as that of `RowOrder` is.
+
+    Parameters
+    ----------
+    words : ndarray of uint64, shape (rows, words)
+        The rows; no two are equal.
+    key : ndarray of two words
+        From `order_key`.
+
+    Examples
+    --------
+    >>> rows = np.array([[3, 0], [3, 1], [9, 0]], np.uint64)
+    >>> numbers = keyed_order(rows, order_key(1))
+    >>> keyed_order(rows[::-1], order_key(1)).tolist() == numbers[::-1].tolist()
+    True
+    """
+    n, width = words.shape
+    found = np.empty(n, np.uint64)
+    data = np.ascontiguousarray(words).view(np.uint8).reshape(-1)
+    siphash_bytes(data, np.arange(n + 1, dtype=np.int64) * 8 * width, TAG_BYTES, key[0], key[1], found)
+    return found.view(np.int64)

@@ -91,7 +91,7 @@ class SparkTable:
 
     def read(self, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:
         """Bring rows to the driver, a partition at a time, in their order."""
-        for batch in _brought(self._columns(positions)):
+        for batch in brought(self._columns(positions)):
             for start in range(0, batch.num_rows, batch_size):
                 piece = batch.slice(start, batch_size)
                 yield [piece.column(i) for i in range(len(positions))], 0
@@ -99,7 +99,7 @@ class SparkTable:
     def counted(self, positions: Sequence[int]) -> Iterator[Batch]:
         """Count equal rows where they are; bring the different ones here, with their counts as a further column."""
         columns = self._columns(positions)
-        for batch in _brought(columns.groupBy(*columns.columns).count()):
+        for batch in brought(columns.groupBy(*columns.columns).count()):
             yield batch.columns, 0
 
     def encode(self, piece: pa.Array, encoder: Encoder) -> FloatArray:
@@ -198,7 +198,7 @@ def _pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_arrays([pa.array([sink.getvalue().to_pybytes()], pa.binary())], ["data"])
 
 
-def _brought(frame: Any) -> Iterator[pa.RecordBatch]:
+def brought(frame: Any) -> Iterator[pa.RecordBatch]:
     """Bring rows to the driver, a partition at a time, as Arrow batches."""
     for row in frame.mapInArrow(_pack, "data binary").toLocalIterator(prefetchPartitions=False):
         with pa.ipc.open_stream(row[0]) as stream:

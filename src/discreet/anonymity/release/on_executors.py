@@ -1,0 +1,288 @@
+"""Releasing a Spark frame from where its rows are: executors count them, and executors write them.
+
+The two passes of `discreet.anonymity.release.streamed`. Of the first the driver gets different combinations of place,
+sensitive values, person and kept columns with their counts, which is what it decides by; of the second it gets the
+names of files, and what was counted of the rows in them as they were written. No row comes to the driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+
+from discreet import engines, noise
+from discreet.anonymity.release.delivery import Delivery
+from discreet.anonymity.release.streamed import FoundRows, FrozenPartition, ReleasedColumns, batches, cells_at
+from discreet.anonymity.release.table import TablePlan
+from discreet.anonymity.risk.counted import Values, ValueTally
+from discreet.core.arrays import BoolArray, IntArray, WordArray
+from discreet.core.domain import Domain
+from discreet.core.guarantee import Guarantee
+from discreet.core.schema.dialect import Dialect
+from discreet.engines.tables.columns import places_of
+from discreet.engines.tables.same import same_key
+from discreet.engines.tables.spark import SparkTable
+from discreet.engines.tables.spark import parts as spark_parts
+from discreet.engines.tables.spark.parts import PERSON, ROWS, PartFolder
+
+#: Rows that are looked at in one go on an executor, and entries that are held there before they are handed on.
+_ROWS, _ENTRIES = 1 << 17, 1 << 18
+#: Stands in place of a cell for rows that lack a quasi-identifier; -1 for rows that are suppressed.
+_LOST = -2
+
+
+class ExecutorRows:
+    """Rows that stay where they are; see `discreet.anonymity.release.streamed.Rows`."""
+
+    def __init__(
+        self, source: engines.Source, plan: TablePlan, partition: FrozenPartition, names: Sequence[str]
+    ) -> None:
+        self._table = cast(SparkTable, source._parts[0])
+        self._source, self._plan, self._partition, self._names = source, plan, partition, list(names)
+
+    def placed(self) -> Iterator[FoundRows]:
+        rows, whose = self._worker(self._names), self._plan.person
+        types = {n: "string" if n == whose else spark_parts.declared_type(k) for n, k in rows.kinds.items()}
+        place = "string" if pa.types.is_string(self._partition.labels(np.empty(0, np.int64)).type) else "bigint"
+        columns = {"c": place, **{f"c{i}": types[name] for i, name in enumerate(self._names)}}
+        work = _Placing(rows, self._partition, self._plan.person, self._names, columns)
+        for batch in spark_parts.added_up(self._table, rows.positions, work, _schema(columns)):
+            counts, found = np.asarray(batch.columns[-1], np.int64), batch.columns[0].is_valid()
+            known = found.to_numpy(zero_copy_only=False)
+            raw = {name: batch.column(1 + i).filter(found) for i, name in enumerate(self._names)}
+            place_of = self._partition.places(batch.column(0).filter(found))
+            yield FoundRows(place_of, raw, int(counts.sum()), counts[known])
+
+    def writer(self, target: str | Path, guarantee: Guarantee, stream: noise.Generator, delivery: Delivery) -> Any:
+        self._key = noise.order_key(stream)
+        return PartsWriter(target, guarantee)
+
+    def written(self, out: Any, shown: ReleasedColumns, cell_of: IntArray, n: int) -> Iterator[FoundRows]:
+        rows, person = self._worker(shown.names), self._plan.person
+        types = {name: "string" if name in shown.hashed else spark_parts.declared_type(rows.kinds[name])
+                 for name in shown.passed}  # fmt: skip
+        columns = {"c": "bigint", **{f"c{i}": types[name] for i, name in enumerate(shown.passed)}}
+        columns |= {} if person is None else {PERSON: "string"}
+        secret = noise.generator(None).bytes(32).view(np.uint64)  # persons are told apart by it, here and now
+        work = _Releasing(rows, self._partition, shown, cell_of, person, secret, columns)
+        carried = {name: spark_parts.carried_type(kind) for name, kind in columns.items()}
+        counted = [name for name in self._names if name != person]
+        at = [shown.passed.index(name) for name in counted]
+        write = out.folder.writer(
+            lambda batch: _released(batch, shown, columns),
+            lambda: _Written(["c", *(f"c{i}" for i in at), *([] if person is None else [PERSON])], columns),
+        )
+        out.parts = spark_parts.write_parts(
+            self._table, rows.positions, work, _schema(carried), write,
+            parts=-(-max(n, 1) // spark_parts.ROWS_PER_PART), key=self._key,
+        )  # fmt: skip
+        for table in out.folder.counted(out.parts):
+            cell, held = (np.asarray(table.column(i).combine_chunks(), np.int64) for i in (0, -1))
+            here = cell != _LOST
+            raw = {name: table.column(1 + i).combine_chunks().filter(pa.array(here)) for i, name in enumerate(counted)}
+            if person is not None:
+                raw[person] = table.column(PERSON).combine_chunks().filter(pa.array(here))
+            yield FoundRows(cell[here], raw, int(held.sum()), held[here])
+
+    def _worker(self, names: Sequence[str]) -> _RowsHere:
+        domain, wanted = self._plan.domain, {*self._plan.quasi, *names}
+        asked = [name for name in domain.names if name in wanted]
+        bound = self._source._match(domain)[0][0]
+        positions = [bound[domain.position(name)] for name in asked]
+        assert not names or places_of(self._source, self._table, list(names))
+        kinds = {name: self._table._kinds[position] for name, position in zip(asked, positions, strict=True)}
+        return _RowsHere(
+            self._plan, domain.select(asked), self._source.dialect, tuple(names), positions,
+            {name: kinds[name] for name in names},
+        )  # fmt: skip
+
+
+class PartsWriter:
+    """The writer of a frame's rows: files are there when rows were written, the folder when all was checked."""
+
+    def __init__(self, target: str | Path, guarantee: Guarantee) -> None:
+        self.folder = PartFolder(target, guarantee)
+        self.parts: Any = None
+
+    def __enter__(self) -> PartsWriter:
+        self.folder.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.folder.__exit__(*error)
+
+    def finish(self) -> Any:
+        """Give the folder its name."""
+        return self.folder.finish(self.parts)
+
+
+@dataclass(frozen=True)
+class _RowsHere:
+    """Reads the Arrow batches of a partition as every engine reads rows."""
+
+    plan: TablePlan
+    domain: Domain
+    dialect: Dialect
+    names: tuple[str, ...]
+    positions: list[int]
+    kinds: dict[str, Any]
+
+    def __call__(self, pieces: Iterator[pa.RecordBatch]) -> Iterator[tuple[Any, BoolArray, dict[str, pa.Array]]]:
+        for table in _together(pieces):
+            named = table.rename_columns(list(self.domain.names))
+            source = engines.open(named, self.domain, dialect=self.dialect)
+            yield from batches(source, self.plan, self.names)
+
+
+def _together(pieces: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Join Spark's small batches."""
+    held: list[pa.RecordBatch] = []
+    for batch in pieces:
+        held.append(batch)
+        if sum(b.num_rows for b in held) >= _ROWS:
+            yield pa.Table.from_batches(held)
+            held = []
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+class _Entries:
+    """Adds up equal rows of Arrow columns; the last column is how many there are."""
+
+    def __init__(self, types: dict[str, pa.DataType]) -> None:
+        self._types = types
+        self.clear()
+
+    def clear(self) -> None:
+        self._values, self._tally, self.held = [Values() for _ in self._types], ValueTally(), 0
+
+    def add(self, columns: Sequence[pa.Array], rows: IntArray | None = None) -> None:
+        self._tally.add([v.codes(c) for v, c in zip(self._values, columns, strict=True)], rows)
+        self.held += len(columns[0])
+
+    def table(self) -> pa.Table:
+        codes, rows = self._tally.result()
+        columns = {}
+        for i, (name, kind) in enumerate(self._types.items()):
+            if not len(rows):
+                columns[name] = pa.array([], kind)
+                continue
+            columns[name] = self._values[i].array().take(pa.array(codes[i], mask=codes[i] < 0)).cast(kind)
+        return pa.table({**columns, ROWS: pa.array(rows, pa.int64())})
+
+
+@dataclass(frozen=True)
+class _Placing:
+    """First pass on an executor: rows by place and what is counted of them."""
+
+    rows: _RowsHere
+    partition: FrozenPartition
+    person: str | None
+    names: list[str]
+    columns: dict[str, str]
+
+    def __call__(self, pieces: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        types = {name: spark_parts.arrow_type(kind) for name, kind in self.columns.items()}
+        found, lost = _Entries({**types, "c": pa.int64()}), 0
+        for bins, kept, raw in self.rows(pieces):
+            lost += len(kept) - bins.shape[1]
+            columns = [self._read(name, raw[name]) for name in self.names]
+            found.add([pa.array(self.partition.route(bins)), *columns])
+            if found.held > _ENTRIES:
+                yield from self._labelled(found.table(), types)
+                found.clear()
+        yield from self._labelled(found.table(), types)
+        if lost:
+            nulls = [pa.nulls(1, kind) for kind in types.values()]
+            yield pa.RecordBatch.from_arrays([*nulls, pa.array([lost])], [*types, ROWS])
+
+    def _read(self, name: str, column: pa.Array) -> pa.Array:
+        if name != self.person:
+            return column
+        return same_key(column, self.rows.plan.domain.column(name)).cast(pa.string())
+
+    def _labelled(self, table: pa.Table, types: dict[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
+        places = np.asarray(table.column(0).combine_chunks(), np.int64)
+        yield from table.set_column(0, "c", self.partition.labels(places)).to_batches(_ROWS)
+
+
+@dataclass(frozen=True)
+class _Releasing:
+    """Second pass on an executor: rows as they are passed on, equal ones added up."""
+
+    rows: _RowsHere
+    partition: FrozenPartition
+    shown: ReleasedColumns
+    cell_of: IntArray
+    person: str | None
+    secret: WordArray
+    columns: dict[str, str]
+
+    def __call__(self, pieces: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        kinds = [kind for name, kind in self.columns.items() if name not in ("c", PERSON)]
+        types = {n: spark_parts.arrow_type(spark_parts.carried_type(kind)) for n, kind in self.columns.items()}
+        found, lost = _Entries(types), 0
+        for bins, kept, raw in self.rows(pieces):
+            lost += len(kept) - bins.shape[1]
+            own = cells_at(self.partition.route(bins), self.cell_of)
+            carried = self.shown.carried(np.arange(len(own)), raw)
+            passed = [carried[name] for name in self.shown.passed]
+            columns = [spark_parts.exactly(c, kind) for c, kind in zip(passed, kinds, strict=True)]
+            if self.person is not None:
+                columns.append(self._whose(raw[self.person]))
+            found.add([pa.array(own), *columns])
+            if found.held > _ENTRIES:
+                yield from found.table().to_batches(_ROWS)
+                found.clear()
+        yield from found.table().to_batches(_ROWS)
+        if lost:
+            nulls = [pa.nulls(1, kind) for name, kind in types.items() if name != "c"]
+            yield pa.RecordBatch.from_arrays([pa.array([_LOST]), *nulls, pa.array([lost])], [*types, ROWS])
+
+    def _whose(self, column: pa.Array) -> pa.Array:
+        """Tell persons apart by hashes of 128 bits: who they are does not travel, nor lie beside the target."""
+        assert self.person is not None
+        keys = same_key(column, self.rows.plan.domain.column(self.person)).cast(pa.large_string())
+        texts = keys.fill_null("")
+        words = np.column_stack([spark_parts.text_words(texts, self.secret[i : i + 2]) for i in (0, 2)])
+        marks = words.tobytes().hex()
+        whose = pa.array([f"p{marks[i : i + 32]}" for i in range(0, len(marks), 32)], pa.string())
+        return pa.array(whose.to_pylist(), pa.string(), mask=keys.is_null().to_numpy(zero_copy_only=False))
+
+
+class _Written:
+    """Counts rows as they are written, by cell and what the guarantee speaks of."""
+
+    def __init__(self, names: list[str], columns: dict[str, str]) -> None:
+        self._names, self._columns = names, columns
+        types = {name: spark_parts.arrow_type(columns[name]) for name in names}
+        self._entries = _Entries({n: pa.large_string() if t == pa.string() else t for n, t in types.items()})
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        own = [spark_parts.as_they_were(batch.column(name), self._columns[name]) for name in self._names]
+        self._entries.add(own, np.asarray(batch.column(ROWS), np.int64))
+
+    def table(self) -> pa.Table:
+        return self._entries.table()
+
+
+def _released(batch: pa.RecordBatch, shown: ReleasedColumns, columns: dict[str, str]) -> pa.Table:
+    """Return the rows to write of those that Spark has put into their order."""
+    cell = np.asarray(batch.column("c"), np.int64)
+    there = cell >= 0
+    carried = {
+        name: spark_parts.as_they_were(batch.column(f"c{i}").filter(pa.array(there)), columns[f"c{i}"])
+        for i, name in enumerate(shown.passed)
+    }
+    for name in shown.hashed:
+        carried[name] = carried[name].cast(pa.string())
+    return shown.table(cell[there], carried)
+
+
+def _schema(columns: dict[str, str]) -> str:
+    return ", ".join([*(f"{name} {kind}" for name, kind in columns.items()), f"{ROWS} bigint"])
