@@ -114,7 +114,13 @@ def beside(rng: Any, stream: Generator) -> Generator:
 
 
 def order_key(rng: Any) -> WordArray:
-    """Draw the key of `keyed_order`."""
+    """Draw the key by which `keyed_order` numbers rows: two words.
+
+    Examples
+    --------
+    >>> order_key(1).tolist() == order_key(1).tolist(), len(order_key(None))
+    (True, 2)
+    """
     return generator(rng).bytes(16).view(np.uint64)
 
 

@@ -10,9 +10,9 @@ Why a retry changes nothing: what a partition gives is a function of its rows al
 of each partition, whichever attempt it came from. That holds if the frame gives the same rows every time it is worked
 out; one that visibly does not (``rand()``, a UDF that says so) is warned about.
 
-Methods that hand rows back (perturbed, anonymised, labelled) bring the needed columns through the driver in Arrow
-batches and return an Arrow table, or write a file there batch by batch: the noise of a row is drawn there, eagerly, and
-never again.
+Methods that hand rows back (perturbed, labelled) bring the needed columns through the driver in Arrow batches and give
+an Arrow table, or write a file there batch by batch: the noise of a row is drawn there, eagerly, and never again. Rows
+of anonymous tables, in which nothing is drawn, are written by the executors (`discreet.engines.tables.spark.parts`).
 
 Only the data frame API is used, so Spark Connect works as well. discreet must be installed on the executors too.
 """
