@@ -8,9 +8,9 @@ changes nothing about the tree.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -34,13 +34,16 @@ from discreet.anonymity.growth.search_kernels import SMALL, make_scratch
 from discreet.anonymity.release.table import Bins
 from discreet.anonymity.risk.distances import Limits
 from discreet.core.arrays import IntArray
-from discreet.engines.threads import WORKERS, in_order
+from discreet.engines.threads import WORKERS
 from discreet.errors import InvalidArgument
 
 #: Bytes of a row that is grown in memory: its bins twice, its number and its place twice, its sensitive values.
 _ROW = 64
 #: Bytes that the counts of a single node may take, however little memory is asked for.
 _ONE_NODE = 1 << 28
+
+#: Grows the nodes of a bucket: its number, bins (columns by rows), sensitive values (columns by rows, stacked).
+BucketGrower: TypeAlias = Callable[[int, Bins, IntArray], list[IntArray]]
 
 
 class DistantRows(Protocol):
@@ -56,8 +59,8 @@ class DistantRows(Protocol):
     def moments(self, places: IntArray) -> Moments:
         """Add up places and products of places, column by column."""
 
-    def buckets(self, top: TopTree, bucket: IntArray) -> Iterator[tuple[Bins, IntArray]]:
-        """Yield one bucket after the other: bins (columns by rows) and sensitive values (columns by rows, stacked).
+    def grown(self, top: TopTree, bucket: IntArray, grow: BucketGrower) -> Iterator[list[IntArray]]:
+        """Bring the rows of one bucket after the other together, and yield what ``grow`` makes of each.
 
         ``bucket`` says for every node of ``top`` in which bucket its rows are; -1: in none. The order of the rows in a
         bucket does not matter.
@@ -121,11 +124,10 @@ def grow_outside(
     of_node[places[waiting]] = bucket
     routed = _routed(nodes)
 
-    def work(found: tuple[int, tuple[Bins, IntArray]]) -> list[IntArray]:
-        number, (bins, codes) = found
+    def work(number: int, bins: Bins, codes: IntArray) -> list[IntArray]:
         return _grow_bucket(grower, [nodes[i] for i in places[waiting[bucket == number]]], bins, codes)
 
-    grown = [piece for found in in_order(work, enumerate(rows.buckets(routed, of_node))) for piece in found]
+    grown = [piece for found in rows.grown(routed, of_node, work) for piece in found]
     return finish(grids, stitch(slim(top), waiting, grown))
 
 

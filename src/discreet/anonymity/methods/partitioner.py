@@ -20,6 +20,7 @@ from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.methods.blind import check_blind, check_settings, growth_rules
 from discreet.anonymity.methods.masked import refuse_coded
 from discreet.anonymity.release.delivery import Delivery
+from discreet.anonymity.release.framed import FramedTable, framed
 from discreet.anonymity.release.house import following_column, read_previous
 from discreet.anonymity.release.release import Release, publish
 from discreet.anonymity.release.spilled import MEMORY, SpilledTable, is_large, spilled
@@ -31,6 +32,7 @@ from discreet.core.arrays import IntArray
 from discreet.core.domain import Categorical, as_domain, dialect_of
 from discreet.core.html import EstimatorHtml
 from discreet.core.unit import Person
+from discreet.engines.tables.part import is_remote
 from discreet.errors import InvalidArgument, InvalidType
 
 #: What is assumed of a release that was checked against earlier ones.
@@ -38,9 +40,9 @@ TOGETHER = (
     "the earlier releases that were named are all there are about these people, and an attacker who holds them knows "
     "no more than who was in which, their quasi-identifiers and who was suppressed"
 )
-#: Records to grow a partition on: in memory, or in a file.
-BuildRecords: TypeAlias = Table | SpilledTable
-R = TypeVar("R", Table, SpilledTable)
+#: Records to grow a partition on: in memory, in a file, or on Spark.
+BuildRecords: TypeAlias = Table | SpilledTable | FramedTable
+R = TypeVar("R", Table, SpilledTable, FramedTable)
 #: Asks for a hierarchy that merges rare categories, built on the records.
 MERGE = "merge"
 
@@ -86,7 +88,10 @@ class Partitioner(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
         """
         plan, trees = self._plan(data)
         source = engines.open(data, plan.domain)
-        if self._grows_outside and is_large(source, plan, self._memory):
+        if self._grows_outside and is_remote(source._parts[0]):
+            with framed(source, plan, self.rules_) as records:
+                self._partition(*self._ready(source, records, trees))
+        elif self._grows_outside and is_large(source, plan, self._memory):
             with spilled(source, plan, self.rules_, self._memory // 2) as rows:
                 self._partition(*self._ready(source, rows, trees))
         else:
@@ -322,7 +327,7 @@ class RulePartitioner(Partitioner):
 
 def grow_records(table: BuildRecords, rules: Rules, **settings: Any) -> GrownTree:
     """Grow on build records, wherever they are; ``settings`` as `grow_tree` takes them."""
-    if isinstance(table, SpilledTable):
+    if not isinstance(table, Table):
         limits = rules.limits(table.entries.sensitive, rows=table.entries.rows)
         return grow_outside(table, table.plan.grids, limits, memory=table.memory, **settings)
     codes, limits = stacked(table.sensitive, table.n), rules.limits(table.sensitive)

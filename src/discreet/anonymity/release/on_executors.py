@@ -34,6 +34,13 @@ from discreet.engines.tables.spark.parts import PERSON, ROWS, PartFolder
 _ROWS, _ENTRIES = 1 << 17, 1 << 18
 #: Stands in place of a cell for rows that lack a quasi-identifier; -1 for rows that are suppressed.
 _LOST = -2
+#: Bins of a column have numbers below this.
+_BINS = 1 << 16
+
+
+def bin_label(column: IntArray, own: IntArray) -> IntArray:
+    """Return the labels of bins of columns: all below 0, as no place is."""
+    return -1 - (column * _BINS + own)
 
 
 class ExecutorRows:
@@ -42,28 +49,36 @@ class ExecutorRows:
     def __init__(
         self, source: engines.Source, plan: TablePlan, partition: FrozenPartition, names: Sequence[str]
     ) -> None:
-        self._table = cast(SparkTable, source._parts[0])
+        self.table = cast(SparkTable, source._parts[0])
         self._source, self._plan, self._partition, self._names = source, plan, partition, list(names)
 
     def placed(self) -> Iterator[FoundRows]:
-        rows, whose = self._worker(self._names), self._plan.person
+        for labels, raw, rows in self.entries():
+            known = labels.is_valid()
+            counted = rows[known.to_numpy(zero_copy_only=False)]
+            own = {name: column.filter(known) for name, column in raw.items()}
+            yield FoundRows(self._partition.places(labels.filter(known)), own, int(rows.sum()), counted)
+
+    def entries(self, *, by_bin: bool = False) -> Iterator[tuple[pa.Array, dict[str, pa.Array], IntArray]]:
+        """Yield labels of places, what rows hold and how many do, in entries; no label for rows that lack a value.
+
+        With ``by_bin`` there are also entries for every column and bin, labelled by `bin_label`, that hold nothing.
+        """
+        rows, whose = self.worker(self._names), self._plan.person
         types = {n: "string" if n == whose else spark_parts.declared_type(k) for n, k in rows.kinds.items()}
         place = "string" if pa.types.is_string(self._partition.labels(np.empty(0, np.int64)).type) else "bigint"
         columns = {"c": place, **{f"c{i}": types[name] for i, name in enumerate(self._names)}}
-        work = _Placing(rows, self._partition, self._plan.person, self._names, columns)
-        for batch in spark_parts.added_up(self._table, rows.positions, work, _schema(columns)):
-            counts, found = np.asarray(batch.columns[-1], np.int64), batch.columns[0].is_valid()
-            known = found.to_numpy(zero_copy_only=False)
-            raw = {name: batch.column(1 + i).filter(found) for i, name in enumerate(self._names)}
-            place_of = self._partition.places(batch.column(0).filter(found))
-            yield FoundRows(place_of, raw, int(counts.sum()), counts[known])
+        work = _Placing(rows, self._partition, whose, self._names, columns, by_bin)
+        for batch in spark_parts.added_up(self.table, rows.positions, work, _schema(columns)):
+            raw = {name: batch.column(1 + i) for i, name in enumerate(self._names)}
+            yield batch.column(0), raw, np.asarray(batch.columns[-1], np.int64)
 
     def writer(self, target: str | Path, guarantee: Guarantee, stream: noise.Generator, delivery: Delivery) -> Any:
         self._key = noise.order_key(stream)
         return PartsWriter(target, guarantee)
 
     def written(self, out: Any, shown: ReleasedColumns, cell_of: IntArray, n: int) -> Iterator[FoundRows]:
-        rows, person = self._worker(shown.names), self._plan.person
+        rows, person = self.worker(shown.names), self._plan.person
         types = {name: "string" if name in shown.hashed else spark_parts.declared_type(rows.kinds[name])
                  for name in shown.passed}  # fmt: skip
         columns = {"c": "bigint", **{f"c{i}": types[name] for i, name in enumerate(shown.passed)}}
@@ -78,7 +93,7 @@ class ExecutorRows:
             lambda: _Written(["c", *(f"c{i}" for i in at), *([] if person is None else [PERSON])], columns),
         )
         out.parts = spark_parts.write_parts(
-            self._table, rows.positions, work, _schema(carried), write,
+            self.table, rows.positions, work, _schema(carried), write,
             parts=-(-max(n, 1) // spark_parts.ROWS_PER_PART), key=self._key,
         )  # fmt: skip
         for table in out.folder.counted(out.parts):
@@ -89,14 +104,14 @@ class ExecutorRows:
                 raw[person] = table.column(PERSON).combine_chunks().filter(pa.array(here))
             yield FoundRows(cell[here], raw, int(held.sum()), held[here])
 
-    def _worker(self, names: Sequence[str]) -> _RowsHere:
+    def worker(self, names: Sequence[str]) -> RowsHere:
         domain, wanted = self._plan.domain, {*self._plan.quasi, *names}
         asked = [name for name in domain.names if name in wanted]
         bound = self._source._match(domain)[0][0]
         positions = [bound[domain.position(name)] for name in asked]
-        assert not names or places_of(self._source, self._table, list(names))
-        kinds = {name: self._table._kinds[position] for name, position in zip(asked, positions, strict=True)}
-        return _RowsHere(
+        assert not names or places_of(self._source, self.table, list(names))
+        kinds = {name: self.table._kinds[position] for name, position in zip(asked, positions, strict=True)}
+        return RowsHere(
             self._plan, domain.select(asked), self._source.dialect, tuple(names), positions,
             {name: kinds[name] for name in names},
         )  # fmt: skip
@@ -122,7 +137,7 @@ class PartsWriter:
 
 
 @dataclass(frozen=True)
-class _RowsHere:
+class RowsHere:
     """Reads the Arrow batches of a partition as every engine reads rows."""
 
     plan: TablePlan
@@ -180,17 +195,21 @@ class _Entries:
 class _Placing:
     """First pass on an executor: rows by place and what is counted of them."""
 
-    rows: _RowsHere
+    rows: RowsHere
     partition: FrozenPartition
     person: str | None
     names: list[str]
     columns: dict[str, str]
+    by_bin: bool
 
     def __call__(self, pieces: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         types = {name: spark_parts.arrow_type(kind) for name, kind in self.columns.items()}
         found, lost = _Entries({**types, "c": pa.int64()}), 0
+        held = np.zeros((len(self.rows.plan.grids), _BINS if self.by_bin else 0), np.int64)
         for bins, kept, raw in self.rows(pieces):
             lost += len(kept) - bins.shape[1]
+            for j, own in enumerate(bins if self.by_bin else ()):
+                held[j] += np.bincount(own, minlength=_BINS)
             columns = [self._read(name, raw[name]) for name in self.names]
             found.add([pa.array(self.partition.route(bins)), *columns])
             if found.held > _ENTRIES:
@@ -200,6 +219,11 @@ class _Placing:
         if lost:
             nulls = [pa.nulls(1, kind) for kind in types.values()]
             yield pa.RecordBatch.from_arrays([*nulls, pa.array([lost])], [*types, ROWS])
+        column, own = np.nonzero(held)
+        if len(own):
+            nulls = [pa.nulls(len(own), kind) for name, kind in types.items() if name != "c"]
+            labels = pa.array(bin_label(column, own), pa.int64())
+            yield pa.RecordBatch.from_arrays([labels, *nulls, pa.array(held[column, own])], [*types, ROWS])
 
     def _read(self, name: str, column: pa.Array) -> pa.Array:
         if name != self.person:
@@ -215,7 +239,7 @@ class _Placing:
 class _Releasing:
     """Second pass on an executor: rows as they are passed on, equal ones added up."""
 
-    rows: _RowsHere
+    rows: RowsHere
     partition: FrozenPartition
     shown: ReleasedColumns
     cell_of: IntArray

@@ -22,6 +22,7 @@ from discreet import engines
 from discreet.anonymity.growth.criteria import Moments, moments
 from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.growth.node_counts import CountJob, NodeCounts, TopTree
+from discreet.anonymity.growth.outside import BucketGrower
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.streamed import Counter, batches
 from discreet.anonymity.release.table import Bins, PlaceCounts, TablePlan
@@ -165,8 +166,12 @@ class SpilledTable:
             total += found
         return total
 
-    def buckets(self, top: TopTree, bucket: IntArray) -> Iterator[tuple[Bins, IntArray]]:
-        """Yield the rows of one bucket after the other; see `discreet.anonymity.growth.outside.DistantRows`."""
+    def grown(self, top: TopTree, bucket: IntArray, grow: BucketGrower) -> Iterator[list[IntArray]]:
+        """Grow one bucket after the other; see `discreet.anonymity.growth.outside.DistantRows`."""
+        buckets = enumerate(self._buckets(top, bucket))
+        return in_order(lambda found: grow(found[0], *found[1]), buckets)
+
+    def _buckets(self, top: TopTree, bucket: IntArray) -> Iterator[tuple[Bins, IntArray]]:
         blocks = ((block, bucket[top.route(self._rows(block))]) for block in self._file.blocks())
         files = divided(blocks, self._file.kind, int(bucket.max()) + 1)
         try:

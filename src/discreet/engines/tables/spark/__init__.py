@@ -207,12 +207,12 @@ def brought(frame: Any) -> Iterator[pa.RecordBatch]:
 
 def _keyed(sums: Any) -> KeyedNumbers:
     """Collect a frame of keys and their sums."""
-    total = _collect(sums)
+    total = collected(sums)
     columns = [np.asarray(column, np.int64) for column in total.columns]
     return KeyedNumbers.of(columns[0], np.vstack(columns[1:]))
 
 
-def _collect(frame: Any) -> pa.Table:
+def collected(frame: Any) -> pa.Table:
     """Return all rows of a frame of sums."""
     if hasattr(type(frame), "toArrow"):  # from PySpark 4 on
         return frame.toArrow()

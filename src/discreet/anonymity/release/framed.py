@@ -1,0 +1,292 @@
+"""Build records of a Spark frame: binned, counted and grown on by the executors.
+
+The frame is read twice: once for the counts of bins, sensitive values and persons, once for the bins of all rows, which
+Spark keeps, many rows to a block of bytes, until growth ends. For every level of the upper part of a tree executors
+count the blocks, and Spark adds the counts up (`discreet.anonymity.growth.outside`). Rows of the nodes that are left
+are then brought together, bucket by bucket, on executors, which grow them with the kernels that grow all trees. The
+driver gets counts and nodes, never rows.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet import engines
+from discreet.anonymity.growth.criteria import Moments, moments
+from discreet.anonymity.growth.grid import Grid
+from discreet.anonymity.growth.node_counts import CountJob, NodeCounts, TopTree
+from discreet.anonymity.growth.outside import BucketGrower
+from discreet.anonymity.growth.search_kernels import HIGH, LOW
+from discreet.anonymity.growth.tree import Tree
+from discreet.anonymity.release.on_executors import ExecutorRows, RowsHere, bin_label
+from discreet.anonymity.release.streamed import Counter, LeavesOf
+from discreet.anonymity.release.table import Bins, PlaceCounts, TablePlan
+from discreet.anonymity.risk.counted import Values
+from discreet.anonymity.risk.rules import Rules
+from discreet.core.arrays import AnyArray, IntArray
+from discreet.engines.tables.spark import brought, collected
+
+#: Bytes that counts may take, and so many the rows that a task grows at a time. Only time depends on it.
+MEMORY = 1 << 27
+#: Rows of a block.
+_BLOCK = 1 << 16
+
+
+@dataclass(frozen=True)
+class FramedTable:
+    """Build records of a frame; see `discreet.anonymity.release.spilled.SpilledTable`."""
+
+    plan: TablePlan
+    entries: PlaceCounts
+    dropped: int
+    memory: int
+    _source: engines.Source
+    _rules: Rules
+    _bins: tuple[IntArray, ...]
+    _values: dict[str, Values]
+    _names: tuple[str, ...]
+    _held: list[Any] = field(default_factory=list)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.entries.rows.sum())
+
+    def bin_counts(self, j: int) -> IntArray:
+        """Return how many rows each bin of a column has."""
+        return self._bins[j]
+
+    def reordered(self, grids: Sequence[Grid], places: Mapping[int, AnyArray]) -> FramedTable:
+        """Return the same rows on grids whose categories are in another order; ``places`` says where each bin goes."""
+        bins = list(self._bins)
+        for j, new in places.items():
+            bins[j] = np.zeros_like(bins[j])
+            bins[j][new] = self._bins[j]
+        return replace(self, plan=replace(self.plan, grids=tuple(grids)), _bins=tuple(bins))
+
+    def placed(self, tree: Tree, _: Any = None) -> PlaceCounts:
+        """Count the rows by leaf of a tree, sensitive values and person."""
+        counter = Counter(self.plan, asked=self._names)
+        leaves = LeavesOf(tree, self._rules, 0.0, {})
+        for found in ExecutorRows(self._source, self.plan, leaves, self._names).placed():
+            counter.add(found.place, found.raw, found.rows)
+        return counter.result()
+
+    def count(self, job: CountJob) -> NodeCounts:
+        """Count all rows by node, column and bin."""
+        read, total = self._read, job.start()
+        made = self._blocks().mapInArrow(lambda pieces: _counted(pieces, read, job), "key bigint, v bigint")
+        by_key = made.selectExpr("key", "v AS a", "v AS b", "v AS c").groupBy("key")
+        sums = by_key.agg({"a": "sum", "b": "min", "c": "max"})
+        found = collected(sums.selectExpr("key", "`sum(a)`", "`min(b)`", "`max(c)`"))
+        key, added, least, most = (np.asarray(column, np.int64) for column in found.columns)
+        for (array, start), numbers in zip(_arrays(total), (added, added, added, least, most), strict=True):
+            own = (key >= start) & (key < start + array.size)
+            array.reshape(-1)[key[own] - start] = numbers[own]
+        return total
+
+    def moments(self, places: IntArray) -> Moments:
+        """Add up places and products of places, column by column."""
+        d, read = len(self.plan.grids), self._read
+
+        def work(pieces: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            found = [json.dumps(moments(rows, places)) for rows, _ in read(pieces)]
+            yield pa.RecordBatch.from_arrays([pa.array(found, pa.string())], ["m"])
+
+        total = Moments(0, [0] * d, [[0] * d for _ in range(d)])
+        for row in self._blocks().mapInArrow(work, "m string").toLocalIterator():
+            total += Moments(*json.loads(row[0]))
+        return total
+
+    def grown(self, top: TopTree, bucket: IntArray, grow: BucketGrower) -> Iterator[list[IntArray]]:
+        """Grow the buckets on executors; see `discreet.anonymity.growth.outside.DistantRows`."""
+        buckets, read = int(bucket.max()) + 1, self._read
+        if not buckets:
+            return
+        apart = self._blocks().mapInArrow(lambda pieces: _apart(pieces, read, top, bucket), "b int, block binary")
+        together = apart.repartition(buckets, "b").sortWithinPartitions("b")
+        nodes = together.mapInArrow(lambda pieces: _grown(pieces, read, grow), "b int, nodes binary").persist()
+        try:
+            nodes.count()  # on all executors at once, before one partition after the other is brought
+            found: dict[int, list[IntArray]] = {}
+            for batch in brought(nodes):
+                for number, written in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
+                    with np.load(io.BytesIO(written), allow_pickle=False) as pieces:
+                        found[number] = [pieces[name] for name in pieces.files]
+        finally:
+            nodes.unpersist()
+        yield from (found[number] for number in range(buckets))
+
+    @property
+    def _read(self) -> _Blocks:
+        return _Blocks(len(self.plan.grids), len(self.entries.sensitive))
+
+    def _blocks(self) -> Any:
+        """Return the frame of all rows in blocks, which Spark keeps; the plan does not change any more."""
+        if not self._held:
+            rows = ExecutorRows(self._source, self.plan, _OnePlace(), self._names)
+            here, values, numbers = rows.worker(self._asked), self._values, self._numbers()
+            asked = {name: (values[name], own) for name, own in zip(self._asked, numbers, strict=True)}
+            columns = rows.table._columns(here.positions)
+            packed = columns.mapInArrow(lambda pieces: _packed(pieces, here, asked), "block binary")
+            self._held.append(packed.persist())
+        return self._held[0]
+
+    @property
+    def _asked(self) -> list[str]:
+        return [column.name for column in self.entries.sensitive]
+
+    def _numbers(self) -> list[IntArray]:
+        """By sensitive column: the place of its values among all labels; the last is for missing values."""
+        found, start = [], 0
+        for column in self.entries.sensitive:
+            values = self._values[column.name]
+            codes = np.append(np.arange(len(values)), [-1] * (None in column.labels)).astype(np.int64)
+            coded = values.coded(self.plan.domain, column.name, codes).codes
+            found.append(start + coded.astype(np.int64))
+            start += len(column.labels)
+        return found
+
+    def release(self) -> None:
+        """Let Spark free the blocks."""
+        for frame in self._held:
+            frame.unpersist()
+
+
+@contextmanager
+def framed(source: engines.Source, plan: TablePlan, rules: Rules) -> Iterator[FramedTable]:
+    """Count a frame by bin, sensitive values and person; what Spark keeps of it is freed when the context ends."""
+    asked = plan.sensitive if rules.l_on or rules.t_on else ()
+    counter = Counter(plan, asked=(*asked, *([plan.person] if plan.person else [])))
+    bins = [np.zeros(grid.n_bins, np.int64) for grid in plan.grids]
+    dropped = 0
+    for labels, raw, rows in ExecutorRows(source, plan, _OnePlace(), counter.names).entries(by_bin=True):
+        own = labels.fill_null(1).to_numpy(zero_copy_only=False)
+        dropped += int(rows[own > 0].sum())
+        for j, held in enumerate(bins):
+            every = bin_label(np.int64(j), np.arange(len(held)))  # falling
+            here = (own <= every[0]) & (own >= every[-1])
+            held[every[0] - own[here]] += rows[here]
+        here = own == 0
+        chosen = pa.array(here)
+        counter.add(own[here], {name: column.filter(chosen) for name, column in raw.items()}, rows[here])
+    table = FramedTable(
+        plan, counter.result(), dropped, MEMORY, source, rules, tuple(bins), counter.values, tuple(counter.names)
+    )
+    try:
+        yield table
+    finally:
+        table.release()
+
+
+class _OnePlace:
+    """A partition that is not cut yet."""
+
+    def route(self, bins: Any) -> IntArray:
+        return np.zeros(bins.shape[1], np.int64)
+
+    def labels(self, places: IntArray) -> pa.Array:
+        return pa.array(places, pa.int64())
+
+    def places(self, labels: pa.Array) -> IntArray:
+        return np.asarray(labels, np.int64)
+
+    def decide(self, counts: PlaceCounts) -> Any:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """Reads blocks of rows: bins side by side, then sensitive values column by column."""
+
+    d: int
+    q: int
+
+    def __call__(self, pieces: Iterator[pa.RecordBatch]) -> Iterator[tuple[Bins, IntArray]]:
+        for batch in pieces:
+            for written in batch.column(batch.num_columns - 1):
+                yield self.read(written.as_buffer())
+
+    def read(self, written: Any) -> tuple[Bins, IntArray]:
+        n = len(written) // (2 * self.d + 4 * self.q)
+        rows = np.frombuffer(written, np.uint16, n * self.d).reshape(n, self.d)
+        codes = np.frombuffer(written, np.int32, n * self.q, 2 * n * self.d).reshape(self.q, n)
+        return rows, codes.astype(np.int64)
+
+    def write(self, rows: AnyArray, codes: AnyArray) -> bytes:
+        return np.ascontiguousarray(rows, np.uint16).tobytes() + np.ascontiguousarray(codes, np.int32).tobytes()
+
+
+def _packed(
+    pieces: Iterator[pa.RecordBatch], here: RowsHere, asked: dict[str, tuple[Values, IntArray]]
+) -> Iterator[pa.RecordBatch]:
+    """Write the rows of a partition in blocks."""
+    form = _Blocks(len(here.plan.grids), len(asked))
+    for bins, _, raw in here(pieces):
+        own = [numbers[values.codes(raw[name], add=False)] for name, (values, numbers) in asked.items()]
+        codes = np.array(own, np.int32).reshape(len(asked), bins.shape[1])
+        for start in range(0, bins.shape[1], _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            block = form.write(bins[:, rows].T, codes[:, rows])
+            yield pa.RecordBatch.from_arrays([pa.array([block], pa.binary())], ["block"])
+
+
+def _arrays(counts: NodeCounts) -> list[tuple[IntArray, int]]:
+    """Return what is counted, and from which key on: three kinds of sums, the lowest bins and the highest."""
+    arrays = [counts.counts, counts.sums, counts.values, counts.extremes[LOW], counts.extremes[HIGH]]
+    starts = np.cumsum([0, *(array.size for array in arrays)])
+    return list(zip(arrays, starts[:-1].tolist(), strict=True))
+
+
+def _counted(pieces: Iterator[pa.RecordBatch], read: _Blocks, job: CountJob) -> Iterator[pa.RecordBatch]:
+    """Count the blocks of a partition; only what differs from counts that have seen no row is handed on."""
+    counts, none = job.start(), job.start()
+    for rows, codes in read(pieces):
+        counts.add(rows, codes)
+    for (array, start), (empty, _) in zip(_arrays(counts), _arrays(none), strict=True):
+        flat = array.reshape(-1)
+        keys = np.flatnonzero(flat != empty.reshape(-1))
+        yield pa.RecordBatch.from_arrays([pa.array(start + keys), pa.array(flat[keys])], ["key", "v"])
+
+
+def _apart(pieces: Iterator[pa.RecordBatch], read: _Blocks, top: TopTree, bucket: IntArray) -> Iterator[pa.RecordBatch]:
+    """Divide blocks by bucket."""
+    for rows, codes in read(pieces):
+        own = bucket[top.route(rows)]
+        order = np.argsort(own, kind="stable")
+        numbers, starts = np.unique(own[order], return_index=True)
+        ends = np.append(starts[1:], len(order))
+        found = [(b, order[a:z]) for b, a, z in zip(numbers.tolist(), starts, ends, strict=True) if b >= 0]
+        blocks = [read.write(rows[chosen], codes[:, chosen]) for _, chosen in found]
+        columns = [pa.array([b for b, _ in found], pa.int32()), pa.array(blocks, pa.binary())]
+        yield pa.RecordBatch.from_arrays(columns, ["b", "block"])
+
+
+def _grown(pieces: Iterator[pa.RecordBatch], read: _Blocks, grow: BucketGrower) -> Iterator[pa.RecordBatch]:
+    """Grow one bucket after the other; the blocks of each follow one another."""
+
+    def made(number: int, held: list[tuple[Bins, IntArray]]) -> pa.RecordBatch:
+        bins = np.ascontiguousarray(np.concatenate([rows for rows, _ in held]).T)
+        nodes, out = grow(number, bins, np.concatenate([codes for _, codes in held], axis=1)), io.BytesIO()
+        np.savez(out, *nodes)
+        columns = [pa.array([number], pa.int32()), pa.array([out.getvalue()], pa.binary())]
+        return pa.RecordBatch.from_arrays(columns, ["b", "nodes"])
+
+    current, held = -1, []
+    for batch in pieces:
+        for number, block in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):
+            if number != current and held:
+                yield made(current, held)
+                held = []
+            current = number
+            held.append(read.read(block.as_py()))
+    if held:
+        yield made(current, held)
