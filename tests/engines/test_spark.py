@@ -323,10 +323,20 @@ def test_a_tree_of_an_anonymous_table_grows_where_the_rows_are(frame: Any, monke
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["cell", "factor", "tight", "mondrian", "persons", "blind"])
-def test_every_way_of_growing_is_the_same_on_spark(
-    name: str, shuffled: Any, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("settings", [{}, {"l_diversity": 2}], ids=["k", "l"])
+def test_levels_are_chosen_where_the_rows_are(
+    settings: dict[str, Any], shuffled: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    method = dc.anonymity.Generalization(k=15, domain=dc.Domain(PEOPLE), suppress=0.02, **settings)
+    expected = dict(method.fit(ROWS).levels_)
+    assert all(expected.values())
+    no_rows_here(monkeypatch)
+    assert method.fit(shuffled).levels_ == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["cell", "factor", "tight", "mondrian", "persons", "blind"])
+def test_every_way_of_growing_is_the_same_on_spark(name: str, shuffled: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     kinds, domain = dc.anonymity, dc.Domain(PEOPLE)
     texts = dc.Domain({**PEOPLE, "sex": {"categories": ["f", "m", "x"], "role": "quasi-identifier"}})
     people = dc.Domain({**PEOPLE, "income": {"bounds": [0, 1e5], "role": "person"}})
@@ -432,12 +442,15 @@ def test_a_part_that_is_written_twice_is_there_once(
 
 @pytest.mark.slow
 def test_a_frame_that_changes_between_the_passes_is_not_released(frame: Any, tmp_path: Path) -> None:
-    from pyspark.sql import functions
+    def some(batches: Any) -> Any:
+        import os
+
+        for batch in batches:
+            yield batch.slice(os.urandom(1)[0])
 
     tree = dc.anonymity.Mondrian(20, domain=dc.Domain(PEOPLE)).fit(ROWS)
-    drawn = frame.filter(functions.rand() < 0.9)
-    with pytest.warns(UserWarning, match="not deterministic"), pytest.raises(DataSourceError, match="changed while"):
-        tree.transform_file(drawn, tmp_path / "rows.parquet")
+    with pytest.raises(DataSourceError, match="changed while"):
+        tree.transform_file(frame.mapInArrow(some, frame.schema), tmp_path / "rows.parquet")
     assert not list(tmp_path.iterdir())
 
 

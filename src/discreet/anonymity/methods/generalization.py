@@ -15,11 +15,13 @@ import numpy as np
 import pyarrow as pa
 from sklearn.utils.validation import check_is_fitted
 
+from discreet import engines
 from discreet.anonymity.growth.frontier import refuse_root
 from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.methods.partitioner import RulePartitioner
 from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.delivery import Delivery
+from discreet.anonymity.release.framed import FramedTable, framed
 from discreet.anonymity.release.house import refuse_previous
 from discreet.anonymity.release.release import Release, publish
 from discreet.anonymity.release.streamed import FrozenPartition, PublishedCells, ToFile
@@ -28,6 +30,7 @@ from discreet.anonymity.risk.classes import join
 from discreet.anonymity.risk.rules import Rules
 from discreet.core import checks
 from discreet.core.arrays import IntArray
+from discreet.engines.tables.part import is_remote
 from discreet.errors import InvalidArgument, InvalidType
 
 #: For one column, the group of every bin at every level: level 0 is the bins themselves, the last one group.
@@ -84,8 +87,14 @@ class Generalization(ToFile, RulePartitioner):
     suppress: float = 0.05
 
     def fit(self, data: Any, y: Any = None) -> Generalization:
-        """Check the levels, or choose them on these records."""
-        self._choose(data)
+        """Check the levels, or choose them on these records; those of a Spark frame are counted where they are."""
+        plan, trees = self._plan(data)
+        source = engines.open(data, plan.domain)
+        if is_remote(source._parts[0]):
+            with framed(source, plan, self.rules_) as records:
+                self._choose(*self._ready(source, records, trees))
+        else:
+            self._choose(*self._ready(source, read_table(source, plan), trees))
         return self
 
     def transform(self, data: Any, output: str = "interval", *, previous: Any = None, **delivery: Any) -> Release:
@@ -104,32 +113,46 @@ class Generalization(ToFile, RulePartitioner):
         self, data: Any, y: Any = None, output: str = "interval", *, previous: Any = None, **delivery: Any
     ) -> Release:
         """Choose levels on these records and release them. Parameters as in `transform`."""
-        return self._recode(self._choose(data), previous, Delivery(output, **delivery))
-
-    def _choose(self, data: Any) -> Table:
         table, tiers = self._read(data)
+        self._choose(table, tiers)
+        return self._recode(table, previous, Delivery(output, **delivery))
+
+    def _choose(self, table: Table | FramedTable, tiers: Mapping[int, IntArray]) -> None:
         plan = self.plan_
         self._ladders = [
             _ladder(grid, tiers.get(j), _widths(self.widths, plan).get(grid.name)) for j, grid in enumerate(plan.grids)
         ]
         self.levels_ = _given(self.levels, plan, self._ladders) if self.levels is not None else self._datafly(table)
         self.n_features_in_ = len(plan.quasi)
-        return table
 
     def _check(self, plan: TablePlan) -> None:
         _widths(self.widths, plan)
 
-    def _datafly(self, table: Table) -> dict[str, int]:
+    def _datafly(self, table: Table | FramedTable) -> dict[str, int]:
         names = table.plan.quasi
         level = [0] * len(names)
         allowed = int(float(self.suppress) * table.n)
+        there = [np.flatnonzero(table.bin_counts(j)) for j in range(len(names))]
         while True:
-            codes = [ladder[level[j]][table.bins[j]] for j, ladder in enumerate(self._ladders)]
-            kept = _keep_ok(_classes(codes), self.rules_, table.sensitive, table.persons)
+            groups = [ladder[level[j]] for j, ladder in enumerate(self._ladders)]
             open_ = [j for j, ladder in enumerate(self._ladders) if level[j] < len(ladder) - 1]
-            if (~kept).sum() <= allowed or not open_:
+            if not open_ or self._left_out(table, groups, allowed) <= allowed:
                 return dict(zip(names, level, strict=True))
-            level[max(open_, key=lambda j: (len(np.unique(codes[j])), -j))] += 1
+            level[max(open_, key=lambda j: (len(np.unique(groups[j][there[j]])), -j))] += 1
+
+    def _left_out(self, table: Table | FramedTable, groups: Sequence[IntArray], allowed: int) -> int:
+        """Return how many records are in classes that break a rule; of a frame, some of these if they are too many."""
+        if isinstance(table, Table):
+            own = _classes([group[bins] for group, bins in zip(groups, table.bins, strict=True)])
+            counts = table.placed(None, own)
+        else:
+            # Classes of fewer rows than k break a rule in any case. When they are few, so are classes altogether.
+            few = table.few(groups, self.rules_.k)
+            if few > allowed:
+                return few
+            counts = table.placed(ClassesOf(groups, self.rules_, 0.0, {}))
+        kept = _keep_ok(counts.place, self.rules_, counts.sensitive, counts.persons, counts.rows)
+        return int(counts.rows[~kept].sum())
 
     def _recode(self, table: Table, previous: Any, delivery: Delivery) -> Release:
         refuse_previous(previous, "levels hold for a whole column, cells are not merged")

@@ -27,7 +27,7 @@ from discreet.anonymity.growth.outside import BucketGrower
 from discreet.anonymity.growth.search_kernels import HIGH, LOW
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.on_executors import ExecutorRows, RowsHere, bin_label
-from discreet.anonymity.release.streamed import Counter, LeavesOf
+from discreet.anonymity.release.streamed import Counter, FrozenPartition, LeavesOf
 from discreet.anonymity.release.table import Bins, PlaceCounts, TablePlan
 from discreet.anonymity.risk.counted import Values
 from discreet.anonymity.risk.rules import Rules
@@ -38,6 +38,7 @@ from discreet.engines.tables.spark import brought, collected
 MEMORY = 1 << 27
 #: Rows of a block.
 _BLOCK = 1 << 16
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
@@ -72,13 +73,23 @@ class FramedTable:
             bins[j][new] = self._bins[j]
         return replace(self, plan=replace(self.plan, grids=tuple(grids)), _bins=tuple(bins))
 
-    def placed(self, tree: Tree, _: Any = None) -> PlaceCounts:
-        """Count the rows by leaf of a tree, sensitive values and person."""
+    def placed(self, tree: Tree | FrozenPartition, _: Any = None) -> PlaceCounts:
+        """Count the rows by leaf of a tree, or place of a partition, sensitive values and person."""
         counter = Counter(self.plan, asked=self._names)
-        leaves = LeavesOf(tree, self._rules, 0.0, {})
-        for found in ExecutorRows(self._source, self.plan, leaves, self._names).placed():
+        by = LeavesOf(tree, self._rules, 0.0, {}) if isinstance(tree, Tree) else tree
+        for found in ExecutorRows(self._source, self.plan, by, self._names).placed():
             counter.add(found.place, found.raw, found.rows)
         return counter.result()
+
+    def few(self, groups: Sequence[IntArray], k: int) -> int:
+        """Return how many rows are in classes of fewer than k, given by column the group of every bin.
+
+        Classes are told apart by a hash, so it may be too few rows, never too many.
+        """
+        read = self._read
+        made = self._blocks().mapInArrow(lambda pieces: _hashed(pieces, read, groups), "h bigint, n bigint")
+        sizes = made.groupBy("h").agg({"n": "sum"}).toDF("h", "n")
+        return int(sizes.where(f"n < {k}").agg({"n": "sum"}).collect()[0][0] or 0)
 
     def count(self, job: CountJob) -> NodeCounts:
         """Count all rows by node, column and bin."""
@@ -172,7 +183,7 @@ def framed(source: engines.Source, plan: TablePlan, rules: Rules) -> Iterator[Fr
         own = labels.fill_null(1).to_numpy(zero_copy_only=False)
         dropped += int(rows[own > 0].sum())
         for j, held in enumerate(bins):
-            every = bin_label(np.int64(j), np.arange(len(held)))  # falling
+            every = bin_label(j, np.arange(len(held)))  # falling
             here = (own <= every[0]) & (own >= every[-1])
             held[every[0] - own[here]] += rows[here]
         here = own == 0
@@ -257,6 +268,17 @@ def _counted(pieces: Iterator[pa.RecordBatch], read: _Blocks, job: CountJob) -> 
         yield pa.RecordBatch.from_arrays([pa.array(start + keys), pa.array(flat[keys])], ["key", "v"])
 
 
+def _hashed(pieces: Iterator[pa.RecordBatch], read: _Blocks, groups: Sequence[IntArray]) -> Iterator[pa.RecordBatch]:
+    """Count rows by a hash of the groups they are in."""
+    for rows, _ in read(pieces):
+        own = np.zeros(len(rows), np.uint64)
+        for j, group in enumerate(groups):
+            own = (own ^ group[rows[:, j]].astype(np.uint64)) * _ODD
+            own ^= own >> np.uint64(32)
+        found, counts = np.unique(own.view(np.int64), return_counts=True)
+        yield pa.RecordBatch.from_arrays([pa.array(found), pa.array(counts.astype(np.int64))], ["h", "n"])
+
+
 def _apart(pieces: Iterator[pa.RecordBatch], read: _Blocks, top: TopTree, bucket: IntArray) -> Iterator[pa.RecordBatch]:
     """Divide blocks by bucket."""
     for rows, codes in read(pieces):
@@ -280,7 +302,8 @@ def _grown(pieces: Iterator[pa.RecordBatch], read: _Blocks, grow: BucketGrower) 
         columns = [pa.array([number], pa.int32()), pa.array([out.getvalue()], pa.binary())]
         return pa.RecordBatch.from_arrays(columns, ["b", "nodes"])
 
-    current, held = -1, []
+    held: list[tuple[Bins, IntArray]] = []
+    current = -1
     for batch in pieces:
         for number, block in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):
             if number != current and held:

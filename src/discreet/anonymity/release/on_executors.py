@@ -28,7 +28,9 @@ from discreet.engines.tables.columns import places_of
 from discreet.engines.tables.same import same_key
 from discreet.engines.tables.spark import SparkTable
 from discreet.engines.tables.spark import parts as spark_parts
-from discreet.engines.tables.spark.parts import PERSON, ROWS, PartFolder
+from discreet.engines.tables.spark.parts import PERSON, ROWS, PartFolder, check_new
+
+__all__ = ["ExecutorRows", "RowsHere", "bin_label", "check_new"]
 
 #: Rows that are looked at in one go on an executor, and entries that are held there before they are handed on.
 _ROWS, _ENTRIES = 1 << 17, 1 << 18
@@ -38,9 +40,10 @@ _LOST = -2
 _BINS = 1 << 16
 
 
-def bin_label(column: IntArray, own: IntArray) -> IntArray:
+def bin_label(column: Any, own: IntArray) -> IntArray:
     """Return the labels of bins of columns: all below 0, as no place is."""
-    return -1 - (column * _BINS + own)
+    found: IntArray = -1 - (column * _BINS + own)
+    return found
 
 
 class ExecutorRows:

@@ -137,17 +137,16 @@ def release_file(
     if delivery.identifiers == "hash" and plan.identifiers:
         check_key(delivery.key)
     source = engines.open(data, plan.domain)
-    check_target(target, promised=True, source=source)
     stream = noise.generator(delivery.random_state)
     counter, passed, total = Counter(plan), KeptCounter(plan), 0
     names = list(dict.fromkeys([*counter.names, *passed.names]))
-    rows: Rows
+    rows: Rows = DriverRows(source, plan, partition, names)
     if is_remote(source._parts[0]) and delivery.order == "shuffled":
-        from discreet.anonymity.release.on_executors import ExecutorRows
+        from discreet.anonymity.release.on_executors import ExecutorRows, check_new
 
+        check_new(target)
         rows = ExecutorRows(source, plan, partition, names)
-    else:
-        rows = DriverRows(source, plan, partition, names)
+    check_target(target, promised=True, source=source)
     for found in rows.placed():
         total += found.seen
         counter.add(found.place, found.raw, found.rows)

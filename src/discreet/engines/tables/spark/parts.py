@@ -187,6 +187,15 @@ def text_words(texts: pa.Array, key: WordArray) -> WordArray:
     return found
 
 
+def check_new(path: str | Path) -> None:
+    """Refuse a place where something is: a folder cannot take the place of another in one step."""
+    if Path(path).expanduser().exists():
+        raise DataSourceError(
+            f"output: {str(path)!r} is there already, and a Spark frame is written to a folder of its own; "
+            "remove it first, or name another"
+        )
+
+
 class PartFolder:
     """The folder that a table is written to as part files, whole or not at all.
 
@@ -203,11 +212,7 @@ class PartFolder:
         self._work = ""
 
     def __enter__(self) -> PartFolder:
-        if self._path.exists():
-            raise DataSourceError(
-                f"output: {str(self._path)!r} is there already, and a Spark frame is written to a folder of its own; "
-                "remove it first, or name another"
-            )
+        check_new(self._path)
         try:
             self._work = tempfile.mkdtemp(prefix=f".{self._path.name}.", dir=self._path.parent)
         except OSError as error:
