@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from sklearn.metrics import f1_score, recall_score, roc_auc_score
+from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
 
 import discreet_studies
 from discreet.evaluation.discretizers import description_length, equal_frequency, equal_width
@@ -45,6 +45,7 @@ def test_scores_agree_with_scikit_learn() -> None:
         assert found["accuracy"] == pytest.approx((truth == guess).mean())
         assert found["f1"] == pytest.approx(f1_score(truth, guess, average="macro"))
         assert found["recall"] == pytest.approx(recall_score(truth, guess, average="macro"))
+        assert found["precision"] == pytest.approx(precision_score(truth, guess, average="macro"))
         own = chances[:, 1] if classes == 2 else chances
         assert found["auc"] == pytest.approx(roc_auc_score(truth, own, multi_class="ovr"))
 
@@ -64,6 +65,9 @@ def test_a_class_that_is_nowhere_counts_for_nothing_and_one_that_is_only_said_co
     assert scores(truth, np.eye(4)[[0, 0, 1, 1]])["f1"] == 1
     assert scores(truth, np.eye(4)[[0, 2, 1, 1]])["recall"] == pytest.approx((0.5 + 1 + 0) / 3)
     assert math.isnan(area(np.zeros(3, np.int64), np.ones((3, 1))))
+    # One cell for all says one class: then precision is accuracy over the number of classes, as the printed rows have.
+    one = scores(np.array([0, 0, 1, 2]), np.eye(3)[[0, 0, 0, 0]])
+    assert one["precision"] == pytest.approx(one["accuracy"] / 3)
 
 
 # --- tests
@@ -223,6 +227,9 @@ def test_the_committed_results_are_of_the_full_grid_and_reach_the_bar(results: R
     study = discreet_studies.load("density-trees")
     held = {json.dumps(s, sort_keys=True) for s, _ in results.rows}
     assert {json.dumps(dict(s), sort_keys=True) for s in study.settings(False)} <= held
+    late = ("supervised", "generalization", "drawn")  # not run again since precision is measured
+    whole = [numbers for s, numbers in results.rows if s.get("trees") == 10 and s["method"] not in late]
+    assert all({"accuracy", "f1", "recall", "precision", "auc"} <= set(numbers) for numbers in whole)
     met = bar(results)
     assert len(met) == 15
     assert sum(met.values()) >= 11

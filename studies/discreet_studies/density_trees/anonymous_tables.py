@@ -20,7 +20,7 @@ from discreet.anonymity import DensityTree, Generalization, Mondrian
 from discreet.anonymity.release.table import read_table
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import Categorical, Domain
-from discreet.evaluation.discretizers import description_length, equal_frequency, equal_width
+from discreet.evaluation import Discretizer
 from discreet_studies.as_published.density_tree import ReferenceTree
 
 #: Tables drawn from one release.
@@ -82,17 +82,13 @@ def continuous(task: Task, k: int, seed: int) -> Seen:
     return Seen(task.numbers(task.train), task.labels(task.train), task.numbers(task.test))
 
 
-def _by_columns(cuts: Callable[[FloatArray, IntArray, int], FloatArray]) -> Callable[[Task, int, int], Seen]:
+def _by_columns(method: str) -> Callable[[Task, int, int], Seen]:
     def see(task: Task, k: int, seed: int) -> Seen:
         X, y, test = task.numbers(task.train), task.labels(task.train), task.numbers(task.test)
         start = time.process_time()
-        at = [cuts(X[:, j], y, k) for j in range(X.shape[1])]
+        bins = Discretizer(method, max(k, 1)).fit(X, y)  # 0 stands for a method that finds its own number
         facts = {"built": time.process_time() - start}
-        binned = [
-            np.column_stack([np.searchsorted(a, Z[:, j], side="right") for j, a in enumerate(at)]).astype(np.float64)
-            for Z in (X, test)
-        ]
-        return Seen(binned[0], y, binned[1], facts)
+        return Seen(bins.transform(X), y, bins.transform(test), facts)
 
     return see
 
@@ -164,9 +160,7 @@ def generalization(task: Task, k: int, seed: int) -> Seen:
 
 METHODS: dict[str, Callable[[Task, int, int], Seen]] = {
     "continuous": continuous,
-    "equal-width": _by_columns(lambda x, y, h: equal_width(x, h)),
-    "equal-frequency": _by_columns(lambda x, y, h: equal_frequency(x, h)),
-    "mdlp": _by_columns(lambda x, y, h: description_length(x, y)),
+    **{method: _by_columns(method) for method in ("equal-width", "equal-frequency", "mdlp")},
     "reference": reference,
     **{criterion: _tree(criterion) for criterion in ("spread", "factor", "width", "cell", "mixture")},
     "supervised": _by_tree(lambda task, k: DensityTree(k, domain=task.domain, supervised=True, grid=task.grid)),

@@ -80,8 +80,12 @@ def findings(results: Results) -> list[Finding]:
         found.append(_scored(results, "Accuracy: density tree", figure, name, "accuracy", PRINTED[name].tree))
     for name in here(results):
         figure = f"{name}, k = {PRINTED[name].k}"
-        value = tables()[name, PRINTED[name].k]["f1"]
-        found.append(_scored(results, "Macro F1: density tree", figure, name, "f1", value))
+        row = tables()[name, PRINTED[name].k]
+        found.append(_scored(results, "Macro F1: density tree", figure, name, "f1", row["f1"]))
+    for name in here(results):
+        figure = f"{name}, k = {PRINTED[name].k}"
+        row = tables()[name, PRINTED[name].k]
+        found.append(_scored(results, "Macro precision: density tree", figure, name, "precision", row["precision"]))
     found += _curves_under(results)
     for name in (n for n in here(results) if n in REAL):
         for k in (5, 10, 20, 50):
