@@ -109,8 +109,8 @@ class SampledGeneralization(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
     -----
     The argument needs a recoding that was fixed before ("strongly safe"): `DensityTree`, `Mondrian` and levels chosen
     by Datafly's rule follow the data, and sampling before them proves nothing. Classes are counted in one pass over
-    batches, and of a class of n rows n coins are tossed: the same as a coin for every row, and the same table for a
-    seed on every engine.
+    batches, and the coins are tossed for the rows of one class after the other: the same law as a coin for every row
+    when it is met, and the same table for a seed on every engine.
 
     Examples
     --------
@@ -154,7 +154,7 @@ class SampledGeneralization(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
         reserved = reserve(self.ledger, type(self).__name__, own, unit=plan.domain.unit, asked=asked)
         groups = [ladder[self.levels_[name]] for name, ladder in zip(plan.quasi, ladders, strict=True)]
         classes, counts = _count(source, plan, groups)
-        drawn = np.array([_draw(int(n), self.sample, stream) for n in counts], np.int64)
+        drawn = _draw(counts, self.sample, stream)
         shown = drawn >= self.k
         first, last = _runs(groups, list(classes[shown].T))
         cells = Cells(plan.grids, first, last, np.repeat(np.arange(int(shown.sum())), drawn[shown]))
@@ -251,10 +251,16 @@ def _laddered(
     return replace(plan, grids=tuple(grids)), ladders
 
 
-def _draw(n: int, chance: Any, stream: noise.Generator) -> int:
-    """Toss a coin for each of n rows; return how many were drawn."""
-    pieces = [min(_COINS, n - start) for start in range(0, n, _COINS)]
-    return sum(int(noise.bernoulli(chance, size=size, rng=stream).sum()) for size in pieces)
+def _draw(counts: IntArray, chance: Any, stream: noise.Generator) -> IntArray:
+    """Toss a coin for each row, class by class; return how many of each class were drawn."""
+    ends = np.cumsum(counts)
+    drawn = np.zeros(len(counts), np.int64)
+    total = int(ends[-1]) if len(ends) else 0
+    for start in range(0, total, _COINS):
+        coins = noise.bernoulli(chance, size=min(_COINS, total - start), rng=stream)
+        of = np.searchsorted(ends, start + np.flatnonzero(coins), side="right")
+        drawn += np.bincount(of, minlength=len(counts))
+    return drawn
 
 
 def _count(source: engines.Source, plan: TablePlan, groups: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
