@@ -35,7 +35,6 @@ def notes(results: Results) -> list[str]:
     text = [*_losses(results), *_tested(results), *_supervised(results)]
     text += _all_methods(results, "accuracy", "Accuracy", "accuracy")
     text += _all_methods(results, "f1", "Macro F1", "f1")
-    text += _all_methods(results, "precision", "Macro precision", "precision")
     text += _all_methods(results, "auc", "Area under the ROC curve", None)
     text += _roc()
     text += _times(results)
