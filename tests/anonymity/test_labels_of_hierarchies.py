@@ -86,7 +86,9 @@ def test_a_streamed_file_has_the_labels_of_the_release_in_memory(tmp_path: Path)
         DensityTree(20, domain=DOMAIN, hierarchies={"job": JOBS}),
     ):
         release = method.fit_transform(table, random_state=3)
-        written = method.transform_file(table, tmp_path / "b.csv", random_state=3)
+        pq.write_table(table, tmp_path / "raw.parquet", row_group_size=120)
+        method.fit(str(tmp_path / "raw.parquet"))  # grown from the file, too
+        written = method.transform_file(str(tmp_path / "raw.parquet"), tmp_path / "b.csv", random_state=3)
         assert written.guarantee.parameters["labels"] == release.guarantee.parameters["labels"]
         assert pa_csv.read_csv(tmp_path / "b.csv")["job"].to_pylist() == release.table["job"].to_pylist()
 
