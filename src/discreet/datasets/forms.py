@@ -48,6 +48,7 @@ def table_of(origin: Origin, raws: Sequence[bytes], columns: Sequence[str]) -> p
 def openml_table(origin: Origin, columns: Sequence[str]) -> pa.Table:
     """Return a set of OpenML: features in their order, then the class. scikit-learn fetches it and checks its MD5."""
     from sklearn.datasets import fetch_openml
+    from sklearn.externals._arff import ArffException  # the errors of its parser have no public name
 
     # No parser that needs pandas: it is not required here.
     form = {"as_frame": False, "parser": "liac-arff", "n_retries": 2, "delay": 0.5}
@@ -55,9 +56,7 @@ def openml_table(origin: Origin, columns: Sequence[str]) -> pa.Table:
         warnings.simplefilter("ignore")  # that it tries again
         try:
             got = fetch_openml(data_id=origin.openml, data_home=home, **form)
-        except Exception as error:
-            if "arff" not in type(error).__module__:  # errors of its parser have no public name
-                raise
+        except ArffException as error:
             raise ValueError(str(error)) from None
     found = []
     for j, name in enumerate(got.feature_names):

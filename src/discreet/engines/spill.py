@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any
 
@@ -94,18 +94,15 @@ def divided(rows: Iterator[tuple[AnyArray, AnyArray]], kind: np.dtype[Any], part
 
     Whoever asks closes the files. Records of a file stay in their order.
     """
-    files = [RowFile(kind) for _ in range(parts)]
-    try:
+    with ExitStack() as unfinished:
+        files = [unfinished.enter_context(RowFile(kind)) for _ in range(parts)]
         for records, part in rows:
             order = np.argsort(part, kind="stable")
             ends = np.searchsorted(part[order], np.arange(parts + 1))
             moved = records[order]
             for file, start, end in zip(files, ends[:-1], ends[1:], strict=True):
                 file.write(moved[start:end])
-    except BaseException:
-        for file in files:
-            file.__exit__(None, None, None)
-        raise
+        unfinished.pop_all()  # all are written: they stay open
     return files
 
 
