@@ -23,6 +23,8 @@ from spark_releases import (
     JAVA,
     NUMBERS,
     PARTITIONERS,
+    PEOPLE,
+    anonymous,
     grids,
     report_table,
     sketches,
@@ -285,10 +287,6 @@ def test_rows_of_a_frame_go_to_files_on_the_driver(frame: Any, tmp_path: Path, m
     assert np.array_equal(pq.read_table(labels.path)["cluster"], model.predict(brought))
 
 
-ROLES = {"age": "quasi-identifier", "income": "quasi-identifier", "sex": "sensitive"}
-PEOPLE = {name: {**facts, "role": ROLES[name]} for name, facts in DOMAIN.to_dict().items()}
-
-
 def as_a_bag(rows: pa.Table) -> list[str]:
     """Return the rows in an order of their own, each as text: -0.0 is another one than 0.0."""
     return sorted(map(str, zip(*(column.to_pylist() for column in rows.columns), strict=True)))
@@ -319,7 +317,7 @@ def same_tree(method: Any, frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_tree_of_an_anonymous_table_grows_where_the_rows_are(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    same_tree(dc.anonymity.DensityTree(k=20, l_diversity=2, domain=dc.Domain(PEOPLE)), frame, monkeypatch)
+    same_tree(anonymous(), frame, monkeypatch)
 
 
 @pytest.mark.slow
@@ -355,7 +353,7 @@ def test_an_anonymous_table_is_written_where_its_rows_are(
     frame: Any, shuffled: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     no_rows_here(monkeypatch)
-    tree = dc.anonymity.DensityTree(k=20, l_diversity=2, domain=dc.Domain(PEOPLE)).fit(ROWS)
+    tree = anonymous().fit(ROWS)
     expected = tree.transform(ROWS, random_state=2)
     written = tree.transform_file(frame, tmp_path / "rows.parquet", random_state=2)
     parts = sorted(written.path.iterdir())

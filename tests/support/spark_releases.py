@@ -24,6 +24,15 @@ JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 PARTITIONERS = ("binary", "median", "quantile", "uniform", "privtree", "density")
 
 
+ROLES = {"age": "quasi-identifier", "income": "quasi-identifier", "sex": "sensitive"}
+PEOPLE = {name: {**facts, "role": ROLES[name]} for name, facts in DOMAIN.to_dict().items()}
+
+
+def anonymous() -> dc.anonymity.DensityTree:
+    """Return a method that makes the table anonymous."""
+    return dc.anonymity.DensityTree(k=20, l_diversity=2, domain=dc.Domain(PEOPLE))
+
+
 def table(n: int = 2500) -> pa.Table:
     """Return rows with missing and unreadable values, some beyond the bounds."""
     rng = np.random.default_rng(5)

@@ -234,7 +234,8 @@ def _file(path: Path, dialect: Dialect) -> Part:
         return ExcelTable(path, dialect)
     if suffix in _STATISTICS:
         return StatisticsTable(path, suffix)
-    if promise_place(path).is_file():  # one of our own releases, whatever the table it was made of is written like
+    # One of our own releases, or a part of one, whatever the table it was made of is written like.
+    if promise_place(path).is_file() or promise_place(path.parent).is_file():
         dialect = Dialect()
     tabs = suffix.startswith(".tsv") and dialect.delimiter == ","
     return CsvTable(path, dataclasses.replace(dialect, delimiter="\t") if tabs else dialect)
