@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.anonymity.growth._count_kernels import SMALL, SORTED, make_keys, sort_keys
 from discreet.anonymity.growth.criteria import CELL
 from discreet.anonymity.growth.growth_kernels import (
     COLUMN,
@@ -24,26 +25,25 @@ from discreet.anonymity.growth.growth_kernels import (
     add_node,
     copy_cell,
     leave_to_others,
+    part,
     push,
 )
-from discreet.anonymity.growth.search_kernels import SMALL, cut_in_gap
+from discreet.anonymity.growth.search_kernels import cut_in_gap
 from discreet.core.jit import jit
 
 #: The occupied bins of a column: the bin, and how many records it and those below have.
 BIN, UP_TO = 0, 1
-#: Keys of a small node: as they come, sorted, and one larger than any.
-RAW, SORTED, LARGEST = 0, 1, 2
 #: The most columns times bins this way of counting is good for, and the most counters of all nodes that wait together.
 MOST_COUNTERS, ALL_COUNTERS = 1 << 18, 1 << 20
 
 
 @jit
-def pack(bins: Any, rows: Any) -> None:  # pragma: no cover
-    """Write the bins (columns by rows) row by row; a row is as wide as whole words."""
-    d, n = bins.shape
+def pack(columns: Any, rows: Any, at: int) -> None:  # pragma: no cover
+    """Write columns row by row, from the place ``at`` of every row on."""
+    d, n = columns.shape
     for i in range(n):
         for m in range(d):
-            rows[i, m] = bins[m, i]
+            rows[i, at + m] = columns[m, i]
 
 
 @jit
@@ -89,27 +89,8 @@ def occupied(counts: Any, slot: int, j: int, first: int, last: int, groups: Any)
 def occupied_by_rank(
     rows: Any, a: int, size: int, j: int, first: int, keys: Any, groups: Any
 ) -> int:  # pragma: no cover
-    """List the same for a small node: every key finds its place by counting the smaller ones.
-
-    Loops of a fixed length become a few instructions on whole vectors.
-    """
-    for i in range(size):
-        keys[RAW, i] = (np.int64(rows[a + i, j]) - first) * SMALL + i
-    room = 16 if size <= 16 else 32 if size <= 32 else SMALL
-    for i in range(size, room):
-        keys[RAW, i] = keys[LARGEST, 0]  # larger than any
-    for i in range(size):
-        key, smaller = keys[RAW, i], keys.dtype.type(0)
-        if room == 16:
-            for p in range(16):
-                smaller = keys.dtype.type(smaller + (keys[RAW, p] < key))
-        elif room == 32:
-            for p in range(32):
-                smaller = keys.dtype.type(smaller + (keys[RAW, p] < key))
-        else:
-            for p in range(SMALL):
-                smaller = keys.dtype.type(smaller + (keys[RAW, p] < key))
-        keys[SORTED, smaller] = key
+    """List the same for a small node."""
+    sort_keys(rows, a, size, j, first, keys)
     found, before = -1, np.int64(-1)
     for p in range(size):
         bin_ = np.int64(keys[SORTED, p]) >> 6  # // SMALL
@@ -191,49 +172,6 @@ def rate(
 
 
 @jit
-def part_words(
-    rows: Any, words: Any, ids: Any, a: int, b: int, j: int, cut: int, spare: Any, spare_ids: Any
-) -> int:  # pragma: no cover
-    """Move the rows below the cut to the front, all in their order; return where the others begin.
-
-    Every row is written to both sides and only the place moves on: no branch to foretell.
-    """
-    width = words.shape[1]
-    front, back = a, 0
-    if width == 1:
-        for i in range(a, b):
-            below = int(rows[i, j] < cut)
-            word, number = words[i, 0], ids[i]
-            words[front, 0], ids[front] = word, number
-            spare[back, 0], spare_ids[back] = word, number
-            front += below
-            back += 1 - below
-    elif width == 2:
-        for i in range(a, b):
-            below = int(rows[i, j] < cut)
-            word, second, number = words[i, 0], words[i, 1], ids[i]
-            words[front, 0], words[front, 1], ids[front] = word, second, number
-            spare[back, 0], spare[back, 1], spare_ids[back] = word, second, number
-            front += below
-            back += 1 - below
-    else:
-        for i in range(a, b):
-            below = int(rows[i, j] < cut)
-            for w in range(width):
-                word = words[i, w]
-                words[front, w] = word
-                spare[back, w] = word
-            ids[front] = spare_ids[back] = ids[i]
-            front += below
-            back += 1 - below
-    for i in range(back):
-        for w in range(width):
-            words[front + i, w] = spare[i, w]
-        ids[front + i] = spare_ids[i]
-    return front
-
-
-@jit
 def counts_pay(size: int, cells: Any, at: int) -> bool:  # pragma: no cover
     """Tell whether a node gets a histogram: it is large, or its cell has few bins."""
     if size >= SMALL:
@@ -275,8 +213,8 @@ def grow_by_cell(
     free = np.arange(slots)
     n_free = slots
     groups = np.empty((2, max(n_bins, SMALL) + 1), np.int64)
-    short, long = np.empty((3, SMALL), np.uint16), np.empty((3, SMALL), np.uint32)
-    short[LARGEST, 0], long[LARGEST, 0] = 2**16 - 1, 2**32 - 1
+    short = make_keys(np.empty((3, SMALL), np.uint16), 2**16 - 1)
+    long = make_keys(np.empty((3, SMALL), np.uint32), 2**32 - 1)
     push(stack, 0, 0, n, depth, -1)
     for m in range(d):
         cells[0, FIRST, m], cells[0, LAST, m] = first[m], last[m]
@@ -323,7 +261,7 @@ def grow_by_cell(
                 n_free += 1
             continue
         nodes[node, COLUMN], nodes[node, CUT], nodes[node, CRITERION] = column, cut, CELL
-        middle = part_words(rows, words, ids, a, b, column, cut, spare, spare_ids)
+        middle = part(rows, words, ids, a, b, column, cut, spare, spare_ids)
         copy_cell(cells, top, cells, top + 1)
         # The left side is taken from the stack before the right one.
         left = top + 1

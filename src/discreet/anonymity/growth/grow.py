@@ -68,21 +68,34 @@ class Grower(NamedTuple):
         plain = not self.limits.l_on and not self.limits.t_on and self.space.places.size <= MOST_COUNTERS
         return self.settings.criterion == criteria.CELL and plain
 
-    def on(self, bins: Bins, labels: Labels) -> tuple[Run, Any, IntArray]:
+    def on(self, bins: Bins, sensitive: IntArray, labels: Labels) -> tuple[Run, Any, Any]:
         """Return what grows on a copy of some rows, the copy, and the numbers of the rows, which move with them."""
-        space, limits, settings, by_counts = self.space, self.limits, self.settings, self.by_counts
-        ids: Any = np.arange(bins.shape[1], dtype=np.int32 if by_counts else np.int64)
-        # Copies, also of one column: the kernels move rows.
-        rows = _in_words(bins, int(self.high.max())) if by_counts else np.array(bins.T, order="C")
+        space, limits, settings = self.space, self.limits, self.settings
+        ids = np.arange(bins.shape[1], dtype=np.int32 if bins.shape[1] < 2**31 else np.int64)
+        # A copy, also of one column: the kernels move rows.
+        rows = self.packed(bins, sensitive)
 
         def run(a: int, b: int, low: IntArray, high: IntArray, depth: int, hand_over: int) -> tuple[IntArray, IntArray]:
-            if not by_counts:
+            if not self.by_counts:
                 return grow(rows[a:b], ids[a:b], low, high, depth, space, limits, labels, settings, hand_over)
             few = (limits.k, settings.min_share, settings.max_depth)
             words = rows.view(np.uint64)
             return grow_by_cell(rows[a:b], words[a:b], ids[a:b], low, high, depth, space, *few, hand_over)
 
         return run, rows, ids
+
+    def packed(self, bins: Bins, sensitive: IntArray) -> AnyArray:
+        """Copy rows to whole words: their bins, then their sensitive values if a rule looks at them."""
+        values = len(self.limits.share) if self.limits.l_on or self.limits.t_on else 0
+        highest = max(int(self.high.max()), values - 1)
+        kind: Any = np.uint8 if highest < 2**8 else np.uint16 if highest < 2**16 else np.uint32
+        size, d = np.dtype(kind).itemsize, len(bins)
+        width = d + (len(sensitive) if values else 0)
+        rows = np.zeros((bins.shape[1], -(-width * size // 8) * 8 // size), kind)
+        pack(bins, rows, 0)
+        if values:
+            pack(sensitive, rows, d)
+        return rows
 
 
 def make_grower(
@@ -146,8 +159,9 @@ def grow_tree(
         return criteria.moments(np.array(bins.T, order="C"), places)
 
     grower = make_grower(grids, limits, criterion, min_share, max_depth, tiers, moments)
-    labels = make_labels(sensitive, target if criterion == "label" else None, weight)
-    run, rows, ids = grower.on(bins, labels)
+    codes = np.empty((0, n), np.int64) if sensitive is None else sensitive
+    labels = make_labels(len(codes), target if criterion == "label" else None, weight)
+    run, rows, ids = grower.on(bins, codes, labels)
     if ahead and criterion == "label":
         by = Growth(grower.space, limits, labels, grower.settings)
         nodes = slim(grow_ahead(rows, ids, grower.low, grower.high, 0, ahead, by))
@@ -173,14 +187,6 @@ def slim(nodes: IntArray) -> IntArray:
     kept = nodes[:, [COLUMN, CUT, RIGHT, CRITERION, END]]
     kept[:, ROWS] -= nodes[:, BEGIN]
     return kept.astype(np.int32 if kept[:, ROWS].max() < 2**31 else np.int64)
-
-
-def _in_words(bins: Bins, highest: int) -> AnyArray:
-    """Copy the bins to rows of whole words, in bytes if they fit."""
-    size = 1 if highest < 256 else 2
-    rows = np.zeros((bins.shape[1], -(-len(bins) * size // 8) * 8 // size), np.uint8 if size == 1 else np.uint16)
-    pack(bins, rows)
-    return rows
 
 
 def _grow_on_all_cores(run: Run, n: int, low: IntArray, high: IntArray) -> IntArray:
@@ -247,19 +253,19 @@ def make_space(grids: Sequence[Grid], tiers: Mapping[int, IntArray]) -> GridSpac
         if j in tiers:
             tier[j, 1 : grid.levels] = tiers[j]
             form[j] = 2
-    return GridSpace(edges, places, units, steps, missing, tier, form, np.zeros((0, d)))
+    even = all((places[j, : g.n_bins] == np.arange(g.n_bins)).all() for j, g in enumerate(grids))
+    return GridSpace(edges, places, units, steps, missing, tier, form, bool(even), np.zeros((0, d)))
 
 
-def make_labels(sensitive: IntArray | None, target: CodedColumn | None = None, weight: float = 1.0) -> Labels:
-    """Return sensitive values and target as the kernels read them; see `grow_tree`."""
-    values = np.empty((0, 0), np.int64) if sensitive is None else sensitive
+def make_labels(n_sensitive: int, target: CodedColumn | None = None, weight: float = 1.0) -> Labels:
+    """Return how many sensitive columns there are, and the target, as the kernels read them; see `grow_tree`."""
     if target is None:
-        return Labels(values, np.empty(0, np.int64), 0, np.zeros(2))
+        return Labels(n_sensitive, np.empty(0, np.int64), 0, np.zeros(2))
     codes, classes = label_codes(target)
     share = np.bincount(codes, minlength=1) / max(len(codes), 1)
     entropy = -float(share @ np.log(share, out=np.zeros(len(share)), where=share > 0))
     worth = np.array([weight / (len(codes) * entropy) if entropy > 0 else 0.0, 1.0 - weight])
-    return Labels(values, codes, classes, worth)
+    return Labels(n_sensitive, codes, classes, worth)
 
 
 def label_codes(target: CodedColumn) -> tuple[IntArray, int]:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.anonymity.growth._choice_kernels import choose, put_in_order
 from discreet.anonymity.growth.criteria import (
     CELL,
     FACTOR,
@@ -22,7 +23,6 @@ from discreet.anonymity.growth.criteria import (
     width_gain,
 )
 from discreet.anonymity.growth.search_kernels import (
-    choose,
     describe,
     describe_counts,
     find_cuts,
@@ -61,12 +61,11 @@ def best_cut(
 
     Without rows ``work`` holds the histograms of all columns, counted where the rows are.
     """
-    size, d = b - a, rows.shape[1]
+    size, d = b - a, first.size
     criterion, turn = settings.criterion, work.turn
     block = 1 if criterion == MONDRIAN else work.counts.shape[0]
     work.best_gain[:] = -np.inf
-    work.best_tie[:] = -np.inf
-    work.best_column[:] = -1
+    work.best_place[:] = -1
     if len(rows) == 0:
         describe_counts(space.places, work)
     elif criterion != CELL or work.sensitive.shape[1] > 0:
@@ -111,40 +110,59 @@ def best_cut(
                 slack = 1e-10 * size * labels.worth[0]
                 for c in range(n_cuts):
                     work.ties[c] = gains[c]
+                put_in_order(rows, a, b, j, n_groups, work)
                 label_gains(left, size, work.order, ids, labels.target, work.classes, gains)
                 for c in range(n_cuts):
                     gains[c] = labels.worth[0] * gains[c] + labels.worth[1] * work.ties[c]
-            choose(n_cuts, size, j, slack, role, ids, limits, labels.sensitive, work)
-        if criterion == MONDRIAN and work.best_column[0] >= 0:
+            choose(rows, a, b, j, n_groups, n_cuts, slack, role, limits, labels, work)
+        if criterion == MONDRIAN and work.best_place[0, 0] >= 0:
             break  # the widest column that can be cut
     if criterion == MIXTURE:
-        by_cell = work.best_column[1] >= 0 and takes_cell(work.best_gain[0], work.squares)
+        by_cell = work.best_place[1, 0] >= 0 and takes_cell(work.best_gain[0, 0], work.squares)
         role = 1 if by_cell else 0
-        return work.best_column[role], work.best_cut[role], CELL if by_cell else SPREAD
-    return work.best_column[0], work.best_cut[0], criterion
+        return work.best_place[role, 0], work.best_place[role, 1], CELL if by_cell else SPREAD
+    return work.best_place[0, 0], work.best_place[0, 1], criterion
 
 
 @jit
 def part(
-    rows: Any, ids: Any, a: int, b: int, j: int, cut: int, spare_rows: Any, spare_ids: Any
+    rows: Any, words: Any, ids: Any, a: int, b: int, j: int, cut: int, spare: Any, spare_ids: Any
 ) -> int:  # pragma: no cover
-    """Move the rows below the cut to the front, all in their order; return where the others begin."""
-    d = rows.shape[1]
+    """Move the rows below the cut to the front, all in their order; return where the others begin.
+
+    Every row is written to both sides and only the place moves on: no branch to foretell.
+    """
+    width = words.shape[1]
     front, back = a, 0
-    for i in range(a, b):
-        if rows[i, j] < cut:
-            for m in range(d):
-                rows[front, m] = rows[i, m]
-            ids[front] = ids[i]
-            front += 1
-        else:
-            for m in range(d):
-                spare_rows[back, m] = rows[i, m]
-            spare_ids[back] = ids[i]
-            back += 1
+    if width == 1:
+        for i in range(a, b):
+            below = int(rows[i, j] < cut)
+            word, number = words[i, 0], ids[i]
+            words[front, 0], ids[front] = word, number
+            spare[back, 0], spare_ids[back] = word, number
+            front += below
+            back += 1 - below
+    elif width == 2:
+        for i in range(a, b):
+            below = int(rows[i, j] < cut)
+            word, second, number = words[i, 0], words[i, 1], ids[i]
+            words[front, 0], words[front, 1], ids[front] = word, second, number
+            spare[back, 0], spare[back, 1], spare_ids[back] = word, second, number
+            front += below
+            back += 1 - below
+    else:
+        for i in range(a, b):
+            below = int(rows[i, j] < cut)
+            for w in range(width):
+                word = words[i, w]
+                words[front, w] = word
+                spare[back, w] = word
+            ids[front] = spare_ids[back] = ids[i]
+            front += below
+            back += 1 - below
     for i in range(back):
-        for m in range(d):
-            rows[front + i, m] = spare_rows[i, m]
+        for w in range(width):
+            words[front + i, w] = spare[i, w]
         ids[front + i] = spare_ids[i]
     return front
 
@@ -197,21 +215,22 @@ def grow(
     settings: Any,
     hand_over: int,
 ) -> tuple[Any, Any]:  # pragma: no cover
-    """Grow a tree on the rows given, whose cell is ``first .. last``.
+    """Grow a tree on the rows given, in whole words, whose cell is ``first .. last``.
 
     Returns the table of nodes (see `COLUMN`), and the cells of the nodes left to other calls: those of at most
     ``hand_over`` rows. Nodes are numbered depth first, left first, so equal inputs give equal trees.
     """
-    n, d = rows.shape
+    n, d, words = len(rows), first.size, rows.view(np.uint64)
     k = limits.k
     nodes = np.empty((2 * (n // k) + 1, 7), np.int64)
     deep = min(settings.max_depth - depth, n // k) + 2
     stack = np.empty((deep, 5), np.int64)
     cells = np.empty((deep, 2, d), np.int64)  # of what lies on the stack
     pending = np.empty((64, 2, d), np.int64)
-    spare_rows, spare_ids = np.empty_like(rows), np.empty_like(ids)
+    spare, spare_ids = np.empty_like(words), np.empty_like(ids)
     values = limits.share.size if limits.l_on or limits.t_on else 0
-    work = make_scratch(n, space.places.shape[1], d, values, labels.n_classes, settings.criterion)
+    width = words.shape[1] if space.even and rows.itemsize == 1 else 0
+    work = make_scratch(n, space.places.shape[1], d, values, labels.n_classes, settings.criterion, width)
     push(stack, 0, 0, n, depth, -1)
     for m in range(d):
         cells[0, FIRST, m], cells[0, LAST, m] = first[m], last[m]
@@ -234,7 +253,7 @@ def grow(
         if j < 0:
             continue
         nodes[node, COLUMN], nodes[node, CUT], nodes[node, CRITERION] = j, cut, criterion
-        middle = part(rows, ids, a, b, j, cut, spare_rows, spare_ids)
+        middle = part(rows, words, ids, a, b, j, cut, spare, spare_ids)
         # Right first: the left one is taken from the stack before it.
         push(stack, top, middle, b, level + 1, node)
         push(stack, top + 1, a, middle, level + 1, -1)

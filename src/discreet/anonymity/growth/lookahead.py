@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from discreet.anonymity.growth._choice_kernels import put_in_order, sides_ok
 from discreet.anonymity.growth.criteria import factor_gains, label_gains
 from discreet.anonymity.growth.growth_kernels import BEGIN, COLUMN, END, RIGHT, grow, part
 from discreet.anonymity.growth.search_kernels import (
@@ -22,7 +23,6 @@ from discreet.anonymity.growth.search_kernels import (
     describe,
     find_cuts,
     make_scratch,
-    sides_ok,
 )
 from discreet.anonymity.risk.distances import Limits
 from discreet.core.arrays import FloatArray, IntArray
@@ -66,7 +66,8 @@ def grow_ahead(rows: Any, ids: Any, first: IntArray, last: IntArray, depth: int,
         nodes: IntArray = grow(rows, ids, first, last, depth, *by, 0)[0]
         return nodes
     j, cut = found
-    middle = part(rows, ids, 0, n, j, cut, np.empty_like(rows), np.empty_like(ids))
+    words = rows.view(np.uint64)
+    middle = part(rows, words, ids, 0, n, j, cut, np.empty_like(words), np.empty_like(ids))
     below, above = last.copy(), first.copy()
     below[j], above[j] = cut - 1, cut
     left = grow_ahead(rows[:middle], ids[:middle], first, below, depth + 1, levels - 1, by)
@@ -125,23 +126,24 @@ def allowed_cuts(
 
     Also returns what each tells by itself: the gain that plain growth goes by.
     """
-    n, d = rows.shape
+    n, d = len(rows), first.size
     values = limits.share.size if limits.l_on or limits.t_on else 0
-    work = make_scratch(n, space.places.shape[1], d, values, labels.n_classes, settings.criterion)
+    work = make_scratch(n, space.places.shape[1], d, values, labels.n_classes, settings.criterion, 0)
     describe(rows, ids, 0, n, space.places, labels, work)
     found = np.empty((d * work.cut_bin.size, 2), np.int64)
     alone = np.empty(len(found))
     n_found, block = 0, work.counts.shape[0]
     for j in range(d):
-        _, n_cuts = find_cuts(rows, 0, n, j, j % block, first, last, space, limits.k, settings.min_share, work)
+        n_groups, n_cuts = find_cuts(rows, 0, n, j, j % block, first, last, space, limits.k, settings.min_share, work)
         sizes, gains, told = work.cut_left[:n_cuts], work.gains[:n_cuts], work.ties[:n_cuts]
         factor_gains(work.cut_group[:n_cuts], sizes, n, work.group_sums, space.axes, work.total, gains)
+        put_in_order(rows, 0, n, j, n_groups, work)
         label_gains(sizes, n, work.order, ids, labels.target, work.classes, told)
         work.sensitive[LEFT, :] = 0
         walked = 0
         for c in range(n_cuts):
             left = sizes[c]
-            good = values == 0 or sides_ok(walked, left, n, j, ids, limits, labels.sensitive, work)
+            good = values == 0 or sides_ok(walked, left, n, -1, rows, d, labels.n_sensitive, limits, work)
             walked = left
             if good:
                 found[n_found, 0], found[n_found, 1] = j, work.cut_bin[c]
@@ -167,12 +169,13 @@ def rate_cuts(
     n = len(rows)
     kept = np.empty(len(cuts))
     moved_rows, moved_ids = np.empty_like(rows), np.empty_like(ids)
-    spare_rows, spare_ids = np.empty_like(rows), np.empty_like(ids)
+    words = moved_rows.view(np.uint64)
+    spare, spare_ids = np.empty_like(words), np.empty_like(ids)
     below, above = last.copy(), first.copy()
     for c in range(len(cuts)):
         moved_rows[:], moved_ids[:] = rows, ids
         j, cut = cuts[c, 0], cuts[c, 1]
-        middle = part(moved_rows, moved_ids, 0, n, j, cut, spare_rows, spare_ids)
+        middle = part(moved_rows, words, moved_ids, 0, n, j, cut, spare, spare_ids)
         below[j], above[j] = cut - 1, cut
         kept[c] = 0.0
         for side in range(2):
@@ -191,7 +194,7 @@ def kept_by(rows: Any, ids: Any, nodes: Any, space: Any, labels: Any) -> float: 
 
     Of the label it is minus the entropy in the cells, of the common spread the squares of their means.
     """
-    d = rows.shape[1]
+    d = space.units.size
     classes, sums = np.empty(labels.n_classes, np.int64), np.empty(d, np.int64)
     total = 0.0
     for i in range(len(nodes)):

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from discreet.anonymity.growth._count_kernels import HIGH, LOW
 from discreet.anonymity.growth.criteria import NAMES, SPREAD, TIGHT, WIDTH
-from discreet.anonymity.growth.search_kernels import HIGH, LOW
 from discreet.core.arrays import AnyArray, IntArray
 from discreet.core.jit import jit
 

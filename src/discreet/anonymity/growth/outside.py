@@ -14,6 +14,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
+from discreet.anonymity.growth._count_kernels import SMALL
 from discreet.anonymity.growth.criteria import Moments
 from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.growth.grow import Grower, GrownTree, finish, make_grower, make_labels, slim, stitch
@@ -30,7 +31,7 @@ from discreet.anonymity.growth.growth_kernels import (
     best_cut,
 )
 from discreet.anonymity.growth.node_counts import CountJob, CountShape, NodeCounts, TopTree
-from discreet.anonymity.growth.search_kernels import SMALL, make_scratch
+from discreet.anonymity.growth.search_kernels import make_scratch
 from discreet.anonymity.release.table import Bins
 from discreet.anonymity.risk.distances import Limits
 from discreet.core.arrays import IntArray
@@ -160,15 +161,15 @@ def _opens(node: _Node, grower: Grower, hand_over: int) -> bool:
 def _cut(nodes: list[_Node], i: int, counts: NodeCounts, number: int, grower: Grower) -> list[int]:
     """Cut a node where the search says, and return the numbers of its children; none if there is no cut."""
     node, (d, bins, values, _) = nodes[i], counts.job.shape
-    work = make_scratch(0, bins, d, values, 0, grower.settings.criterion)._replace(
+    work = make_scratch(0, bins, d, values, 0, grower.settings.criterion, 0)._replace(
         counts=counts.counts[number],
         sums=counts.sums[number],
         extremes=np.ascontiguousarray(counts.extremes[:, number]),
         values=counts.values[number],
     )
-    none, few = np.empty((0, d), np.uint16), np.empty(0, np.int64)
+    none, few = np.empty((0, 8), np.uint8), np.empty(0, np.int32)
     column, cut, criterion = best_cut(
-        none, few, 0, node.rows, node.first, node.last, *grower[:2], make_labels(None), grower.settings, work
+        none, few, 0, node.rows, node.first, node.last, *grower[:2], make_labels(0), grower.settings, work
     )
     if column < 0:
         return []
@@ -238,7 +239,7 @@ def _grow_bucket(grower: Grower, nodes: list[_Node], bins: Bins, codes: IntArray
             own[inside] = number
         order = np.argsort(own, kind="stable")
         bins, codes = np.ascontiguousarray(bins[:, order]), np.ascontiguousarray(codes[:, order])
-    run, _, _ = grower.on(bins, make_labels(codes))
+    run, _, _ = grower.on(bins, codes, make_labels(len(codes)))
     found, begin = [], 0
     for node in nodes:
         grown, _ = run(begin, begin + node.rows, node.first, node.last, node.level, 0)

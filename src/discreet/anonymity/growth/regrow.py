@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity.growth import criteria
-from discreet.anonymity.growth.grow import make_space
+from discreet.anonymity.growth.grow import make_grower, make_labels
 from discreet.anonymity.growth.growth_kernels import BEGIN, COLUMN, CRITERION, CUT, END, LEAF, RIGHT, grow
-from discreet.anonymity.growth.search_kernels import GrowthSettings, Labels
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.table import Bins
 from discreet.anonymity.risk.distances import Limits
@@ -55,16 +54,17 @@ def grow_on(
     rows = np.flatnonzero(chosen[leaf])
     rows = rows[np.argsort(leaf[rows], kind="stable")]
     starts = np.concatenate([[0], np.cumsum(held[waiting])])
-    space = make_space(tree.grids, tiers)
-    if criterion == "factor":
-        space = space._replace(axes=criteria.common_axes(criteria.moments(np.array(bins.T, order="C"), space.places)))
-    labels = Labels(np.ascontiguousarray(sensitive[:, rows]), np.empty(0, np.int64), 0, np.zeros(2))
-    settings = GrowthSettings(criteria.NAMES.index(criterion), float(min_share), int(max_depth))
+
+    def moments(places: IntArray) -> criteria.Moments:
+        return criteria.moments(np.array(bins.T, order="C"), places)
+
+    grower = make_grower(tree.grids, limits, criterion, min_share, max_depth, tiers, moments)
     first, last = tree.cells
-    ids = np.arange(len(rows))
-    own = np.array(bins[:, rows].T, order="C")
+    ids = np.arange(len(rows), dtype=np.int32)
+    own = grower.packed(np.ascontiguousarray(bins[:, rows]), np.ascontiguousarray(sensitive[:, rows]))
     cells = (first[waiting], last[waiting], tree.levels[waiting])
-    nodes = _grow_each(own, ids, starts, *cells, space, limits, labels, settings)
+    labels = make_labels(len(sensitive))
+    nodes = _grow_each(own, ids, starts, *cells, grower.space, limits, labels, grower.settings)
     if len(nodes) == len(waiting):
         return tree, leaf
     grafted, place, start = _graft(tree, waiting, nodes, starts)

@@ -3,22 +3,28 @@
 A large node is searched by histograms over its bins, a small one by sorting its bins; either way a column becomes a
 short list of *groups*, the occupied bins from low to high, with one candidate for each gap between them: the grid point
 nearest its middle (spec density-trees, 9.1.3 and 9.5.1). The rows of a node lie one behind the other; a row is the bins
-of all columns side by side. Of a node whose rows lie elsewhere no rows are given: its histograms were counted before
-(`outside.py`), and the search is the same.
+of all columns side by side, then its sensitive values if a rule looks at them. Of a node whose rows lie elsewhere none
+are given: its histograms were counted before (`outside.py`), and the search is the same.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from discreet.anonymity.growth._count_kernels import (
+    SMALL,
+    count_block,
+    groups_by_count,
+    groups_of_keys,
+    make_keys,
+    sort_keys,
+    total_in_lanes,
+)
 from discreet.anonymity.growth.criteria import SPREAD, TIGHT, WIDTH
-from discreet.anonymity.risk.distances import is_ok
 from discreet.core.jit import jit
 
-#: Nodes below this size are sorted, not counted.
-SMALL = 64
-#: Of a box of records: its lowest and highest bins.
-LOW, HIGH = 0, 1
+#: The most bins times sensitive values that are counted; beyond that rows are put in order.
+MOST_VALUES = 1 << 18
 #: Counts of sensitive values and classes: of the node, to the left of a cut, to the right of it.
 NODE, LEFT, REST = 0, 1, 2
 
@@ -40,14 +46,16 @@ class GridSpace(NamedTuple):
     tiers: Any
     #: 0: steps are equal. 1: grid points were given. 2: there is a hierarchy.
     form: Any
+    #: Whether the place of every bin is its number.
+    even: bool
     #: The axes of the criterion `factor`, in units; see `_criteria.common_axes`.
     axes: Any
 
 
 class Labels(NamedTuple):
-    """Sensitive values and target by row number."""
+    """How many sensitive values follow the bins of a row, and the target by row number."""
 
-    sensitive: Any
+    n_sensitive: int
     target: Any
     n_classes: int
     #: What a unit of information on the target and of the common spread are worth.
@@ -69,10 +77,12 @@ class Scratch(NamedTuple):
     counts: Any
     sums: Any
     extremes: Any
-    #: Bins and places of a small node in one number each: as they come, and sorted.
+    #: Bins and places of a small node in one number each, see `RAW`; short ones for columns of few bins.
+    short_keys: Any
     keys: Any
-    sorted_keys: Any
-    #: Of a node whose rows lie elsewhere: sensitive values by column and bin; empty otherwise.
+    #: Sums of bins by column and bin, in lanes (`_count_kernels.py`), where places are bins and rows are bytes.
+    packed: Any
+    #: Sensitive values by bin, of one column; of a node whose rows lie elsewhere, of every column.
     values: Any
     #: The groups: bin and size; sums by column and group; boxes.
     group_bin: Any
@@ -102,26 +112,32 @@ class Scratch(NamedTuple):
     classes: Any
     #: Gain and tie-break, column and cut of the best so far; the second is for the second half of a mixture.
     best_gain: Any
-    best_tie: Any
-    best_column: Any
-    best_cut: Any
+    best_place: Any
 
 
 @jit
-def make_scratch(n: int, n_bins: int, d: int, values: int, classes: int, criterion: int) -> Any:  # pragma: no cover
-    """Allocate what one call needs; the large tables only for criteria that use them."""
+def make_scratch(
+    n: int, n_bins: int, d: int, values: int, classes: int, criterion: int, width: int
+) -> Any:  # pragma: no cover
+    """Allocate what one call needs; the large tables only for criteria that use them.
+
+    ``width`` is the words of a row if sums can be added in lanes, 0 if not.
+    """
     summed = d if criterion >= SPREAD and criterion != WIDTH else 0
     boxed = d if criterion == TIGHT else 0
     # As many columns at once as stay in the cache.
     block = max(1, min(d, (1 << 20) // (n_bins * max(summed, boxed, 1))))
     room = max(n_bins, SMALL) + 1
+    counted = values if values * n_bins <= MOST_VALUES else 0
+    ordered = n if values + classes > 0 else SMALL
     return Scratch(
         np.zeros((block, n_bins), np.int64),
         np.zeros((block, n_bins, summed), np.int64),
         np.zeros((2, block, n_bins, boxed), np.int64),
-        np.zeros(SMALL, np.int32),
-        np.zeros(SMALL, np.int32),
-        np.zeros((0, 0, 0), np.int64),
+        make_keys(np.zeros((3, SMALL), np.uint16), 2**16 - 1),
+        make_keys(np.zeros((3, SMALL), np.uint32), 2**32 - 1),
+        np.zeros((block, n_bins, 2 * width if summed > 0 else 0), np.uint64),
+        np.zeros((1, n_bins, counted), np.int64),
         np.zeros(room, np.int64),
         np.zeros(room, np.int64),
         np.zeros((summed, room), np.int64),
@@ -132,7 +148,7 @@ def make_scratch(n: int, n_bins: int, d: int, values: int, classes: int, criteri
         np.zeros(room, np.float64),
         np.zeros(room, np.float64),
         np.zeros(room, np.float64),
-        np.zeros(n if values + classes > 0 else SMALL, np.int64),
+        np.zeros(ordered, np.int64),
         np.zeros(n_bins, np.int64),
         np.zeros(d, np.int64),
         np.zeros(d, np.int64),
@@ -142,19 +158,19 @@ def make_scratch(n: int, n_bins: int, d: int, values: int, classes: int, criteri
         np.zeros(d, np.int64),
         np.zeros((3, values), np.int64),
         np.zeros((2, classes), np.int64),
-        np.zeros(2, np.float64),
-        np.zeros(2, np.float64),
-        np.zeros(2, np.int64),
-        np.zeros(2, np.int64),
+        np.zeros((2, 2), np.float64),
+        np.zeros((2, 2), np.int64),
     )
 
 
 @jit
 def describe(rows: Any, ids: Any, a: int, b: int, places: Any, labels: Any, work: Any) -> None:  # pragma: no cover
     """Write down what is to know of the whole node: sums or box, counts of sensitive values and classes."""
-    d = rows.shape[1]
+    d = places.shape[0]
     total, lowest, highest = work.total, work.lowest, work.highest
-    if work.sums.shape[2] > 0:
+    if work.packed.shape[2] > 0:
+        total_in_lanes(rows, a, b, total)
+    elif work.sums.shape[2] > 0:
         total[:] = 0
         for i in range(a, b):
             for m in range(d):
@@ -172,8 +188,8 @@ def describe(rows: Any, ids: Any, a: int, b: int, places: Any, labels: Any, work
     work.classes[NODE, :] = 0
     if work.sensitive.shape[1] > 0:
         for i in range(a, b):
-            for q in range(labels.sensitive.shape[0]):
-                work.sensitive[NODE, labels.sensitive[q, ids[i]]] += 1
+            for q in range(d, d + labels.n_sensitive):
+                work.sensitive[NODE, rows[i, q]] += 1
     if work.classes.shape[1] > 0:
         for i in range(a, b):
             work.classes[NODE, labels.target[ids[i]]] += 1
@@ -218,104 +234,6 @@ def widest_first(places: Any, units: Any, work: Any) -> None:  # pragma: no cove
             turn[p] = turn[p - 1]
             p -= 1
         turn[p] = j
-
-
-@jit
-def count_block(
-    rows: Any, a: int, b: int, j0: int, j1: int, first: Any, last: Any, places: Any, work: Any
-) -> None:  # pragma: no cover
-    """Fill the histograms of columns ``j0 .. j1 - 1`` over the bins of the cell."""
-    d = rows.shape[1]
-    counts, sums, extremes, place = work.counts, work.sums, work.extremes, work.place
-    summed, boxed = sums.shape[2] > 0, extremes.shape[3] > 0
-    for j in range(j0, j1):
-        counts[j - j0, first[j] : last[j] + 1] = 0
-        if summed:
-            sums[j - j0, first[j] : last[j] + 1, :] = 0
-        if boxed:
-            extremes[LOW, j - j0, first[j] : last[j] + 1, :] = 1 << 16
-            extremes[HIGH, j - j0, first[j] : last[j] + 1, :] = -1
-    for i in range(a, b):
-        if summed:
-            for m in range(d):
-                place[m] = places[m, rows[i, m]]
-        for j in range(j0, j1):
-            bin_ = rows[i, j]
-            counts[j - j0, bin_] += 1
-            if summed:
-                for m in range(d):
-                    sums[j - j0, bin_, m] += place[m]
-            elif boxed:
-                for m in range(d):
-                    value = np.int64(rows[i, m])
-                    extremes[LOW, j - j0, bin_, m] = min(extremes[LOW, j - j0, bin_, m], value)
-                    extremes[HIGH, j - j0, bin_, m] = max(extremes[HIGH, j - j0, bin_, m], value)
-
-
-@jit
-def groups_by_count(
-    rows: Any, a: int, b: int, j: int, at: int, first: int, last: int, work: Any
-) -> int:  # pragma: no cover
-    """List the occupied bins of a counted column, and its rows in their order if labels are followed."""
-    n_groups, start = 0, 0
-    for bin_ in range(first, last + 1):
-        size = work.counts[at, bin_]
-        if size == 0:
-            continue
-        work.group_bin[n_groups] = bin_
-        work.group_size[n_groups] = size
-        for m in range(work.sums.shape[2]):
-            work.group_sums[m, n_groups] = work.sums[at, bin_, m]
-        for m in range(work.extremes.shape[3]):
-            work.boxes[LOW, n_groups, m] = work.extremes[LOW, at, bin_, m]
-            work.boxes[HIGH, n_groups, m] = work.extremes[HIGH, at, bin_, m]
-        work.slot[bin_] = start
-        start += size
-        n_groups += 1
-    if len(rows) > 0 and work.sensitive.shape[1] + work.classes.shape[1] > 0:
-        for i in range(a, b):
-            bin_ = rows[i, j]
-            work.order[work.slot[bin_]] = i
-            work.slot[bin_] += 1
-    return n_groups
-
-
-@jit
-def groups_by_sorting(rows: Any, a: int, b: int, j: int, places: Any, work: Any) -> int:  # pragma: no cover
-    """List the occupied bins of a column of a small node."""
-    d = rows.shape[1]
-    size = b - a
-    raw, keys = work.keys, work.sorted_keys
-    for i in range(size):
-        raw[i] = np.int32(rows[a + i, j]) * SMALL + i
-    for i in range(size):  # every key finds its place by counting the smaller ones: no branch to foretell
-        key, smaller = raw[i], 0
-        for p in range(size):
-            smaller += raw[p] < key
-        keys[smaller] = key
-    summed, boxed = work.sums.shape[2] > 0, work.extremes.shape[3] > 0
-    n_groups, before = -1, -1
-    for p in range(size):
-        bin_ = keys[p] >> 6  # // SMALL
-        i = a + (keys[p] & (SMALL - 1))
-        work.order[p] = i
-        fresh = bin_ != before
-        if fresh:
-            before = bin_
-            n_groups += 1
-            work.group_bin[n_groups] = bin_
-            work.group_size[n_groups] = 0
-        work.group_size[n_groups] += 1
-        if summed:
-            for m in range(d):
-                value = places[m, rows[i, m]]
-                work.group_sums[m, n_groups] = value + (0 if fresh else work.group_sums[m, n_groups])
-        if boxed:
-            for m in range(d):
-                value = np.int64(rows[i, m])
-                work.boxes[LOW, n_groups, m] = value if fresh else min(work.boxes[LOW, n_groups, m], value)
-                work.boxes[HIGH, n_groups, m] = value if fresh else max(work.boxes[HIGH, n_groups, m], value)
-    return n_groups + 1
 
 
 @jit
@@ -383,60 +301,15 @@ def find_cuts(
     """
     size, here = b - a, len(rows) > 0
     if here and size >= SMALL and at == 0:
-        count_block(rows, a, b, j, min(rows.shape[1], j + work.counts.shape[0]), first, last, space.places, work)
+        count_block(rows, a, b, j, min(first.size, j + work.counts.shape[0]), first, last, space.places, work)
     if first[j] == last[j]:
         return 0, 0
-    if here and size < SMALL:
-        n_groups = groups_by_sorting(rows, a, b, j, space.places, work)
+    if not here or size >= SMALL:
+        n_groups = groups_by_count(at, first[j], last[j], work)
+    elif last[j] - first[j] < 1 << 10:
+        sort_keys(rows, a, size, j, first[j], work.short_keys)
+        n_groups = groups_of_keys(rows, a, size, first[j], space.places, work.short_keys, work)
     else:
-        n_groups = groups_by_count(rows, a, b, j, at, first[j], last[j], work)
+        sort_keys(rows, a, size, j, first[j], work.keys)
+        n_groups = groups_of_keys(rows, a, size, first[j], space.places, work.keys, work)
     return n_groups, list_cuts(n_groups, size, j, first[j], last[j], space, k, min_share, work)
-
-
-@jit
-def sides_ok(
-    walked: int, left: int, size: int, j: int, ids: Any, limits: Any, sensitive: Any, work: Any
-) -> bool:  # pragma: no cover
-    """Tell whether both sides of a cut keep the rules; the first ``walked`` rows are counted as left already."""
-    counts = work.sensitive
-    if work.values.shape[2] > 0:
-        g, start = 0, 0
-        while start < left:
-            if start >= walked:
-                for s in range(counts.shape[1]):
-                    counts[LEFT, s] += work.values[j, work.group_bin[g], s]
-            start += work.group_size[g]
-            g += 1
-    else:
-        for p in range(walked, left):
-            for q in range(sensitive.shape[0]):
-                counts[LEFT, sensitive[q, ids[work.order[p]]]] += 1
-    for s in range(counts.shape[1]):
-        counts[REST, s] = counts[NODE, s] - counts[LEFT, s]
-    return is_ok(counts[LEFT], left, limits) and is_ok(counts[REST], size - left, limits)
-
-
-@jit
-def choose(
-    n_cuts: int, size: int, j: int, slack: float, role: int, ids: Any, limits: Any, sensitive: Any, work: Any
-) -> None:  # pragma: no cover
-    """Keep the best cut of which both sides are ok; ``role`` 1 is the second half of a mixture.
-
-    What differs from the best so far by rounding only is equal to it. Only a cut that would be taken is checked.
-    """
-    work.sensitive[LEFT, :] = 0
-    walked = 0
-    for c in range(n_cuts):
-        gain, tie, best = work.gains[c], work.ties[c], work.best_gain[role]
-        if best > -np.inf:
-            margin = slack + 1e-12 * abs(best)
-            if gain < best - margin or (gain <= best + margin and tie <= work.best_tie[role]):
-                continue
-        if work.sensitive.shape[1] > 0:
-            left = work.cut_left[c]
-            good = sides_ok(walked, left, size, j, ids, limits, sensitive, work)
-            walked = left
-            if not good:
-                continue
-        work.best_gain[role], work.best_tie[role] = gain, tie
-        work.best_column[role], work.best_cut[role] = j, work.cut_bin[c]

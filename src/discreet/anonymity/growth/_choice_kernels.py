@@ -1,0 +1,111 @@
+"""Which cut of a column is the best so far, of those of which both sides keep the rules.
+
+Only a cut that would be taken is checked, and the sensitive values of a column are looked at when its first cut is: of
+most columns none is.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from discreet.anonymity.growth._count_kernels import SMALL
+from discreet.anonymity.growth.search_kernels import LEFT, NODE, REST
+from discreet.anonymity.risk.distances import is_ok
+from discreet.core.jit import jit
+
+
+@jit
+def put_in_order(rows: Any, a: int, b: int, j: int, n_groups: int, work: Any) -> None:  # pragma: no cover
+    """Write down the rows of a large node in the order of their bins; those of a small one were sorted."""
+    if b - a < SMALL:
+        return
+    start = 0
+    for g in range(n_groups):
+        work.slot[work.group_bin[g]] = start
+        start += work.group_size[g]
+    for i in range(a, b):
+        bin_ = rows[i, j]
+        work.order[work.slot[bin_]] = i
+        work.slot[bin_] += 1
+
+
+@jit
+def line_up(
+    rows: Any, a: int, b: int, j: int, n_groups: int, d: int, n_sensitive: int, work: Any
+) -> int:  # pragma: no cover
+    """Make the sensitive values of a column ready: return where they are counted by bin, or -1 for rows in order."""
+    if len(rows) == 0:
+        return j
+    first, last, values = work.group_bin[0], work.group_bin[n_groups - 1], work.values
+    if b - a >= SMALL and values.shape[2] > 0 and (last - first + 1) * values.shape[2] <= 8 * (b - a):
+        values[0, first : last + 1, :] = 0
+        for i in range(a, b):
+            for q in range(d, d + n_sensitive):
+                values[0, rows[i, j], rows[i, q]] += 1
+        return 0
+    put_in_order(rows, a, b, j, n_groups, work)
+    return -1
+
+
+@jit
+def sides_ok(
+    walked: int, left: int, size: int, at: int, rows: Any, d: int, n_sensitive: int, limits: Any, work: Any
+) -> bool:  # pragma: no cover
+    """Tell whether both sides of a cut keep the rules; the first ``walked`` rows are counted as left already.
+
+    ``at`` is what `line_up` returned.
+    """
+    counts = work.sensitive
+    if at >= 0:
+        g, start = 0, 0
+        while start < left:
+            if start >= walked:
+                for s in range(counts.shape[1]):
+                    counts[LEFT, s] += work.values[at, work.group_bin[g], s]
+            start += work.group_size[g]
+            g += 1
+    else:
+        for p in range(walked, left):
+            for q in range(d, d + n_sensitive):
+                counts[LEFT, rows[work.order[p], q]] += 1
+    for s in range(counts.shape[1]):
+        counts[REST, s] = counts[NODE, s] - counts[LEFT, s]
+    return is_ok(counts[LEFT], left, limits) and is_ok(counts[REST], size - left, limits)
+
+
+@jit
+def choose(
+    rows: Any,
+    a: int,
+    b: int,
+    j: int,
+    n_groups: int,
+    n_cuts: int,
+    slack: float,
+    role: int,
+    limits: Any,
+    labels: Any,
+    work: Any,
+) -> None:  # pragma: no cover
+    """Keep the best cut of which both sides are ok; ``role`` 1 is the second half of a mixture.
+
+    What differs from the best so far by rounding only is equal to it.
+    """
+    d, walked, at = work.lowest.size, 0, -2
+    for c in range(n_cuts):
+        gain, tie, best = work.gains[c], work.ties[c], work.best_gain[role, 0]
+        if best > -np.inf:
+            margin = slack + 1e-12 * abs(best)
+            if gain < best - margin or (gain <= best + margin and tie <= work.best_gain[role, 1]):
+                continue
+        if work.sensitive.shape[1] > 0:
+            if at == -2:
+                at = line_up(rows, a, b, j, n_groups, d, labels.n_sensitive, work)
+                work.sensitive[LEFT, :] = 0
+            left = work.cut_left[c]
+            good = sides_ok(walked, left, b - a, at, rows, d, labels.n_sensitive, limits, work)
+            walked = left
+            if not good:
+                continue
+        work.best_gain[role, 0], work.best_gain[role, 1] = gain, tie
+        work.best_place[role, 0], work.best_place[role, 1] = j, work.cut_bin[c]

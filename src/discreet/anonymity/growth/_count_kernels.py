@@ -1,0 +1,203 @@
+"""Counting the rows of a node by bin, with all that the criteria add up beside; sorting the rows of a small one.
+
+Where the place of a bin is its number and a row is bytes in whole words, sums of places are added in *lanes*: every
+other byte of a word in a field of 16 bits, so that two additions do for eight columns. A field has room for 256 bytes;
+then it is added to the sums proper. These are whole numbers: the sums are the same.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from discreet.core.jit import jit
+
+#: Nodes below this size are sorted, not counted.
+SMALL = 64
+#: Of a box of records: its lowest and highest bins.
+LOW, HIGH = 0, 1
+#: Keys of a small node: as they come, sorted, and one larger than any.
+RAW, SORTED, LARGEST = 0, 1, 2
+#: Every other byte of a word.
+BYTES = np.uint64(0x00FF00FF00FF00FF)
+EIGHT = np.uint64(8)
+
+
+@jit
+def lane(packed: Any, m: int) -> int:  # pragma: no cover
+    """Return the sum of column m that a stretch of lanes holds."""
+    return np.int64((packed[2 * (m >> 3) + (m & 1)] >> np.uint64(16 * ((m & 7) >> 1))) & np.uint64(0xFFFF))
+
+
+@jit
+def settle(packed: Any, sums: Any, d: int) -> None:  # pragma: no cover
+    """Add lanes to the sums, and empty them."""
+    for m in range(d):
+        sums[m] += lane(packed, m)
+    packed[:] = 0
+
+
+@jit
+def total_in_lanes(rows: Any, a: int, b: int, total: Any) -> None:  # pragma: no cover
+    """Write the sums of the bins of all rows."""
+    words = rows.view(np.uint64)
+    held = np.zeros(2 * words.shape[1], np.uint64)
+    total[:] = 0
+    for start in range(a, b, 256):
+        for i in range(start, min(start + 256, b)):
+            for w in range(words.shape[1]):
+                held[2 * w] += words[i, w] & BYTES
+                held[2 * w + 1] += (words[i, w] >> EIGHT) & BYTES
+        settle(held, total, total.size)
+
+
+@jit
+def count_in_lanes(
+    rows: Any, a: int, b: int, j0: int, j1: int, d: int, counts: Any, sums: Any, packed: Any
+) -> None:  # pragma: no cover
+    """Count rows by bin and add up the bins of all columns, in lanes."""
+    words = rows.view(np.uint64)
+    one = words.shape[1] == 1
+    for i in range(a, b):
+        low, high = words[i, 0] & BYTES, (words[i, 0] >> EIGHT) & BYTES
+        for j in range(j0, j1):
+            bin_, at = rows[i, j], j - j0
+            counts[at, bin_] += 1
+            packed[at, bin_, 0] += low
+            packed[at, bin_, 1] += high
+            if not one:
+                for w in range(1, words.shape[1]):
+                    packed[at, bin_, 2 * w] += words[i, w] & BYTES
+                    packed[at, bin_, 2 * w + 1] += (words[i, w] >> EIGHT) & BYTES
+            if counts[at, bin_] & 255 == 0:
+                settle(packed[at, bin_], sums[at, bin_], d)
+
+
+@jit
+def count_block(
+    rows: Any, a: int, b: int, j0: int, j1: int, first: Any, last: Any, places: Any, work: Any
+) -> None:  # pragma: no cover
+    """Fill the histograms of columns ``j0 .. j1 - 1`` over the bins of the cell."""
+    d = places.shape[0]
+    counts, sums, extremes, packed, place = work.counts, work.sums, work.extremes, work.packed, work.place
+    summed, boxed, laned = sums.shape[2] > 0, extremes.shape[3] > 0, packed.shape[2] > 0
+    for j in range(j0, j1):
+        low, high = first[j], last[j] + 1
+        counts[j - j0, low:high] = 0
+        if summed:
+            sums[j - j0, low:high, :] = 0
+        if laned:
+            packed[j - j0, low:high, :] = 0
+        if boxed:
+            extremes[LOW, j - j0, low:high, :] = 1 << 16
+            extremes[HIGH, j - j0, low:high, :] = -1
+    if laned:
+        count_in_lanes(rows, a, b, j0, j1, d, counts, sums, packed)
+        return
+    for i in range(a, b):
+        if summed:
+            for m in range(d):
+                place[m] = places[m, rows[i, m]]
+        for j in range(j0, j1):
+            bin_ = rows[i, j]
+            counts[j - j0, bin_] += 1
+            if summed:
+                for m in range(d):
+                    sums[j - j0, bin_, m] += place[m]
+            elif boxed:
+                for m in range(d):
+                    value = np.int64(rows[i, m])
+                    extremes[LOW, j - j0, bin_, m] = min(extremes[LOW, j - j0, bin_, m], value)
+                    extremes[HIGH, j - j0, bin_, m] = max(extremes[HIGH, j - j0, bin_, m], value)
+
+
+@jit
+def groups_by_count(at: int, first: int, last: int, work: Any) -> int:  # pragma: no cover
+    """List the occupied bins of a counted column."""
+    n_groups, laned = 0, work.packed.shape[2] > 0
+    for bin_ in range(first, last + 1):
+        size = work.counts[at, bin_]
+        if size == 0:
+            continue
+        work.group_bin[n_groups] = bin_
+        work.group_size[n_groups] = size
+        for m in range(work.sums.shape[2]):
+            held = lane(work.packed[at, bin_], m) if laned else 0
+            work.group_sums[m, n_groups] = work.sums[at, bin_, m] + held
+        for m in range(work.extremes.shape[3]):
+            work.boxes[LOW, n_groups, m] = work.extremes[LOW, at, bin_, m]
+            work.boxes[HIGH, n_groups, m] = work.extremes[HIGH, at, bin_, m]
+        n_groups += 1
+    return n_groups
+
+
+@jit
+def make_keys(keys: Any, largest: int) -> Any:  # pragma: no cover
+    """Return room for keys, with one larger than any."""
+    keys[LARGEST, 0] = largest
+    return keys
+
+
+@jit
+def sort_keys(rows: Any, a: int, size: int, j: int, first: int, keys: Any) -> None:  # pragma: no cover
+    """Sort the rows of a small node by their bins: every key finds its place by counting the smaller ones.
+
+    Loops of a fixed length become a few instructions on whole vectors.
+    """
+    for i in range(size):
+        keys[RAW, i] = (np.int64(rows[a + i, j]) - first) * SMALL + i
+    room = 16 if size <= 16 else 32 if size <= 32 else SMALL
+    for i in range(size, room):
+        keys[RAW, i] = keys[LARGEST, 0]
+    for i in range(size):
+        key, smaller = keys[RAW, i], keys.dtype.type(0)
+        if room == 16:
+            for p in range(16):
+                smaller = keys.dtype.type(smaller + (keys[RAW, p] < key))
+        elif room == 32:
+            for p in range(32):
+                smaller = keys.dtype.type(smaller + (keys[RAW, p] < key))
+        else:
+            for p in range(SMALL):
+                smaller = keys.dtype.type(smaller + (keys[RAW, p] < key))
+        keys[SORTED, smaller] = key
+
+
+@jit
+def groups_of_keys(
+    rows: Any, a: int, size: int, first: int, places: Any, keys: Any, work: Any
+) -> int:  # pragma: no cover
+    """List the occupied bins of a column of a small node whose keys are sorted."""
+    d = places.shape[0]
+    laned, boxed = work.packed.shape[2] > 0, work.extremes.shape[3] > 0
+    summed = work.sums.shape[2] > 0 and not laned
+    words, held = rows.view(np.uint64), work.packed[0, 0]
+    n_groups, before = -1, np.int64(-1)
+    for p in range(size):
+        bin_ = np.int64(keys[SORTED, p]) >> 6  # // SMALL
+        i = a + (np.int64(keys[SORTED, p]) & (SMALL - 1))
+        work.order[p] = i
+        fresh = bin_ != before
+        if fresh:
+            before = bin_
+            n_groups += 1
+            work.group_bin[n_groups] = bin_ + first
+            work.group_size[n_groups] = 0
+            held[:] = 0
+        work.group_size[n_groups] += 1
+        if laned:
+            for w in range(words.shape[1]):
+                held[2 * w] += words[i, w] & BYTES
+                held[2 * w + 1] += (words[i, w] >> EIGHT) & BYTES
+            if p == size - 1 or np.int64(keys[SORTED, p + 1]) >> 6 != bin_:
+                for m in range(d):
+                    work.group_sums[m, n_groups] = lane(held, m)
+        elif summed:
+            for m in range(d):
+                value = places[m, rows[i, m]]
+                work.group_sums[m, n_groups] = value + (0 if fresh else work.group_sums[m, n_groups])
+        if boxed:
+            for m in range(d):
+                value = np.int64(rows[i, m])
+                work.boxes[LOW, n_groups, m] = value if fresh else min(work.boxes[LOW, n_groups, m], value)
+                work.boxes[HIGH, n_groups, m] = value if fresh else max(work.boxes[HIGH, n_groups, m], value)
+    return n_groups + 1
