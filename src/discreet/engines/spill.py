@@ -21,7 +21,7 @@ from discreet.engines.progress import Meter
 from discreet.errors import DataSourceError
 
 #: Rows read at a time.
-BLOCK = 1 << 17
+BLOCK = 1 << 18
 
 
 class RowFile:

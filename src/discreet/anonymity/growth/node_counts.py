@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.anonymity.growth._count_kernels import HIGH, LOW
+from discreet.anonymity.growth._count_kernels import BYTES, EIGHT, HIGH, LOW, settle
 from discreet.anonymity.growth.criteria import NAMES, SPREAD, TIGHT, WIDTH
 from discreet.core.arrays import AnyArray, IntArray
 from discreet.core.jit import jit
@@ -51,6 +51,8 @@ class CountShape(NamedTuple):
     bins: int
     values: int
     criterion: str
+    #: Whether the place of every bin is its number.
+    even: bool = False
 
     @property
     def summed(self) -> int:
@@ -95,7 +97,7 @@ class CountJob:
 
     def start(self) -> NodeCounts:
         """Return counts that have seen no row."""
-        n, (d, bins, values, _) = self.slots, self.shape
+        n, (d, bins, values, *_) = self.slots, self.shape
         extremes = np.full((2, n, d, bins, self.shape.boxed), -1, np.int64)
         extremes[LOW] = _NO_LOW
         room = [(n, d, bins), (n, d, bins, self.shape.summed), (n, d, bins, values)]
@@ -114,10 +116,17 @@ class NodeCounts:
     values: IntArray
 
     def add(self, rows: AnyArray, codes: IntArray) -> None:
-        """Take in rows: bins side by side, and by sensitive column their numbers among all sensitive values."""
+        """Take in rows: bins side by side, and by sensitive column their numbers among all sensitive values.
+
+        Bytes in whole words are added up faster.
+        """
         job = self.job
         slot = job.slot[job.top.route(rows)]
-        _add_counts(rows, slot, job.places, self.counts, self.sums, self.extremes)
+        if job.shape.even and job.shape.summed and rows.dtype == np.uint8 and rows.shape[1] % 8 == 0:
+            packed = np.zeros((*self.counts.shape, rows.shape[1] // 4), np.uint64)
+            _add_in_lanes(rows, slot, self.counts, self.sums, packed)
+        else:
+            _add_counts(rows, slot, job.places, self.counts, self.sums, self.extremes)
         if self.values.shape[3]:
             _add_values(rows, slot, codes, self.values)
 
@@ -156,7 +165,7 @@ def _route_top(rows: Any, column: Any, cut: Any, children: Any, depth: int, node
 
 @jit
 def _add_counts(rows: Any, slot: Any, places: Any, counts: Any, sums: Any, extremes: Any) -> None:  # pragma: no cover
-    n, d = rows.shape
+    n, d = len(rows), counts.shape[1]
     summed, boxed = sums.shape[3] > 0, extremes.shape[4] > 0
     place = np.zeros(d, np.int64)
     for i in range(n):
@@ -180,8 +189,30 @@ def _add_counts(rows: Any, slot: Any, places: Any, counts: Any, sums: Any, extre
 
 
 @jit
+def _add_in_lanes(rows: Any, slot: Any, counts: Any, sums: Any, packed: Any) -> None:  # pragma: no cover
+    n, d, words = len(rows), counts.shape[1], rows.view(np.uint64)
+    for i in range(n):
+        at = slot[i]
+        if at < 0:
+            continue
+        for j in range(d):
+            bin_ = rows[i, j]
+            counts[at, j, bin_] += 1
+            for w in range(words.shape[1]):
+                packed[at, j, bin_, 2 * w] += words[i, w] & BYTES
+                packed[at, j, bin_, 2 * w + 1] += (words[i, w] >> EIGHT) & BYTES
+            if counts[at, j, bin_] & 255 == 0:
+                settle(packed[at, j, bin_], sums[at, j, bin_], d)
+    for at in range(counts.shape[0]):
+        for j in range(d):
+            for bin_ in range(counts.shape[2]):
+                if counts[at, j, bin_] & 255:
+                    settle(packed[at, j, bin_], sums[at, j, bin_], d)
+
+
+@jit
 def _add_values(rows: Any, slot: Any, codes: Any, values: Any) -> None:  # pragma: no cover
-    n, d = rows.shape
+    n, d = len(rows), values.shape[1]
     for i in range(n):
         if slot[i] >= 0:
             for q in range(codes.shape[0]):

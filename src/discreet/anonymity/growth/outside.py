@@ -108,7 +108,7 @@ def grow_outside(
     grower = make_grower(grids, limits, criterion, min_share, max_depth, tiers, rows.moments)
     hand_over = max(SMALL, memory // (WORKERS * (_ROW + 8 * len(grids) + 8 * len(limits.t_kind))))
     values = len(limits.share) if limits.l_on or limits.t_on else 0
-    shape = CountShape(len(grids), grower.space.places.shape[1], values, criterion)
+    shape = CountShape(len(grids), grower.space.places.shape[1], values, criterion, grower.space.even)
     room = WORKERS * shape.nbytes
     if values and room > max(memory, _ONE_NODE):
         most = max(memory, _ONE_NODE) // (room // values)
@@ -160,7 +160,7 @@ def _opens(node: _Node, grower: Grower, hand_over: int) -> bool:
 
 def _cut(nodes: list[_Node], i: int, counts: NodeCounts, number: int, grower: Grower) -> list[int]:
     """Cut a node where the search says, and return the numbers of its children; none if there is no cut."""
-    node, (d, bins, values, _) = nodes[i], counts.job.shape
+    node, (d, bins, values, *_) = nodes[i], counts.job.shape
     work = make_scratch(0, bins, d, values, 0, grower.settings.criterion, 0)._replace(
         counts=counts.counts[number],
         sums=counts.sums[number],

@@ -85,7 +85,7 @@ class SpilledTable:
     dropped: int
     memory: int
     _file: RowFile
-    _bins: tuple[IntArray, ...]
+    _held: tuple[IntArray, ...]
     _values: dict[str, Values]
     _names: tuple[str, ...]
     _place: AnyArray | None = None
@@ -97,7 +97,7 @@ class SpilledTable:
 
     def bin_counts(self, j: int) -> IntArray:
         """Return how many rows each bin of a column has."""
-        return self._bins[j]
+        return self._held[j]
 
     def reordered(self, grids: Sequence[Grid], places: Mapping[int, AnyArray]) -> SpilledTable:
         """Return the same rows on grids whose categories are in another order; ``places`` says where each bin goes."""
@@ -110,16 +110,21 @@ class SpilledTable:
         """Count the rows by leaf of a tree, sensitive values and person."""
         counter = Counter(self.plan, self._values, self._names)
         for block in self._file.blocks():
-            leaf = tree.route(np.ascontiguousarray(self._rows(block).T))
+            leaf = tree.route(self._bins(block))
             counter.add_codes(leaf, [block[name] for name in map(str, range(len(self._names)))])
         return counter.result()
 
-    def _rows(self, block: AnyArray) -> Bins:
-        """Return the bins of a block, row by row."""
-        rows: Bins = block[_QUASI].astype(np.uint16)
-        if self._place is not None:
-            rows = np.stack([self._place[j][rows[:, j]] for j in range(rows.shape[1])], axis=1)
+    def _rows(self, block: AnyArray) -> AnyArray:
+        """Return the bins of a block, row by row in whole words."""
+        bins = block[_QUASI]
+        rows = np.zeros((len(bins), -(-bins.shape[1] * bins.itemsize // 8) * 8 // bins.itemsize), bins.dtype)
+        for j in range(bins.shape[1]):
+            rows[:, j] = bins[:, j] if self._place is None else self._place[j][bins[:, j]]
         return rows
+
+    def _bins(self, block: AnyArray) -> Bins:
+        """Return the bins of a block, column by column."""
+        return np.ascontiguousarray(self._rows(block)[:, : len(self.plan.grids)].T, np.uint16)
 
     def _codes(self, block: AnyArray) -> IntArray:
         """Return the sensitive values of a block, numbered as `stacked` does."""
@@ -162,7 +167,9 @@ class SpilledTable:
         """Add up places and products of places, column by column."""
         d = len(self.plan.grids)
         total = Moments(0, [0] * d, [[0] * d for _ in range(d)])
-        for found in in_order(lambda block: moments(self._rows(block), places), self._file.blocks()):
+        for found in in_order(
+            lambda block: moments(np.ascontiguousarray(self._bins(block).T), places), self._file.blocks()
+        ):
             total += found
         return total
 
@@ -178,7 +185,7 @@ class SpilledTable:
             for file in files:
                 with file:
                     (whole,) = file.blocks(len(file))
-                yield np.ascontiguousarray(self._rows(whole).T), self._codes(whole)
+                yield self._bins(whole), self._codes(whole)
         finally:
             for file in files:
                 file.__exit__(None, None, None)
