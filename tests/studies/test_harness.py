@@ -175,7 +175,8 @@ def test_the_common_spread_of_all_records_is_one_and_a_gain_is_the_share_that_a_
     at = int((bins[2] < 20).sum())
     sums = np.stack([np.bincount(bins[2], weights=column, minlength=50) for column in bins]).astype(np.int64)
     out = np.empty(1)
-    factor_gains(np.array([19]), np.array([at]), 200, sums, axes, bins.sum(axis=1), out)
+    below = sums[:, :20].sum(axis=1, keepdims=True).astype(float)
+    factor_gains(np.array([at]), 200, below, axes, bins.sum(axis=1), out)
     parts = squares(bins[:, order[:at]]) + squares(bins[:, order[at:]])
     assert out[0] == pytest.approx(squares(bins) - parts)
 

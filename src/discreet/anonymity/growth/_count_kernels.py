@@ -13,6 +13,8 @@ from discreet.core.jit import jit
 
 #: Nodes below this size are sorted, not counted.
 SMALL = 64
+#: The lanes of a node below this size have room for all of its rows.
+SHORT = 256
 #: Of a box of records: its lowest and highest bins.
 LOW, HIGH = 0, 1
 #: Keys of a small node: as they come, sorted, and one larger than any.
@@ -78,7 +80,7 @@ def count_block(
 ) -> None:  # pragma: no cover
     """Fill the histograms of columns ``j0 .. j1 - 1`` over the bins of the cell."""
     d = places.shape[0]
-    counts, sums, extremes, packed, place = work.counts, work.sums, work.extremes, work.packed, work.place
+    counts, sums, extremes, packed = work.counts, work.sums, work.extremes, work.packed
     summed, boxed, laned = sums.shape[2] > 0, extremes.shape[3] > 0, packed.shape[2] > 0
     for j in range(j0, j1):
         low, high = first[j], last[j] + 1
@@ -93,6 +95,7 @@ def count_block(
     if laned:
         count_in_lanes(rows, a, b, j0, j1, d, counts, sums, packed)
         return
+    place = np.empty(d, np.int64)
     for i in range(a, b):
         if summed:
             for m in range(d):
@@ -111,7 +114,7 @@ def count_block(
 
 
 @jit
-def groups_by_count(at: int, first: int, last: int, work: Any) -> int:  # pragma: no cover
+def groups_by_count(at: int, first: int, last: int, short: bool, work: Any) -> int:  # pragma: no cover
     """List the occupied bins of a counted column."""
     n_groups, laned = 0, work.packed.shape[2] > 0
     for bin_ in range(first, last + 1):
@@ -120,14 +123,35 @@ def groups_by_count(at: int, first: int, last: int, work: Any) -> int:  # pragma
             continue
         work.group_bin[n_groups] = bin_
         work.group_size[n_groups] = size
-        for m in range(work.sums.shape[2]):
-            held = lane(work.packed[at, bin_], m) if laned else 0
-            work.group_sums[m, n_groups] = work.sums[at, bin_, m] + held
+        if short:
+            for w in range(work.packed.shape[2]):
+                before = work.up_to[n_groups - 1, w] if n_groups > 0 else np.uint64(0)
+                work.up_to[n_groups, w] = before + work.packed[at, bin_, w]
+        else:
+            for m in range(work.sums.shape[2]):
+                held = lane(work.packed[at, bin_], m) if laned else 0
+                work.group_sums[m, n_groups] = work.sums[at, bin_, m] + held
         for m in range(work.extremes.shape[3]):
             work.boxes[LOW, n_groups, m] = work.extremes[LOW, at, bin_, m]
             work.boxes[HIGH, n_groups, m] = work.extremes[HIGH, at, bin_, m]
         n_groups += 1
     return n_groups
+
+
+@jit
+def sum_to_cuts(n_cuts: int, short: bool, work: Any) -> None:  # pragma: no cover
+    """Write the sums of what lies to the left of every cut; doubles hold them exactly."""
+    group, found = work.cut_group, work.cut_sums
+    for m in range(found.shape[0]):
+        running, g = 0, 0
+        for c in range(n_cuts):
+            if short:
+                found[m, c] = lane(work.up_to[group[c]], m)
+                continue
+            while g <= group[c]:
+                running += work.group_sums[m, g]
+                g += 1
+            found[m, c] = running
 
 
 @jit
@@ -171,6 +195,7 @@ def groups_of_keys(
     laned, boxed = work.packed.shape[2] > 0, work.extremes.shape[3] > 0
     summed = work.sums.shape[2] > 0 and not laned
     words, held = rows.view(np.uint64), work.packed[0, 0]
+    held[:] = 0
     n_groups, before = -1, np.int64(-1)
     for p in range(size):
         bin_ = np.int64(keys[SORTED, p]) >> 6  # // SMALL
@@ -182,15 +207,12 @@ def groups_of_keys(
             n_groups += 1
             work.group_bin[n_groups] = bin_ + first
             work.group_size[n_groups] = 0
-            held[:] = 0
         work.group_size[n_groups] += 1
         if laned:
             for w in range(words.shape[1]):
                 held[2 * w] += words[i, w] & BYTES
                 held[2 * w + 1] += (words[i, w] >> EIGHT) & BYTES
-            if p == size - 1 or np.int64(keys[SORTED, p + 1]) >> 6 != bin_:
-                for m in range(d):
-                    work.group_sums[m, n_groups] = lane(held, m)
+                work.up_to[n_groups, 2 * w], work.up_to[n_groups, 2 * w + 1] = held[2 * w], held[2 * w + 1]
         elif summed:
             for m in range(d):
                 value = places[m, rows[i, m]]

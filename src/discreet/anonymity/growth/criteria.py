@@ -44,20 +44,14 @@ def width_gain(size: int, left: int, share: float, width: float) -> float:  # pr
 
 
 @jit
-def spread_gains(
-    group: Any, left: Any, size: int, sums: Any, units: Any, total: Any, out: Any
-) -> None:  # pragma: no cover
-    """Write Σ_m (Σ_{i∈L} (x_im - mean_m))² (1/c_L + 1/c_R). Sums by column and group count units."""
+def spread_gains(left: Any, size: int, sums: Any, units: Any, total: Any, out: Any) -> None:  # pragma: no cover
+    """Write Σ_m (Σ_{i∈L} (x_im - mean_m))² (1/c_L + 1/c_R). Sums to the left, by column and cut, count units."""
     for c in range(out.size):
         out[c] = 0.0
     for m in range(units.size):
-        mean = total[m] / size
-        running, g = 0, 0
+        mean, unit = total[m] / size, units[m]
         for c in range(out.size):
-            while g <= group[c]:
-                running += sums[m, g]
-                g += 1
-            gap = (running - left[c] * mean) * units[m]
+            gap = (sums[m, c] - left[c] * mean) * unit
             out[c] += gap * gap
     for c in range(out.size):
         out[c] *= 1.0 / left[c] + 1.0 / (size - left[c])
@@ -126,20 +120,13 @@ def common_axes(found: Moments) -> Any:
 
 
 @jit
-def factor_gains(
-    group: Any, left: Any, size: int, sums: Any, axes: Any, total: Any, out: Any
-) -> None:  # pragma: no cover
-    """Write |A Σ_{i∈L} (x_i - mean)|² (1/c_L + 1/c_R). Sums by column and group count units."""
+def factor_gains(left: Any, size: int, sums: Any, axes: Any, total: Any, out: Any) -> None:  # pragma: no cover
+    """Write |A Σ_{i∈L} (x_i - mean)|² (1/c_L + 1/c_R). Sums to the left, by column and cut, count units."""
     d = total.size
-    running, gap = np.zeros(d, np.int64), np.empty(d)
-    g = 0
+    gap = np.empty(d)
     for c in range(out.size):
-        while g <= group[c]:
-            for m in range(d):
-                running[m] += sums[m, g]
-            g += 1
         for m in range(d):
-            gap[m] = running[m] - left[c] * (total[m] / size)
+            gap[m] = sums[m, c] - left[c] * (total[m] / size)
         gain = 0.0
         for q in range(axes.shape[0]):
             along = 0.0

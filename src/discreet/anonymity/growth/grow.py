@@ -178,8 +178,9 @@ def grow_tree(
 
 def finish(grids: Sequence[Grid], nodes: IntArray) -> GrownTree:
     """Make a tree of a table of nodes."""
-    column, cut, right, used, counts = np.ascontiguousarray(nodes.T, np.int64)
-    return GrownTree(Tree(tuple(grids), column, cut, right, np.where(used == LEAF, -1, used)), counts)
+    column, cut, right, used, counts = nodes.T
+    tree = Tree(tuple(grids), column, cut, right, np.where(used == LEAF, -1, used))
+    return GrownTree(tree, counts.astype(np.int64))
 
 
 def slim(nodes: IntArray) -> IntArray:

@@ -101,9 +101,9 @@ def best_cut(
                 for c in range(n_cuts):
                     gains[c] = -abs(2 * left[c] - size)
             elif criterion in (FACTOR, LABEL):
-                factor_gains(group, left, size, work.group_sums, space.axes, work.total, gains)
+                factor_gains(left, size, work.cut_sums, space.axes, work.total, gains)
             else:
-                spread_gains(group, left, size, work.group_sums, space.units, work.total, gains)
+                spread_gains(left, size, work.cut_sums, space.units, work.total, gains)
             if criterion == FACTOR:
                 slack = 1e-20
             elif criterion == LABEL:

@@ -136,7 +136,7 @@ def allowed_cuts(
     for j in range(d):
         n_groups, n_cuts = find_cuts(rows, 0, n, j, j % block, first, last, space, limits.k, settings.min_share, work)
         sizes, gains, told = work.cut_left[:n_cuts], work.gains[:n_cuts], work.ties[:n_cuts]
-        factor_gains(work.cut_group[:n_cuts], sizes, n, work.group_sums, space.axes, work.total, gains)
+        factor_gains(sizes, n, work.cut_sums, space.axes, work.total, gains)
         put_in_order(rows, 0, n, j, n_groups, work)
         label_gains(sizes, n, work.order, ids, labels.target, work.classes, told)
         work.sensitive[LEFT, :] = 0

@@ -12,12 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.anonymity.growth._count_kernels import (
+    SHORT,
     SMALL,
     count_block,
     groups_by_count,
     groups_of_keys,
     make_keys,
     sort_keys,
+    sum_to_cuts,
     total_in_lanes,
 )
 from discreet.anonymity.growth.criteria import SPREAD, TIGHT, WIDTH
@@ -84,18 +86,20 @@ class Scratch(NamedTuple):
     packed: Any
     #: Sensitive values by bin, of one column; of a node whose rows lie elsewhere, of every column.
     values: Any
-    #: The groups: bin and size; sums by column and group; boxes.
+    #: The groups: bin and size; sums by column, of a short node in lanes and with those of all groups before; boxes.
     group_bin: Any
     group_size: Any
     group_sums: Any
+    up_to: Any
     boxes: Any
-    #: The cuts offered: bin, records, last group and share of the cell to the left; gain, tie-break.
+    #: The cuts offered: bin, records, last group and share of the cell to the left; gain, tie-break; sums by column.
     cut_bin: Any
     cut_left: Any
     cut_group: Any
     cut_share: Any
     gains: Any
     ties: Any
+    cut_sums: Any
     #: Rows by group, and where the next row of a bin goes.
     order: Any
     slot: Any
@@ -104,8 +108,7 @@ class Scratch(NamedTuple):
     lowest: Any
     highest: Any
     squares: Any
-    #: The places of one row; the columns in the order they are looked at.
-    place: Any
+    #: The columns in the order they are looked at.
     turn: Any
     #: Counts of sensitive values and of classes, see `NODE`.
     sensitive: Any
@@ -141,6 +144,7 @@ def make_scratch(
         np.zeros(room, np.int64),
         np.zeros(room, np.int64),
         np.zeros((summed, room), np.int64),
+        np.zeros((room, 2 * width), np.uint64),
         np.zeros((4, room, boxed), np.int64),
         np.zeros(room, np.int64),
         np.zeros(room, np.int64),
@@ -148,13 +152,13 @@ def make_scratch(
         np.zeros(room, np.float64),
         np.zeros(room, np.float64),
         np.zeros(room, np.float64),
+        np.zeros((summed, room), np.float64),
         np.zeros(ordered, np.int64),
         np.zeros(n_bins, np.int64),
         np.zeros(d, np.int64),
         np.zeros(d, np.int64),
         np.zeros(d, np.int64),
         np.zeros(d, np.float64),
-        np.zeros(d, np.int64),
         np.zeros(d, np.int64),
         np.zeros((3, values), np.int64),
         np.zeros((2, classes), np.int64),
@@ -304,12 +308,16 @@ def find_cuts(
         count_block(rows, a, b, j, min(first.size, j + work.counts.shape[0]), first, last, space.places, work)
     if first[j] == last[j]:
         return 0, 0
+    short = work.packed.shape[2] > 0 and size < SHORT
     if not here or size >= SMALL:
-        n_groups = groups_by_count(at, first[j], last[j], work)
+        n_groups = groups_by_count(at, first[j], last[j], short, work)
     elif last[j] - first[j] < 1 << 10:
         sort_keys(rows, a, size, j, first[j], work.short_keys)
         n_groups = groups_of_keys(rows, a, size, first[j], space.places, work.short_keys, work)
     else:
         sort_keys(rows, a, size, j, first[j], work.keys)
         n_groups = groups_of_keys(rows, a, size, first[j], space.places, work.keys, work)
-    return n_groups, list_cuts(n_groups, size, j, first[j], last[j], space, k, min_share, work)
+    n_cuts = list_cuts(n_groups, size, j, first[j], last[j], space, k, min_share, work)
+    if work.sums.shape[2] > 0:
+        sum_to_cuts(n_cuts, short, work)
+    return n_groups, n_cuts
