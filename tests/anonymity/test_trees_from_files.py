@@ -14,15 +14,17 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.anonymity import DensityTree, Mondrian
+from discreet.anonymity import DensityTree, Generalization, Mondrian
 from discreet.anonymity.growth import outside
 from discreet.anonymity.growth.criteria import common_axes, moments
 from discreet.anonymity.methods import partitioner
+from discreet.anonymity.methods.datafly import Combinations
 from discreet.anonymity.methods.density_tree import CRITERIA
 from discreet.anonymity.release.spilled import is_large
 from discreet.core.domain import Domain
 from discreet.engines import spill
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
+from discreet.jobs.job import Job
 
 LETTERS = list("abcdefgh")
 GROUPS = {"x": ["a", "b"], "y": [{"z": ["c", "d"]}, "e"], "w": ["f", "g", "h"]}
@@ -257,3 +259,67 @@ def test_a_rule_that_every_cell_keeps_changes_no_tree(n: int) -> None:
     plain, diverse = (DensityTree(2, rule, domain=domain).fit(table).tree_ for rule in (None, 2))
     assert plain.n_leaves > 10
     assert plain.to_dict() == diverse.to_dict()
+
+
+def levels(model: Generalization, data: Any) -> Any:
+    """Return the levels that a fit chooses, or what it says when it refuses."""
+    try:
+        return model.fit(data).levels_
+    except DiscreetError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_levels_chosen_on_a_file_are_those_of_the_table(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = Case(2000 + seed)
+    case.options = {name: given for name, given in case.options.items() if name not in ("blind", "t_closeness")}
+    steps: list[int] = []
+    counted = Combinations.left_out
+    monkeypatch.setattr(Combinations, "left_out", lambda self, groups: steps.append(1) or counted(self, groups))
+    whole, parts = (Generalization(domain=Domain(case.columns), suppress=0.1, **case.options) for _ in range(2))
+    parts._memory = 20_000  # so that combinations are dealt to several files
+    expected = levels(whole, case.table)
+    assert not steps
+    assert levels(parts, case.write(tmp_path, "parquet")) == expected
+    assert steps or isinstance(expected, str)
+
+
+def test_closeness_is_kept_by_levels_chosen_on_a_file_whose_combinations_fit(tmp_path: Path) -> None:
+    case = Case(2001)
+    case.values["ill"] = np.random.default_rng(0).choice(["a", "b", "c"], len(case.table))
+    case.columns["ill"] = {"categories": ["a", "b", "c"], "role": "sensitive"}
+    case.table = pa.table(case.values)
+    case.options |= {"t_closeness": 0.3, "sensitive": "ill"}
+    case.options = {name: given for name, given in case.options.items() if name not in ("blind",)}
+    path = case.write(tmp_path, "parquet")
+    models = [Generalization(domain=Domain(case.columns), suppress=0.1, **case.options) for _ in range(3)]
+    models[1]._memory, models[2]._memory = len(case.table) * 32 * 8 * 2, 1
+    assert levels(models[1], path) == levels(models[0], case.table)
+    assert "t_closeness must be left out where a large table" in levels(models[2], path)
+
+
+@pytest.mark.parametrize("method", ["density-tree", "mondrian", "generalization"])
+@pytest.mark.parametrize("bounds", [False, True])
+def test_a_job_on_a_large_file_releases_what_one_in_memory_does(
+    method: str, bounds: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(2)
+    table = pa.table(
+        {"age": rng.integers(0, 90, 400), "pay": rng.integers(0, 50, 400), "ill": rng.choice(list("abc"), 400)}
+    )
+    pq.write_table(table, tmp_path / "people.parquet")
+    quasi = {"bounds": [0, 100], "role": "quasi-identifier"}
+    schema = {"age": quasi, "pay": quasi, "ill": {"categories": list("abc"), "role": "sensitive"}}
+    found = []
+    for memory in (1 << 30, 20_000):
+        monkeypatch.setattr(partitioner.Partitioner, "_memory", memory)
+        given: dict[str, Any] = {"k": 5, "l": 2, "method": method, **({"bounds": True} if bounds else {})}
+        job = Job("anonymize", "people.parquet", schema, given, {"release": f"safe-{memory}.csv"}, tmp_path)
+        result = job.run()
+        assert hasattr(result.artifact, "head") == (memory == 20_000)
+        told = {name: value for name, value in result.figures.items() if name != "file"}
+        rows = sorted((tmp_path / f"safe-{memory}.csv").read_text().splitlines())
+        found.append((rows, told, result.guarantee.parameters))
+    assert found[0] == found[1]

@@ -40,7 +40,7 @@ def show_anonymous(result: Any) -> None:
     if "house" in result.files:
         place = escape(str(result.files["house"]))
         console.print(f"[bold]For you alone.[/] [cyan]{place}[/] says who was published where")
-    preview(release.table)
+    preview(release.table if hasattr(release, "table") else release.head)  # of a large table the first rows are held
 
 
 def show_perturbed(result: Any) -> None:

@@ -22,6 +22,8 @@ from discreet.errors import DataSourceError
 
 #: Rows read at a time.
 BLOCK = 1 << 18
+#: Files that rows are divided among: a process may open about a thousand.
+MOST_FILES = 256
 
 
 class RowFile:

@@ -35,6 +35,7 @@ from discreet.anonymity.growth.search_kernels import make_scratch
 from discreet.anonymity.release.table import Bins
 from discreet.anonymity.risk.distances import Limits
 from discreet.core.arrays import IntArray
+from discreet.engines.spill import MOST_FILES
 from discreet.engines.threads import WORKERS
 from discreet.errors import InvalidArgument
 
@@ -106,7 +107,8 @@ def grow_outside(
         As there.
     """
     grower = make_grower(grids, limits, criterion, min_share, max_depth, tiers, rows.moments)
-    hand_over = max(SMALL, memory // (WORKERS * (_ROW + 8 * len(grids) + 8 * len(limits.t_kind))))
+    of_row = WORKERS * (_ROW + 8 * len(grids) + 8 * len(limits.t_kind))
+    hand_over = max(SMALL, memory // of_row, 2 * rows.n // MOST_FILES)  # two nodes beside each other have more
     values = len(limits.share) if limits.l_on or limits.t_on else 0
     shape = CountShape(len(grids), grower.space.places.shape[1], values, criterion, grower.space.even)
     room = WORKERS * shape.nbytes

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,23 +20,21 @@ from sklearn.utils.validation import check_is_fitted
 from discreet import engines
 from discreet.anonymity.growth.frontier import refuse_root
 from discreet.anonymity.growth.grid import Grid
-from discreet.anonymity.methods.partitioner import RulePartitioner
+from discreet.anonymity.methods.datafly import Combinations, Ladder, choose_levels, classes, keep_ok
+from discreet.anonymity.methods.partitioner import BuildRecords, RulePartitioner
 from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.delivery import Delivery
 from discreet.anonymity.release.framed import FramedTable, framed
 from discreet.anonymity.release.house import refuse_previous
 from discreet.anonymity.release.release import Release, publish
+from discreet.anonymity.release.spilled import SpilledTable, is_large, spilled
 from discreet.anonymity.release.streamed import FrozenPartition, PublishedCells, ToFile
-from discreet.anonymity.release.table import CodedColumn, PlaceCounts, Table, TablePlan, read_table
-from discreet.anonymity.risk.classes import join
+from discreet.anonymity.release.table import PlaceCounts, Table, TablePlan, read_table
 from discreet.anonymity.risk.rules import Rules
 from discreet.core import checks
 from discreet.core.arrays import IntArray
 from discreet.engines.tables.part import is_remote
 from discreet.errors import InvalidArgument, InvalidType
-
-#: For one column, the group of every bin at every level: level 0 is the bins themselves, the last one group.
-Ladder = list[IntArray]
 
 
 @dataclass(eq=False, repr=False)
@@ -93,9 +93,16 @@ class Generalization(ToFile, RulePartitioner):
         if is_remote(source._parts[0]):
             with framed(source, plan, self.rules_) as records:
                 self._choose(*self._ready(source, records, trees))
+        elif is_large(source, plan, self._memory):
+            with spilled(source, plan, self.rules_, max(1, self._memory // 2)) as rows:
+                self._choose(*self._ready(source, rows, trees))
         else:
             self._choose(*self._ready(source, read_table(source, plan), trees))
         return self
+
+    @property
+    def _grows_outside(self) -> bool:
+        return True
 
     def transform(self, data: Any, output: str = "interval", *, previous: Any = None, **delivery: Any) -> Release:
         """Recode and release records, all that are handed out together.
@@ -117,49 +124,46 @@ class Generalization(ToFile, RulePartitioner):
         self._choose(table, tiers)
         return self._recode(table, previous, Delivery(output, **delivery))
 
-    def _choose(self, table: Table | FramedTable, tiers: Mapping[int, IntArray]) -> None:
+    def _choose(self, table: BuildRecords, tiers: Mapping[int, IntArray]) -> None:
         plan = self.plan_
         self._ladders = [
             _ladder(grid, tiers.get(j), _widths(self.widths, plan).get(grid.name)) for j, grid in enumerate(plan.grids)
         ]
-        self.levels_ = _given(self.levels, plan, self._ladders) if self.levels is not None else self._datafly(table)
+        if self.levels is not None:
+            self.levels_ = _given(self.levels, plan, self._ladders)
+        else:
+            allowed = int(float(self.suppress) * table.n)
+            present = [np.flatnonzero(table.bin_counts(j)) for j in range(len(plan.quasi))]
+            with Combinations(table, self.rules_) if isinstance(table, SpilledTable) else nullcontext() as held:
+                count = held.left_out if held is not None else partial(self._left_out, table, allowed=allowed)
+                found = choose_levels(self._ladders, present, allowed, count)
+            self.levels_ = dict(zip(plan.quasi, found, strict=True))
         self.n_features_in_ = len(plan.quasi)
 
     def _check(self, plan: TablePlan) -> None:
         _widths(self.widths, plan)
 
-    def _datafly(self, table: Table | FramedTable) -> dict[str, int]:
-        names = table.plan.quasi
-        level = [0] * len(names)
-        allowed = int(float(self.suppress) * table.n)
-        there = [np.flatnonzero(table.bin_counts(j)) for j in range(len(names))]
-        while True:
-            groups = [ladder[level[j]] for j, ladder in enumerate(self._ladders)]
-            open_ = [j for j, ladder in enumerate(self._ladders) if level[j] < len(ladder) - 1]
-            if not open_ or self._left_out(table, groups, allowed) <= allowed:
-                return dict(zip(names, level, strict=True))
-            level[max(open_, key=lambda j: (len(np.unique(groups[j][there[j]])), -j))] += 1
-
-    def _left_out(self, table: Table | FramedTable, groups: Sequence[IntArray], allowed: int) -> int:
+    def _left_out(self, table: BuildRecords, groups: Sequence[IntArray], allowed: int) -> int:
         """Return how many records are in classes that break a rule; of a frame, some of these if they are too many."""
         if isinstance(table, Table):
-            own = _classes([group[bins] for group, bins in zip(groups, table.bins, strict=True)])
+            own = classes([group[bins] for group, bins in zip(groups, table.bins, strict=True)])
             counts = table.placed(None, own)
         else:
+            assert isinstance(table, FramedTable)
             # Classes of fewer rows than k break a rule in any case. When they are few, so are classes altogether.
             few = table.few(groups, self.rules_.k)
             if few > allowed:
                 return few
             counts = table.placed(ClassesOf(groups, self.rules_, 0.0, {}))
-        kept = _keep_ok(counts.place, self.rules_, counts.sensitive, counts.persons, counts.rows)
+        kept = keep_ok(counts.place, self.rules_, counts.sensitive, counts.persons, counts.rows)
         return int(counts.rows[~kept].sum())
 
     def _recode(self, table: Table, previous: Any, delivery: Delivery) -> Release:
         refuse_previous(previous, "levels hold for a whole column, cells are not merged")
         groups = self._groups()
         codes = [group[bins] for group, bins in zip(groups, table.bins, strict=True)]
-        of = _classes(codes)
-        kept = _keep_ok(of, self.rules_, table.sensitive, table.persons)
+        of = classes(codes)
+        kept = keep_ok(of, self.rules_, table.sensitive, table.persons)
         _refuse_left_out(int((~kept).sum()), table.n, self.suppress)
         shown, place = np.unique(of[kept], return_inverse=True)
         rows = np.flatnonzero(kept)
@@ -195,7 +199,7 @@ class ClassesOf:
         if not bins.shape[1]:
             return np.empty(0, np.int64)
         codes = [group[row] for group, row in zip(self._groups, bins, strict=True)]
-        of = _classes(codes)
+        of = classes(codes)
         one = np.empty(int(of.max()) + 1, np.int64)
         one[of] = np.arange(len(of))
         found = np.stack([c[one] for c in codes], axis=1).astype(np.int32)
@@ -222,7 +226,7 @@ class ClassesOf:
         whole = self._rules.measure(np.zeros(len(counts.rows), int), counts.sensitive, counts.persons, counts.rows)
         every = np.ones(len(counts.rows), bool)
         refuse_root(self._rules, counts.sensitive, every, whole.ok, counts.persons, counts.rows)
-        kept = _keep_ok(counts.place, self._rules, counts.sensitive, counts.persons, counts.rows)
+        kept = keep_ok(counts.place, self._rules, counts.sensitive, counts.persons, counts.rows)
         _refuse_left_out(int(counts.rows[~kept].sum()), int(counts.rows.sum()), self._suppress)
         shown = np.unique(counts.place[kept])
         codes = self.known()[shown]
@@ -326,26 +330,3 @@ def _given(levels: Any, plan: TablePlan, ladders: Sequence[Ladder]) -> dict[str,
         name: checks.whole(f"level of column {name!r}", levels.get(name, 0), high=len(ladder) - 1)
         for name, ladder in zip(plan.quasi, ladders, strict=True)
     }
-
-
-def _classes(codes: Sequence[IntArray]) -> IntArray:
-    return join([(c, int(c.max(initial=0)) + 1) for c in codes], len(codes[0]))
-
-
-def _keep_ok(
-    of: IntArray, rules: Rules, sensitive: Sequence[CodedColumn], persons: IntArray | None, rows: IntArray | None = None
-) -> Any:
-    """Return which rows stay when the classes that break a rule are left out; see `Rules.measure` for ``rows``.
-
-    Leaving out changes the distribution that t is measured against: repeated until nothing changes (spec
-    density-trees, 9.4.4).
-    """
-    kept = np.ones(len(of), bool)
-    while kept.any():
-        good = rules.kept(np.where(kept, of, -1), sensitive, persons, rows)
-        stays = kept.copy()
-        stays[kept] = good[of[kept]]
-        if stays.sum() == kept.sum():
-            break
-        kept = stays
-    return kept

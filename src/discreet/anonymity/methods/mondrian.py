@@ -101,6 +101,10 @@ class Mondrian(ToFile, RulePartitioner):
         return super()._frozen_partition()
 
     @property
+    def _grows_outside(self) -> bool:
+        return self.mode != "relaxed"
+
+    @property
     def _counts_persons(self) -> bool:  # type: ignore[override]
         return self.mode != "relaxed"
 

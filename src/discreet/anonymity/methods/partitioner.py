@@ -92,11 +92,20 @@ class Partitioner(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
             with framed(source, plan, self.rules_) as records:
                 self._partition(*self._ready(source, records, trees))
         elif self._grows_outside and is_large(source, plan, self._memory):
-            with spilled(source, plan, self.rules_, self._memory // 2) as rows:
+            with spilled(source, plan, self.rules_, max(1, self._memory // 2)) as rows:
                 self._partition(*self._ready(source, rows, trees))
         else:
             self._partition(*self._ready(source, read_table(source, plan), trees))
         return self
+
+    def is_large(self, data: Any) -> bool:
+        """Tell whether `fit` takes these records from a file of bins, by what is known before they are read.
+
+        The partition is the same either way. A table that is not held in memory is best released with
+        `transform_file`.
+        """
+        plan, _ = self._plan(data)
+        return self._grows_outside and is_large(engines.open(data, plan.domain), plan, self._memory)
 
     def transform(
         self,
@@ -160,7 +169,7 @@ class Partitioner(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
     @property
     def _grows_outside(self) -> bool:
         """Whether counts are all that growth looks at, so that rows need not be in memory."""
-        return True
+        return False
 
     def _partition(self, table: BuildRecords, tiers: Mapping[int, IntArray]) -> IntArray:
         """Grow; return the leaf of every row that is in memory."""

@@ -20,11 +20,11 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import engines
+from discreet.anonymity.growth._count_kernels import HIGH, LOW
 from discreet.anonymity.growth.criteria import Moments, moments
 from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.growth.node_counts import CountJob, NodeCounts, TopTree
 from discreet.anonymity.growth.outside import BucketGrower
-from discreet.anonymity.growth.search_kernels import HIGH, LOW
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.on_executors import ExecutorRows, RowsHere, bin_label
 from discreet.anonymity.release.streamed import Counter, FrozenPartition, LeavesOf

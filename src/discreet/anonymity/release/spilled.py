@@ -78,13 +78,15 @@ class SpilledTable:
         Input rows left out for a missing quasi-identifier.
     memory : int
         Bytes that growth may use.
+    file : RowFile
+        The rows: bins, and a field for every sensitive column and the person, where they are looked at.
     """
 
     plan: TablePlan
     entries: PlaceCounts
     dropped: int
     memory: int
-    _file: RowFile
+    file: RowFile
     _held: tuple[IntArray, ...]
     _values: dict[str, Values]
     _names: tuple[str, ...]
@@ -93,7 +95,7 @@ class SpilledTable:
     @property
     def n(self) -> int:
         """Number of rows."""
-        return len(self._file)
+        return len(self.file)
 
     def bin_counts(self, j: int) -> IntArray:
         """Return how many rows each bin of a column has."""
@@ -109,12 +111,21 @@ class SpilledTable:
     def placed(self, tree: Tree, _: Any = None) -> PlaceCounts:
         """Count the rows by leaf of a tree, sensitive values and person."""
         counter = Counter(self.plan, self._values, self._names)
-        for block in self._file.blocks():
+        for block in self.file.blocks():
             leaf = tree.route(self._bins(block))
-            counter.add_codes(leaf, [block[name] for name in map(str, range(len(self._names)))])
+            counter.add_codes(leaf, [block[field] for field in self.fields])
         return counter.result()
 
-    def _rows(self, block: AnyArray) -> AnyArray:
+    @property
+    def fields(self) -> list[str]:
+        """The fields of sensitive columns and of the person in the file."""
+        return list(map(str, range(len(self._names))))
+
+    def coded(self, place: IntArray, codes: list[IntArray], rows: IntArray) -> PlaceCounts:
+        """Return entries whose values are given by their numbers in the file, field by field."""
+        return Counter(self.plan, self._values, self._names).coded(place, codes, rows)
+
+    def rows(self, block: AnyArray) -> AnyArray:
         """Return the bins of a block, row by row in whole words."""
         bins = block[_QUASI]
         rows = np.zeros((len(bins), -(-bins.shape[1] * bins.itemsize // 8) * 8 // bins.itemsize), bins.dtype)
@@ -124,7 +135,7 @@ class SpilledTable:
 
     def _bins(self, block: AnyArray) -> Bins:
         """Return the bins of a block, column by column."""
-        return np.ascontiguousarray(self._rows(block)[:, : len(self.plan.grids)].T, np.uint16)
+        return np.ascontiguousarray(self.rows(block)[:, : len(self.plan.grids)].T, np.uint16)
 
     def _codes(self, block: AnyArray) -> IntArray:
         """Return the sensitive values of a block, numbered as `stacked` does."""
@@ -154,10 +165,10 @@ class SpilledTable:
 
         def work(block: AnyArray) -> None:
             counts = idle.get()
-            counts.add(self._rows(block), self._codes(block) if coded else np.empty((0, 0), np.int64))
+            counts.add(self.rows(block), self._codes(block) if coded else np.empty((0, 0), np.int64))
             idle.put(counts)
 
-        for _ in in_order(work, self._file.blocks()):
+        for _ in in_order(work, self.file.blocks()):
             pass
         for counts in parts[1:]:
             parts[0].merge(counts)
@@ -168,7 +179,7 @@ class SpilledTable:
         d = len(self.plan.grids)
         total = Moments(0, [0] * d, [[0] * d for _ in range(d)])
         for found in in_order(
-            lambda block: moments(np.ascontiguousarray(self._bins(block).T), places), self._file.blocks()
+            lambda block: moments(np.ascontiguousarray(self._bins(block).T), places), self.file.blocks()
         ):
             total += found
         return total
@@ -179,8 +190,8 @@ class SpilledTable:
         return in_order(lambda found: grow(found[0], *found[1]), buckets)
 
     def _buckets(self, top: TopTree, bucket: IntArray) -> Iterator[tuple[Bins, IntArray]]:
-        blocks = ((block, bucket[top.route(self._rows(block))]) for block in self._file.blocks())
-        files = divided(blocks, self._file.kind, int(bucket.max()) + 1)
+        blocks = ((block, bucket[top.route(self.rows(block))]) for block in self.file.blocks())
+        files = divided(blocks, self.file.kind, int(bucket.max()) + 1)
         try:
             for file in files:
                 with file:

@@ -102,10 +102,14 @@ class Counter:
         """Return the entries."""
         found, rows = self._tally.result()
         codes = found.astype(np.int64) if len(rows) else np.empty((1 + len(self.names), 0), np.int64)
-        own = dict(zip(self.names, codes[1:], strict=True))
+        return self.coded(codes[0], list(codes[1:]), rows)
+
+    def coded(self, place: IntArray, codes: Sequence[IntArray], rows: IntArray) -> PlaceCounts:
+        """Return entries whose values are given by their numbers, column by column."""
+        own = dict(zip(self.names, codes, strict=True))
         told = [n for n in self._plan.sensitive if n in own]
         coded = tuple(self.values[n].coded(self._plan.domain, n, own[n]) for n in told)
-        return PlaceCounts(codes[0], coded, own[self._plan.person] if self._plan.person else None, rows)
+        return PlaceCounts(place, coded, own[self._plan.person] if self._plan.person else None, rows)
 
 
 def release_file(

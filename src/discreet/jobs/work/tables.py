@@ -1,6 +1,7 @@
 """What the jobs `anonymize` and `risk` do."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from discreet import anonymity, engines
@@ -116,6 +117,9 @@ def _anonymize(job: Job) -> JobResult:
         settings["previous"] = [job.place(path) for path in given["previous"]]
     stage("groups")
     drawn = "sample" in given
+    held = drawn or house is not None or "previous" in given or given.get("form") == "sample"
+    if not held and model.is_large(job.read_table()):
+        return _anonymize_large(job, model, target, settings)
     release = model.fit_transform(job.read_table(), **({} if drawn else settings))
     if house is not None:
         release.save_house(house)  # first: a table that was handed out without it could not be followed
@@ -124,18 +128,32 @@ def _anonymize(job: Job) -> JobResult:
     figures: dict[str, Any] = {"file": str(target), "rows": len(release)}
     if not drawn:  # of drawn rows nobody learns how many there were besides
         figures |= {"left_out": release.suppressed + release.dropped, "without_value": release.dropped}
-        figures |= {"given_away": _given_away(release)}
+        quasi = release.guarantee.parameters["quasi_identifiers"]
+        figures |= {"given_away": _given_away(release, release.table, quasi)}
     files = {"release": target, "promise": promise_place(target), **({} if house is None else {"house": house})}
     return replace(finish(job, sealed, files, figures, release), printed=release.guarantee.to_dict())
 
 
-def _given_away(release: Any) -> dict[str, float]:
+def _anonymize_large(job: Job, model: Any, target: Path, settings: dict[str, Any]) -> JobResult:
+    """Do the same with a table that is not to be held in memory."""
+    form = "bounds" if job.parameters.get("bounds") else "text"
+    release = model.fit(job.read_table()).transform_file(job.read_table(), target, form=form, **settings)
+    facts = release.guarantee.parameters
+    dropped = facts["dropped_for_missing_values"]
+    figures = {"file": str(target), "rows": len(release), "left_out": facts["suppressed"] + dropped}
+    quasi = [each for name in facts["quasi_identifiers"] for each in _written(name, release.names)]
+    figures |= {"without_value": dropped, "given_away": _given_away(release, target, quasi)}
+    files = {"release": target, "promise": promise_place(target)}
+    return replace(finish(job, release.guarantee, files, figures, release), printed=release.guarantee.to_dict())
+
+
+def _given_away(release: Any, table: Any, quasi: list[str]) -> dict[str, float]:
     """Return the share of rows whose group has but one value of a sensitive column; columns without any left out."""
     facts = release.guarantee.parameters
     secret = list(facts["reached"].get("l", ()))
     if not secret or not len(release) or facts["output"] == "sample":  # a drawn row is nobody's
         return {}
-    found = anonymity.risk(release.table, facts["quasi_identifiers"], secret).sensitive
+    found = anonymity.risk(table, quasi, secret).sensitive
     return {name: each.homogeneous for name, each in found.items() if each.homogeneous > 0}
 
 
