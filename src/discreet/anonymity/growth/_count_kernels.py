@@ -25,7 +25,7 @@ EIGHT = np.uint64(8)
 
 
 @jit
-def lane(packed: Any, m: int) -> int:  # pragma: no cover
+def lane(packed: Any, m: int) -> Any:  # pragma: no cover
     """Return the sum of column m that a stretch of lanes holds."""
     return np.int64((packed[2 * (m >> 3) + (m & 1)] >> np.uint64(16 * ((m & 7) >> 1))) & np.uint64(0xFFFF))
 

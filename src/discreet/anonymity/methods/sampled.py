@@ -16,7 +16,8 @@ from discreet import engines, noise
 from discreet.accounts import check_ledger, reserve
 from discreet.anonymity.growth.grid import make_grid
 from discreet.anonymity.growth.hierarchy import Hierarchy
-from discreet.anonymity.methods.generalization import ClassesOf, Ladder, _given, _ladder, _runs, _widths
+from discreet.anonymity.methods.datafly import Ladder
+from discreet.anonymity.methods.generalization import ClassesOf, _given, _ladder, _runs, _widths
 from discreet.anonymity.methods.partitioner import _read_hierarchies
 from discreet.anonymity.methods.sampled_law import sampling_epsilon
 from discreet.anonymity.release.cells import Cells
