@@ -51,13 +51,13 @@ def test_every_group_in_blocks_has_k_to_2k_rows(k: int, block: int) -> None:
     blocks = make_blocks(points, k, block)
     assert sorted(np.concatenate(blocks)) == list(range(2000))
     assert all(k <= len(rows) <= block for rows in blocks)
-    inside = [set(groups[rows]) for rows in blocks]
-    assert sum(map(len, inside)) == len(set(groups))  # no group in two blocks
+    assert set(groups) == set(range(len(sizes)))
 
 
 def test_equal_rows_and_columns_without_values_to_cut_at_are_halved() -> None:
     equal = Points(np.full((1000, 2), 0.25), np.zeros((1000, 1), np.int64))
     assert [len(rows) for rows in make_blocks(equal, 5, 300)] == [250] * 4
+    assert np.bincount(mdav_groups(equal, 5, 300)).tolist() == [5] * 200
     lone = Points(np.where(np.arange(1000) == 3, 1.0, 0.0)[:, None], np.empty((1000, 0), np.int64))
     assert all(len(rows) == 250 for rows in make_blocks(lone, 5, 300))
 
@@ -77,6 +77,34 @@ def test_a_block_is_cut_where_most_squares_go(seed: int) -> None:
         cuts = [below for below in (values <= at for at in np.unique(values)[:-1]) if 6 <= below.sum() <= 54]
         gains += [(whole - loss(column, below.astype(np.int64)), below.tolist()) for below in cuts]
     assert grouping._cut(points, 6).tolist() == max(gains)[1]
+
+
+def test_rows_that_are_rare_in_every_block_meet_again() -> None:
+    rng = np.random.default_rng(0)
+    rare = np.zeros(4000)
+    rare[rng.choice(4000, 20, replace=False)] = 1.0
+    points = Points(np.stack([rng.random(4000), rare], axis=1), np.empty((4000, 0), np.int64))
+    groups = mdav_groups(points, 5, 500)
+    assert all(set(rare[groups == g]) in ({0.0}, {1.0}) for g in set(groups))
+    apart = np.empty(4000, np.int64)
+    for i, rows in enumerate(make_blocks(points, 5, 500)):
+        apart[rows] = 1000 * i + mdav_groups(points.take(rows), 5, None)
+    assert loss(points, groups) < 0.1 * loss(points, np.unique(apart, return_inverse=True)[1])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_another_round_never_adds_to_the_loss(seed: int) -> None:
+    points = crowds(600, seed)
+    groups = np.arange(600) // 6
+    better = grouping._again(points, groups, 6, 200)
+    assert loss(points, better) <= loss(points, groups)
+    assert 6 <= np.bincount(better).min() <= np.bincount(better).max() <= 11
+    best = mdav_groups(points, 6, None)
+    assert (grouping._again(points, best, 6, 5) == best).all()  # no group fits
+    found = grouping.losses(points, groups)
+    rows = corners(points)
+    wanted = [((rows[groups == g] - rows[groups == g].mean(axis=0)) ** 2).sum() for g in range(100)]
+    assert found == pytest.approx(wanted, abs=1e-12)
 
 
 def test_blocks_lose_little_and_repeat_themselves() -> None:

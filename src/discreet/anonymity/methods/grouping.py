@@ -14,8 +14,8 @@ from discreet.core.arrays import BoolArray, FloatArray, IntArray
 EXACT_ROWS = 100_000
 #: Blocks hold at most this many rows, and more where that would be fewer groups than `BLOCK_GROUPS`. Both and the share
 #: below were chosen on generated tables by benchmarks/tuning/microaggregation.py.
-BLOCK_ROWS = 16_384
-BLOCK_GROUPS = 400
+BLOCK_ROWS = 32_768
+BLOCK_GROUPS = 600
 #: No cut leaves less than this share of the rows on a side.
 CUT_SHARE = 0.1
 #: A column of numbers is cut at one of this many evenly spaced places between its least and largest value.
@@ -64,14 +64,55 @@ def auto_rows(n: int, k: int) -> int | None:
 
 
 def mdav_groups(points: Points, k: int, block_rows: int | None) -> IntArray:
-    """Return the group of every row by MDAV, inside blocks of at most so many rows if that is given."""
+    """Return the group of every row by MDAV; with ``block_rows`` inside blocks of at most so many, and once more."""
+    if block_rows is None or len(points) <= block_rows:
+        return _mdav(points, k)
     group, made = np.empty(len(points), np.int64), 0
     for rows in make_blocks(points, k, block_rows):
-        part = points.take(rows)
-        own = mdav(part.numbers, part.codes, int(part.codes.max(initial=0)) + 1, k)
+        own = _mdav(points.take(rows), k)
         group[rows] = own + made
         made += int(own.max()) + 1
-    return group
+    return _again(points, group, k, block_rows)
+
+
+def _mdav(points: Points, k: int) -> IntArray:
+    """Return the groups of MDAV. A copy is worked on: the kernel overwrites what it is given."""
+    numbers, codes = points.numbers.copy(), points.codes.copy()
+    return np.asarray(mdav(numbers, codes, int(codes.max(initial=0)) + 1, k), np.int64)
+
+
+def _again(points: Points, groups: IntArray, k: int, most: int) -> IntArray:
+    """Group the rows of the groups that lost most once more, all of them together, if that loses less.
+
+    Rows that are rare everywhere lie in several blocks, and boundaries pass through others: here they meet. As many
+    groups take part as hold ``most`` rows.
+    """
+    held, lost = np.bincount(groups), losses(points, groups)
+    worst = np.argsort(-lost / held, kind="stable")
+    chosen = np.zeros(len(held), bool)
+    chosen[worst[np.cumsum(held[worst]) <= most]] = True
+    rows = np.flatnonzero(chosen[groups])
+    pool = points.take(rows)
+    found = _mdav(pool, k) if len(rows) else np.empty(0, np.int64)
+    if not len(rows) or losses(pool, found).sum() >= lost[chosen].sum():
+        return groups
+    made = (np.cumsum(~chosen) - 1)[groups]
+    made[rows] = found + int((~chosen).sum())
+    return made
+
+
+def losses(points: Points, groups: IntArray) -> FloatArray:
+    """Return the sum of squares within every group; a code is the corner of a simplex with edge 1."""
+    held = np.bincount(groups)
+    total = np.zeros(len(held))
+    for x in points.numbers.T:
+        gap = x - (np.bincount(groups, x) / held)[groups]
+        total += np.bincount(groups, gap * gap)
+    for codes in points.codes.T:
+        levels = int(codes.max()) + 1
+        pairs, counts = np.unique(groups * levels + codes, return_counts=True)
+        total += (held - np.bincount(pairs // levels, counts.astype(float) ** 2) / held) / 2
+    return total
 
 
 def path_groups(points: Points, k: int) -> IntArray:
@@ -96,7 +137,7 @@ def _along(numbers: FloatArray) -> FloatArray:
     return np.asarray(numbers @ (axis * np.sign(axis[np.abs(axis).argmax()])))
 
 
-def make_blocks(points: Points, k: int, block_rows: int | None) -> list[IntArray]:
+def make_blocks(points: Points, k: int, block_rows: int) -> list[IntArray]:
     """Cut the rows in two, and these again, until no block has more than ``block_rows``; each keeps at least k.
 
     A cut goes between values of the column where that takes away most of the sum of squares, as a tree of variances
@@ -105,18 +146,20 @@ def make_blocks(points: Points, k: int, block_rows: int | None) -> list[IntArray
     blocks, left = [], [np.arange(len(points))]
     while left:
         rows = left.pop()
-        if block_rows is None or len(rows) <= block_rows:
+        if len(rows) <= block_rows:
             blocks.append(rows)
             continue
         below = _cut(points.take(rows), max(k, int(CUT_SHARE * len(rows))))
+        if below is None:
+            below = np.arange(len(rows)) < len(rows) // 2
         left += [rows[~below], rows[below]]
     return blocks
 
 
-def _cut(points: Points, least: int) -> BoolArray:
-    """Return which rows lie below the best cut with at least so many rows on both sides; if none has, half of them."""
+def _cut(points: Points, least: int) -> BoolArray | None:
+    """Return which rows lie below the best cut with at least so many rows on both sides; None if there is none."""
     n, best = len(points), 0.0
-    below = np.arange(n) < n // 2
+    below: BoolArray | None = None
     for values, coded in [(v, False) for v in points.numbers.T] + [(v, True) for v in points.codes.T]:
         low, high = values.min(), values.max()
         if low == high:

@@ -65,8 +65,8 @@ class Microaggregation(MaskedMethod, Partitioner):  # type: ignore[misc]
         its group. By default all together. **With several groups k holds for each of them only**, as with
         "univariate": whole rows can be unique.
     block_rows : "auto", int or None
-        MDAV compares all records of a block. "auto": all records of up to 100,000, and blocks of at most 16,384
-        records (and at least 400 k) beyond. An int: blocks of at most that many, 2k or more. None: one block.
+        MDAV compares all records of a block. "auto": all records of up to 100,000; beyond, blocks of at most 32,768
+        records, or 600 k if that is more. An int: blocks of at most that many, 2k or more. None: one block.
     sensitive, grid, hierarchies, keep
         See `DensityTree`.
     target : str, optional
