@@ -7,9 +7,9 @@ random, the same in every run. Each is grouped by plain MDAV and inside blocks o
 Figures are geometric means of the sum of squares within groups over that of plain MDAV, with the 95 % interval over
 tables and the largest; the table with the most loss is named. Seconds are processor time.
 
-The block in use is the smallest at which no table loses more than 5 %, at any k; of shares of rows that a cut leaves at
-least on a side, the one with the least mean. Results go to results/tune_microaggregation.json after every table, and
-what is there is not measured again.
+The block in use is the smallest at which no table loses more than 5 %: a number of rows, and of groups where k is
+large. Of shares of rows that a cut leaves at least on a side, that in use is kept where others make no difference.
+Results go to results/tune_microaggregation.json after every table, and what is there is not measured again.
 """
 
 from __future__ import annotations
@@ -49,6 +49,11 @@ def loss(points: Points, groups: Any) -> float:
     return float(losses(points, groups).sum())
 
 
+def in_use(k: int) -> int:
+    """Return the rows of a block in use, for a table that is cut into blocks."""
+    return max(grouping.BLOCK_ROWS, grouping.BLOCK_GROUPS * k)
+
+
 def timed(points: Points, k: int, block_rows: int | None) -> tuple[float, float]:
     start = time.process_time()
     groups = mdav_groups(points, k, block_rows)
@@ -59,8 +64,8 @@ def run(points: Points, known: dict[tuple[int, str], dict[str, Any]]) -> Iterato
     everything, share = loss(points, np.zeros(len(points), np.int64)), grouping.CUT_SHARE
     for k in KS:
         plain = 0.0
-        tried: list[tuple[int | None, float]] = [(None, share), *((size, share) for size in SIZES)]
-        for size, cut in [*tried, *((grouping.BLOCK_ROWS, other) for other in SHARES if k == 10)]:
+        sizes = [None, *sorted({*SIZES, in_use(k)})]
+        for size, cut in [*((size, share) for size in sizes), *((in_use(k), c) for c in SHARES if k == 10)]:
             name = "none" if size is None else f"{size:,}" + ("" if cut == share else f", cuts from {cut:g}")
             if (k, name) in known:
                 yield known[k, name]
@@ -114,7 +119,12 @@ def main() -> None:
         rows += [{"table": name, **each} for each in run(points, known)]
         done = {r["table"] for r in rows}
         kept = [*rows, *(r for r in every if r["table"] not in done)]
-        facts = {"rows": options.rows, "in_use": grouping.BLOCK_ROWS, "summary": summary(rows), "every": kept}
+        facts = {
+            "rows": options.rows,
+            "in_use": {str(k): in_use(k) for k in KS},
+            "summary": summary(rows),
+            "every": kept,
+        }
         save("tune_microaggregation", facts, "numpy", "numba")
     columns = ["block", "k", "median", "ratio", "low", "high", "largest", "seconds"]
     shown = [[r[c] for c in columns] for r in summary(rows)]

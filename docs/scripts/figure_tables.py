@@ -406,10 +406,9 @@ def blocks() -> str:
     """Return what microaggregation in blocks loses beside plain MDAV, by k."""
     held = results.read("tune_microaggregation")
     found = {(r["k"], r["block"]): r for r in held["summary"]}
-    size = f"{held['in_use']:,}"
     rows = []
     for k in dict.fromkeys(k for k, _ in found):
-        plain, own = found[k, "none"], found[k, size]
+        plain, own = found[k, "none"], found[k, f"{held['in_use'][str(k)]:,}"]
         ratio = f"{own['ratio']:.3f} ({own['low']:.3f} to {own['high']:.3f})"
         rows.append(
             [

@@ -15,7 +15,7 @@ EXACT_ROWS = 100_000
 #: Blocks hold at most this many rows, and more where that would be fewer groups than `BLOCK_GROUPS`. Both and the share
 #: below were chosen on generated tables by benchmarks/tuning/microaggregation.py.
 BLOCK_ROWS = 32_768
-BLOCK_GROUPS = 600
+BLOCK_GROUPS = 1500
 #: No cut leaves less than this share of the rows on a side.
 CUT_SHARE = 0.1
 #: A column of numbers is cut at one of this many evenly spaced places between its least and largest value.

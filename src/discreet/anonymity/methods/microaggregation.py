@@ -66,7 +66,7 @@ class Microaggregation(MaskedMethod, Partitioner):  # type: ignore[misc]
         "univariate": whole rows can be unique.
     block_rows : "auto", int or None
         MDAV compares all records of a block. "auto": all records of up to 100,000; beyond, blocks of at most 32,768
-        records, or 600 k if that is more. An int: blocks of at most that many, 2k or more. None: one block.
+        records, or 1,500 k if that is more. An int: blocks of at most that many, 2k or more. None: one block.
     sensitive, grid, hierarchies, keep
         See `DensityTree`.
     target : str, optional
@@ -85,7 +85,8 @@ class Microaggregation(MaskedMethod, Partitioner):  # type: ignore[misc]
     record farthest from it another, and so on. Two different categories are as far apart as the two ends of a number's
     interval. Equal distances go by the place in the input. The work grows as b n/k, with blocks of b records: 100,000
     records and five columns in one block take about 4 s at k = 10 and 13 s at k = 3 on one core. Blocks are cut like a
-    regression tree, in two at the value of a column that takes away most of the sum of squares.
+    regression tree, in two at the value of a column that takes away most of the sum of squares; then the groups that
+    lost most, a block of them, are grouped once more where that loses less.
 
     Along a line the best of all groups of neighbours is found (Hansen and Mukherjee 2003), for a single column the best
     of all groups there are. A principal component needs numbers.
