@@ -8,7 +8,7 @@ from figure_results import digits, faster, one, table
 
 def speed() -> str:
     """Return what the benchmarks of all rooms took, beside their peers."""
-    rows = [*_speed_of_noise(), *_speed_of_quantiles(), *_speed_of_tables(), *_speed_of_counts()]
+    rows = [*_speed_of_noise(), *_speed_of_quantiles(), *_speed_of_tables(), *_speed_of_groups(), *_speed_of_counts()]
     rows += [*_speed_of_persons(), *_speed_of_readers(), *_speed_of_reports()]
     return table(["job", "Discreet", "peers", "ratio"], rows)
 
@@ -199,6 +199,19 @@ def _speed_of_tables() -> list[list[str]]:
         ]
     )
     return rows
+
+
+def _speed_of_groups() -> list[list[str]]:
+    held = results.read("microaggregation")
+    found = {(r["rows"], r["method"]): r for r in held["results"]}
+    few, many = min(n for n, _ in found), max(n for n, _ in found)
+    ours, peer, blocks = found[few, "MDAV"], found[few, "anonypyx, MDAV-generic"], found[many, "MDAV in blocks"]
+    beside = f"anonypyx {held['versions']['anonypyx']}: {digits(peer['seconds'])} s"
+    return [
+        [f"microaggregation of {few:,} x 5, k = {held['k']}", f"{digits(ours['seconds'])} s", beside]
+        + [faster(peer["times_slower"])],
+        [f"the same of {many:,} x 5, in blocks", f"{digits(blocks['seconds'])} s", "", ""],
+    ]
 
 
 def _speed_of_counts() -> list[list[str]]:
