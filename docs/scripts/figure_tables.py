@@ -237,11 +237,15 @@ def elastic() -> str:
     rows = []
     for name in dict.fromkeys(r["mechanism"] for r in held):
         own = [r for r in held if r["mechanism"] == name]
-        error, hidden = (sum(r[k] for r in own) / len(own) for k in ("mean_error", "hidden"))
+        error, hidden, most = (
+            sum(r[k] for r in own) / len(own) for k in ("mean_error", "hidden", "crowd_of_95_percent")
+        )
         parts = [sum(r["tenths"]["error"][t] for r in own) / len(own) for t in (0, 4, 9)]
-        rows.append([name, f"{error:,.0f} m", *(f"{part:,.0f} m" for part in parts), f"{100 * hidden:.1f} %"])
+        rows.append(
+            [name, f"{error:,.0f} m", *(f"{part:,.0f} m" for part in parts), f"{100 * hidden:.1f} %", f"{most:,.0f}"]
+        )
     where = ["in the densest tenth", "in the fifth", "in the sparsest"]
-    return table(["mechanism", "mean error", *where, "people with a crowd"], rows)
+    return table(["mechanism", "mean error", *where, "people with a crowd", "95 % have at least"], rows)
 
 
 def rivals() -> str:

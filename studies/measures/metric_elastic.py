@@ -40,13 +40,15 @@ def main() -> None:
     units = _units(data.domain, METRES)
     public, own = _halves("gowalla", data)
     people = own[np.random.default_rng(0).permutation(len(own))[: args.people]]
-    need = cKDTree(public / units).query(people / units, k=CROWD)[0][:, -1]
+    tree = cKDTree(public / units)
+    need = tree.query(people / units, k=CROWD)[0][:, -1]
     tenth = np.minimum(np.argsort(np.argsort(need)) * 10 // len(need), 9)
     results = []
     for name, radius in ((CITY, np.quantile(need[need <= np.quantile(need, 0.25)], 0.95)),
                          (EVERYBODY, np.quantile(need, 0.95))):  # fmt: skip
         law = dc.metric.NDLaplace(LEVEL, float(radius), data.domain, scaling=units).law
-        results.append(_facts(name, np.full(len(people), law.expected_error), need <= radius, tenth))
+        crowds = tree.query_ball_point(people / units, float(radius), return_length=True)
+        results.append(_facts(name, np.full(len(people), law.expected_error), crowds, tenth))
     for name, density in [(PUBLIC, (public, np.ones(len(public)))), *_released(data.domain, public, args.synopses)]:
         results.append(_elastic(name, data.domain, units, density, public, people, tenth))
     facts = {"level": LEVEL, "crowd": CROWD, "cells": CELLS, "public": len(public), "people": len(people)}
@@ -59,11 +61,13 @@ def _released(domain: dc.Domain, public: np.ndarray, n: int) -> list[tuple[str, 
     return [(RELEASED, synopsis) for synopsis in made]
 
 
-def _facts(name: str, errors: np.ndarray, hidden: np.ndarray, tenth: np.ndarray, **more: Any) -> dict[str, Any]:
+def _facts(name: str, errors: np.ndarray, crowds: np.ndarray, tenth: np.ndarray, **more: Any) -> dict[str, Any]:
     """Return mean error and share with a crowd: of all, and by tenths of people from the densest places on."""
-    print(f"{name:42} {errors.mean():8.0f} m, {100 * hidden.mean():5.1f} % hidden", more)
+    hidden, of_most = crowds >= CROWD, float(np.quantile(crowds, 0.05))
+    print(f"{name:42} {errors.mean():8.0f} m, {100 * hidden.mean():5.1f} % hidden, 95 % in {of_most:.0f}", more)
     by = {kind: [float(x[tenth == t].mean()) for t in range(10)] for kind, x in (("error", errors), ("hidden", hidden))}
-    return {"mechanism": name, "mean_error": float(errors.mean()), "hidden": float(hidden.mean()), "tenths": by, **more}
+    return {"mechanism": name, "mean_error": float(errors.mean()), "hidden": float(hidden.mean()), "tenths": by,
+            "crowd_of_95_percent": of_most, **more}  # fmt: skip
 
 
 def _elastic(
@@ -82,7 +86,7 @@ def _elastic(
         "seconds_to_make": made, "nanoseconds_per_row": 1e3 * (time.process_time() - start),
         "least_crowd": int(crowds.min()), "farthest": law.largest,
     }  # fmt: skip
-    return _facts(name, law.expected_error(people), crowds[law.cells(people)] >= CROWD, tenth, **more)
+    return _facts(name, law.expected_error(people), crowds[law.cells(people)], tenth, **more)
 
 
 def _draw(results: list[dict[str, Any]]) -> None:

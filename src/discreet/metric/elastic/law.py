@@ -42,7 +42,7 @@ from discreet.noise.choice.tabled import LEAST, WHOLE, ChanceTable
 ROUNDING = 2.0**-15
 #: Rounds in which rates are fitted to the requirement, and those in which they are only lowered where it is missed;
 #: steps that make the sums alike, and those of the last search.
-_ROUNDS, _REPAIRS, _EVENING, _SEARCH = 4, 3, 10, 20
+_ROUNDS, _REPAIRS, _EVENING, _SEARCH = 4, 3, 40, 20
 #: Weights of outcomes are at least this part of their mean: no chance may vanish.
 _LEAST_WEIGHT = 1e-4
 
