@@ -43,6 +43,17 @@ def _rows_of_scale(least: int = 0) -> list[dict[str, Any]]:
     return [r for r in results.read("scale")["sizes"] if r["rows"] >= least]
 
 
+def _times(source: str, other: str) -> float:
+    """Return how many times the processor time of another source the risk of a raw table takes."""
+    found = results.read("risk")["sources"]
+    return float(found[source]["processor"] / found[other]["processor"])
+
+
+def _times_bare(job: str) -> float:
+    """Return how many times a bare write of the frame a job takes."""
+    return float(results.read("spark_rows")["sizes"][0]["times_bare"][job])
+
+
 def _nanoseconds(job: str, least: int = 0, most: int = 10**9) -> list[float]:
     return [1e9 * r[job]["seconds"] / r["rows"] for r in _rows_of_scale(least) if r["rows"] <= most]
 
@@ -112,6 +123,12 @@ VALUES: dict[str, Callable[[], str]] = {
     "clusters-gain-plain": lambda: _gain("plain"),
     "clusters-gain-clipped": lambda: _gain("clipped"),
     "pyspark-version": lambda: ".".join(results.read("spark")["versions"]["pyspark"].split(".")[:2]),
+    "risk-raw": lambda: digits(results.read("risk")["sources"]["Parquet"]["processor"]),
+    "risk-raw-times": lambda: digits(_times("Parquet", "memory")),
+    "spark-rows-shuffle": lambda: digits(
+        results.read("spark_rows")["sizes"][0]["times_bare"]["bare shuffle and write"]
+    ),
+    "spark-rows-release": lambda: digits(results.read("spark_rows")["sizes"][0]["times_bare"]["transform_file"]),
     "scale-memory": lambda: digits(max(r["count"]["peak_gib"] for r in _rows_of_scale())),
     "scale-row-least": lambda: digits(min(_nanoseconds("count", 10**6))),
     "scale-row-most": lambda: digits(max(_nanoseconds("count", 10**6))),

@@ -302,13 +302,13 @@ def no_rows_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "ROWS_PER_PART", 900)  # several files of a small table
 
 
-def same_tree(method: Any, frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def same_tree(method: Any, frame: Any, monkeypatch: pytest.MonkeyPatch, memory: int = 1 << 17) -> None:
     """Fit on rows in memory and on a frame, in so little memory that levels are counted before rows are grown."""
     from discreet.anonymity.release import framed
 
     expected = method.fit(ROWS)
     tree, counts = expected.tree_.to_dict(), expected.leaf_counts_
-    monkeypatch.setattr(framed, "MEMORY", 1 << 17)
+    monkeypatch.setattr(framed, "MEMORY", memory)
     no_rows_here(monkeypatch)
     found = method.fit(frame)
     assert found.tree_.to_dict() == tree
@@ -317,7 +317,7 @@ def same_tree(method: Any, frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_tree_of_an_anonymous_table_grows_where_the_rows_are(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    same_tree(anonymous(), frame, monkeypatch)
+    same_tree(anonymous(), frame, monkeypatch, memory=1 << 18)  # one level, and every level is a job
 
 
 @pytest.mark.slow
@@ -350,7 +350,7 @@ def test_every_way_of_growing_is_the_same_on_spark(name: str, shuffled: Any, mon
 
 
 def test_an_anonymous_table_is_written_where_its_rows_are(
-    frame: Any, shuffled: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    frame: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     no_rows_here(monkeypatch)
     tree = anonymous().fit(ROWS)
@@ -363,12 +363,20 @@ def test_an_anonymous_table_is_written_where_its_rows_are(
     assert as_a_bag(found) == as_a_bag(expected.table)
     assert written.guarantee.parameters == expected.guarantee.parameters
     assert found.slice(0, len(written.head)).combine_chunks().equals(written.head.combine_chunks())
-    # The order is that of numbers which follow from what rows hold: no order of the frame can be seen in it.
-    again = tree.transform_file(shuffled, tmp_path / "again.parquet", random_state=2)
-    assert [part.read_bytes() for part in sorted(again.path.iterdir())] == [part.read_bytes() for part in parts]
-    assert sorted(p.name for p in tmp_path.iterdir()) == [
-        f"{name}.parquet{ending}" for name in ("again", "rows") for ending in ("", ".guarantee.json")
-    ]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["rows.parquet", "rows.parquet.guarantee.json"]
+
+
+@pytest.mark.slow  # numbers are those of test_order_of_parts.py
+def test_no_order_of_a_frame_can_be_seen_in_what_is_written(
+    frame: Any, shuffled: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_rows_here(monkeypatch)
+    tree, found = anonymous().fit(ROWS), []
+    for i, rows in enumerate((frame, shuffled, frame.orderBy("income"))):
+        written = tree.transform_file(rows, tmp_path / f"{i}.parquet", random_state=2)
+        found.append([part.read_bytes() for part in sorted(written.path.iterdir())])
+    assert len(found[0]) == 3
+    assert found[0] == found[1] == found[2]
 
 
 @pytest.mark.slow

@@ -213,13 +213,15 @@ class ClassesOf:
 
     def labels(self, places: IntArray) -> pa.Array:
         """Return the groups of combinations as text: each process numbers combinations as they come to it."""
-        known = [key.hex() for key in self._known]
-        return pa.array([known[i] for i in places.tolist()], pa.string())
+        return pa.array([key.hex() for key in self._known], pa.string()).take(pa.array(places))
 
     def places(self, labels: pa.Array) -> IntArray:
         """Return the combinations."""
-        keys = (bytes.fromhex(text) for text in labels.to_pylist())
-        return np.array([self._known.setdefault(key, len(self._known)) for key in keys], np.int64)
+        encoded = labels.dictionary_encode()
+        keys = (bytes.fromhex(text) for text in encoded.dictionary.to_pylist())
+        own = np.array([self._known.setdefault(key, len(self._known)) for key in keys], np.int64)
+        found: IntArray = own[np.asarray(encoded.indices, np.int64)]
+        return found
 
     def decide(self, counts: PlaceCounts) -> PublishedCells:
         """Leave out the combinations that break a rule."""

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet import engines, noise
 from discreet.anonymity.release.delivery import Delivery
@@ -277,9 +278,13 @@ class _Releasing:
         keys = same_key(column, self.rows.plan.domain.column(self.person)).cast(pa.large_string())
         texts = keys.fill_null("")
         words = np.column_stack([spark_parts.text_words(texts, self.secret[i : i + 2]) for i in (0, 2)])
-        marks = words.tobytes().hex()
-        whose = pa.array([f"p{marks[i : i + 32]}" for i in range(0, len(marks), 32)], pa.string())
-        return pa.array(whose.to_pylist(), pa.string(), mask=keys.is_null().to_numpy(zero_copy_only=False))
+        halves = np.empty((len(words), 32), np.uint8)
+        bytes_of = words.view(np.uint8)
+        halves[:, ::2], halves[:, 1::2] = bytes_of >> 4, bytes_of & 15
+        letters = pa.py_buffer((halves + ord("a")).tobytes())  # letters alone are read as no number
+        places = pa.py_buffer(np.arange(0, 32 * len(words) + 1, 32, dtype=np.int64).tobytes())
+        marks = pa.LargeStringArray.from_buffers(len(words), places, letters).cast(pa.string())
+        return pc.if_else(keys.is_null(), pa.scalar(None, pa.string()), marks)
 
 
 class _Written:
