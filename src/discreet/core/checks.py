@@ -123,14 +123,15 @@ def finite(name: str, value: object, *, fix: str = "") -> float:
     return number
 
 
-def whole(name: str, value: object, *, low: int = 0, high: int | None = None) -> int:
+def whole(name: str, value: object, *, low: int = 0, high: int | None = None, fix: str = "") -> int:
     """Check for a whole number in ``low..high``."""
+    fix = fix or f"{name}={max(low, 1)}"
     expected = f"a whole number of at least {low}" if high is None else f"a whole number from {low} to {high}"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
-        raise InvalidType(name, value, expected, f"{name}={max(low, 1)}")
+        raise InvalidType(name, value, expected, fix)
     number = int(value)
     if number < low or (high is not None and number > high):
-        raise InvalidArgument(name, value, expected, f"{name}={max(low, 1)}")
+        raise InvalidArgument(name, value, expected, fix)
     return number
 
 
@@ -138,7 +139,7 @@ def whole(name: str, value: object, *, low: int = 0, high: int | None = None) ->
 MOST_LISTED = 30
 
 
-def choice(name: str, value: object, options: Sequence[T]) -> T:
+def choice(name: str, value: object, options: Sequence[T], *, fix: str = "") -> T:
     """Check for one of the named options."""
     for option in options:
         if isinstance(value, type(option)) and value == option:
@@ -150,7 +151,8 @@ def choice(name: str, value: object, options: Sequence[T]) -> T:
     kind = InvalidArgument if isinstance(value, str) else InvalidType
     known = {str(option): option for option in options}
     meant = nearest(value, list(known)) if isinstance(value, str) else None
-    raise kind(name, value, f"one of {listed}", f"{name}={options[0] if meant is None else known[meant]!r}")
+    fix = fix or f"{name}={options[0] if meant is None else known[meant]!r}"
+    raise kind(name, value, f"one of {listed}", fix)
 
 
 def nearest(name: object, known: Sequence[str]) -> str | None:

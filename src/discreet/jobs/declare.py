@@ -52,10 +52,14 @@ class WrongOption(InvalidArgument):
         What was given.
     expected, fix : Words
         As in `InvalidArgument`; without a fix the example of the option is one.
+    part : str
+        Of an option for several columns, what follows its name: " of column 'age'".
     """
 
-    def __init__(self, kind: Kind, name: str, value: object, expected: Words, fix: Fix | None = None) -> None:
-        self.kind, self.option, self._words = kind, kind.option(name), (expected, fix)
+    def __init__(
+        self, kind: Kind, name: str, value: object, expected: Words, fix: Fix | None = None, part: str = ""
+    ) -> None:
+        self.kind, self.option, self.part, self._words = kind, kind.option(name), part, (expected, fix)
         self.value = value
         super().__init__(*self._said(FILE))
 
@@ -67,7 +71,7 @@ class WrongOption(InvalidArgument):
             words if isinstance(words, str) else say(*words) if isinstance(words, tuple) else words(say)
             for words in (expected, fix)
         ]
-        return door.name(self.option), self.value, said[0], said[1]
+        return door.name(self.option) + self.part, self.value, said[0], said[1]
 
     def said(self, door: Door) -> str:
         """Return the message for a door."""
@@ -185,11 +189,11 @@ class Kind:
             return self.refused(lambda say: f"{text}; try {', '.join(say(n, v) for n, v in fix.items())}", type(error))
         if isinstance(error, WrongOption) or not isinstance(error, InvalidArgument):
             return error
-        name = error.name.partition("[")[0]
+        name, of, column = error.name.partition("[")[0].partition(" of column ")
         found = next((o for o in self.parameters if name in o.arguments), None)
         if found is None:
             return error
-        return self.wrong(found.name, error.value, error.expected, self._fix(found, error))
+        return WrongOption(self, found.name, error.value, error.expected, self._fix(found, error), of + column)
 
     def _method(self, word: str, say: Speech) -> str:
         """Return the name of a class as the method that it does."""

@@ -272,16 +272,15 @@ def _coded(column: Numeric, edges: tuple[float, ...]) -> tuple[float, ...]:
 
 def _real_edges(column: Numeric, steps: Any, label: str) -> tuple[float, ...]:
     low, high = column.low, column.high
+    fix = f"grid={{{column.name!r}: {DEFAULT_STEPS}}}"
     if steps is None:
         steps = _round_steps(low, high)
     if isinstance(steps, (list, tuple, np.ndarray)):
-        inner = [checks.finite(label, s) for s in steps]
+        inner = [checks.finite(label, s, fix=fix) for s in steps]
         if any(not a < b for a, b in zip([low, *inner], [*inner, high], strict=True)):
-            raise InvalidArgument(
-                label, list(steps), f"rising points strictly between {low:g} and {high:g}", "grid=128"
-            )
+            raise InvalidArgument(label, list(steps), f"rising points strictly between {low:g} and {high:g}", fix)
         return (low, *inner, high)
-    count = checks.whole(label, steps, low=1, high=MOST_LEVELS)
+    count = checks.whole(label, steps, low=1, high=MOST_LEVELS, fix=fix)
     # low + i (high - low)/count, each rounded once: 0.3 prints as 0.3
     edges = low + (high - low) * np.arange(count) / count
     return (*edges.tolist(), high)
@@ -292,19 +291,20 @@ def _whole_edges(column: Integer, steps: Any, label: str) -> tuple[float, ...]:
 
     Points that are given are the first numbers of their bins.
     """
+    fix = f"grid={{{column.name!r}: {DEFAULT_STEPS}}}"
     if isinstance(steps, (list, tuple, np.ndarray)):
-        inner = [math.ceil(checks.finite(label, s)) - 0.5 for s in steps]
+        inner = [math.ceil(checks.finite(label, s, fix=fix)) - 0.5 for s in steps]
     elif steps is None:
         sizes = iter(_CLOCK) if isinstance(column, Time) else (f * 10**p for p in range(16) for f in (1, 2, 5))
         size = next(size for size in sizes if column.n_values / size <= MOST_ROUND_STEPS)
         start = (column.least // size + 1) * size
         inner = [start + i * size - 0.5 for i in range((column.most - start) // size + 1)]
     else:
-        count = min(checks.whole(label, steps, low=1, high=MOST_LEVELS), column.n_values)
+        count = min(checks.whole(label, steps, low=1, high=MOST_LEVELS, fix=fix), column.n_values)
         inner = [column.least - (-i * column.n_values // count) - 0.5 for i in range(1, count)]
     if any(not a < b for a, b in zip([column.low, *inner], [*inner, column.high], strict=True)):
         what = f"rising whole numbers above {column.least} and up to {column.most}"
-        raise InvalidArgument(label, list(steps), what, "grid=128")
+        raise InvalidArgument(label, list(steps), what, fix)
     return (column.low, *inner, column.high)
 
 
@@ -389,12 +389,12 @@ def date_edges(column: Date, steps: Any) -> tuple[float, ...]:
         sizes = {unit: _calendar_edges(column, unit) for unit in _CALENDAR}
         return next((e for e in sizes.values() if len(e) - 1 <= MOST_ROUND_STEPS), sizes["year"])
     if isinstance(steps, str):
-        found = _calendar_edges(column, checks.choice(label, steps, tuple(_CALENDAR)))
+        found = _calendar_edges(column, checks.choice(label, steps, tuple(_CALENDAR), fix=fix))
     elif isinstance(steps, (list, tuple, np.ndarray)):
         found = _given_dates(column, list(steps), label, fix)
     else:
         days = int(column.high - column.low)
-        count = checks.whole(label, steps, low=1, high=min(days, MOST_LEVELS))
+        count = checks.whole(label, steps, low=1, high=min(days, MOST_LEVELS), fix=fix)
         found = tuple(float(column.low + days * i // count) for i in range(count + 1))
     if len(found) - 1 > MOST_LEVELS:
         raise InvalidArgument(label, steps, f"a grid of at most {MOST_LEVELS} steps", fix)

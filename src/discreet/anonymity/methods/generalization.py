@@ -292,15 +292,24 @@ def _doublings(bins: IntArray) -> Ladder:
 
 def _cut(grid: Grid, width: float) -> IntArray:
     """Return the interval of a width that every bin lies in; an interval must not end inside a bin."""
+    group, fits = _intervals_of(grid, width)
+    if not fits:
+        whole = grid.edges[-1] - grid.edges[0]
+        step = whole / grid.levels
+        near = float(f"{step * max(1, round(width / step)):.12g}")
+        # All that is there is one interval, whatever the steps.
+        fix = f"widths={{{grid.name!r}: [{near if _intervals_of(grid, near)[1] else whole:.12g}]}}"
+        raise InvalidArgument("widths", width, f"a multiple of the grid step of column {grid.name!r}", fix)
+    return group
+
+
+def _intervals_of(grid: Grid, width: float) -> tuple[IntArray, bool]:
+    """Return the interval of a width that every bin begins in, and whether each bin also ends there."""
     edges = np.array(grid.edges)
     place = (edges - edges[0]) / width
     group: IntArray = np.floor(place[:-1] + 1e-9).astype(np.int64)
     inner = slice(int(grid.coded[0]), grid.levels - int(grid.coded[1]))
-    if (place[1:] > group + 1 + 1e-9)[inner].any():
-        raise InvalidArgument(
-            "widths", width, f"a multiple of the grid step of column {grid.name!r}", f"grid={{{grid.name!r}: ...}}"
-        )
-    return group
+    return group, not bool((place[1:] > group + 1 + 1e-9)[inner].any())
 
 
 def _widths(given: Any, plan: TablePlan) -> dict[str, list[float]]:
@@ -324,11 +333,14 @@ def _widths(given: Any, plan: TablePlan) -> dict[str, list[float]]:
 
 def _given(levels: Any, plan: TablePlan, ladders: Sequence[Ladder]) -> dict[str, int]:
     if not isinstance(levels, Mapping):
-        raise InvalidType("levels", type(levels), "a mapping from column to level", '{"age": 2}')
+        raise InvalidType("levels", type(levels), "a mapping from column to level", f"levels={{{plan.quasi[0]!r}: 0}}")
     unknown = [name for name in levels if name not in plan.quasi]
     if unknown:
-        raise InvalidArgument("levels", unknown[0], f"given for quasi-identifiers ({', '.join(plan.quasi)})", "{}")
-    return {
-        name: checks.whole(f"level of column {name!r}", levels.get(name, 0), high=len(ladder) - 1)
-        for name, ladder in zip(plan.quasi, ladders, strict=True)
-    }
+        fix = f"levels={{{plan.quasi[0]!r}: {min(1, len(ladders[0]) - 1)}}}"
+        raise InvalidArgument("levels", unknown[0], f"given for quasi-identifiers ({', '.join(plan.quasi)})", fix)
+    found = {}
+    for name, ladder in zip(plan.quasi, ladders, strict=True):
+        high = len(ladder) - 1
+        fix = f"levels={{{name!r}: {min(1, high)}}}"
+        found[name] = checks.whole(f"level of column {name!r}", levels.get(name, 0), high=high, fix=fix)
+    return found

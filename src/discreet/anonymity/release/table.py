@@ -154,7 +154,7 @@ class TablePlan:
         by_column = grid if isinstance(grid, Mapping) else dict.fromkeys(quasi, grid)
         unknown = [n for n in by_column if n not in quasi]
         if unknown:
-            raise InvalidArgument("grid", unknown[0], "given for quasi-identifiers only", "grid={'age': 24}")
+            raise InvalidArgument("grid", unknown[0], "given for quasi-identifiers only", f"grid={{{quasi[0]!r}: 24}}")
         grids = tuple(make_grid(domain.column(n), by_column.get(n), (orders or {}).get(n)) for n in quasi)
         whom = whose[0] if whose else None
         return cls(domain, quasi, secret, label[0] if label else None, identifiers, kept, grids, whom)

@@ -98,7 +98,7 @@ KIND = Kind(
             20_000, low=4, methods=_MEANS),
         option("level", "whole pairs", "COLUMN=LEVEL; without any, levels are chosen on the rows", {"age": 1}, low=0,
             expected="COLUMN=VALUE, once per column, the values whole numbers", methods=("generalization",),
-            arguments=("levels",)),
+            arguments=("levels", "level")),
         option("sample", "number", "draw each row with this chance first: the table then has an epsilon", 0.1, above=0,
             high=0.9, methods=("generalization",), arguments=()),
         option("delta", "number", "the delta beside that epsilon", 1e-6, above=0, high=SURE_DELTA,

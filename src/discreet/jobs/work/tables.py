@@ -1,5 +1,6 @@
 """What the jobs `anonymize` and `risk` do."""
 
+import ast
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ from discreet.core.domain import Domain
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import promise_place
 from discreet.engines.progress import stage
-from discreet.errors import DataSourceError, DiscreetError
+from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
+from discreet.jobs.declare import WrongOption
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.pages import finish
 
@@ -67,7 +69,20 @@ def _domain(job: Job) -> Domain:
             declared[name][side] = limit if texts else _limit(limit)
     if declared is None:
         return domain
-    return Domain(declared, unit=domain.unit, source=domain.source, **domain.facts.to_dict())
+    try:
+        return Domain(declared, unit=domain.unit, source=domain.source, **domain.facts.to_dict())
+    except InvalidArgument as error:
+        raise _about_column(job, error) from None
+
+
+def _about_column(job: Job, error: InvalidArgument) -> InvalidArgument:
+    """Return what is wrong with a threshold as an error about the option: a schema alone was accepted before."""
+    side, of, column = error.name.partition(" of column ")
+    value = error.fix.removeprefix(f"{side}=")
+    if side not in ("bottom", "top") or value == error.fix:
+        return error
+    fix = (side, {ast.literal_eval(column): ast.literal_eval(value)})
+    return WrongOption(job.declared, side, error.value, error.expected, fix, of + column)
 
 
 def _limit(given: Any) -> Any:
