@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -444,6 +449,42 @@ def test_a_part_that_is_written_twice_is_there_once(
     assert sorted(tmp_path.iterdir()) == before
     with pytest.raises(DataSourceError, match="is there already"):
         tree.transform_file(frame, tmp_path / "rows.parquet")
+
+
+KILLED = """
+import sys, time
+from pathlib import Path
+from discreet.engines.tables.spark import parts, session
+from spark_releases import anonymous, table
+original = parts._write_part
+def write(*given):
+    import time
+    yield from original(*given)
+    time.sleep(600)
+parts._write_part = write
+frame = session("local[2]", spark__ui__showConsoleProgress="false").read.parquet(sys.argv[1])
+anonymous().fit(table()).transform_file(frame, sys.argv[2])
+"""
+
+
+@pytest.mark.slow
+def test_a_driver_that_is_killed_leaves_nothing_under_the_name(folder: Path, tmp_path: Path) -> None:
+    """All rows are in files already; they were not yet counted, and the folder is its owner's alone."""
+    target = tmp_path / "rows.parquet"
+    support = Path(__file__).parents[1] / "support"
+    command = [sys.executable, "-c", KILLED, str(folder), str(target)]
+    with subprocess.Popen(command, cwd=support, start_new_session=True, stderr=subprocess.DEVNULL) as job:
+        try:
+            until = time.monotonic() + 240
+            while not list(tmp_path.glob(".rows.parquet.*/*.tally")) and job.poll() is None:
+                assert time.monotonic() < until
+                time.sleep(0.1)
+            assert job.poll() is None
+        finally:
+            os.killpg(job.pid, signal.SIGKILL)  # Java with it
+    (left,) = tmp_path.iterdir()
+    assert left.name.startswith(".rows.parquet.")
+    assert left.stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.slow
