@@ -16,6 +16,7 @@ import discreet as dc
 from discreet.anonymity import RankSwapping
 from discreet.anonymity.methods._swap_kernels import swap_ranks
 from discreet.anonymity.methods.masking import candidates, permuted
+from discreet.errors import SchemaError
 from discreet.evaluation.audits.recount import recount
 from discreet.reporting.words import for_experts, for_lawyers
 
@@ -84,6 +85,32 @@ def test_groups_follow_ranks_and_not_distances() -> None:
     for seed in range(10):
         after = method.fit_transform(pa.table({"x": values}), order="input", random_state=seed).table["x"].to_numpy()
         assert [sorted(after[i : i + 2]) for i in (0, 2, 4, 6)] == [sorted(values[i : i + 2]) for i in (0, 2, 4, 6)]
+
+
+def test_what_is_told_of_disclosure_does_not_tell_who_is_who() -> None:
+    """Of two people with two values each, "all rows can be linked" and "none can" would both say which row is whose."""
+    domain = dc.Domain({"x": (0, 100), "y": (0, 100), "ill": {"categories": ["no", "yes"], "role": "sensitive"}})
+    two = pa.table({"x": [10, 20], "y": [1, 50], "ill": ["no", "yes"]})
+    seen = set()
+    for seed in range(60):
+        release = RankSwapping(k=2, domain=domain).fit_transform(two, random_state=seed)
+        own = {(row["x"], row["y"], row["ill"]) for row in release.table.to_pylist()}
+        told = release.guarantee.parameters["disclosure"]
+        assert told == release.disclosure
+        if {(x, y) for x, y, _ in own} == {(10, 1), (20, 50)}:
+            shares = (told["record_linkage"]["share"], told["interval_disclosure"]["share"])
+            seen.add(((10, 1, "no") in own, shares))
+    assert {share for _, share in seen} == {(0.0, 0.0), (0.5, 0.5), (1.0, 1.0)}
+    assert len(seen) == 6  # whatever is told, either row may be of either
+
+
+@pytest.mark.parametrize("unit", [{}, {"unit": dc.Person("who", rows=3)}])
+def test_groups_of_rows_are_no_groups_of_persons(unit: dict[str, Any]) -> None:
+    domain = dc.Domain({"who": {"bounds": [0, 9], "role": "person"}, "x": (0, 100)}, **unit)
+    visits = pa.table({"who": [1, 1, 1, 2], "x": [10, 11, 12, 90]})
+    with pytest.raises(SchemaError, match="may then be one person's"):
+        RankSwapping(k=3, domain=domain).fit(visits)
+    assert len(RankSwapping(0.5, domain=domain).fit_transform(visits)) == 4  # of which nothing is promised
 
 
 def test_the_promise_is_a_chance_and_says_so() -> None:

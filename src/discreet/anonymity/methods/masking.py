@@ -31,7 +31,8 @@ from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import as_domain, dialect_of
 from discreet.core.html import EstimatorHtml
-from discreet.errors import InvalidArgument, InvalidType
+from discreet.core.unit import Person
+from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 #: Noise is drawn on a public lattice of this many steps across the declared interval.
 FINE_STEPS = 2**30
@@ -88,7 +89,7 @@ class _Masking(EstimatorHtml, MaskedMethod, BaseEstimator):  # type: ignore[misc
         if empty:
             raise without_values(table.plan.domain.column(empty[0]))
         after, facts = self._change(table, before, stream)
-        measured = _measure(table, before, after, stream)
+        measured = _measure(table, before, facts.pop("measured", after), stream)
         values = {g.name: self._written(g, after[j]) for j, g in enumerate(table.plan.grids)}
         notes = facts.pop("notes", [_NOTHING])
         measured |= facts.pop("disclosure", {})
@@ -265,8 +266,10 @@ class RankSwapping(_Masking):
     nobody's from elsewhere. Let τ say which row is whose; all are equally likely beforehand. Column j shows in row r
     the value of person σ_j(τ(r)), where σ_j is uniform and independent of τ and of the other columns. For every τ
     the composition is uniform again, so the released values are equally likely under all τ, and afterwards each row
-    belongs to each of the g >= k persons of its group with a chance of exactly 1/g. Not more is promised: rows are not
-    alike, values are genuine, and whoever knows sensitive or kept columns is not bounded.
+    belongs to each of the g >= k persons of its group with a chance of exactly 1/g. Nothing else tells of τ: how many
+    rows can be linked is measured on a second draw of all σ_j, which is thrown away. Not more is promised: rows are not
+    alike, values are genuine, and whoever knows sensitive or kept columns is not bounded. A person with several rows
+    in a group would have several of the g chances, so a schema with persons is refused.
 
     Examples
     --------
@@ -292,6 +295,14 @@ class RankSwapping(_Masking):
             checks.whole("k", self.k, low=2)
             if self.p != RankSwapping.p:
                 raise InvalidArgument("p", self.p, "left out where k is given", f"p={RankSwapping.p}")
+
+    def _check_plan(self, plan: TablePlan) -> None:
+        super()._check_plan(plan)
+        if self.k is not None and (plan.person is not None or isinstance(plan.domain.unit, Person)):
+            raise SchemaError(
+                "the schema names a person, who may have many rows, and groups of k rows may then be one person's; "
+                "declare the column an identifier if everybody has one row, or use DensityTree, which counts persons"
+            )
 
     def _change(self, table: Table, before: FloatArray, stream: noise.Generator) -> tuple[FloatArray, dict[str, Any]]:
         if self.k is not None:
@@ -326,10 +337,12 @@ class RankSwapping(_Masking):
         points = Points.of(table, ranked, range(len(before)))
         one = len(before) == 1
         groups = path_groups(points, k) if one else mdav_groups(points, k, auto_rows(table.n, k))
-        after = np.stack([permuted(column, groups, stream) for column in before])
+        # Who was linked in this very release would tell who is who: the measures are of another one, drawn alike.
+        after, other = (np.stack([permuted(column, groups, stream) for column in before]) for _ in range(2))
         reached = {"k": None, "probabilistic_k": int(np.bincount(groups).min())}
         required = {"k": None, "probabilistic_k": k}
-        return after, {"groups": int(groups.max()) + 1, "required": required, "reached": reached, "notes": _SWAPPED}
+        facts = {"groups": int(groups.max()) + 1, "required": required, "reached": reached, "notes": _SWAPPED}
+        return after, {**facts, "measured": other, "disclosure": {"measured_on": "another draw, with the same groups"}}
 
     def _written(self, grid: Grid, values: FloatArray) -> pa.Array:
         return plain_array(grid, values)
