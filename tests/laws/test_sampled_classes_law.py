@@ -2,7 +2,9 @@
 
 import itertools
 import math
+import time
 from collections import Counter
+from decimal import MAX_EMAX, MIN_EMIN, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
@@ -13,6 +15,7 @@ import pytest
 import discreet as dc
 from discreet import noise
 from discreet.anonymity import SampledGeneralization, sampling_delta, sampling_epsilon
+from discreet.anonymity.methods.sampled_law import _added
 
 Law = dict[Any, Fraction]
 
@@ -139,3 +142,37 @@ def test_everything_that_is_released_keeps_the_stated_delta(monkeypatch: pytest.
                 assert max(excess(first, second, factor), excess(second, first, factor)) <= stated
             if math.isnan(more):
                 assert first == second
+
+
+def _difference(n: int, beta: float, epsilon: float, a: int) -> Decimal:
+    """β b(n, a - 1) - (e^ε - 1) P(Binomial(n, β) >= a) to 40 digits."""
+    b, growth = Decimal(beta), Decimal(epsilon).exp() - 1
+    ways = math.comb(n, a)
+    spare = max(ways.bit_length() - 200, 0)
+    chance = Decimal(ways >> spare) * Decimal(2) ** spare * b**a * (1 - b) ** (n - a)
+    before, tail, j = chance * a / (n - a + 1) * (1 - b) / b, Decimal(0), a
+    while chance > Decimal(10) ** -45:
+        tail += chance
+        chance *= (n - j) * b / ((j + 1) * (1 - b))
+        j += 1
+    return b * before - growth * tail
+
+
+def test_delta_is_never_stated_below_the_truth_for_large_classes() -> None:
+    """ln n! of a million has eight digits before the point: the chances of such classes lose as many behind it."""
+    n, beta, epsilon = 1_000_000, 0.001, 0.0001
+    with localcontext() as context:
+        context.prec, context.Emin, context.Emax = 40, MIN_EMIN, MAX_EMAX
+        edge = 1 - (1 - beta) * math.exp(-epsilon)
+        sizes = np.arange(n, n + 40)
+        for size, stated in zip(sizes[::13], _added(sizes, 2, beta, epsilon, edge)[::13], strict=True):
+            place = math.floor(edge * (size + 1)) + 1
+            true = _difference(int(size), beta, epsilon, place)
+            assert 0 < true <= Decimal(float(stated)) <= true * (1 + Decimal("1e-5"))
+
+
+def test_small_samples_are_priced_quickly() -> None:
+    """Where ε is hardly above -ln(1 - sample), classes of many thousand records are open; most are never the worst."""
+    started = time.process_time()
+    assert sampling_epsilon(20, 0.001, 1e-6) == pytest.approx(0.000816, rel=1e-3)
+    assert time.process_time() - started < 8

@@ -37,8 +37,9 @@ from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.errors import InvalidArgument
 
-#: Figures are stated upwards by this share of the largest term: far more than rounding loses.
-_SAFETY = 1e-9
+#: Figures are stated upwards by this share of the largest term, and by this many units of ln n!, whose last digits are
+#: lost in the chances of large classes: far more than rounding loses.
+_SAFETY, _DIGITS = 1e-9, 2.0**-48
 _PIECE = 4096
 #: The most records of a class that are looked at; δ is then stated by the bound that holds beyond.
 _MOST = 50_000_000
@@ -114,12 +115,12 @@ def _exact(k: int, beta: float, epsilon: float) -> float:
     edge = 1 - (1 - beta) * math.exp(epsilon)
     if edge <= 0:
         return added
-    return max(added, _largest(k, beta, epsilon, edge, _removed))
+    return _largest(k, beta, epsilon, edge, _removed, added)
 
 
-def _largest(k: int, beta: float, epsilon: float, edge: float, differences: Any) -> float:
-    """Return the largest difference over all sizes of a class, and never less."""
-    found, start = 0.0, k - 1
+def _largest(k: int, beta: float, epsilon: float, edge: float, differences: Any, found: float = 0.0) -> float:
+    """Return the largest difference over all sizes of a class, and never less; or what was found before, if larger."""
+    start = k - 1
     while True:
         n = np.arange(start, start + _PIECE)
         found = max(found, float(differences(n, k, beta, epsilon, edge).max()))
@@ -132,30 +133,48 @@ def _largest(k: int, beta: float, epsilon: float, edge: float, differences: Any)
 def _added(n: IntArray, k: int, beta: float, epsilon: float, edge: float) -> FloatArray:
     """H(P_{n+1}, P_n): the place where the ratio passes e^ε, and its neighbours in case rounding moved it."""
     found = np.zeros(len(n))
-    for shift in (0, 1, 2):
-        a = np.maximum(k, np.floor(edge * (n + 1)).astype(np.int64) + shift)
+    for a in _places(k, np.floor(edge * (n + 1)).astype(np.int64), (0, 1, 2)):
         first = beta * _chance(n, a - 1, beta)
         above = np.where(a <= n, bdtrc(np.minimum(a - 1, n - 1), n, beta), 0.0)
-        found = np.maximum(found, first * (1 + _SAFETY) - math.expm1(epsilon) * above)
+        found = np.maximum(found, _upwards(n, first, math.expm1(epsilon) * above))
     return found
 
 
 def _removed(n: IntArray, k: int, beta: float, epsilon: float, edge: float) -> FloatArray:
     """H(P_n, P_{n+1}), likewise."""
     found = np.zeros(len(n))
-    for shift in (-1, 0, 1):
-        m = np.maximum(k, np.ceil(edge * (n + 1)).astype(np.int64) + shift)
+    for m in _places(k, np.ceil(edge * (n + 1)).astype(np.int64), (-1, 0, 1)):
         first = beta * math.exp(epsilon) * _chance(n, m - 1, beta)
         below = np.where(m <= n, bdtr(np.minimum(m - 1, n), n, beta), 1.0)
-        found = np.maximum(found, first * (1 + _SAFETY) - math.expm1(epsilon) * below)
+        found = np.maximum(found, _upwards(n, first, math.expm1(epsilon) * below))
     return found
 
 
-def _beyond(n: int, k: int, beta: float, epsilon: float, edge: float) -> float:
-    """Return what no class of n records or more exceeds; infinite while k decides where the ratio passes."""
-    if edge * n <= k + 1:
-        return math.inf
+def _places(k: int, near: IntArray, shifts: tuple[int, ...]) -> list[IntArray]:
+    """Return where the ratio may pass, at k or behind it; once where that is k for all."""
+    found = [np.maximum(k, near + shift) for shift in shifts]
+    return found if (found[-1] > k).any() else found[:1]
+
+
+def _upwards(n: IntArray, more: FloatArray, less: FloatArray) -> FloatArray:
+    """Return a difference that is not below the true one, of terms with the rounding of classes of n."""
+    slack = _SAFETY + _DIGITS * gammaln(n + 1)
+    return np.asarray(more * (1 + slack) - less * (1 - slack))
+
+
+def _beyond(n: float, k: int, beta: float, epsilon: float, edge: float) -> float:
+    """Return what no class of n records or more exceeds; infinite while k decides where the ratio passes.
+
+    Of H(P_n, P_{n+1}) k decides for long where edge is small. There m <= k + 2, and from n = (k + 1)/β on b(n, k + 1)
+    is the largest b(n, m - 1) and falls in n.
+    """
     over = edge > beta
+    if edge * n <= k + 1:
+        if over or n * beta < k + 1:
+            return math.inf
+        falling = beta * math.exp(epsilon) * float(_chance(np.array([n]), np.array([k + 1]), beta)[0])
+        slack = _SAFETY + _DIGITS * math.lgamma(n + 1)
+        return max(falling * (1 + slack), _beyond((k + 2) / edge, k, beta, epsilon, edge))
     near, far = (edge - 2 / n, edge + 2 / n) if over else (edge + 2 / n, edge - 2 / n)
     apart = 0.0
     if (near > beta) == over:  # else the places may lie where the chance is largest
