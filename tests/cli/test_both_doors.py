@@ -85,8 +85,9 @@ def complete(kind: Kind, option: Option | None = None) -> dict[Option, Any]:
         given[kind.option("delta")] = 1e-6
     if kind.name == "perturb" and method and method not in kind.option("radius").methods:
         given.pop(kind.option("radius"))
-    if kind.name == "anonymize" and option.name in ("sample", "delta"):
+    if kind.name == "anonymize" and option.name in ("sample", "delta", "account", "fresh"):
         given |= {kind.option("level"): {"age": 1}, kind.option("sample"): 0.1}
+        given[kind.option("method")] = "generalization"
     if method == "elastic":
         given[kind.option("density")] = "people.csv"
     return given

@@ -233,7 +233,7 @@ class Totals:
             have = f"only {_down(self._most_delta - self.delta_spent)} is left" if self._most_delta else "has none"
             raise BudgetExceeded(
                 f"{what!r} needs delta {_up(delta)} but of delta the account {self.opened['dataset']!r} "
-                f"{have}; make a release without delta"
+                f"{have}; make a release without delta, or charge an account with more of it"
             )
 
     _check_reserve = _check_new

@@ -4,7 +4,7 @@ from typing import Any
 
 from rich.markup import escape
 
-from discreet.cli.common import console, measures, preview, show_files, show_promise, warn_if_seeded
+from discreet.cli.common import console, measures, preview, show_account, show_files, show_promise, warn_if_seeded
 from discreet.core.figures import counted
 
 
@@ -13,9 +13,12 @@ def show_anonymous(result: Any) -> None:
     release = result.artifact
     show_promise(release.guarantee)
     if release.guarantee.model == "central":
-        told = f"{counted(len(release), 'drawn row')} in {counted(release.cells.n_cells, 'group')}"
+        told = counted(len(release), "drawn row")
+        if "groups" in result.figures:
+            told += f" in {counted(result.figures['groups'], 'group')}"
         console.print(f"[bold]The table.[/] {told}; divide counts by {result.job.parameters['sample']:g}")
         _files(result)
+        show_account(result.figures)
         preview(release.table)
         return
     left_out, gone = result.figures["left_out"], result.figures["without_value"]

@@ -113,6 +113,8 @@ class Kind:
         Flags that stand for a value of an option: ``{"sphere": ("method", "sphere", "help")}``.
     classes : mapping
         From the classes of Python that errors may suggest to the values of the option `method`.
+    priced_by : str
+        The option without which nothing is spent, so that no account can be charged.
     """
 
     name: str
@@ -128,6 +130,7 @@ class Kind:
     together: Callable[[Any], None] | None = None
     shortcuts: Mapping[str, tuple[str, Any, str]] = field(default_factory=dict)
     classes: Mapping[str, str] = field(default_factory=dict)
+    priced_by: str = ""
 
     def __post_init__(self) -> None:
         if any(o.name == "report" for o in self.outputs) and self.name != "report":
@@ -147,6 +150,10 @@ class Kind:
     def option(self, name: str) -> Option:
         """Return an option by its name."""
         return next(o for o in (*self.options(), SCHEMA) if o.name == name)
+
+    def has_price(self, given: Mapping[str, Any]) -> bool:
+        """Return whether a job with these parameters spends a budget that adds up over releases."""
+        return any(o.name == "account" for o in self.parameters) and self.priced_by in ("", *given)
 
     def wrong(self, name: str, value: object, expected: Words, fix: Fix | None = None) -> WrongOption:
         """Return an error about an option."""

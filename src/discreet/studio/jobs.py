@@ -81,7 +81,7 @@ def job_of(project: Project, outputs: Mapping[str, str] | None = None) -> Job:
         raise SchemaError(f"goal: there is no {goal!r}; choose one on the screen 'Goal'")
     kind = KINDS[goal]
     parameters = dict(project.parameters)
-    if project.account and any(o.name == "account" for o in kind.parameters):
+    if project.account and kind.has_price(parameters):
         parameters["account"] = project.account
     data = project.source or project.artifact
     columns = None

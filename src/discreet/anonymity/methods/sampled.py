@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pa_csv
 from sklearn.base import BaseEstimator
 
 from discreet import engines, noise
@@ -22,7 +22,7 @@ from discreet.anonymity.methods.partitioner import _read_hierarchies
 from discreet.anonymity.methods.sampled_law import sampling_epsilon
 from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.printed import with_legend
-from discreet.anonymity.release.release import Release, _bounds, _flat, _intervals
+from discreet.anonymity.release.release import Release, _bounds, _intervals
 from discreet.anonymity.release.streamed import batches
 from discreet.anonymity.release.table import TablePlan
 from discreet.anonymity.risk.rules import Rules
@@ -31,7 +31,9 @@ from discreet.core.arrays import IntArray
 from discreet.core.domain import as_domain, dialect_of
 from discreet.core.guarantee import Guarantee, Ledger
 from discreet.core.html import EstimatorHtml
+from discreet.core.output import promise_place, write_whole
 from discreet.core.unit import Person
+from discreet.engines.writer import check_target
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 _FIXED = (
@@ -147,6 +149,30 @@ class SampledGeneralization(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
             All records; what `discreet.engines.open` takes. Read once, in batches.
         y : ignored
         """
+        self._release(data, ".csv", "text")  # so the account knows what `save` writes as CSV
+        return self
+
+    def release_file(self, data: Any, path: str | Path, *, form: str = "text") -> SampledRelease:
+        """Do the same and write the table at once, with its promise beside it; an account knows that very file.
+
+        Parameters
+        ----------
+        data : array, data frame, table or path
+            As in `fit`.
+        path : str or Path
+            A CSV or Parquet file. Checked before anything is charged.
+        form : {"text", "bounds"}
+            As in `Release.save`.
+        """
+        target = Path(path).expanduser()
+        check_target(target, promised=True)
+        payload = self._release(data, target.suffix, checks.choice("form", form, ("text", "bounds")))
+        write_whole(target, payload)
+        write_whole(promise_place(target), self.guarantee_.to_json(indent=2) + "\n")
+        return self.release_
+
+    def _release(self, data: Any, suffix: str, form: str) -> bytes:
+        """Charge, draw, and book what was drawn; return the bytes of the file that is sealed."""
         stream = noise.generator(self.random_state)
         plan, ladders = self._settings(lambda: engines.open(data, dialect=dialect_of(self.domain)).names)
         own = self._own()
@@ -177,17 +203,15 @@ class SampledGeneralization(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
             assumptions=_FIXED,
             seeded=stream.seeded,
         )
-        # Over what `save` writes as CSV: so the account knows that very file.
-        sink = pa.BufferOutputStream()
-        pa_csv.write_csv(_flat(table), sink)
-        self.guarantee_ = promise.seal(sink.getvalue().to_pybytes())
+        untold: Any = None
+        made = SampledRelease(table, promise, cells, np.empty(0, np.int64), untold, untold)
+        payload = made._payload(suffix, form)
+        self.guarantee_ = promise.seal(payload)
         if reserved is not None:
             reserved.book(self.guarantee_)
-        untold: Any = None
-        made = with_legend(table, self.guarantee_)
-        self.release_ = SampledRelease(made, self.guarantee_, cells, np.empty(0, np.int64), untold, untold)
+        self.release_ = replace(made, table=with_legend(table, self.guarantee_), guarantee=self.guarantee_)
         self.n_features_in_ = len(plan.quasi)
-        return self
+        return payload
 
     def fit_transform(self, data: Any, y: Any = None) -> SampledRelease:
         """Draw, recode and release these rows; each call draws, and costs, anew."""

@@ -170,15 +170,19 @@ class Release:
         """
         target = Path(path).expanduser()
         check_target(target, promised=True)  # both or none
+        write_with_promise(target, self._payload(target.suffix, form), self.guarantee)
+
+    def _payload(self, suffix: str = ".csv", form: str = "text") -> bytes:
+        """Return the bytes that `save` writes into a file of this ending."""
         table = self.table
         if checks.choice("form", form, ("text", "bounds")) == "bounds":
             table = self._with_bounds()
         sink = pa.BufferOutputStream()
-        if target.suffix.lower() in (".parquet", ".pq"):
+        if suffix.lower() in (".parquet", ".pq"):
             pq.write_table(table.replace_schema_metadata({PROMISE_KEY: self.guarantee.to_json()}), sink)
         else:
             pa_csv.write_csv(_flat(table), sink)
-        write_with_promise(target, sink.getvalue().to_pybytes(), self.guarantee)
+        return bytes(sink.getvalue().to_pybytes())
 
     def _with_bounds(self) -> pa.Table:
         quasi = {grid.name for grid in self.cells.grids}

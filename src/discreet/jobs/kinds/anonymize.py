@@ -5,7 +5,19 @@ from typing import Any
 
 from discreet.core.figures import SURE_DELTA
 from discreet.jobs.declare import Kind, Speech
-from discreet.jobs.options import ORDER, PAGE, PROMISE, REPORT, TABLE, option, output, release
+from discreet.jobs.options import (
+    ACCOUNT,
+    FRESH,
+    ORDER,
+    OVERWRITE,
+    PAGE,
+    PROMISE,
+    REPORT,
+    TABLE,
+    option,
+    output,
+    release,
+)  # fmt: skip
 
 _CELLS = ("density-tree", "mondrian", "generalization")
 _TREES = ("density-tree", "mondrian")
@@ -35,6 +47,8 @@ def _together(job: Any) -> None:
 
 #: What goes with rows that are drawn first: everything else would show more of them than their epsilon allows.
 _DRAWN = ("k", "method", "sample", "delta", "level", "widths", "hierarchy", "grid", "top", "bottom", "bounds")
+#: Who is charged for them.
+_PAID = ("account", "fresh")
 
 
 def _drawn(job: Any) -> None:
@@ -43,9 +57,17 @@ def _drawn(job: Any) -> None:
     if "sample" not in given:
         if "delta" in given:
             raise KIND.wrong("delta", given["delta"], lambda say: f"used with {say('sample', 0.1)}", ("sample", 0.1))
+        for name in _PAID:
+            if name in given:
+                raise KIND.wrong(
+                    name,
+                    given[name],
+                    lambda say: f"used with {say('sample', 0.1)}: k-anonymity has no price that could be charged",
+                    lambda say: f"leaving it out, or {say('method', 'generalization')}, {say('sample', 0.1)}",
+                )
         return
     titles = {each.name for each in PAGE}
-    for name in [*(n for n in given if n not in (*_DRAWN, *titles)), *files]:
+    for name in [*(n for n in given if n not in (*_DRAWN, *_PAID, "overwrite", *titles)), *files]:
         expected = "left out where rows are drawn first: it would show more of them than their epsilon allows"
         raise KIND.wrong(name, given.get(name, job.outputs.get(name)), expected)
     if "level" not in given:
@@ -103,6 +125,9 @@ KIND = Kind(
             high=0.9, methods=("generalization",), arguments=()),
         option("delta", "number", "the delta beside that epsilon", 1e-6, above=0, high=SURE_DELTA,
             methods=("generalization",), arguments=()),
+        ACCOUNT,
+        FRESH,
+        OVERWRITE,
         option("widths", "list pairs", "COLUMN=A,B,...: widths of the intervals at level 1, 2, ...", {"age": [5, 10]},
             above=0, expected="COLUMN=A,B,..., rising, each width a multiple of the one before",
             methods=("generalization",)),
@@ -137,6 +162,7 @@ KIND = Kind(
         PROMISE,
     ),
     together=_together,
+    priced_by="sample",
     classes={"DensityTree": "density-tree", "Mondrian": "mondrian", "Generalization": "generalization"},
     examples=(
         "anonymize people.csv --schema schema.toml --k 10 -o safe.csv",

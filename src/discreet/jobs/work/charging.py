@@ -1,13 +1,18 @@
 """What a job with a central price does with the account that it names: charge it, or hand out an earlier release."""
 
+from __future__ import annotations
+
 import hashlib
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from discreet.accounts import Account
 from discreet.accounts.facts import heads_of
-from discreet.errors import DataSourceError, DiscreetError
+from discreet.core.guarantee import Guarantee
+from discreet.core.output import promise_place
+from discreet.errors import DataSourceError, DiscreetError, FormatError
 from discreet.jobs.declare import Speech
 from discreet.jobs.job import Job
 from discreet.jobs.options import PAGE
@@ -23,6 +28,9 @@ def task_of(job: Job) -> str | None:
     aside = {"account", "fresh", "overwrite", "n", *(each.name for each in PAGE)}
     asked = {k: v for k, v in job.parameters.items() if k not in aside}
     facts = [job.kind, str(job.table(job.data)), job.read_domain().to_toml(), asked]
+    # Other groups under the same names are another table.
+    groups = [job.place(file) for file in job.parameters.get("hierarchy", {}).values()]
+    facts += [hashlib.sha256(file.read_bytes()).hexdigest() for file in groups if file.is_file()]
     return "sha256:" + hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
 
 
@@ -46,7 +54,42 @@ def checkable(job: Job, model: Any) -> Any:
     return model if repeated(job) is None else model.set_params(ledger=None)
 
 
-def repeated(job: Job) -> Synopsis | None:
+@dataclass(frozen=True)
+class PaidTable:
+    """A table of drawn rows that was released before, as it lies in its file."""
+
+    table: Any
+    guarantee: Guarantee
+
+    @classmethod
+    def load(cls, path: Path) -> PaidTable:
+        """Read table and promise; refused if either was changed."""
+        from discreet.reporting.artifacts import read_released
+
+        promise = _promise_beside(path)
+        if promise is None or not promise.verify(path.read_bytes()):
+            raise FormatError(f"{path} is not the table that the promise beside it was sealed over")
+        return cls(read_released(path, promise.domain), promise)
+
+    @property
+    def digest(self) -> str | None:
+        """The seal."""
+        return self.guarantee.digest
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+
+def _promise_beside(path: Path) -> Guarantee | None:
+    """Return the promise beside a table of drawn rows; None of other tables, which can be had again."""
+    try:
+        promise = Guarantee.from_json(promise_place(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, DiscreetError):
+        return None
+    return promise if promise.parameters.get("method") == "SampledGeneralization" else None
+
+
+def repeated(job: Job) -> Any:
     """Return an earlier release of the same job, if it lies where the new one would and is the one that was booked.
 
     It is handed out again bit for bit, which costs nothing; ``fresh`` draws new noise for a new price.
@@ -58,7 +101,7 @@ def repeated(job: Job) -> Synopsis | None:
     if not booked:
         return None
     try:
-        found = Synopsis.load(place)
+        found: Synopsis | PaidTable = PaidTable.load(place) if job.kind == "anonymize" else Synopsis.load(place)
     except DiscreetError:
         return None  # something else lies there
     return found if found.digest in booked else None
@@ -70,7 +113,8 @@ def check_paid(job: Job) -> None:
     What was paid for cannot be had again: its noise is drawn once.
     """
     for name, place in job.places().items():
-        promise = promise_of(place) if place.is_file() and not job.parameters.get("overwrite") else None
+        kept = not job.parameters.get("overwrite") and place.is_file()
+        promise = _promise_beside(place) or promise_of(place) if kept else None
         if promise is None or promise.seeded or not heads_of(promise.parameters):
             continue
         account, task = (account_of(job), task_of(job)) if name == "release" else (None, None)
@@ -100,7 +144,7 @@ def keep(job: Job, made: Synopsis, *, charged: bool) -> None:
         made.save(place, overwrite=True)  # refused before, or asked for
 
 
-def standing(job: Job, made: Synopsis, again: bool) -> dict[str, Any]:
+def standing(job: Job, made: Synopsis | Guarantee, again: bool) -> dict[str, Any]:
     """Return how the account stands after a job, as plain data; nothing where none is named."""
     account = account_of(job)
     if account is None:

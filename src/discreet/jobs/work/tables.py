@@ -11,9 +11,11 @@ from discreet.core.domain import Domain
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import promise_place
 from discreet.engines.progress import stage
+from discreet.engines.writer import check_target
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 from discreet.jobs.declare import WrongOption
 from discreet.jobs.job import Job, JobResult
+from discreet.jobs.work.charging import charged, checkable, repeated, standing
 from discreet.jobs.work.pages import finish
 
 _METHODS: dict[str, Any] = {
@@ -36,7 +38,9 @@ def check(job: Job) -> None:
     if job.kind == "risk":
         _asked(job)
     else:
-        _check_model(job, _model(job))
+        if "sample" in job.parameters:
+            check_target(job.places()["release"], promised=True)  # before budget goes into it
+        _check_model(job, checkable(job, _model(job)))
         _key(job)
         for path in job.parameters.get("previous", ()):
             anonymity.House.load(job.place(path))
@@ -51,7 +55,7 @@ def _model(job: Job) -> Any:
         given["hierarchies"] = {name: anonymity.Hierarchy.from_csv(job.place(file)) for name, file in files}
     if "sample" in job.parameters:
         drawn = {"sample": job.parameters["sample"], "delta": job.parameters.get("delta", 1e-6)}
-        return anonymity.SampledGeneralization(domain=_domain(job), **given, **drawn)
+        return anonymity.SampledGeneralization(domain=_domain(job), **{**given, **drawn, **charged(job)})
     return _METHODS[job.parameters.get("method", "density-tree")](domain=_domain(job), **given)
 
 
@@ -120,6 +124,8 @@ def _key(job: Job) -> bytes | None:
 def _anonymize(job: Job) -> JobResult:
     given, places = job.parameters, job.places()
     target, house = places["release"], places.get("house")
+    if "sample" in given:
+        return _draw(job, target)
     model = _model(job)
     _check_model(job, model)
     key = _key(job)
@@ -131,22 +137,41 @@ def _anonymize(job: Job) -> JobResult:
     if "previous" in given:
         settings["previous"] = [job.place(path) for path in given["previous"]]
     stage("groups")
-    drawn = "sample" in given
-    held = drawn or house is not None or "previous" in given or given.get("form") == "sample"
+    held = house is not None or "previous" in given or given.get("form") == "sample"
     if not held and model.is_large(job.read_table()):
         return _anonymize_large(job, model, target, settings)
-    release = model.fit_transform(job.read_table(), **({} if drawn else settings))
+    release = model.fit_transform(job.read_table(), **settings)
     if house is not None:
         release.save_house(house)  # first: a table that was handed out without it could not be followed
     release.save(target, form="bounds" if given.get("bounds") else "text")
     sealed = Guarantee.from_json(promise_place(target).read_text(encoding="utf-8"))
     figures: dict[str, Any] = {"file": str(target), "rows": len(release)}
-    if not drawn:  # of drawn rows nobody learns how many there were besides
-        figures |= {"left_out": release.suppressed + release.dropped, "without_value": release.dropped}
-        quasi = release.guarantee.parameters["quasi_identifiers"]
-        figures |= {"given_away": _given_away(release, release.table, quasi)}
+    figures |= {"left_out": release.suppressed + release.dropped, "without_value": release.dropped}
+    quasi = release.guarantee.parameters["quasi_identifiers"]
+    figures |= {"given_away": _given_away(release, release.table, quasi)}
     files = {"release": target, "promise": promise_place(target), **({} if house is None else {"house": house})}
     return replace(finish(job, sealed, files, figures, release), printed=release.guarantee.to_dict())
+
+
+def _draw(job: Job, target: Path) -> JobResult:
+    """Release drawn rows, whose price the account pays that is named; or hand out what it has paid for already.
+
+    Of the other rows nobody learns anything, not even how many there were.
+    """
+    check(job)
+    earlier = repeated(job)
+    figures: dict[str, Any] = {"file": str(target)}
+    if earlier is None:
+        stage("groups")
+        form = "bounds" if job.parameters.get("bounds") else "text"
+        made = _model(job).release_file(job.read_table(), target, form=form)
+        figures["groups"] = made.cells.n_cells
+    else:
+        made = earlier
+    paid = standing(job, made.guarantee, earlier is not None)
+    files = {"release": target, "promise": promise_place(target)}
+    done = finish(job, made.guarantee, files, {**figures, "rows": len(made), **paid}, made)
+    return replace(done, printed={**made.guarantee.to_dict(), **paid})
 
 
 def _anonymize_large(job: Job, model: Any, target: Path, settings: dict[str, Any]) -> JobResult:

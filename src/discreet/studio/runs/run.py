@@ -178,7 +178,7 @@ def asked_of(job: Job) -> dict[str, Any]:
 
 def has_price(job: Job) -> bool:
     """Return whether a job spends a budget that adds up over releases: that of a central one, made from rows."""
-    return job.schema is not None and any(option.name == "account" for option in job.declared.parameters)
+    return job.schema is not None and job.declared.has_price(job.parameters)
 
 
 def lock(folder: Path, *, shared: bool = False) -> int | None:
