@@ -17,12 +17,13 @@ import pytest
 from discreet.anonymity import DensityTree, Generalization, Mondrian
 from discreet.anonymity.growth import outside
 from discreet.anonymity.growth.criteria import common_axes, moments
-from discreet.anonymity.methods import partitioner
+from discreet.anonymity.methods import density_tree, partitioner
 from discreet.anonymity.methods.datafly import Combinations
 from discreet.anonymity.methods.density_tree import CRITERIA
 from discreet.anonymity.release.spilled import is_large
 from discreet.core.domain import Domain
 from discreet.engines import spill
+from discreet.engines.progress import followed
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 from discreet.jobs.job import Job
 
@@ -323,3 +324,33 @@ def test_a_job_on_a_large_file_releases_what_one_in_memory_does(
         rows = sorted((tmp_path / f"safe-{memory}.csv").read_text().splitlines())
         found.append((rows, told, result.guarantee.parameters))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("given", [{"supervised": True, "target": "label"}, {"pruning": "folds"}])
+def test_what_looks_at_rows_again_and_again_is_refused_of_a_table_larger_than_memory(
+    given: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    table = pa.table({"age": rng.integers(0, 90, 300), "label": rng.choice(["a", "b"], 300)})
+    pq.write_table(table, tmp_path / "people.parquet")
+    quasi = {"bounds": [0, 100], "role": "quasi-identifier"}
+    domain = Domain({"age": quasi, "label": {"categories": ["a", "b"], "role": "target"}})
+    model = DensityTree(5, domain=domain, **given)
+    model.fit(tmp_path / "people.parquet")
+    monkeypatch.setattr(density_tree, "machine_memory", lambda: 1000.0)
+    with pytest.raises(InvalidArgument, match="left out with a table that does not fit into memory"):
+        model.fit(tmp_path / "people.parquet")
+    model.fit(table)  # it is in memory already
+    DensityTree(5, domain=domain).fit(tmp_path / "people.parquet")  # what is suggested
+
+
+def test_reading_counting_and_growing_tell_how_far_they_are(tmp_path: Path) -> None:
+    case = Case(3)
+    model = DensityTree(domain=Domain(case.columns), **case.options)
+    model._memory = 1
+    path = case.write(tmp_path, "parquet")
+    told: list[tuple[str, float | None]] = []
+    with followed(lambda stage, share: told.append((stage, share))):
+        model.fit(path)
+    assert sum(share == 0.0 for _, share in told) > 4  # reading, levels, and what is grown in memory
+    assert told[-1] == ("counting", 1.0)

@@ -6,6 +6,7 @@ there, both sides of every cut keep the rules, the cells have public outer bound
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -13,12 +14,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from discreet import engines
 from discreet.anonymity.growth.grow import GrownTree, grow_tree
 from discreet.anonymity.growth.pruning import prune
 from discreet.anonymity.methods.blind import growth_rules
 from discreet.anonymity.methods.partitioner import BuildRecords, RulePartitioner, grow_records
 from discreet.anonymity.methods.renewal import SeenRecords, renew
 from discreet.anonymity.methods.supervised import choose_growth
+from discreet.anonymity.release.spilled import is_large, known_rows, machine_memory
 from discreet.anonymity.release.streamed import ToFile
 from discreet.anonymity.release.table import Table, TablePlan, read_table
 from discreet.anonymity.risk.rules import Rules, stacked
@@ -263,6 +266,12 @@ class DensityTree(ToFile, RulePartitioner):
     @property
     def _grows_outside(self) -> bool:
         return not self.supervised and self.pruning is None
+
+    def _refuse_larger(self, source: engines.Source, plan: TablePlan) -> None:
+        if not self._grows_outside and math.isfinite(known_rows(source)) and is_large(source, plan, machine_memory()):
+            name, plain = ("supervised", False) if self.supervised else ("pruning", None)
+            expected = "left out with a table that does not fit into memory: it looks at rows again and again"
+            raise InvalidArgument(name, getattr(self, name), expected, f"{name}={plain}")
 
     def _grow(self, table: BuildRecords, tiers: Mapping[int, IntArray], rules: Rules) -> GrownTree:
         settings: dict[str, Any] = {

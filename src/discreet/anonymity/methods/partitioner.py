@@ -95,8 +95,12 @@ class Partitioner(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
             with spilled(source, plan, self.rules_, max(1, self._memory // 2)) as rows:
                 self._partition(*self._ready(source, rows, trees))
         else:
+            self._refuse_larger(source, plan)
             self._partition(*self._ready(source, read_table(source, plan), trees))
         return self
+
+    def _refuse_larger(self, source: engines.Source, plan: TablePlan) -> None:
+        """Refuse what needs all rows in memory of a table that does not fit."""
 
     def is_large(self, data: Any) -> bool:
         """Tell whether `fit` takes these records from a file of bins, by what is known before they are read.

@@ -9,6 +9,7 @@ of the tree (`discreet.anonymity.growth.outside`). It is as sensitive as the tab
 from __future__ import annotations
 
 import math
+import os
 import queue
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ from discreet.anonymity.release.table import Bins, PlaceCounts, TablePlan
 from discreet.anonymity.risk.counted import Values
 from discreet.anonymity.risk.rules import Rules
 from discreet.core.arrays import AnyArray, IntArray
+from discreet.engines.progress import Meter
 from discreet.engines.spill import RowFile, divided
 from discreet.engines.tables.part import StoredFile, is_divided, is_remote
 from discreet.engines.threads import WORKERS, in_order
@@ -43,13 +45,21 @@ _QUASI = "bins"
 _FIELD = 4
 
 
-def is_large(source: engines.Source, plan: TablePlan, memory: int) -> bool:
+def is_large(source: engines.Source, plan: TablePlan, memory: float) -> bool:
     """Tell whether the build records may need more than so many bytes, by what is known before they are read."""
     other = len({*plan.sensitive, *plan.identifiers, *plan.keep, *([plan.target] if plan.target else [])})
-    return _rows(source) * (_ROW + _BINS * len(plan.quasi) + _VALUE * other) > memory
+    return known_rows(source) * (_ROW + _BINS * len(plan.quasi) + _VALUE * other) > memory
 
 
-def _rows(source: engines.Source) -> float:
+def machine_memory() -> float:
+    """Return the bytes of memory of this machine; infinite where the system does not say."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return math.inf
+
+
+def known_rows(source: engines.Source) -> float:
     """Return how many rows there may be: none of those that are in memory already or on Spark, and any of a stream."""
     total = 0.0
     for part in source._parts:
@@ -193,10 +203,12 @@ class SpilledTable:
         blocks = ((block, bucket[top.route(self.rows(block))]) for block in self.file.blocks())
         files = divided(blocks, self.file.kind, int(bucket.max()) + 1)
         try:
-            for file in files:
-                with file:
-                    (whole,) = file.blocks(len(file))
-                yield self._bins(whole), self._codes(whole)
+            with Meter(sum(map(len, files)), None) as meter:
+                for file in files:
+                    with file:
+                        (whole,) = file.blocks(len(file))
+                    yield self._bins(whole), self._codes(whole)
+                    meter.advance(len(whole))
         finally:
             for file in files:
                 file.__exit__(None, None, None)

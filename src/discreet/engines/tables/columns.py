@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import Column, Date, Domain, Integer, Numeric, Time
 from discreet.core.schema.dialect import Dialect
+from discreet.engines.progress import Meter
 from discreet.engines.source import Source
 from discreet.engines.tables.encode import Encoder, arrow_kind, as_stored, text_of
 from discreet.engines.tables.formats.cells import Cells, Labelled
@@ -65,19 +66,20 @@ def column_batches(
     placed = [(part, places_of(source, part, names)) for part in source._parts]
     matched = source._match(domain) if domain is not None else [([], []) for _ in placed]
     shared, named = _shared_kinds(placed, names), source._domain
-    for (part, places), (positions, encoders) in zip(placed, matched, strict=True):
-        asked = list(dict.fromkeys([*positions, *places]))  # a file reads a column once
-        batches = part.read(asked, batch_size)
-        for pieces, _ in batches:
-            own = dict(zip(asked, pieces, strict=True))
-            found = {name: _present(own[place], source.dialect) for name, place in zip(names, places, strict=True)}
-            for name, place in zip(names, places, strict=True):
-                if isinstance(own[place], Field):
-                    found[name] = _not_empty(found[name])
-                column = named.column(name) if named is not None and name in named.names else None
-                found[name] = plainly(found[name], own[place], column, source.dialect)
-            found |= {name: _of_kind(found[name], kind) for name, kind in shared.items()}
-            yield _coordinates(part, [own[p] for p in positions], encoders), found
+    with Meter(sum(part.size() for part in source._parts), None) as meter:
+        for (part, places), (positions, encoders) in zip(placed, matched, strict=True):
+            asked = list(dict.fromkeys([*positions, *places]))  # a file reads a column once
+            for pieces, amount in part.read(asked, batch_size):
+                own = dict(zip(asked, pieces, strict=True))
+                found = {name: _present(own[place], source.dialect) for name, place in zip(names, places, strict=True)}
+                for name, place in zip(names, places, strict=True):
+                    if isinstance(own[place], Field):
+                        found[name] = _not_empty(found[name])
+                    column = named.column(name) if named is not None and name in named.names else None
+                    found[name] = plainly(found[name], own[place], column, source.dialect)
+                found |= {name: _of_kind(found[name], kind) for name, kind in shared.items()}
+                yield _coordinates(part, [own[p] for p in positions], encoders), found
+                meter.advance(amount)
 
 
 def counted_columns(
