@@ -100,6 +100,18 @@ if hasattr(caching, "UserProvidedCacheLocator"):
 
 def jit(function: F) -> F:
     """Compile a kernel on its first call, keep the machine code on disk, and run it without the interpreter's lock."""
+    return _compiled(function, within=False)
+
+
+def jit_within(function: F) -> F:
+    """Do the same for a short kernel that others call often with many arrays: its code becomes part of theirs.
+
+    Handing over a tuple of dozens of arrays takes longer than what is done with them for a few rows.
+    """
+    return _compiled(function, within=True)
+
+
+def _compiled(function: F, within: bool) -> F:
     given, locators = numba.config.CACHE_DIR, getattr(numba.config, "CACHE_LOCATOR_CLASSES", "")
     # Numba chooses the place when a function is decorated, so other packages' kernels stay where they were.
     try:
@@ -108,9 +120,10 @@ def jit(function: F) -> F:
             numba.config.CACHE_DIR = str(cache_folder() / f"kernels-{text[:24]}")
             if "AnyPlace" in globals():
                 numba.config.CACHE_LOCATOR_CLASSES = f"{__name__}.AnyPlace"
-        return cast(F, njit(function, cache=True, nogil=True))
+        return cast(F, njit(function, cache=True, nogil=True, forceinline=within))
     except (RuntimeError, OSError):
-        return cast(F, njit(function, nogil=True))  # no folder can be written to: compiled anew in every process
+        # No folder can be written to: compiled anew in every process.
+        return cast(F, njit(function, nogil=True, forceinline=within))
     finally:
         numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES = given, locators
 

@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from discreet.anonymity.growth._count_kernels import SMALL
 from discreet.anonymity.growth.search_kernels import LEFT, NODE, REST
 from discreet.anonymity.risk.distances import is_ok
-from discreet.core.jit import jit
+from discreet.core.jit import jit, jit_within
 
 
 @jit
 def put_in_order(rows: Any, a: int, b: int, j: int, n_groups: int, work: Any) -> None:  # pragma: no cover
-    """Write down the rows of a large node in the order of their bins; those of a small one were sorted."""
-    if b - a < SMALL:
+    """Write down the rows of a node in the order of their bins, if they were not sorted."""
+    if work.best_place[2, 0] > 0:
         return
     start = 0
     for g in range(n_groups):
@@ -37,7 +36,7 @@ def line_up(
     if len(rows) == 0:
         return j
     first, last, values = work.group_bin[0], work.group_bin[n_groups - 1], work.values
-    if b - a >= SMALL and values.shape[2] > 0 and (last - first + 1) * values.shape[2] <= 8 * (b - a):
+    if work.best_place[2, 0] == 0 and values.shape[2] > 0 and (last - first + 1) * values.shape[2] <= 8 * (b - a):
         values[0, first : last + 1, :] = 0
         for i in range(a, b):
             for q in range(d, d + n_sensitive):
@@ -47,7 +46,7 @@ def line_up(
     return -1
 
 
-@jit
+@jit_within
 def sides_ok(
     walked: int, left: int, size: int, at: int, rows: Any, d: int, n_sensitive: int, limits: Any, work: Any
 ) -> bool:  # pragma: no cover
@@ -73,7 +72,7 @@ def sides_ok(
     return is_ok(counts[LEFT], left, limits) and is_ok(counts[REST], size - left, limits)
 
 
-@jit
+@jit_within
 def choose(
     rows: Any,
     a: int,

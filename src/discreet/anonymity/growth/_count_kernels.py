@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.jit import jit
+from discreet.core.jit import jit, jit_within
 
-#: Nodes below this size are sorted, not counted.
+#: Nodes below this size may be sorted, not counted.
 SMALL = 64
 #: The lanes of a node below this size have room for all of its rows.
 SHORT = 256
@@ -24,17 +24,23 @@ BYTES = np.uint64(0x00FF00FF00FF00FF)
 EIGHT = np.uint64(8)
 
 
-@jit
-def lane(packed: Any, m: int) -> Any:  # pragma: no cover
-    """Return the sum of column m that a stretch of lanes holds."""
-    return np.int64((packed[2 * (m >> 3) + (m & 1)] >> np.uint64(16 * ((m & 7) >> 1))) & np.uint64(0xFFFF))
+@jit_within
+def lane(field: int, m: int) -> Any:  # pragma: no cover
+    """Return the sum of column m that its word of lanes holds; it is word `word_of(m)`."""
+    return np.int64((field >> np.uint64(16 * ((m & 7) >> 1))) & np.uint64(0xFFFF))
+
+
+@jit_within
+def word_of(m: int) -> int:  # pragma: no cover
+    """Return which word of lanes has column m."""
+    return 2 * (m >> 3) + (m & 1)
 
 
 @jit
 def settle(packed: Any, sums: Any, d: int) -> None:  # pragma: no cover
     """Add lanes to the sums, and empty them."""
     for m in range(d):
-        sums[m] += lane(packed, m)
+        sums[m] += lane(packed[word_of(m)], m)
     packed[:] = 0
 
 
@@ -85,7 +91,7 @@ def count_block(
     for j in range(j0, j1):
         low, high = first[j], last[j] + 1
         counts[j - j0, low:high] = 0
-        if summed:
+        if summed and not (laned and b - a < SHORT):
             sums[j - j0, low:high, :] = 0
         if laned:
             packed[j - j0, low:high, :] = 0
@@ -113,7 +119,7 @@ def count_block(
                     extremes[HIGH, j - j0, bin_, m] = max(extremes[HIGH, j - j0, bin_, m], value)
 
 
-@jit
+@jit_within
 def groups_by_count(at: int, first: int, last: int, short: bool, work: Any) -> int:  # pragma: no cover
     """List the occupied bins of a counted column."""
     n_groups, laned = 0, work.packed.shape[2] > 0
@@ -129,7 +135,7 @@ def groups_by_count(at: int, first: int, last: int, short: bool, work: Any) -> i
                 work.up_to[n_groups, w] = before + work.packed[at, bin_, w]
         else:
             for m in range(work.sums.shape[2]):
-                held = lane(work.packed[at, bin_], m) if laned else 0
+                held = lane(work.packed[at, bin_, word_of(m)], m) if laned else 0
                 work.group_sums[m, n_groups] = work.sums[at, bin_, m] + held
         for m in range(work.extremes.shape[3]):
             work.boxes[LOW, n_groups, m] = work.extremes[LOW, at, bin_, m]
@@ -138,7 +144,7 @@ def groups_by_count(at: int, first: int, last: int, short: bool, work: Any) -> i
     return n_groups
 
 
-@jit
+@jit_within
 def sum_to_cuts(n_cuts: int, short: bool, work: Any) -> None:  # pragma: no cover
     """Write the sums of what lies to the left of every cut; doubles hold them exactly."""
     group, found = work.cut_group, work.cut_sums
@@ -146,12 +152,23 @@ def sum_to_cuts(n_cuts: int, short: bool, work: Any) -> None:  # pragma: no cove
         running, g = 0, 0
         for c in range(n_cuts):
             if short:
-                found[m, c] = lane(work.up_to[group[c]], m)
+                found[m, c] = lane(work.up_to[group[c], word_of(m)], m)
                 continue
             while g <= group[c]:
                 running += work.group_sums[m, g]
                 g += 1
             found[m, c] = running
+
+
+@jit_within
+def sorts(size: int, first: Any, last: Any) -> bool:  # pragma: no cover
+    """Tell whether a node is sorted: it is small, and its cell has many bins."""
+    if size >= SMALL:
+        return False
+    width = 0
+    for m in range(first.size):
+        width += last[m] - first[m]
+    return bool(width >= 4 * size * first.size)
 
 
 @jit
@@ -161,7 +178,7 @@ def make_keys(keys: Any, largest: int) -> Any:  # pragma: no cover
     return keys
 
 
-@jit
+@jit_within
 def sort_keys(rows: Any, a: int, size: int, j: int, first: int, keys: Any) -> None:  # pragma: no cover
     """Sort the rows of a small node by their bins: every key finds its place by counting the smaller ones.
 
@@ -169,7 +186,7 @@ def sort_keys(rows: Any, a: int, size: int, j: int, first: int, keys: Any) -> No
     """
     for i in range(size):
         keys[RAW, i] = (np.int64(rows[a + i, j]) - first) * SMALL + i
-    room = 16 if size <= 16 else 32 if size <= 32 else SMALL
+    room = 16 if size <= 16 else 32 if size <= 32 else 48 if size <= 48 else SMALL
     for i in range(size, room):
         keys[RAW, i] = keys[LARGEST, 0]
     for i in range(size):
@@ -180,13 +197,16 @@ def sort_keys(rows: Any, a: int, size: int, j: int, first: int, keys: Any) -> No
         elif room == 32:
             for p in range(32):
                 smaller = keys.dtype.type(smaller + (keys[RAW, p] < key))
+        elif room == 48:
+            for p in range(48):
+                smaller = keys.dtype.type(smaller + (keys[RAW, p] < key))
         else:
             for p in range(SMALL):
                 smaller = keys.dtype.type(smaller + (keys[RAW, p] < key))
         keys[SORTED, smaller] = key
 
 
-@jit
+@jit_within
 def groups_of_keys(
     rows: Any, a: int, size: int, first: int, places: Any, keys: Any, work: Any
 ) -> int:  # pragma: no cover

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.core.jit import jit
+from discreet.core.jit import jit, jit_within
 
 CELL, TIGHT, MONDRIAN, SPREAD, LABEL = 0, 1, 2, 3, 4
 #: Only a setting: a node is cut by spread or by cell, as `takes_cell` says.
@@ -43,7 +43,7 @@ def width_gain(size: int, left: int, share: float, width: float) -> float:  # pr
     return width * (left * (1.0 - share) + (size - left) * share)
 
 
-@jit
+@jit_within
 def spread_gains(left: Any, size: int, sums: Any, units: Any, total: Any, out: Any) -> None:  # pragma: no cover
     """Write Σ_m (Σ_{i∈L} (x_im - mean_m))² (1/c_L + 1/c_R). Sums to the left, by column and cut, count units."""
     for c in range(out.size):

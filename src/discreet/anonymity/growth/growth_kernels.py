@@ -30,7 +30,7 @@ from discreet.anonymity.growth.search_kernels import (
     sum_squares,
     widest_first,
 )
-from discreet.core.jit import jit
+from discreet.core.jit import jit, jit_within
 
 #: Stand for the criterion of a node that is not cut, and of one that another call goes on with.
 LEAF, PENDING = 254, 255
@@ -43,7 +43,7 @@ FROM, TO, LEVEL, ABOVE, SLOT = 0, 1, 2, 3, 4
 FIRST, LAST = 0, 1
 
 
-@jit
+@jit_within
 def best_cut(
     rows: Any,
     ids: Any,

@@ -19,11 +19,12 @@ from discreet.anonymity.growth._count_kernels import (
     groups_of_keys,
     make_keys,
     sort_keys,
+    sorts,
     sum_to_cuts,
     total_in_lanes,
 )
 from discreet.anonymity.growth.criteria import SPREAD, TIGHT, WIDTH
-from discreet.core.jit import jit
+from discreet.core.jit import jit, jit_within
 
 #: The most bins times sensitive values that are counted; beyond that rows are put in order.
 MOST_VALUES = 1 << 18
@@ -113,7 +114,8 @@ class Scratch(NamedTuple):
     #: Counts of sensitive values and of classes, see `NODE`.
     sensitive: Any
     classes: Any
-    #: Gain and tie-break, column and cut of the best so far; the second is for the second half of a mixture.
+    #: Gain and tie-break, column and cut of the best so far; the second is for the second half of a mixture. The third
+    #: place says whether the rows of a column were sorted.
     best_gain: Any
     best_place: Any
 
@@ -163,11 +165,11 @@ def make_scratch(
         np.zeros((3, values), np.int64),
         np.zeros((2, classes), np.int64),
         np.zeros((2, 2), np.float64),
-        np.zeros((2, 2), np.int64),
+        np.zeros((3, 2), np.int64),
     )
 
 
-@jit
+@jit_within
 def describe(rows: Any, ids: Any, a: int, b: int, places: Any, labels: Any, work: Any) -> None:  # pragma: no cover
     """Write down what is to know of the whole node: sums or box, counts of sensitive values and classes."""
     d = places.shape[0]
@@ -216,7 +218,7 @@ def describe_counts(places: Any, work: Any) -> None:  # pragma: no cover
             work.sensitive[NODE, s] += values[0, bin_, s]
 
 
-@jit
+@jit_within
 def sum_squares(n_groups: int, size: int, j: int, places: Any, unit: float, work: Any) -> float:  # pragma: no cover
     """Return the squared distances from the mean, added up bin by bin: in whatever order rows come, the same."""
     mean = work.total[j] / size
@@ -240,7 +242,7 @@ def widest_first(places: Any, units: Any, work: Any) -> None:  # pragma: no cove
         turn[p] = j
 
 
-@jit
+@jit_within
 def cut_in_gap(
     low: int, high: int, missing: int, form: int, tier: int, tiers: Any, edges: Any
 ) -> int:  # pragma: no cover
@@ -260,7 +262,7 @@ def cut_in_gap(
     return best
 
 
-@jit
+@jit_within
 def list_cuts(
     n_groups: int, size: int, j: int, first: int, last: int, space: Any, k: int, min_share: float, work: Any
 ) -> int:  # pragma: no cover
@@ -295,7 +297,7 @@ def list_cuts(
     return found
 
 
-@jit
+@jit_within
 def find_cuts(
     rows: Any, a: int, b: int, j: int, at: int, first: Any, last: Any, space: Any, k: int, min_share: float, work: Any
 ) -> tuple[int, int]:  # pragma: no cover
@@ -304,12 +306,14 @@ def find_cuts(
     ``at`` is the column's place among those that are counted together.
     """
     size, here = b - a, len(rows) > 0
-    if here and size >= SMALL and at == 0:
+    in_order = here and sorts(size, first, last)
+    work.best_place[2, 0] = in_order
+    if here and not in_order and at == 0:
         count_block(rows, a, b, j, min(first.size, j + work.counts.shape[0]), first, last, space.places, work)
     if first[j] == last[j]:
         return 0, 0
     short = work.packed.shape[2] > 0 and size < SHORT
-    if not here or size >= SMALL:
+    if not in_order:
         n_groups = groups_by_count(at, first[j], last[j], short, work)
     elif last[j] - first[j] < 1 << 10:
         sort_keys(rows, a, size, j, first[j], work.short_keys)

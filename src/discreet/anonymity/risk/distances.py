@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.jit import jit
+from discreet.core.jit import jit, jit_within
 
 #: What rounding may add to a measure; a class at exactly the limit passes.
 SLACK = 1e-12
@@ -44,7 +44,7 @@ class Limits(NamedTuple):
     leaf: IntArray
 
 
-@jit
+@jit_within
 def distinct_values(counts: Any) -> int:  # pragma: no cover
     """Return how many values occur."""
     found = 0
@@ -153,7 +153,7 @@ def closeness(counts: Any, size: int, limits: Any, q: int) -> float:  # pragma: 
     return hierarchical_distance(counts, size, share, limits.parent[a:b], limits.weight[a:b], leaf)
 
 
-@jit
+@jit_within
 def is_ok(counts: Any, size: int, limits: Any) -> bool:  # pragma: no cover
     """Tell whether a class with these counts of all sensitive values keeps k, l and t (spec density-trees, 9.4.1)."""
     if size < limits.k:
