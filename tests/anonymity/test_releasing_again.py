@@ -17,6 +17,7 @@ import pytest
 
 from discreet import Domain
 from discreet.anonymity import DensityTree, Generalization, House, Microaggregation, Mondrian, Release
+from discreet.anonymity.release.together import _records
 from discreet.core.guarantee import Guarantee
 from discreet.errors import DataSourceError, FormatError, InvalidArgument, InvalidType, SchemaError
 from release_attacker import Held, hold, singled_out
@@ -200,6 +201,69 @@ def test_persons_with_several_rows_are_attacked(seed: int) -> None:
         records = [(w, v) for w, _, v in visits]
         held.append(hold(releases[-1], records, ["age"], "visit", k=3))
     assert next(singled_out(held), None) is None
+
+
+VISITS = Domain(
+    {
+        "who": {"bounds": [0, 10**6], "role": "person"},
+        "age": {"bounds": [0, 100], "role": "quasi-identifier"},
+        "ill": {"categories": ["flu", "cold"], "role": "sensitive"},
+    }
+)
+
+
+def visits(rows: list[tuple[int, str, int, str]]) -> pa.Table:
+    who, _, age, ill = zip(*rows, strict=True)
+    return pa.table({"who": who, "age": age, "ill": ill})
+
+
+def test_of_several_rows_alike_the_one_that_left_is_told_by_its_place(tmp_path: Path) -> None:
+    """Person 1 has the flu twice, young and old; the young row leaves, and one of person 4, who is old.
+
+    Taken in the order of their cells the old row would be the young one, moved, and two would have left the old cell.
+    """
+    january = [(1, "a", 10, "flu"), (2, "a", 12, "cold"), (3, "a", 14, "flu"), (1, "b", 80, "flu"),
+               (4, "a", 82, "flu"), (5, "a", 84, "cold"), (6, "a", 86, "cold")]  # fmt: skip
+    february = [row for row in january if row[:2] not in ((1, "a"), (4, "a"))]
+    tree = DensityTree(2, domain=VISITS).fit(visits(january))
+    first = tree.transform(visits(january))
+    first.save_house(tmp_path / "january.house")
+    for previous in (first, tmp_path / "january.house"):
+        with pytest.raises(InvalidArgument, match="2 records removed"):
+            tree.transform(visits(february), previous=previous)
+    # Nobody left: the same rows in another order, and one of them moved, are still the same ones.
+    moved = [(1, "b", 90, "flu") if row[:2] == (1, "b") else row for row in january[::-1]]
+    assert len(tree.transform(visits(january[::-1]), previous=first)) == 7
+    record = _records(
+        *(np.array(column) for column in zip(*_followed([january, moved]), strict=True)),
+    )
+    assert record[7:][::-1].tolist() == record[:7].tolist()
+
+
+def _followed(tables: list[list[tuple[int, str, int, str]]]) -> list[tuple[int, int, int, int, int]]:
+    """Key, value, release, cell and place on the grid of every row."""
+    return [(who, ill == "flu", j, age // 50, age) for j, rows in enumerate(tables) for who, _, age, ill in rows]
+
+
+@pytest.mark.parametrize("seed", [46, 138, 178, pytest.param(0, marks=pytest.mark.slow)])
+def test_persons_with_several_rows_alike_are_attacked(seed: int) -> None:
+    for number in range(seed, seed + (120 if seed == 0 else 1)):
+        rng = np.random.default_rng(number)
+        here: list[tuple[int, str, int, str]] = []
+        releases: list[Release] = []
+        held: list[Held] = []
+        for month in range(3):
+            here = [row for row in here if rng.random() > 0.15]
+            for i in range(int(rng.integers(8, 24))):
+                ill = str(rng.choice(["flu", "cold"]))
+                here.append((1000 * month + i // 2, f"{month} {i}", int(rng.integers(0, 100)), ill))
+            tree = DensityTree(2, domain=VISITS, suppress=1.0)
+            try:
+                releases.append(tree.fit_transform(visits(here), previous=releases))
+            except InvalidArgument:  # who was published cannot be taken back
+                continue
+            held.append(hold(releases[-1], [row[:2] for row in here], ["age"], "ill", k=2))
+        assert next(singled_out(held), None) is None, number
 
 
 def house(tmp_path: Path) -> tuple[Release, Path]:

@@ -43,6 +43,8 @@ from discreet.errors import DataSourceError, DiscreetError, FormatError, Invalid
 _FORMAT, _FORMAT_VERSION = "discreet.house", 2
 META = b"discreet.house"
 _IDENTIFIER, _SENSITIVE = "identifier:", "sensitive:"
+#: The quasi-identifiers of a record on the public grids, where somebody may have several: which of them is which.
+_WHERE = "where"
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,12 +97,15 @@ class House:
             Seals of the house files that it was checked against.
         """
         followed = following_column(table.plan)
-        columns = {_IDENTIFIER + followed: identities(table)}
+        who = identities(table)
+        columns = {_IDENTIFIER + followed: who}
         columns |= {_SENSITIVE + n: as_text(table.others[n]) for n in table.plan.sensitive}
         number = pa.array(cells.of, mask=cells.of < 0)
         parts = [[f"{grid.name} {text}" for text in cells.texts(j)] for j, grid in enumerate(cells.grids)]
         words = pa.array([", ".join(found) for found in zip(*parts, strict=True)], pa.large_string())
         columns |= {"cell": number, "published": words.take(number), "suppressed": pa.array(cells.of < 0)}
+        if table.plan.person is not None or pc.count_distinct(who).as_py() < table.n:
+            columns[_WHERE] = where(table)
         declared = following_declaration(table.plan)
         return cls(pa.table(columns), dict(required), table.plan.person is not None, declared, tuple(earlier))
 
@@ -131,6 +136,13 @@ class House:
     def values(self, name: str) -> pa.Array:
         """Return a sensitive column, as text."""
         return self.records[_SENSITIVE + name].combine_chunks()
+
+    @property
+    def where(self) -> pa.Array:
+        """What `where` says of the records; empty text in files that do not hold it."""
+        if _WHERE in self.records.column_names:
+            return self.records[_WHERE].combine_chunks()
+        return pa.array([""] * self.n, pa.large_string())
 
     @cached_property
     def rules(self) -> Rules:
@@ -259,6 +271,13 @@ def following_declaration(plan: TablePlan) -> dict[str, Any]:
     if isinstance(column, Categorical):
         return {"name": column.name, "kind": column.kind, "categories": [category_text(c) for c in column.categories]}
     return {"name": column.name, "kind": column.kind, "bounds": column.to_dict()["bounds"]}
+
+
+def where(table: Table) -> pa.Array:
+    """Return the quasi-identifiers of every record on the public grids, as text: the same on the same grids."""
+    texts = (pa.array([grid.text(b, b) for b in range(grid.n_bins)], pa.large_string()) for grid in table.plan.grids)
+    columns = [text.take(pa.array(bins)) for text, bins in zip(texts, table.bins, strict=True)]
+    return pc.binary_join_element_wise(*columns, pa.scalar("; ", pa.large_string()))
 
 
 #: Floating-point numbers from here on stand for several whole numbers each.

@@ -20,7 +20,8 @@ that were never published may be suppressed instead, as far as that is allowed. 
 back: where no merging helps, the release is refused.
 
 Rows are followed by the person or the only identifier, declared alike each time. Where somebody has several rows in a
-table, those with equal sensitive values are taken for the same, in the order of their cells.
+table, those with equal sensitive values and equal quasi-identifiers on the public grids are the same; of those that are
+left over, rows with equal sensitive values are taken for the same, in the order of their cells.
 """
 
 import math
@@ -34,7 +35,7 @@ import pyarrow.compute as pc
 
 from discreet.anonymity.growth.frontier import EnforcedCells, refuse_root
 from discreet.anonymity.growth.tree import Tree
-from discreet.anonymity.release.house import House, as_text, following_declaration, identities
+from discreet.anonymity.release.house import House, as_text, following_declaration, identities, where
 from discreet.anonymity.release.table import CodedColumn, Table, code_column
 from discreet.anonymity.risk.classes import join
 from discreet.anonymity.risk.rules import Rules
@@ -108,7 +109,8 @@ def read_past(houses: Sequence[House], table: Table, leaf: IntArray, rules: Rule
     coded = [code_column(plan.domain, n, column) for n, column in texts.items()]
     value = join([(c.codes.astype(np.int64), len(c.labels) + 1) for c in coded], total)
     place = np.concatenate([*(h.cell for h in houses), leaf])
-    record = _records(key, value, release, place)
+    grid = _numbers([*(house.where for house in houses), where(table)])
+    record = _records(key, value, release, place, grid)
     starts = np.cumsum([0, *sizes])
     split, split_value = np.split(record, starts[1:-1]), np.split(value, starts[1:-1])
     n = _levels(record)
@@ -287,18 +289,45 @@ def _numbers(pieces: Sequence[pa.Array]) -> IntArray:
     return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64)
 
 
-def _records(key: IntArray, value: IntArray, release: IntArray, place: IntArray) -> IntArray:
-    """Number the records: by key, and where a release has several rows of one by sensitive values and place as well."""
+def _records(key: IntArray, value: IntArray, release: IntArray, place: IntArray, where: IntArray) -> IntArray:
+    """Number the records: by key, and where a release has several rows of one, by sensitive values as well.
+
+    Of several rows that are equal in both, those are the same that lie at the same place of the public grids as when
+    the record was last seen; and then, in the order of their cells, those that are left over.
+    """
     n = len(key)
     pair = join([(key, _levels(key)), (release, _levels(release))], n)
     several = np.zeros(_levels(key), bool)
     several[key[np.bincount(pair)[pair] > 1]] = True
     group = join([(key, _levels(key)), (np.where(several[key], value + 1, 0), _levels(value) + 1)], n)
-    order = np.lexsort((place, release, group))
-    run = join([(group, _levels(group)), (release, _levels(release))], n)[order]
-    rank = np.empty(n, np.int64)
-    rank[order] = np.arange(n) - np.searchsorted(run, run)  # runs rise along this order
-    return join([(group, _levels(group)), (rank, _levels(rank))], n)
+    record = np.full(n, -1, np.int64)
+    last = np.empty(0, np.int64)  # by record: the row in which it was last seen
+    for j in range(_levels(release)):
+        rows = np.flatnonzero(release == j)
+        free = np.ones(len(last), bool)
+        for near in (where, np.zeros(n, np.int64)):
+            left, waiting = rows[record[rows] < 0], np.flatnonzero(free)
+            old, new = _alike(group, near, place, last[waiting], left)
+            record[left[new]] = waiting[old]
+            free[waiting[old]] = False
+        came = rows[record[rows] < 0]
+        record[came] = len(last) + np.arange(len(came))
+        last = np.append(last, came)
+        last[record[rows]] = rows
+    return record
+
+
+def _alike(group: IntArray, near: IntArray, place: IntArray, old: IntArray, new: IntArray) -> tuple[IntArray, IntArray]:
+    """Pair rows of one group that are near, each with one: where there are several, in their order."""
+    rows, side = np.append(old, new), np.repeat([0, 1], [len(old), len(new)])
+    alike = join([(group[rows], _levels(group)), (near[rows], _levels(near))], len(rows))
+    run = 2 * alike + side
+    order = np.lexsort((place[rows], run))
+    rank = np.empty(len(rows), np.int64)
+    rank[order] = np.arange(len(rows)) - np.searchsorted(run[order], run[order])
+    code = join([(alike, _levels(alike)), (rank, _levels(rank))], len(rows))
+    _, first, second = np.intersect1d(code[: len(old)], code[len(old) :], assume_unique=True, return_indices=True)
+    return first, second
 
 
 def _first_alike(seen: Sequence[IntArray]) -> IntArray:
