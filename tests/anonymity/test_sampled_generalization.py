@@ -149,3 +149,5 @@ def test_pages_and_audits_call_the_rows_what_they_are(tmp_path: Path) -> None:
     assert "0 to 119, top 90" in text
     assert "beside δ" in text
     assert "invented" not in text
+    audited = dc.Job("audit", str(tmp_path / "a.csv")).run()
+    assert [(check["check"], check["detail"]) for check in audited.figures["checks"] if check["holds"] is False] == []

@@ -159,7 +159,7 @@ def test_the_promise_says_so_and_the_file_can_be_audited(tmp_path: Path) -> None
     from discreet.cli.app import main
 
     release = DensityTree(3, 2, 0.5, domain=DOMAIN).fit_transform(table(300))
-    assert "l = 2 (distinct, counts = persons)" in str(release.guarantee)
+    assert "l = 2 (distinct, counted in persons)" in str(release.guarantee)
     release.save(tmp_path / "safe.csv")
     facts = json.loads((tmp_path / "safe.csv.guarantee.json").read_text(encoding="utf-8"))
     assert facts["parameters"]["required"]["t"]["counts"] == "persons"

@@ -58,3 +58,16 @@ def test_without_a_density_the_option_is_named(folder: Path) -> None:
     with pytest.raises(DiscreetError, match="--density must be a public file of where people live"):
         run("perturb", folder / "homes.csv", "--schema", folder / "schema.toml", *given)
     assert not (folder / "none.csv").exists()
+
+
+def test_a_raster_of_numbers_stands_for_its_squares_and_a_column_of_numbers_is_not_passed_over(folder: Path) -> None:
+    rows = [f"{x},{y},{900 if x < 4 and y < 4 else 4}" for x in np.arange(0.5, 10) for y in np.arange(0.5, 10)]
+    job = ("perturb", folder / "homes.csv", "--schema", folder / "schema.toml", "--epsilon", 1, "--method", "elastic")
+    job += ("--crowd", 50, "--cells", 64, "-o", folder / "raster.csv", "--density", folder / "census.csv")
+    folder.joinpath("census.csv").write_text("x,y,residents\n" + "\n".join(rows) + "\n")
+    with pytest.raises(DiscreetError, match="has no column 'weight', the people of a place; call 'residents' so"):
+        run(*job)
+    folder.joinpath("census.csv").write_text("x,y,weight\n" + "\n".join(rows) + "\n")
+    assert run(*job).exit_code == 0
+    facts = json.loads((folder / "raster.csv.guarantee.json").read_text())["parameters"]["density"]
+    assert (facts["origin"], facts["people"]) == ("a public raster", pytest.approx(16 * 900 + 84 * 4))

@@ -44,7 +44,7 @@ ANONYMIZE = ("anonymize", "people.csv", "--schema", "schema.toml", "--k", "5", "
 
 def test_groups_that_give_a_value_away_are_told_with_what_helps(folder: Path, capsys: Any) -> None:
     text = said(capsys, *ANONYMIZE)
-    assert "50.0% of the rows lie in groups that give their ill away" in text
+    assert "50.0 % of the rows lie in groups that give their ill away" in text
     assert "Try --l 2." in text
     assert "give their" not in said(capsys, *ANONYMIZE, "--l", "2")
     assert "Try --method density-tree --l 2." in said(capsys, *ANONYMIZE, "--method", "microaggregation")

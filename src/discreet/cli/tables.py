@@ -35,7 +35,7 @@ def show_anonymous(result: Any) -> None:
     way = "--method density-tree " if facts["method"] == "Microaggregation" else ""
     for name, share in result.figures["given_away"].items():
         console.print(
-            f"[yellow]{share:.1%} of the rows lie in groups that give their {escape(name)} away:[/] "
+            f"[yellow]{100 * share:.1f} % of the rows lie in groups that give their {escape(name)} away:[/] "
             f"everyone in the group has the same. Try [cyan]{way}--l 2[/].",
             highlight=False,
         )

@@ -55,6 +55,8 @@ def rule_text(name: str, value: Any) -> str:
     --------
     >>> rule_text("l", {"kind": "entropy", "least": 2})
     'l = 2 (entropy)'
+    >>> rule_text("l", {"kind": "distinct", "least": 2.0, "counts": "persons"})
+    'l = 2 (distinct, counted in persons)'
     >>> rule_text("probabilistic_k", 5)
     'probabilistic k-anonymity with k = 5'
     >>> rule_text("k_by_columns", {"least": 5, "columns": [["age"], ["job", "town"]]})
@@ -67,6 +69,7 @@ def rule_text(name: str, value: Any) -> str:
     if name == "k_by_columns":
         parts = "; ".join(", ".join(map(str, part)) for part in value["columns"])
         return f"k = {value['least']} in each of these groups of columns by itself, and not in whole rows: {parts}"
-    amounts = [str(v) for k, v in value.items() if k in ("least", "most")]
-    notes = [str(v) if k == "kind" else f"{k} = {v}" for k, v in value.items() if k not in ("least", "most")]
+    amounts = [f"{v:g}" if isinstance(v, float) else str(v) for k, v in value.items() if k in ("least", "most")]
+    said = {"kind": "", "counts": "counted in "}
+    notes = [f"{said.get(k, f'{k} = ')}{v}" for k, v in value.items() if k not in ("least", "most")]
     return f"{name} = {' '.join(amounts)}" + (f" ({', '.join(notes)})" if notes else "")

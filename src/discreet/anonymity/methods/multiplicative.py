@@ -10,7 +10,7 @@ from discreet.anonymity.release.table import TablePlan
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
 from discreet.core.domain import Date, Time
-from discreet.errors import InvalidArgument
+from discreet.errors import InvalidArgument, InvalidType
 
 KINDS = ("lognormal", "normal")
 
@@ -92,7 +92,11 @@ class MultiplicativeNoise(Noisy):
         (3.0, 0.0)
         """
         self._check()
-        there = np.asarray(values, float)
+        try:
+            there = np.asarray(values, float)
+        except (TypeError, ValueError):
+            fix = "recovered(release.table['pay'])"
+            raise InvalidType("values", values, "the published numbers of a column", fix) from None
         there = there[~np.isnan(there)]
         mean, squares = there.mean(), (there**2).mean() / (1 + float(self.spread) ** 2)
         return float(mean), float(squares - (mean**2 - float(self.spread) ** 2 * squares / len(there)))

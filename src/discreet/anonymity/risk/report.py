@@ -234,7 +234,9 @@ class RiskReport:
                 (f"{column}: homogeneous", _percent(found.homogeneous), "rows whose value the group gives away"),
             ]
             if found.t_ordered is not None:
-                rows.append((f"{column}: t, ordered", _short(found.t_ordered), "the same, by the order of values"))
+                rows.append(
+                    (f"{column}: t, ordered", _short(found.t_ordered), "the farthest group, by the order of values")
+                )
         return rows
 
     def __str__(self) -> str:

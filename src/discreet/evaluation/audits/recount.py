@@ -107,7 +107,8 @@ def recount(
         _kept(table, [*shown, *passed], facts["kept"], found, failures)
     weighed = [rule for rule in ("l", "t") if (required.get(rule) or {}).get("counts") == "persons"]
     if weighed:
-        notes.append(f"{' and '.join(weighed)} count persons, who are not in the table: they were not counted again")
+        verb = "counts" if len(weighed) == 1 else "count"
+        notes.append(f"{' and '.join(weighed)} {verb} persons, who are not in the table: they were not counted again")
     for name in secret if not weighed else ():
         if name in table.column_names:
             _sensitive(_values(table, name, guarantee), classes, name, required, reached, found, failures, notes)

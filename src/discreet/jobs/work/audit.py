@@ -210,7 +210,7 @@ def _counted(found: Mapping[str, Any]) -> str:
         if isinstance(value, Mapping):
             parts += [f"{name} of {column} {inner:.4g}" for column, inner in value.items()]
         else:
-            parts.append(f"{value:,} {name}" if name in ("rows", "classes") else f"{name} {value}")
+            parts.append(f"{value:,} {name}" if name in ("rows", "classes") else f"{name} {value:.4g}")
     return ", ".join(parts)
 
 
@@ -225,7 +225,7 @@ def _columns(table: pa.Table, promise: Guarantee, domain: Domain, found: Finding
             wrong.append(f"column {column.name!r} names people")
         values = table[column.name].to_pylist()
         if promise.model != "syntactic" and isinstance(column, Categorical):
-            known = {category_text(c) for c in column.categories}
+            known = {category_text(c) for c in column.categories} | _printed_cells(promise, column.name)
             wrong += [f"column {column.name!r} holds a value that is not declared"] * any(
                 v is not None and category_text(v) not in known for v in values
             )
@@ -271,6 +271,13 @@ def _odd_values(table: pa.Table, promise: Guarantee, domain: Domain) -> list[str
                 f"bounds and {unread:,} cannot be read as declared"
             )
     return texts
+
+
+def _printed_cells(promise: Guarantee, name: str) -> set[str]:
+    """Return what a recoded column prints beside categories: labels of groups, all of them, and none."""
+    if name not in promise.parameters.get("quasi_identifiers", ()):
+        return set()
+    return {*promise.parameters.get("labels", {}).get(name, ()), "*", "missing"}
 
 
 def _read_number(value: Any) -> float | None:

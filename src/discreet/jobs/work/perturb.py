@@ -123,9 +123,23 @@ def _public(job: Job, domain: Domain, option: str) -> Any:
         said = f"{str(path)!r} has no column {absent[0]!r}, which the schema declares"
         raise job.declared.refused(lambda say: f"{say(option)}: {said}")
     weighted = "weight" in source.names and "weight" not in names
+    if option == "density" and not weighted:
+        numbers = [name for name in source.names if name not in names and _is_number(source, name)]
+        if numbers:  # taken for nothing, they would leave one person to every place
+            raise job.declared.refused(
+                lambda say: (
+                    f"{say(option)}: {str(path)!r} has no column 'weight', the people of a place; call "
+                    f"{numbers[0]!r} so, or leave it out of the file where every row is one person"
+                )
+            )
     table = read_columns(source, [*names, "weight"] if weighted else names)
     columns = [checks.as_floats(np.asarray(table[name].to_pylist(), dtype=object)) for name in table.column_names]
     places = np.column_stack(columns[: len(names)])
     weights = columns[-1] if weighted else np.ones(len(places))
     kept = np.isfinite(places).all(axis=1) & np.isfinite(weights)
     return places[kept], weights[kept]
+
+
+def _is_number(source: engines.Source, name: str) -> bool:
+    values = checks.as_floats(np.asarray(read_columns(source, [name])[name].to_pylist(), dtype=object))
+    return bool(len(values) and np.isfinite(values).all())

@@ -63,7 +63,8 @@ def read_density(density: Any, scaling: Scaling) -> Crowd:
             "density", type(density).__name__, "a synopsis, places and weights, or counts", _FIX
         ) from None
     if placed:
-        return Crowd(_some(_of_places(given, weights, scaling, shape, side)), side, "public places")
+        counts, origin = _of_places(given, weights, scaling, shape, side)
+        return Crowd(_some(counts), side, origin)
     if given.ndim != n or not given.size or not np.isfinite(given).all():
         expected = f"finite counts on an even grid of {n} dimension{'s' * (n > 1)}, one per numeric column"
         raise InvalidArgument("density", f"an array of shape {given.shape}", expected, _FIX)
@@ -91,18 +92,51 @@ def _of_synopsis(synopsis: Any, scaling: Scaling, shape: tuple[int, ...], side: 
 
 def _of_places(
     places: FloatArray, weights: FloatArray, scaling: Scaling, shape: tuple[int, ...], side: float
-) -> FloatArray:
+) -> tuple[FloatArray, str]:
     n = scaling.dimension
     if places.ndim != 2 or places.shape[1] != n or weights.shape != places.shape[:1]:
         expected = f"places with {n} coordinates each, and a weight for each of them"
         raise InvalidArgument("density", f"arrays of shapes {places.shape} and {weights.shape}", expected, _FIX)
     if not (np.isfinite(places).all() and np.isfinite(weights).all()):
         raise InvalidArgument("density", "values that are not finite", "finite places and weights", _FIX)
-    scaled = scaling.apply(places)
-    within = ((scaled >= 0) & (scaled <= scaling.corners[1])).all(axis=1)
-    squares = np.minimum((scaled[within] / side).astype(np.int64), np.array(shape) - 1)
+    scaled, widths = scaling.apply(places), scaling.corners[1]
+    within = ((scaled >= 0) & (scaled <= widths)).all(axis=1)
+    scaled, weights = scaled[within], weights[within]
+    steps = raster_steps(scaled)
+    if steps is not None and (steps > side).all():  # a number per square of a raster: nobody lives in its middle
+        lower, upper = (np.clip(scaled + half, 0, widths) for half in (-steps / 2, steps / 2))
+        return _of_boxes(lower, upper, weights, shape, side), "a public raster"
+    squares = np.minimum((scaled / side).astype(np.int64), np.array(shape) - 1)
     flat = np.ravel_multi_index(tuple(squares.T), shape)
-    return np.bincount(flat, weights[within], int(np.prod(shape))).astype(np.float64).reshape(shape)
+    return np.bincount(flat, weights, int(np.prod(shape))).astype(np.float64).reshape(shape), "public places"
+
+
+def raster_steps(places: FloatArray) -> FloatArray | None:
+    """Return the steps of the even raster that these places are the middles of; None if they are on none.
+
+    Its squares may be missing where nobody lives, but for three quarters of them at most.
+
+    Examples
+    --------
+    >>> raster = np.stack(np.meshgrid([0.5, 1.5, 2.5], [10.0, 30.0, 50.0]), -1).reshape(-1, 2)
+    >>> raster_steps(raster), raster_steps(raster[[0, 4, 8]]), raster_steps(np.sqrt(raster))
+    (array([ 1., 20.]), None, None)
+    """
+    if len(places) < 9:  # a few places are on a raster by chance
+        return None
+    steps, squares = [], 1
+    for values in places.T:
+        gaps = np.diff(np.unique(values))
+        gaps = gaps[gaps > 1e-6 * np.ptp(values)] if len(gaps) else gaps  # one value, but for its rounding
+        if len(gaps) < 2:
+            return None
+        whole = np.rint(gaps / gaps.min())
+        if (np.abs(gaps / gaps.min() - whole) > 0.01 * whole).any():
+            return None
+        steps.append(np.ptp(values) / whole.sum())
+        squares *= int(whole.sum()) + 1
+    distinct = len(np.unique(np.rint((places - places.min(axis=0)) / steps), axis=0))
+    return np.array(steps) if distinct == len(places) and squares <= 4 * distinct else None
 
 
 def _of_boxes(

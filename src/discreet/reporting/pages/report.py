@@ -308,7 +308,7 @@ _MEASURES = {
     "entropy_l": (number, "fewest equally likely values a group amounts to (entropy l)"),
     "recursive_c": (number, "the commonest value against the rarer ones, worst group (recursive c)"),
     "t_equal": (number, "farthest that a group lies from the whole table, values unordered (t)"),
-    "t_ordered": (number, "the same, by the order of the values (t)"),
+    "t_ordered": (number, "farthest group from the table, by the order of the values (t)"),
     "alpha": (share, "largest share of one value in a group"),
     "beta": (number, "largest relative gain of belief in a value"),
     "enhanced_beta": (number, "the same, capped for rare values"),
