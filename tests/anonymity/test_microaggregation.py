@@ -265,9 +265,9 @@ def test_missing_values_of_a_column_make_groups_of_their_own() -> None:
         ({"grouping": "kmeans"}, "grouping must be"),
         ({"grouping": "pca"}, "categories"),
         ({"grouping": "univariate", "columns": [["x"], ["y"], ["g"]]}, "columns must be left out"),
-        ({"columns": [["x"], ["y"]]}, "every quasi-identifier in one group, but 'g' is in 0 groups"),
-        ({"columns": [["x", "x"], ["y", "g"]]}, "'x' is in 2 groups"),
-        ({"columns": [["x", "z"], ["y", "g"]]}, "'z' is no quasi-identifier"),
+        ({"columns": [["x"], ["y"]]}, "every quasi-identifier into one group, but 'g' is in none"),
+        ({"columns": [["x", "x"], ["y", "g"]]}, "'x' is in 2 of them"),
+        ({"columns": [["x", "z"], ["y", "g"]]}, "'z' is not one"),
         ({"columns": ["x", "y", "g"]}, "a list of lists"),
         ({"columns": []}, "a list of lists"),
         ({"columns": [[], ["x", "y", "g"]]}, "a list of lists"),
@@ -287,5 +287,5 @@ def test_a_pair_of_bounds_with_columns_is_checked_when_the_table_is_there() -> N
     table = three().drop_columns("g")
     Microaggregation(4, domain=(0, 1), columns=[["x"], ["y"]]).check()
     Microaggregation(4, domain=(0, 1), columns=[["x"], ["y"]]).fit(table)
-    with pytest.raises(SchemaError, match="'y' is in 0 groups"):
+    with pytest.raises(SchemaError, match="'y' is in none"):
         Microaggregation(4, domain=(0, 1), columns=[["x"]]).fit(table)

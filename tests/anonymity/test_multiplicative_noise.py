@@ -94,9 +94,7 @@ def test_rounding_clipping_and_promise_are_those_of_added_noise() -> None:
 
 
 def test_true_moments_are_recovered_from_values_and_not_from_a_name() -> None:
-    with pytest.raises(
-        InvalidType, match=r"values must be the published numbers of a column, got 'pay'; try recovered"
-    ):
+    with pytest.raises(InvalidType, match=r"must be the published numbers of a column, got 'pay'; try recovered"):
         MultiplicativeNoise(0.1).recovered("pay")
 
 

@@ -48,12 +48,15 @@ def test_drawn_rows_are_released_with_an_epsilon_and_nothing_is_said_of_the_othe
     assert "row was left out" not in shown.output
     assert "were left out" not in shown.output
     assert "differential privacy" in shown.output
+    measured = CliRunner().invoke(app, ["risk", str(tmp_path / "safe.csv"), "--require", "k=20"])
+    assert measured.exit_code == 0, measured.exception
 
 
 @pytest.mark.parametrize(
     ("given", "wrong"),
     [
-        (("--sample", "0.2"), "--level must be given where rows are drawn first"),
+        (("--sample", "0.2"), "and sampling then proves nothing, got None; try --level age=1"),
+        ((*DRAWN, "--k", "5", "--delta", "1e-6"), "got 1e-06; try --k 10"),
         ((*DRAWN, "--l", "2"), "--l must be left out where rows are drawn first"),
         ((*DRAWN, "--suppress", "0.1"), "--suppress must be left out"),
         ((*DRAWN, "--house", "a.house"), "--house must be left out"),

@@ -153,7 +153,7 @@ def test_mondrian_too(folder: Path) -> None:
         (["--k", 5, "--method", "microaggregation", "--l", 2], "used with --method density-tree or mondrian or gen"),
         (["--k", 5, "--grouping", "pca"], "used with --method microaggregation"),
         (["--k", 5, "--method", "microaggregation", "--grouping", "pca"], "categories"),
-        (["--k", 5, "--method", "microaggregation", "--columns", "age=a"], "every quasi-identifier in one group"),
+        (["--k", 5, "--method", "microaggregation", "--columns", "age=a"], "every quasi-identifier into one group"),
         (["--k", 5, "--method", "microaggregation", "--block-rows", 6], "block_rows must be|block-rows must be"),
         (["--k", 5, "--method", "microaggregation", "--bounds"], "--bounds must be left out"),
         (["--k", 5, "--method", "microaggregation", "--form", "center"], "--form must be left out"),

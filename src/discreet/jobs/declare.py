@@ -197,7 +197,7 @@ class Kind:
         if isinstance(error, WrongOption) or not isinstance(error, InvalidArgument):
             return error
         name, of, column = error.name.partition("[")[0].partition(" of column ")
-        found = next((o for o in self.parameters if name in o.arguments), None)
+        found = next((o for o in self.parameters if name in (o.arguments or (o.name,))), None)
         if found is None:
             return error
         return WrongOption(self, found.name, error.value, error.expected, self._fix(found, error), of + column)
@@ -215,7 +215,7 @@ class Kind:
         except (SyntaxError, ValueError):
             return lambda say: re.sub(r"[A-Z]\w+", lambda found: self._method(found[0], say), error.fix)
         options = {o.arguments[0]: o for o in self.parameters if o.arguments}
-        options.update(dict.fromkeys(about.arguments, about))
+        options.update(dict.fromkeys(about.arguments or (about.name,), about))
         if not values or not set(values) <= set(options):
             return (about.name, about.example) if not values else ""
         try:

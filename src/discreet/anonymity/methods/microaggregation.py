@@ -188,8 +188,9 @@ class Microaggregation(MaskedMethod, Partitioner):  # type: ignore[misc]
         given = [str(name) for part in named for name in part]
         for name in (*quasi, *given):
             if name not in quasi or given.count(name) != 1:
-                said = "is no quasi-identifier" if name not in quasi else f"is in {given.count(name)} groups"
-                raise SchemaError(f"columns must hold every quasi-identifier in one group, but {name!r} {said}")
+                times = given.count(name)
+                said = "is not one" if name not in quasi else f"is in {times} of them" if times else "is in none"
+                raise SchemaError(f"columns must put every quasi-identifier into one group, but {name!r} {said}")
         parts = [[quasi.index(name) for name in part] for part in named]
         for part in parts if self.grouping == "pca" else ():
             words = [quasi[j] for j in part if not plan.grids[j].numeric]

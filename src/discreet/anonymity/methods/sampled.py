@@ -234,10 +234,10 @@ class SampledGeneralization(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
         sampling_epsilon(self.k, self.sample, self.delta)
         if self.domain is None:
             raise InvalidType("domain", None, "a Domain", 'domain=Domain({"age": (0, 120)})')
+        plan = TablePlan.of(as_domain(self.domain, names()), grid=self.grid)
         if self.levels is None:
             what = "given: levels that are chosen on the rows tell of them, and sampling then proves nothing"
-            raise InvalidArgument("levels", None, what, 'levels={"age": 2}')
-        plan = TablePlan.of(as_domain(self.domain, names()), grid=self.grid)
+            raise InvalidArgument("levels", None, what, f"levels={{{plan.quasi[0]!r}: 1}}")
         if plan.person is not None or isinstance(plan.domain.unit, Person):
             raise SchemaError(
                 "the schema names a person, who may have many rows, and the promise is about one row; declare the "

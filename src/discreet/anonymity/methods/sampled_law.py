@@ -95,7 +95,7 @@ def sampling_epsilon(k: int, sample: float, delta: float) -> float:
     if _exact(k, beta, _LARGEST) > target:
         more = math.ceil(math.log(target) / math.log(beta)) + 1
         least = f"at least sample^k ({beta**k:.3g}): with that chance all of a class of k are drawn, and it shows them"
-        raise InvalidArgument("delta", delta, least, f"k={max(more, k + 1)}, or a smaller sample")
+        raise InvalidArgument("delta", delta, least, f"k={max(more, k + 1)}")
     low, high = 0.0, _LARGEST
     while high - low > 1e-4 * high:
         middle = (low + high) / 2 if low else high / 2

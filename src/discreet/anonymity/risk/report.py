@@ -235,7 +235,7 @@ class RiskReport:
             ]
             if found.t_ordered is not None:
                 rows.append(
-                    (f"{column}: t, ordered", _short(found.t_ordered), "the farthest group, by the order of values")
+                    (f"{column}: t, ordered", _short(found.t_ordered), "farthest group, by the order of values")
                 )
         return rows
 

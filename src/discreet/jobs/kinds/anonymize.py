@@ -70,9 +70,6 @@ def _drawn(job: Any) -> None:
     for name in [*(n for n in given if n not in (*_DRAWN, *_PAID, "overwrite", *titles)), *files]:
         expected = "left out where rows are drawn first: it would show more of them than their epsilon allows"
         raise KIND.wrong(name, given.get(name, job.outputs.get(name)), expected)
-    if "level" not in given:
-        expected = "given where rows are drawn first: levels that are chosen on the rows tell of them"
-        raise KIND.wrong("level", None, expected, ("level", {"age": 1}))
 
 
 KIND = Kind(

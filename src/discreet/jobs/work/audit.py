@@ -210,7 +210,8 @@ def _counted(found: Mapping[str, Any]) -> str:
         if isinstance(value, Mapping):
             parts += [f"{name} of {column} {inner:.4g}" for column, inner in value.items()]
         else:
-            parts.append(f"{value:,} {name}" if name in ("rows", "classes") else f"{name} {value:.4g}")
+            short = f"{value:.4g}" if isinstance(value, float) else value
+            parts.append(f"{value:,} {name}" if name in ("rows", "classes") else f"{name} {short}")
     return ", ".join(parts)
 
 
@@ -275,9 +276,8 @@ def _odd_values(table: pa.Table, promise: Guarantee, domain: Domain) -> list[str
 
 def _printed_cells(promise: Guarantee, name: str) -> set[str]:
     """Return what a recoded column prints beside categories: labels of groups, all of them, and none."""
-    if name not in promise.parameters.get("quasi_identifiers", ()):
-        return set()
-    return {*promise.parameters.get("labels", {}).get(name, ()), "*", "missing"}
+    recoded = name in promise.parameters.get("quasi_identifiers", ())
+    return {*promise.parameters.get("labels", {}).get(name, ()), "*", "missing"} if recoded else set()
 
 
 def _read_number(value: Any) -> float | None:

@@ -201,7 +201,7 @@ def _promised(job: Job) -> dict[str, list[str]]:
     """Return the columns that the promise beside a released table names; nothing without one."""
     try:
         facts = Guarantee.from_json(promise_place(job.table(job.data)).read_text(encoding="utf-8")).parameters
-        quasi, secret = list(facts["quasi_identifiers"]), list(facts["reached"].get("l", ()))
+        quasi, secret = list(facts["quasi_identifiers"]), list(facts.get("reached", {}).get("l", ()))
     except (DiscreetError, OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}  # `with_promise` says what is wrong with it
     return {"quasi_identifiers": quasi, **({"sensitive": secret} if secret else {})}
