@@ -1,6 +1,7 @@
 """Anonymous tables out of core: time per row and level, and memory, of trees grown from files of up to 10^8 rows.
 
     python -m benchmarks.speed.anonymous_files --rows 100000000 --folder /tmp/anonymous [--write]
+    python -m benchmarks.speed.anonymous_files --job file --folder /tmp/anonymous/100000000  # one size, one way
 
 The table has six numeric quasi-identifiers and a sensitive column of eight values; it is a mixture of clusters
 (`datasets.mixture`), made and written piece by piece, and removed at the end. A density tree with k = 10 and l = 2 is
@@ -138,13 +139,17 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--folder", type=Path, default=Path("/tmp/discreet-anonymous"))
     parser.add_argument("--write", action="store_true", help="release the table to a file too")
+    parser.add_argument("--runs", type=Path, nargs="*", help="what jobs printed that were run one by one, to be shown")
     parser.add_argument("--job", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.job:
         run_job(given.folder, given.job, given.write)
         return
     rows, found = 1_000_000, []
-    while rows <= given.rows:
+    if given.runs:
+        lines = [line for file in given.runs for line in file.read_text().splitlines()]
+        found = [json.loads(line) for line in lines if line.startswith("{")]
+    while rows <= given.rows and not given.runs:
         folder = given.folder / str(rows)
         write(folder, rows)
         ways = ("file", "memory")[: 2 if rows <= IN_MEMORY else 1]

@@ -39,6 +39,10 @@ def _gain(rival: str) -> str:
     return f"{geometric_mean(r[f'gain_over_{rival}']['log_wcss']['mean'] for r in rows):.2f}"
 
 
+def _largest_anonymous() -> dict[str, Any]:
+    return max(results.read("anonymous_files")["runs"], key=lambda run: int(run["rows"]))
+
+
 def _rows_of_scale(least: int = 0) -> list[dict[str, Any]]:
     return [r for r in results.read("scale")["sizes"] if r["rows"] >= least]
 
@@ -129,6 +133,11 @@ VALUES: dict[str, Callable[[], str]] = {
         results.read("spark_rows")["sizes"][0]["times_bare"]["bare shuffle and write"]
     ),
     "spark-rows-release": lambda: digits(results.read("spark_rows")["sizes"][0]["times_bare"]["transform_file"]),
+    "anonymous-memory": lambda: digits(_largest_anonymous()["peak_gib"]),
+    "anonymous-leaves": lambda: digits(_largest_anonymous()["leaves"] / 1e6),
+    "anonymous-levels": lambda: digits(_largest_anonymous()["levels"]),
+    "anonymous-row": lambda: digits(_largest_anonymous()["nanoseconds_busy"]),
+    "anonymous-ratio": lambda: digits(results.read("anonymous_files")["ratios"]["10000000"]["file_over_memory"]),
     "scale-memory": lambda: digits(max(r["count"]["peak_gib"] for r in _rows_of_scale())),
     "scale-row-least": lambda: digits(min(_nanoseconds("count", 10**6))),
     "scale-row-most": lambda: digits(max(_nanoseconds("count", 10**6))),
