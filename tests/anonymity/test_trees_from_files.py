@@ -112,7 +112,7 @@ def both(case: Case, path: Path, make: Any) -> tuple[Any, Any]:
     return outcome(make(domain=Domain(case.columns), **case.options), case.table), outcome(small, path)
 
 
-@pytest.mark.parametrize("seed", range(42))
+@pytest.mark.parametrize("seed", range(24))
 def test_the_tree_from_a_file_is_that_of_the_table(seed: int, tmp_path: Path) -> None:
     case = Case(seed)
     number = seed % (len(CRITERIA) + 1)
@@ -270,7 +270,7 @@ def levels(model: Generalization, data: Any) -> Any:
         return str(error)
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", range(6))
 def test_levels_chosen_on_a_file_are_those_of_the_table(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
