@@ -173,3 +173,14 @@ def test_an_empty_field_is_missing_in_what_is_passed_on(tmp_path: Path) -> None:
         made.append((sorted((tmp_path / f"{name}.out.csv").read_text().splitlines()), promise["reached"]))
     assert made[0] == made[1]
     assert any(line.endswith(",,") for line in made[0][0])
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_zero_with_a_sign_is_told_apart_as_a_reader_would(tmp_path: Path, suffix: str) -> None:
+    """0.0 and -0.0 are equal numbers and are written differently."""
+    columns = {"age": {"bounds": [0, 100], "role": "quasi-identifier"}, "bonus": {"bounds": [-1, 1]}}
+    people = pa.table({"age": [40] * 6, "bonus": [0.0, 0.0, 0.0, 0.0, 0.0, -0.0]})
+    release = dc.anonymity.DensityTree(3, domain=dc.Domain(columns), keep=["bonus"]).fit_transform(people)
+    assert release.guarantee.parameters["kept"] == {"columns": ["bonus"], "k": 1, "unique": 1 / 6}
+    release.save(tmp_path / f"t{suffix}")
+    assert CliRunner().invoke(app, ["audit", str(tmp_path / f"t{suffix}")]).exit_code == 0
