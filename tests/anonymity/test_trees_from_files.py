@@ -20,6 +20,7 @@ from discreet.anonymity.growth.criteria import common_axes, moments
 from discreet.anonymity.methods import density_tree, partitioner
 from discreet.anonymity.methods.datafly import Combinations
 from discreet.anonymity.methods.density_tree import CRITERIA
+from discreet.anonymity.release import spilled
 from discreet.anonymity.release.spilled import is_large
 from discreet.core.domain import Domain
 from discreet.engines import spill
@@ -183,6 +184,30 @@ def test_bins_of_rows_lie_in_a_file_without_a_name_and_only_while_a_tree_is_grow
     gc.collect()
     assert seen == [([], 1)]
     assert not any("spilled" in os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd") if _open(fd))
+
+
+def test_few_files_are_open_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process may have 256 files open where nobody allowed more, and a large table has as many buckets."""
+    made: list[spill.RowFile] = []
+    most = 0
+
+    class Watched(spill.RowFile):
+        def __init__(self, kind: Any) -> None:
+            nonlocal most
+            super().__init__(kind)
+            made.append(self)
+            most = max(most, sum(not file._file.closed for file in made))
+
+    monkeypatch.setattr(spill, "RowFile", Watched)
+    monkeypatch.setattr(spilled, "FILES", 3)
+    case = Case(3)
+    case.options |= {"k": 2, "l_diversity": None, "t_closeness": None}
+    case.memory = 1
+    whole, parts = both(case, case.write(tmp_path, "parquet"), DensityTree)
+    assert whole == parts
+    assert len(made) > 3
+    assert most <= 3
+    assert all(file._file.closed for file in made)
 
 
 def _open(number: str) -> bool:

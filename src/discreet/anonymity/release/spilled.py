@@ -39,6 +39,8 @@ from discreet.engines.threads import WORKERS, in_order
 MEMORY = 1 << 30
 #: Bytes of a row while a tree is grown in memory: its number, leaf and place, and for every column of bins or values.
 _ROW, _BINS, _VALUE = 40, 8, 40
+#: Files that are open at a time: systems allow a process 256 or 1024. Tables of more buckets are divided in rounds.
+FILES = 128
 #: The field of the bins; those of sensitive columns and of the person are called by their number.
 _QUASI = "bins"
 #: Bytes of a field of a text file, its separator included.
@@ -200,6 +202,11 @@ class SpilledTable:
         return in_order(lambda found: grow(found[0], *found[1]), buckets)
 
     def _buckets(self, top: TopTree, bucket: IntArray) -> Iterator[tuple[Bins, IntArray]]:
+        for start in range(0, int(bucket.max()) + 1, FILES):
+            own = bucket - start
+            yield from self._some_buckets(top, np.where((own >= 0) & (own < FILES), own, -1))
+
+    def _some_buckets(self, top: TopTree, bucket: IntArray) -> Iterator[tuple[Bins, IntArray]]:
         blocks = ((block, bucket[top.route(self.rows(block))]) for block in self.file.blocks())
         files = divided(blocks, self.file.kind, int(bucket.max()) + 1)
         try:
