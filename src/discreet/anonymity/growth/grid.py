@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.anonymity.growth.hierarchy import MISSING, OR_MISSING
+from discreet.anonymity.growth.hierarchy import MISSING, OR_MISSING, printed_category
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.dates import date_text, day_number, time_text
@@ -63,6 +63,9 @@ class Grid:
     (120, '[34, 41)', '[90, 120]', '[0, 120]')
     >>> make_grid(Categorical("job", ["cook", "smith", "nurse"])).text(0, 1)
     '{cook, smith}'
+    >>> marks = make_grid(Categorical("mark", ["a", "b", "*", "missing"], missing="own"))
+    >>> marks.text(2, 2), marks.text(1, 2), marks.text(0, 3), marks.text(3, 3), marks.text(4, 4)
+    ('"*"', '{b, "*"}', '*', '"missing"', 'missing')
     >>> jobs = Grid(Categorical("job", ["cook", "smith", "nurse"]), order=(0, 1, 2), labels=((0, 1, "craft"),))
     >>> jobs.text(0, 1), jobs.text(1, 2)
     ('craft', '{smith, nurse}')
@@ -168,7 +171,7 @@ class Grid:
         found: list[tuple[str, int, int]] = []
         while at <= last:
             runs = [r for r in self._labels_from.get(at, ()) if r[0] <= last and ", " not in r[1] and self._listable]
-            end, label = runs[0] if runs else (at, str(members[at - first]))
+            end, label = runs[0] if runs else (at, printed_category(members[at - first]))
             found.append((label, at, end))
             at = end + 1
         return found

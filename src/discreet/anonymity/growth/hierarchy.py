@@ -11,6 +11,7 @@ import csv
 import gzip
 import heapq
 import itertools
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,29 @@ from discreet.errors import DataSourceError, InvalidArgument, InvalidType, Schem
 
 #: How a released column prints a missing value, alone or beside a cell.
 MISSING, OR_MISSING = "missing", " or missing"
+#: What a cell of categories prints beside names: the whole domain, a missing value, a list.
+_WHOLE, _LIST = "*", ("{", "}")
 _EXAMPLE = 'Hierarchy({"office": ["clerk", "manager"], "craft": ["smith", "cook"]})'
+
+
+def is_taken(text: str) -> bool:
+    """Return whether a released column prints this text, as a name, for something else."""
+    return text in (_WHOLE, MISSING) or text.endswith(OR_MISSING) or (text[:1], text[-1:]) == _LIST
+
+
+def printed_category(category: Any) -> str:
+    """Return how a released column prints a category: in quotes if it would be taken for something else.
+
+    A group can be given another name, a category is what the rows hold; so labels are refused, and categories quoted.
+
+    Examples
+    --------
+    >>> print(*map(printed_category, ["cook", "*", "missing", "{a, b}", "> 90", '"*"']))
+    cook "*" "missing" "{a, b}" > 90 "\\"*\\""
+    """
+    text = str(category)
+    quoted = len(text) > 1 and text[0] == text[-1] == '"'
+    return json.dumps(text, ensure_ascii=False) if quoted or is_taken(text) else text
 
 
 @dataclass(frozen=True)
@@ -233,10 +256,10 @@ class Hierarchy:
         for node, places in sorted(held.items()):  # parents first, so the smallest group of a run stays
             if 1 < len(places) < len(listed) and self._labels[node]:
                 runs[places[0], places[-1]] = node
-        taken: set[str] = {category_text(c) for c in categories}
+        taken = {category_text(c) for c in categories} | {printed_category(c) for c in categories}
         for node in runs.values():
             label, above = self._labels[node], self._labels[self._parents[node]]
-            odd = label in ("*", MISSING) or label.endswith(OR_MISSING) or (label[0] == "{" and label[-1] == "}")
+            odd = is_taken(label)
             if odd or label in taken:
                 what = "text that no category and no other group has, and not '*', 'missing' or '{...}'"
                 named = f"{label} group" if above in ("*", "", label) else f"{label} ({above})"

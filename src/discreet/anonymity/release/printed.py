@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from discreet.anonymity.growth.hierarchy import MISSING, OR_MISSING
+from discreet.anonymity.growth.hierarchy import MISSING, OR_MISSING, printed_category
 from discreet.core import dates
 from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.guarantee import Guarantee
@@ -193,7 +193,10 @@ def read_sets(column: Any, labels: Sequence[str], groups: Mapping[str, Sequence[
     [[1, 1, 1, 0]]
     """
     code, texts = _distinct(column)
-    place = {label: [i] for i, label in enumerate(labels)}
+    place = {printed_category(label): [i] for i, label in enumerate(labels)}
+    # A table of single values quotes nothing: there "*" may be a category, which cannot be told from the cell.
+    itself = {label: i for i, label in enumerate(labels)}
+    single = all(text is None or text in itself for text in texts)
     for word in ("True", "False"):  # so they are printed, and files and tables hold them in small letters
         if word.lower() in place:
             place.setdefault(word, place[word.lower()])
@@ -203,6 +206,8 @@ def read_sets(column: Any, labels: Sequence[str], groups: Mapping[str, Sequence[
     members = np.zeros((len(texts), len(labels) + 1), bool)
     for row, text in enumerate(texts):
         members[row, _members(text, place, absent)] = True
+        if single and text is not None:
+            members[row, itself[text]] = True
     return Sets(code, members)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.anonymity.release.printed import legend_of, read_sets
 from discreet.core import dates
 from discreet.core.domain import Categorical, Domain, category_text
 from discreet.core.figures import counted
@@ -218,7 +219,7 @@ def _counted(found: Mapping[str, Any]) -> str:
 def _columns(table: pa.Table, promise: Guarantee, domain: Domain, found: Findings) -> None:
     """Check that nothing is handed out that was not declared, and that bounded numbers are within their bounds."""
     odd = [n for n in table.column_names if not any(n == c.name or n.startswith(f"{c.name}_") for c in domain)]
-    wrong = [f"column {n!r} is not declared" for n in odd]
+    wrong, labels = [f"column {n!r} is not declared" for n in odd], legend_of(found)
     for column in domain:
         if column.name not in table.column_names:
             continue
@@ -226,10 +227,13 @@ def _columns(table: pa.Table, promise: Guarantee, domain: Domain, found: Finding
             wrong.append(f"column {column.name!r} names people")
         values = table[column.name].to_pylist()
         if promise.model != "syntactic" and isinstance(column, Categorical):
-            known = {category_text(c) for c in column.categories} | _printed_cells(promise, column.name)
-            wrong += [f"column {column.name!r} holds a value that is not declared"] * any(
-                v is not None and category_text(v) not in known for v in values
-            )
+            known = {category_text(c): None for c in column.categories}
+            if column.name in promise.parameters.get("quasi_identifiers", ()):  # drawn rows print cells
+                cells = read_sets(table[column.name], list(known), labels.get(column.name))
+                unknown = not cells.members.any(axis=1).all()
+            else:
+                unknown = any(v is not None and category_text(v) not in known for v in values)
+            wrong += [f"column {column.name!r} holds a value that is not declared"] * unknown
         elif promise.model != "syntactic" and promise.parameters.get("remap") in _BOUNDED:
             numbers = [v for v in map(_number, values) if v is not None]
             if any(not column.low <= v <= column.high for v in numbers):
@@ -272,12 +276,6 @@ def _odd_values(table: pa.Table, promise: Guarantee, domain: Domain) -> list[str
                 f"bounds and {unread:,} cannot be read as declared"
             )
     return texts
-
-
-def _printed_cells(promise: Guarantee, name: str) -> set[str]:
-    """Return what a recoded column prints beside categories: labels of groups, all of them, and none."""
-    recoded = name in promise.parameters.get("quasi_identifiers", ())
-    return {*promise.parameters.get("labels", {}).get(name, ()), "*", "missing"} if recoded else set()
 
 
 def _read_number(value: Any) -> float | None:
