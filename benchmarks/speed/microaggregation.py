@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks._bench import save, show
 from benchmarks.tuning.microaggregation import loss
-from discreet.anonymity.methods.grouping import BLOCK_ROWS, Points, mdav_groups, path_groups
+from discreet.anonymity.masking.grouping import BLOCK_ROWS, Points, mdav_groups, path_groups
 
 K = 10
 

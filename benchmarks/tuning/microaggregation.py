@@ -1,4 +1,4 @@
-"""Choose the blocks of microaggregation (`anonymity/methods/grouping.py`), on generated tables only.
+"""Choose the blocks of microaggregation (`anonymity/masking/grouping.py`), on generated tables only.
 
     python -m benchmarks.tuning.microaggregation [--rows 100000] [--tables 14] [--minutes 14]
 
@@ -24,8 +24,8 @@ import numpy as np
 
 from benchmarks._bench import RESULTS, save, show
 from benchmarks.tuning.generated import Table
-from discreet.anonymity.methods import grouping
-from discreet.anonymity.methods.grouping import Points, losses, mdav_groups
+from discreet.anonymity.masking import grouping
+from discreet.anonymity.masking.grouping import Points, losses, mdav_groups
 
 SHAPES = ("round", "skewed", "heavy", "scores", "tubes", "background", "sparse")
 KS = (3, 10, 50)

@@ -16,11 +16,11 @@ from sklearn.base import clone
 import discreet as dc
 from anonymity_checker import classes_of, keeps_l
 from discreet.anonymity import Hierarchy
-from discreet.anonymity.methods._mdav_kernels import mdav
-from discreet.anonymity.methods._swap_kernels import swap_ranks
+from discreet.anonymity.masking._mdav_kernels import mdav
+from discreet.anonymity.masking._swap_kernels import swap_ranks
+from discreet.anonymity.masking.microaggregation import Microaggregation
+from discreet.anonymity.masking.noise_and_swapping import NoiseAddition, RankSwapping, _root
 from discreet.anonymity.methods.generalization import Generalization
-from discreet.anonymity.methods.masking import NoiseAddition, RankSwapping, _root
-from discreet.anonymity.methods.microaggregation import Microaggregation
 from discreet.anonymity.release.printed import legend_of, read_sets, read_stretches
 from discreet.anonymity.risk.disclosure import interval_disclosure, record_linkage
 from discreet.errors import InvalidArgument, InvalidType, SchemaError

@@ -13,9 +13,9 @@ import pytest
 import discreet as dc
 from anonymity_checker import classes_of
 from discreet.anonymity import Microaggregation
-from discreet.anonymity.methods import grouping
-from discreet.anonymity.methods._path_kernels import best_path
-from discreet.anonymity.methods.grouping import Points, make_blocks, mdav_groups, path_groups
+from discreet.anonymity.masking import grouping
+from discreet.anonymity.masking._path_kernels import best_path
+from discreet.anonymity.masking.grouping import Points, make_blocks, mdav_groups, path_groups
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.evaluation.audits.recount import recount
 from discreet.reporting.words import for_experts, for_lawyers
@@ -125,8 +125,8 @@ def test_large_tables_are_blocked_by_themselves(monkeypatch: pytest.MonkeyPatch)
         return release.guarantee.parameters
 
     assert "block_rows" not in facts()
-    monkeypatch.setattr("discreet.anonymity.methods.grouping.EXACT_ROWS", 1000)
-    monkeypatch.setattr("discreet.anonymity.methods.grouping.BLOCK_ROWS", 700)
+    monkeypatch.setattr("discreet.anonymity.masking.grouping.EXACT_ROWS", 1000)
+    monkeypatch.setattr("discreet.anonymity.masking.grouping.BLOCK_ROWS", 700)
     assert facts()["block_rows"] == 5 * grouping.BLOCK_GROUPS
     assert facts(block_rows=100)["block_rows"] == 100
     assert "block_rows" not in facts(block_rows=None)

@@ -15,8 +15,8 @@ import pytest
 from discreet import Domain
 from discreet.anonymity import DensityTree, Generalization, Microaggregation, Mondrian
 from discreet.anonymity.growth.grid import make_grid
-from discreet.anonymity.methods.masked import on_grid
-from discreet.anonymity.methods.microaggregation import _means
+from discreet.anonymity.masking.masked import on_grid
+from discreet.anonymity.masking.microaggregation import _means
 from discreet.anonymity.release.table import CodedColumn
 from discreet.anonymity.risk.rules import Rules
 from discreet.core.columns import Categorical, Integer

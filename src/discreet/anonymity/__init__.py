@@ -9,16 +9,16 @@
 """
 
 from discreet.anonymity.growth.hierarchy import Hierarchy
+from discreet.anonymity.masking.microaggregation import Microaggregation
+from discreet.anonymity.masking.multiplicative import MultiplicativeNoise
+from discreet.anonymity.masking.noise_and_swapping import NoiseAddition, RankSwapping
+from discreet.anonymity.masking.top_bottom import TopBottomCoding
 from discreet.anonymity.methods.choice import KCurve, KPoint, suggest_k
 from discreet.anonymity.methods.density_tree import DensityTree
 from discreet.anonymity.methods.generalization import Generalization
-from discreet.anonymity.methods.masking import NoiseAddition, RankSwapping
-from discreet.anonymity.methods.microaggregation import Microaggregation
 from discreet.anonymity.methods.mondrian import Mondrian
-from discreet.anonymity.methods.multiplicative import MultiplicativeNoise
 from discreet.anonymity.methods.sampled import SampledGeneralization
 from discreet.anonymity.methods.sampled_law import sampling_delta, sampling_epsilon
-from discreet.anonymity.methods.top_bottom import TopBottomCoding
 from discreet.anonymity.release.house import House
 from discreet.anonymity.release.release import Release
 from discreet.anonymity.risk.disclosure import interval_disclosure, record_linkage

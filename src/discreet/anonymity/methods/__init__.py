@@ -1,1 +1,1 @@
-"""The methods that people call: density tree, Mondrian, microaggregation, generalisation, masking."""
+"""The methods that group records into cells: density tree, Mondrian, generalisation; drawing rows first; which k."""

@@ -17,8 +17,8 @@ from discreet.anonymity.growth.grow import GrownTree, grow_tree
 from discreet.anonymity.growth.hierarchy import Hierarchy
 from discreet.anonymity.growth.outside import grow_outside
 from discreet.anonymity.growth.tree import Tree
+from discreet.anonymity.masking.masked import refuse_coded
 from discreet.anonymity.methods.blind import check_blind, check_settings, growth_rules
-from discreet.anonymity.methods.masked import refuse_coded
 from discreet.anonymity.release.delivery import Delivery
 from discreet.anonymity.release.framed import FramedTable, framed
 from discreet.anonymity.release.house import following_column, read_previous

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.anonymity.methods._mdav_kernels import mdav
-from discreet.anonymity.methods._path_kernels import best_path
+from discreet.anonymity.masking._mdav_kernels import mdav
+from discreet.anonymity.masking._path_kernels import best_path
 from discreet.anonymity.release.table import Table
 from discreet.core.arrays import BoolArray, FloatArray, IntArray
 

@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator
 
 from discreet import engines, noise
 from discreet.anonymity.growth.grid import Grid
-from discreet.anonymity.methods._swap_kernels import count_inside, swap_ranks
-from discreet.anonymity.methods.grouping import Points, auto_rows, mdav_groups, path_groups
-from discreet.anonymity.methods.masked import (
+from discreet.anonymity.masking._swap_kernels import count_inside, swap_ranks
+from discreet.anonymity.masking.grouping import Points, auto_rows, mdav_groups, path_groups
+from discreet.anonymity.masking.masked import (
     MaskedMethod,
     MaskedRelease,
     masked_release,

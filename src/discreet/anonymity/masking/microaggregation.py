@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from discreet import noise
 from discreet.anonymity.growth.frontier import refuse_root
-from discreet.anonymity.methods.grouping import Points, auto_rows, mdav_groups, path_groups
-from discreet.anonymity.methods.masked import (
+from discreet.anonymity.masking.grouping import Points, auto_rows, mdav_groups, path_groups
+from discreet.anonymity.masking.masked import (
     MaskedMethod,
     MaskedRelease,
     masked_release,

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.anonymity.methods.masking import Noisy
+from discreet.anonymity.masking.noise_and_swapping import Noisy
 from discreet.anonymity.release.table import TablePlan
 from discreet.core import checks
 from discreet.core.arrays import FloatArray

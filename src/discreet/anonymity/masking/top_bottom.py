@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from discreet import noise
 from discreet.anonymity.growth.grid import Grid
-from discreet.anonymity.methods.masked import plain_array
-from discreet.anonymity.methods.masking import _Masking
+from discreet.anonymity.masking.masked import plain_array
+from discreet.anonymity.masking.noise_and_swapping import _Masking
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.core.arrays import FloatArray
 from discreet.core.domain import Integer
