@@ -103,6 +103,9 @@ def test_a_later_release_is_checked_against_the_house_files(folder: Path) -> Non
     assert again.exit_code == 0, again.output
     promise = json.loads((folder / "again.csv.guarantee.json").read_text(encoding="utf-8"))
     assert promise["parameters"]["earlier_releases"] == 1
+    assert "cells had to be merged" not in again.output  # the same cells
+    other = anonymize(folder, "--k", 10, "--method", "mondrian", *before, output="other.csv")
+    assert "cells had to be merged for the rules to hold with the earlier" in " ".join(other.output.split())
     with pytest.raises(dc.errors.InvalidArgument, match="all earlier releases"):
         anonymize(folder, "--k", 10, "--previous", folder / "february.house", output="third.csv")
     assert not (folder / "third.csv").exists()

@@ -242,8 +242,9 @@ def _check(schema_file: str, data: str | None, rows: int, as_json: bool) -> None
         console.print(f"  [yellow]{escape(column)}[/]: {told[share]}.")
     if doubts.unread or doubts.partly:
         console.print(
-            "  Look at the marks of decimals and thousands, units beside numbers (marks), the format of dates (with "
-            "%H:%M if a time of day follows), the encoding, and how categories are spelled, capitals too."
+            "  Look at the marks of decimals and thousands, units beside numbers (marks), words for a missing value "
+            "(missing), the format of dates (with %H:%M if a time of day follows), the encoding, and how categories "
+            "are spelled, capitals too."
         )
     if doubts.careless:
         listed, which = escape(", ".join(doubts.careless)), "it means" if len(doubts.careless) == 1 else "each means"

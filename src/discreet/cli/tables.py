@@ -32,6 +32,11 @@ def show_anonymous(result: Any) -> None:
     )
     if gone:
         console.print('A schema with [cyan]missing = "own"[/] keeps rows without a value.')
+    if facts.get("earlier_releases") and facts.get("leaves_merged", 0) > facts["cells"]:
+        console.print(
+            f"{counted(facts['leaves_merged'], 'cell')} had to be merged for the rules to hold with the earlier "
+            "releases too. A table of the newcomers alone may have finer groups."
+        )
     way = "--method density-tree " if facts["method"] == "Microaggregation" else ""
     for name, share in result.figures["given_away"].items():
         console.print(
