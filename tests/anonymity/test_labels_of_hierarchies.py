@@ -178,6 +178,18 @@ def test_labels_with_commas_stand_alone_or_not_at_all() -> None:
     assert grid.text(0, 2) == "{c, d, x}"  # and not {rest, x}, which is a category
 
 
+def test_a_group_of_categories_that_read_like_cells_is_read_whole() -> None:
+    names = ["a or missing", "*", "b", "{c", "d"]
+    tree = {"odd": ["a or missing", "*", "b"], "even": ["{c", "d"]}
+    rows = pa.table({"g": names * 8, "s": ["x", "y"] * 20})
+    domain = dc.Domain({"g": names, "s": {"categories": ["x", "y"], "role": "sensitive"}})
+    release = Generalization(2, domain=domain, hierarchies={"g": tree}, levels={"g": 1}).fit_transform(rows)
+    found = read_sets(release.table["g"], names, legend_of(release)["g"])
+    texts = release.table["g"].to_pylist()
+    for label, held in (("odd", [1, 1, 1, 0, 0, 0]), ("even", [0, 0, 0, 1, 1, 0])):
+        assert found.members[found.code[texts.index(label)]].astype(int).tolist() == held
+
+
 @pytest.mark.parametrize(
     ("tree", "wrong"),
     [

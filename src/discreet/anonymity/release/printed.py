@@ -200,8 +200,9 @@ def read_sets(column: Any, labels: Sequence[str], groups: Mapping[str, Sequence[
     for word in ("True", "False"):  # so they are printed, and files and tables hold them in small letters
         if word.lower() in place:
             place.setdefault(word, place[word.lower()])
+    known = place | {label: [i] for label, i in itself.items()}  # what groups hold is not printed: no quotes
     for label, held in (groups or {}).items():
-        place.setdefault(label, [i for c in held for i in place.get(c, [])])
+        place.setdefault(label, [i for c in held for i in known.get(c, [])])
     absent = len(labels)
     members = np.zeros((len(texts), len(labels) + 1), bool)
     for row, text in enumerate(texts):
