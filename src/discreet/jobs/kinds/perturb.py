@@ -35,7 +35,7 @@ KIND = Kind(
     data=TABLE,
     schema="needed",
     parameters=(
-        replace(EPSILON, help="level at distance radius: smaller is more private"),
+        replace(EPSILON, help="level at distance radius, of elastic noise in the crowd: smaller is more private"),
         option("radius", "number", "distance at which epsilon holds: of the unit cube by default, see scaling", 0.1,
             above=0, methods=_POINTS, shown=True),
         option("method", "text", "the noise, of a row or by column", "nd-laplace", default="nd-laplace", arguments=(),
