@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity.growth.grid import Grid
-from discreet.core.arrays import IntArray
+from discreet.core.arrays import AnyArray, IntArray
 from discreet.core.domain import category_text
 
 
@@ -18,7 +18,7 @@ class Cells:
     ----------
     grids : tuple of Grid
         The public grids, one per quasi-identifier.
-    first, last : ndarray of int64, shape (cells, columns)
+    first, last : ndarray of int, shape (cells, columns)
         The run of bins that a cell covers on each column, both ends included.
     of : ndarray of int64
         The cell of every row; -1 for a row that is suppressed.
@@ -40,16 +40,23 @@ class Cells:
 
     def texts(self, column: int) -> list[str]:
         """Return what is printed for a column, one text per cell; equal runs are written once."""
-        runs = np.stack([self.first[:, column], self.last[:, column]], axis=1)
-        distinct, place = np.unique(runs, axis=0, return_inverse=True)
-        written = [self.grids[column].text(int(a), int(b)) for a, b in distinct]
-        return [written[i] for i in place.ravel()]
+        runs, place = self.runs(column)
+        written = [self.grids[column].text(a, b) for a, b in runs.tolist()]
+        return [written[i] for i in place]
+
+    def runs(self, column: int) -> tuple[IntArray, AnyArray]:
+        """Return the different runs of bins of a column in rising order, first and last bin, and that of every cell."""
+        both = self.first[:, column].astype(np.uint32) << np.uint32(16)  # bins are numbers of 16 bits
+        both |= self.last[:, column].astype(np.uint32)
+        distinct = np.unique(both)
+        place = np.searchsorted(distinct, both).astype(np.min_scalar_type(len(distinct)))
+        return np.stack([distinct >> np.uint32(16), distinct & np.uint32(0xFFFF)], 1).astype(np.int64), place
 
     def legend(self) -> dict[str, Any]:
         """Return what the printed labels stand for, as the fact ``labels`` of a guarantee; nothing without any."""
         found: dict[str, dict[str, list[str]]] = {}
         for j, grid in enumerate(self.grids):
-            runs = np.unique(np.stack([self.first[:, j], self.last[:, j]], 1), axis=0).tolist() if grid.labels else []
+            runs = self.runs(j)[0].tolist() if grid.labels else []
             ends = [(a, min(b, grid.levels - 1)) for a, b in runs if a < grid.levels]
             parts = [part for a, b in ends if b - a + 1 < grid.levels for part in grid.parts(a, b)]  # the whole is "*"
             named = {text: (a, b) for text, a, b in parts if a < b}

@@ -27,8 +27,9 @@ from discreet.anonymity.growth.node_counts import CountJob, NodeCounts, TopTree
 from discreet.anonymity.growth.outside import BucketGrower
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.on_executors import ExecutorRows, RowsHere, bin_label
-from discreet.anonymity.release.streamed import Counter, FrozenPartition, LeavesOf
+from discreet.anonymity.release.streamed import FrozenPartition, LeavesOf
 from discreet.anonymity.release.table import Bins, PlaceCounts, TablePlan
+from discreet.anonymity.release.tabled import Counter
 from discreet.anonymity.risk.counted import Values
 from discreet.anonymity.risk.rules import Rules
 from discreet.core.arrays import AnyArray, IntArray

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,7 +17,7 @@ import pyarrow as pa
 from sklearn.utils.validation import check_is_fitted
 
 from discreet import engines, noise
-from discreet.anonymity.growth.frontier import enforce
+from discreet.anonymity.growth.frontier import enforce, enforce_table
 from discreet.anonymity.growth.grid import NO_BIN
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.methods.blind import check_blind, growth_rules
@@ -28,13 +27,12 @@ from discreet.anonymity.release.house import refuse_previous
 from discreet.anonymity.release.kept import KeptCounter
 from discreet.anonymity.release.release import _bounds, _centers, _flat, _intervals, promise
 from discreet.anonymity.release.table import PlaceCounts, TablePlan
-from discreet.anonymity.risk.counted import Values, ValueTally
+from discreet.anonymity.release.tabled import Counter, PlaceCounter, TabledCounts
 from discreet.anonymity.risk.rules import Rules
 from discreet.core.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.guarantee import Guarantee
 from discreet.engines.tables.columns import column_batches
 from discreet.engines.tables.part import is_remote
-from discreet.engines.tables.same import same_key
 from discreet.engines.writer import PARQUET, RowWriter, WrittenTable, check_target
 from discreet.errors import DataSourceError, InvalidArgument
 
@@ -43,9 +41,9 @@ from discreet.errors import DataSourceError, InvalidArgument
 class PublishedCells:
     """The published cells: their runs of bins, and the cell of every place (-1 for one whose rows are suppressed)."""
 
-    first: IntArray
-    last: IntArray
-    of_place: IntArray
+    first: AnyArray
+    last: AnyArray
+    of_place: AnyArray
     settings: dict[str, Any]
 
 
@@ -63,53 +61,6 @@ class FrozenPartition(Protocol):
 
     def places(self, labels: pa.Array) -> IntArray:
         """Return the places here that labels of another process stand for."""
-
-
-class Counter:
-    """Counts rows as they come; values keep their numbers from one pass to the next.
-
-    Parameters
-    ----------
-    plan : TablePlan
-        Which columns are sensitive, and whose rows they are.
-    values : dict, optional
-        Those of an earlier pass.
-    asked : sequence of str, optional
-        The columns that are told apart; by default all of these.
-    """
-
-    def __init__(
-        self, plan: TablePlan, values: dict[str, Values] | None = None, asked: Sequence[str] | None = None
-    ) -> None:
-        self.names = list(asked) if asked is not None else [*plan.sensitive, *([plan.person] if plan.person else [])]
-        if values is None:
-            values = {name: Values() for name in plan.sensitive}
-            if plan.person is not None:
-                values[plan.person] = Values(partial(same_key, declared=plan.domain.column(plan.person)))
-        self.values = values
-        self._plan = plan
-        self._tally = ValueTally()
-
-    def add(self, place: IntArray, raw: dict[str, pa.Array], rows: IntArray | None = None) -> None:
-        """Count some rows, or entries that stand for that many each."""
-        self.add_codes(place, [self.values[name].codes(raw[name]) for name in self.names], rows)
-
-    def add_codes(self, place: IntArray, codes: Sequence[AnyArray], rows: IntArray | None = None) -> None:
-        """Count some rows whose values have their numbers already."""
-        self._tally.add([place, *codes], rows)
-
-    def result(self) -> PlaceCounts:
-        """Return the entries."""
-        found, rows = self._tally.result()
-        codes = found.astype(np.int64) if len(rows) else np.empty((1 + len(self.names), 0), np.int64)
-        return self.coded(codes[0], list(codes[1:]), rows)
-
-    def coded(self, place: IntArray, codes: Sequence[IntArray], rows: IntArray) -> PlaceCounts:
-        """Return entries whose values are given by their numbers, column by column."""
-        own = dict(zip(self.names, codes, strict=True))
-        told = [n for n in self._plan.sensitive if n in own]
-        coded = tuple(self.values[n].coded(self._plan.domain, n, own[n]) for n in told)
-        return PlaceCounts(place, coded, own[self._plan.person] if self._plan.person else None, rows)
 
 
 def release_file(
@@ -142,7 +93,8 @@ def release_file(
         check_key(delivery.key)
     source = engines.open(data, plan.domain)
     stream = noise.generator(delivery.random_state)
-    counter, passed, total = Counter(plan), KeptCounter(plan), 0
+    counter = partition.counter(plan) if isinstance(partition, LeavesOf) else Counter(plan)
+    passed, total = KeptCounter(plan), 0
     names = list(dict.fromkeys([*counter.names, *passed.names]))
     rows: Rows = DriverRows(source, plan, partition, names)
     if is_remote(source._parts[0]) and delivery.order == "shuffled":
@@ -157,14 +109,17 @@ def release_file(
         passed.add(found.place, found.raw, found.rows)
     counts = counter.result()
     decided = partition.decide(counts)
-    figures, _ = _figures(rules, counts, decided.of_place[counts.place], total)
+    figures, _ = _figures(rules, counts, decided.of_place, total)
     figures |= passed.result(decided.of_place)
-    cells = Cells(plan.grids, decided.first, decided.last, np.arange(len(decided.first)))
+    cells = Cells(plan.grids, decided.first, decided.last, np.empty(0, np.int64))
     told = {**decided.settings, **cells.legend()}
     guarantee = promise(plan, rules, figures, delivery, method, told, notes, stream.seeded)
-    again, passed_again, seen = Counter(plan), KeptCounter(plan), 0
+    again = PlaceCounter(plan, len(decided.first)) if isinstance(counter, PlaceCounter) else Counter(plan)
+    passed_again, seen = KeptCounter(plan), 0
+    del counts, counter, passed  # before as much is counted again
     shown = ReleasedColumns(plan, cells, delivery, flat=Path(target).suffix.lower() not in PARQUET)
-    cell_of = np.append(decided.of_place, -1)  # the last is for a place that the first pass did not meet
+    cell_of = np.append(decided.of_place, decided.of_place.dtype.type(-1))  # the last: a place that was not met before
+    del cells, decided
     with rows.writer(target, guarantee, stream, delivery) as out:
         for found in rows.written(out, shown, cell_of, figures["rows"]):
             seen += found.seen
@@ -172,7 +127,7 @@ def release_file(
             passed_again.add(found.place, found.raw, found.rows)
         # What was written is counted as a table of its own: cells in place of places.
         written = again.result()
-        recounted, good = _figures(rules, written, written.place, seen)
+        recounted, good = _figures(rules, written, None, seen)
         recounted |= passed_again.result()
         if not good or recounted != figures:
             raise DataSourceError(
@@ -231,20 +186,27 @@ class DriverRows:
 
 def cells_at(place: IntArray, cell_of: IntArray) -> IntArray:
     """Return the cells of places; -1 also for one that the first pass did not meet."""
-    found: IntArray = cell_of[np.minimum(place, len(cell_of) - 1)]
+    found: IntArray = cell_of[np.minimum(place, len(cell_of) - 1)].astype(np.int64, copy=False)
     return found
 
 
-def _figures(rules: Rules, counts: PlaceCounts, cell: IntArray, total: int) -> tuple[dict[str, Any], bool]:
-    """Return what a guarantee says of counted rows, and whether the rules are kept."""
-    reached = rules.measure(cell, counts.sensitive, counts.persons, counts.rows)
-    shown = cell >= 0
-    rows = int(counts.rows[shown].sum())
-    suppressed = int(counts.rows.sum()) - rows
+def _figures(
+    rules: Rules, counts: PlaceCounts | TabledCounts, of_place: AnyArray | None, total: int
+) -> tuple[dict[str, Any], bool]:
+    """Return what a guarantee says of counted rows, and whether the rules are kept; without cells places are cells."""
+    if isinstance(counts, TabledCounts):
+        own = counts.places if of_place is None else of_place[counts.places]
+        reached, rows, cells, suppressed = counts.figures(rules, np.append(own, np.int32(-1)))
+    else:
+        cell = counts.place if of_place is None else of_place[counts.place]
+        reached = rules.measure(cell, counts.sensitive, counts.persons, counts.rows)
+        shown = cell >= 0
+        rows, cells = int(counts.rows[shown].sum()), len(np.unique(cell[shown]))
+        suppressed = int(counts.rows.sum()) - rows
     figures = {
         "reached": reached.to_dict(),
         "rows": rows,
-        "cells": len(np.unique(cell[shown])),
+        "cells": cells,
         "suppressed": suppressed,
         "dropped_for_missing_values": total - rows - suppressed,
     }
@@ -271,13 +233,15 @@ class ReleasedColumns:
     """What is written for the rows of a cell, worked out once."""
 
     def __init__(self, plan: TablePlan, cells: Cells, delivery: Delivery, flat: bool) -> None:
-        if delivery.form == "bounds":
-            self._cells = _bounds(cells, cells.of)
-        else:
-            self._cells = (_intervals if delivery.output == "interval" else _centers)(cells, cells.of)
-        if flat:
-            made = _flat(pa.table(self._cells))
-            self._cells = {name: made[name].combine_chunks() for name in made.column_names}
+        # What is printed of every different run of bins, and the number of each cell's run.
+        self._cells: dict[str, tuple[pa.Array, AnyArray]] = {}
+        show = _bounds if delivery.form == "bounds" else _intervals if delivery.output == "interval" else _centers
+        for j, grid in enumerate(cells.grids):
+            runs, place = cells.runs(j)
+            every = np.arange(len(runs))
+            made = pa.table(show(Cells((grid,), runs[:, :1], runs[:, 1:], every), every))
+            made = _flat(made) if flat else made
+            self._cells |= {name: (made[name].combine_chunks(), place) for name in made.column_names}
         self._others = list(dict.fromkeys([*plan.sensitive, *([plan.target] if plan.target else []), *plan.keep]))
         self._hashed = list(plan.identifiers) if delivery.identifiers == "hash" else []
         self._key = delivery.key
@@ -300,8 +264,7 @@ class ReleasedColumns:
 
     def table(self, cell: IntArray, carried: dict[str, pa.Array]) -> pa.Table:
         """Return the rows to write, given their cells."""
-        places = pa.array(cell)
-        columns = {**{name: values.take(places) for name, values in self._cells.items()}, **carried}
+        columns = {name: values.take(pa.array(place[cell])) for name, (values, place) in self._cells.items()} | carried
         return pa.table({name: columns[name] for name in self._order})
 
 
@@ -327,8 +290,22 @@ class LeavesOf:
         """Return the leaves."""
         return np.asarray(labels, np.int64)
 
-    def decide(self, counts: PlaceCounts) -> PublishedCells:
+    def tabled(self, plan: TablePlan) -> bool:
+        """Tell whether rows are counted in a table of leaves and values."""
+        return plan.person is None and len(plan.sensitive) <= 1 and not self.blind
+
+    def counter(self, plan: TablePlan) -> Counter:
+        """Return what counts rows by leaf."""
+        return PlaceCounter(plan, self.tree.n_leaves, self.tree.leaves_before) if self.tabled(plan) else Counter(plan)
+
+    def decide(self, counts: PlaceCounts | TabledCounts) -> PublishedCells:
         """Find the finest cells that keep the rules."""
+        if isinstance(counts, TabledCounts):
+            cell, nodes, merged = enforce_table(self.tree, counts, self.rules, suppress=self.suppress)
+            of_place = np.full(self.tree.n_nodes, -1, np.int32)
+            of_place[counts.places] = cell
+            settings = {**self.settings, "leaves_merged": merged, "suppression_allowed": self.suppress}
+            return PublishedCells(*self.tree.cells_of(nodes), of_place, settings)
         found = enforce(
             self.tree,
             counts.place,

@@ -155,6 +155,7 @@ class Rules:
         sensitive: Sequence[CodedColumn],
         persons: IntArray | None = None,
         rows: IntArray | None = None,
+        limits: Limits | None = None,
     ) -> ReachedLevels:
         """Return what a table reaches in its worst class.
 
@@ -168,8 +169,10 @@ class Rules:
             Whose row each is: then k counts persons.
         rows : ndarray of int64, optional
             How many equal rows each stands for; by default itself alone.
+        limits : Limits, optional
+            Those of a larger table, where these are some of its rows.
         """
-        sizes, people, diversities, distances, limits = self._by_class(classes, sensitive, persons, rows)
+        sizes, people, diversities, distances, limits = self._by_class(classes, sensitive, persons, rows, limits)
         there = sizes > 0
         share = None
         if persons is not None:

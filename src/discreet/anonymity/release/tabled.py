@@ -1,0 +1,260 @@
+"""Rows counted by where they are put, sensitive values and person, as they come.
+
+`discreet.anonymity.risk.counted.ValueTally` keeps combinations of any numbers, at tens of bytes each. Where places are
+known beforehand and one column has few values, a table of counts takes a few bytes for each of millions of places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.anonymity.release.table import CodedColumn, PlaceCounts, TablePlan
+from discreet.anonymity.risk.counted import Values, ValueTally
+from discreet.anonymity.risk.distances import Limits
+from discreet.anonymity.risk.rules import ReachedLevels, Rules
+from discreet.core.arrays import AnyArray, IntArray
+from discreet.core.jit import jit
+from discreet.engines.tables.same import same_key
+
+#: Different values, missing ones included, from which on combinations are smaller: 4 bytes a value against 24 to 48 a
+#: combination.
+MOST_VALUES = 32
+#: Cells that are measured at a time.
+_CELLS = 1 << 17
+
+
+class CountTable:
+    """Counts of rows by place, 0 to ``n - 1`` or -1, and number of a value: -1, missing, to ``MOST_VALUES - 2``.
+
+    Examples
+    --------
+    >>> table = CountTable(2)
+    >>> table.add(np.array([0, 1, 1, -1]), np.array([0, 2, 2, -1]))
+    >>> table.counts.tolist()
+    [[0, 1, 0, 0], [0, 0, 0, 2], [1, 0, 0, 0]]
+    """
+
+    def __init__(self, n: int) -> None:
+        self.counts: AnyArray = np.zeros((n + 1, 1), np.uint32)  # the last row is for place -1
+        self._total = 0
+
+    def fits(self, codes: AnyArray) -> bool:
+        """Tell whether there is room for these numbers of values."""
+        return int(codes.max(initial=-1)) + 2 <= MOST_VALUES
+
+    def add(self, place: AnyArray, codes: AnyArray, rows: IntArray | None = None) -> None:
+        """Count some rows, or entries that stand for that many each."""
+        self._total += len(place) if rows is None else int(rows.sum())
+        width, kind = int(codes.max(initial=-1)) + 2, self.counts.dtype
+        if self._total > np.iinfo(kind).max:
+            kind = np.dtype(np.int64)
+        if width > self.counts.shape[1] or kind != self.counts.dtype:  # values come early, when hardly a page is used
+            wider = np.zeros((len(self.counts), max(width, self.counts.shape[1])), kind)
+            _copy(self.counts, wider)
+            self.counts = wider
+        _tally(self.counts, place, codes, np.ones(1, np.int64) if rows is None else rows, rows is None)
+
+    def entries(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Return places, numbers of values and counts of what occurs."""
+        place, slot = np.nonzero(self.counts)
+        return np.where(place == len(self.counts) - 1, -1, place), slot - 1, self.counts[place, slot].astype(np.int64)
+
+
+@dataclass(frozen=True)
+class TabledCounts:
+    """The rows of a table by place and value.
+
+    Attributes
+    ----------
+    counts : ndarray, shape (places + 1, values)
+        How many rows; the last row is of those that are put nowhere.
+    code : ndarray of int64
+        The number of each value among the labels of the sensitive column; -1 for one that does not occur.
+    sensitive : tuple of CodedColumn
+        The sensitive column, an entry per value that occurs; none if there is no such column.
+    places : ndarray
+        The numbers of the places, in rising order.
+    """
+
+    counts: AnyArray
+    code: IntArray
+    sensitive: tuple[CodedColumn, ...]
+    places: AnyArray
+
+    def held(self, chosen: AnyArray) -> IntArray:
+        """Return how many of the rows in the chosen places have each of the entries of ``sensitive``."""
+        return np.asarray(_held(self.counts, chosen)[self.code >= 0])
+
+    def limits(self, rules: Rules, chosen: AnyArray) -> Limits:
+        """Return the rules with the distributions of the rows in the chosen places."""
+        return rules.limits(self.sensitive, None, self.held(chosen))
+
+    def figures(self, rules: Rules, cell: AnyArray) -> tuple[ReachedLevels, int, int, int]:
+        """Measure cells, given that of every place in rising order: what is reached, rows, cells, rows in no cell."""
+        shown = cell >= 0
+        limits = self.limits(rules, shown)
+        n, at, pieces, rows, cells = int(cell.max(initial=-1)) + 1, 0, [], 0, 0
+        slots = np.flatnonzero(self.code >= 0)
+        for begin in range(0, max(n, 1), _CELLS):
+            found = np.zeros((min(_CELLS, n - begin), self.counts.shape[1]), np.int64)
+            at = _by_cell(self.counts, cell, at, begin, found)
+            found = found[:, slots]
+            own, value = np.nonzero(found)
+            held = found[own, value]
+            rows, cells = rows + int(held.sum()), cells + int(found.any(axis=1).sum())
+            columns = [replace(column, codes=column.codes[value]) for column in self.sensitive]
+            pieces.append(rules.measure(own, columns, None, held, limits))
+        return _worst(pieces), rows, cells, int(_held(self.counts, ~shown).sum())
+
+
+class Counter:
+    """Counts rows as they come; values keep their numbers from one pass to the next.
+
+    Parameters
+    ----------
+    plan : TablePlan
+        Which columns are sensitive, and whose rows they are.
+    values : dict, optional
+        Those of an earlier pass.
+    asked : sequence of str, optional
+        The columns that are told apart; by default all of these.
+    """
+
+    def __init__(
+        self, plan: TablePlan, values: dict[str, Values] | None = None, asked: Sequence[str] | None = None
+    ) -> None:
+        self.names = list(asked) if asked is not None else [*plan.sensitive, *([plan.person] if plan.person else [])]
+        if values is None:
+            values = {name: Values() for name in plan.sensitive}
+            if plan.person is not None:
+                values[plan.person] = Values(partial(same_key, declared=plan.domain.column(plan.person)))
+        self.values = values
+        self._plan = plan
+        self._tally = ValueTally()
+
+    def add(self, place: IntArray, raw: dict[str, pa.Array], rows: IntArray | None = None) -> None:
+        """Count some rows, or entries that stand for that many each."""
+        self.add_codes(place, [self.values[name].codes(raw[name]) for name in self.names], rows)
+
+    def add_codes(self, place: IntArray, codes: Sequence[AnyArray], rows: IntArray | None = None) -> None:
+        """Count some rows whose values have their numbers already."""
+        self._tally.add([place, *codes], rows)
+
+    def result(self) -> Any:
+        """Return the entries, as `PlaceCounts`."""
+        found, rows = self._tally.result()
+        codes = found.astype(np.int64) if len(rows) else np.empty((1 + len(self.names), 0), np.int64)
+        return self.coded(codes[0], list(codes[1:]), rows)
+
+    def tabled(self, table: CountTable, places: AnyArray) -> TabledCounts:
+        """Return what was counted by place and value, of at most one column."""
+        slots = np.arange(table.counts.shape[1]) - 1
+        there = np.ones(len(slots), bool)  # all values that have a number occur
+        there[0] = not self.names or table.counts[:, 0].any()
+        columns = tuple(self.values[n].coded(self._plan.domain, n, slots[there]) for n in self.names)
+        code = np.full(len(slots), -1, np.int64)
+        code[there] = columns[0].codes if columns else 0
+        return TabledCounts(table.counts, code, columns, places)
+
+    def coded(self, place: IntArray, codes: Sequence[IntArray], rows: IntArray) -> PlaceCounts:
+        """Return entries whose values are given by their numbers, column by column."""
+        own = dict(zip(self.names, codes, strict=True))
+        told = [n for n in self._plan.sensitive if n in own]
+        coded = tuple(self.values[n].coded(self._plan.domain, n, own[n]) for n in told)
+        return PlaceCounts(place, coded, own[self._plan.person] if self._plan.person else None, rows)
+
+
+class PlaceCounter(Counter):
+    """A counter of rows without persons in places that are known: see `CountTable`.
+
+    Parameters
+    ----------
+    plan : TablePlan
+        As there, with at most one sensitive column.
+    n : int
+        How many places there are.
+    before : ndarray, optional
+        How many places come before one of a larger number, where not all numbers are places.
+    """
+
+    def __init__(self, plan: TablePlan, n: int, before: AnyArray | None = None) -> None:
+        super().__init__(plan)
+        self._table: CountTable | None = CountTable(n)
+        self._n, self._before = n, before
+
+    def add_codes(self, place: IntArray, codes: Sequence[AnyArray], rows: IntArray | None = None) -> None:
+        """Count some rows whose values have their numbers already."""
+        value = codes[0] if codes else np.full(len(place), -1, np.int32)
+        if self._table is not None and not self._table.fits(value):
+            own, known, held = self._table.entries()
+            self._table = None
+            super().add_codes(np.where(own < 0, -1, self._places()[own]), [known], held)
+        if self._table is None:
+            super().add_codes(place, codes, rows)
+        else:
+            self._table.add(place if self._before is None else self._before[place], value, rows)
+
+    def result(self) -> PlaceCounts | TabledCounts:
+        """Return the table, or the entries if there are too many values for one."""
+        return super().result() if self._table is None else self.tabled(self._table, self._places())
+
+    def _places(self) -> AnyArray:
+        if self._before is None:
+            return np.arange(self._n, dtype=np.int32)
+        return np.flatnonzero(np.diff(self._before)).astype(np.int32)
+
+
+def _worst(pieces: Sequence[ReachedLevels]) -> ReachedLevels:
+    """Return what is reached in all cells, given what is reached in some and the others."""
+    first = pieces[0]
+    worst = max if first.l_kind == "recursive" else min
+    return replace(
+        first,
+        k=min(p.k for p in pieces),
+        l={name: worst(p.l[name] for p in pieces) for name in first.l},
+        t={name: max(p.t[name] for p in pieces) for name in first.t},
+        ok=all(p.ok for p in pieces),
+    )
+
+
+@jit
+def _tally(counts: Any, place: Any, codes: Any, rows: Any, single: bool) -> None:  # pragma: no cover
+    for i in range(place.size):
+        row = place[i] if place[i] >= 0 else counts.shape[0] - 1
+        counts[row, codes[i] + 1] += rows[0 if single else i]
+
+
+@jit
+def _copy(counts: Any, wider: Any) -> None:  # pragma: no cover
+    """Copy what is not 0: pages that nothing was written to take no memory."""
+    for i in range(counts.shape[0]):
+        for c in range(counts.shape[1]):
+            if counts[i, c] != 0:
+                wider[i, c] = counts[i, c]
+
+
+@jit
+def _held(counts: Any, chosen: Any) -> Any:  # pragma: no cover
+    found = np.zeros(counts.shape[1], np.int64)
+    for i in range(chosen.size):
+        if chosen[i]:
+            for c in range(counts.shape[1]):
+                found[c] += np.int64(counts[i, c])
+    return found
+
+
+@jit
+def _by_cell(counts: Any, cell: Any, at: int, begin: int, found: Any) -> int:  # pragma: no cover
+    """Add places up by cell from place ``at`` on, for as many cells as there is room; return where the next begin."""
+    while at < cell.size and cell[at] < begin + found.shape[0]:
+        if cell[at] >= 0:
+            for c in range(counts.shape[1]):
+                found[cell[at] - begin, c] += np.int64(counts[at, c])
+        at += 1
+    return at
