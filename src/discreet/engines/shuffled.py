@@ -119,8 +119,9 @@ class Shuffler:
                     deeper.folder.mkdir()
                     try:
                         with pa.OSFile(str(place)) as file:
-                            for batch in pa.ipc.open_stream(file):
-                                deeper.add(pa.Table.from_batches([batch]))
+                            pieces = (pa.Table.from_batches([batch]) for batch in pa.ipc.open_stream(file))
+                            for table in even_tables(pieces):  # a batch is a few rows for each of these files
+                                deeper.add(table)
                     finally:
                         deeper.close()
                     place.unlink()

@@ -26,7 +26,7 @@ from discreet.engines.tables.same import same_key
 #: combination.
 MOST_VALUES = 32
 #: Cells that are measured at a time.
-_CELLS = 1 << 17
+_CELLS = 1 << 14
 
 
 class CountTable:
@@ -146,8 +146,12 @@ class Counter:
         """Count some rows whose values have their numbers already."""
         self._tally.add([place, *codes], rows)
 
-    def result(self) -> Any:
-        """Return the entries, as `PlaceCounts`."""
+    def counts(self) -> PlaceCounts | TabledCounts:
+        """Return what was counted, as it is held."""
+        return self.result()
+
+    def result(self) -> PlaceCounts:
+        """Return the entries."""
         found, rows = self._tally.result()
         codes = found.astype(np.int64) if len(rows) else np.empty((1 + len(self.names), 0), np.int64)
         return self.coded(codes[0], list(codes[1:]), rows)
@@ -200,9 +204,9 @@ class PlaceCounter(Counter):
         else:
             self._table.add(place if self._before is None else self._before[place], value, rows)
 
-    def result(self) -> PlaceCounts | TabledCounts:
+    def counts(self) -> PlaceCounts | TabledCounts:
         """Return the table, or the entries if there are too many values for one."""
-        return super().result() if self._table is None else self.tabled(self._table, self._places())
+        return self.result() if self._table is None else self.tabled(self._table, self._places())
 
     def _places(self) -> AnyArray:
         if self._before is None:
