@@ -134,6 +134,7 @@ VALUES: dict[str, Callable[[], str]] = {
     ),
     "spark-rows-release": lambda: digits(results.read("spark_rows")["sizes"][0]["times_bare"]["transform_file"]),
     "anonymous-memory": lambda: digits(_largest_anonymous()["peak_gib"]),
+    "anonymous-written": lambda: digits(_largest_anonymous()["peak_with_writing_gib"]),
     "anonymous-leaves": lambda: digits(_largest_anonymous()["leaves"] / 1e6),
     "anonymous-levels": lambda: digits(_largest_anonymous()["levels"]),
     "anonymous-row": lambda: digits(_largest_anonymous()["nanoseconds_busy"]),
