@@ -1,4 +1,4 @@
-"""Releasing a tree to a file takes some tens of bytes per cell, and counts in a table give what other counts give."""
+"""Releasing a tree to a file takes few bytes per cell, and counts in a table give what other counts give."""
 
 from __future__ import annotations
 
