@@ -15,8 +15,11 @@ from discreet.core.jit import jit, jit_within
 
 @jit
 def put_in_order(rows: Any, a: int, b: int, j: int, n_groups: int, work: Any) -> None:  # pragma: no cover
-    """Write down the rows of a node in the order of their bins, if they were not sorted."""
-    if work.best_place[2, 0] > 0:
+    """Write down the rows of a node in the order of their bins, if they were not sorted.
+
+    Of a column with one bin left no groups are listed, and nothing asks for its order.
+    """
+    if work.best_place[2, 0] > 0 or n_groups == 0:
         return
     start = 0
     for g in range(n_groups):
