@@ -176,11 +176,16 @@ def test_an_empty_field_is_missing_in_what_is_passed_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_a_zero_with_a_sign_is_told_apart_as_a_reader_would(tmp_path: Path, suffix: str) -> None:
-    """0.0 and -0.0 are equal numbers and are written differently."""
+def test_a_zero_has_no_sign(tmp_path: Path, suffix: str) -> None:
+    """0.0 and -0.0 are counted as one value: they must not be written differently."""
     columns = {"age": {"bounds": [0, 100], "role": "quasi-identifier"}, "bonus": {"bounds": [-1, 1]}}
     people = pa.table({"age": [40] * 6, "bonus": [0.0, 0.0, 0.0, 0.0, 0.0, -0.0]})
-    release = dc.anonymity.DensityTree(3, domain=dc.Domain(columns), keep=["bonus"]).fit_transform(people)
-    assert release.guarantee.parameters["kept"] == {"columns": ["bonus"], "k": 1, "unique": 1 / 6}
-    release.save(tmp_path / f"t{suffix}")
-    assert CliRunner().invoke(app, ["audit", str(tmp_path / f"t{suffix}")]).exit_code == 0
+    model = dc.anonymity.DensityTree(3, domain=dc.Domain(columns), keep=["bonus"]).fit(people)
+    release, there = model.transform(people), tmp_path / f"there{suffix}"
+    assert release.guarantee.parameters["kept"] == {"columns": ["bonus"], "k": 6, "unique": 0.0}
+    release.save(tmp_path / f"here{suffix}")
+    model.transform_file(people, there)
+    for file in (tmp_path / f"here{suffix}", there):
+        read = pa_csv.read_csv(file) if suffix == ".csv" else pq.read_table(file)
+        assert not np.signbit(np.asarray(read["bonus"], float)).any()
+        assert CliRunner().invoke(app, ["audit", str(file)]).exit_code == 0

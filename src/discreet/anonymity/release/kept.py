@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from discreet.anonymity.release.table import TablePlan
 from discreet.anonymity.risk.classes import join
@@ -43,7 +42,7 @@ class KeptCounter:
         self.columns = kept_columns(plan)
         self.person = plan.person if persons else None
         self.names = [*self.columns, *([self.person] if self.person else [])] if self.columns else []
-        self._values = {name: Values(_as_written) for name in self.columns}
+        self._values = {name: Values() for name in self.columns}
         if self.person is not None:
             self._values[self.person] = Values(partial(same_key, declared=plan.domain.column(self.person)))
         self._tally = ValueTally()
@@ -74,8 +73,3 @@ class KeptCounter:
         sizes = total(groups, held) if self.person is None else persons_by_class(groups, own[-1], int(groups.max()) + 1)
         alone = int(held[sizes[groups] == 1].sum())
         return {"kept": {"columns": self.columns, "k": int(sizes.min()), "unique": alone / int(held.sum())}}
-
-
-def _as_written(column: pa.Array) -> pa.Array:
-    """Return fractions by their bits: 0.0 and -0.0 are equal, and are written differently."""
-    return column.view(f"int{column.type.bit_width}") if pa.types.is_floating(column.type) else column

@@ -26,7 +26,7 @@ from discreet.anonymity.release.delivery import Delivery, check_key, hashed_colu
 from discreet.anonymity.release.house import refuse_previous
 from discreet.anonymity.release.kept import KeptCounter
 from discreet.anonymity.release.release import _bounds, _centers, _flat, _intervals, promise
-from discreet.anonymity.release.table import PlaceCounts, TablePlan
+from discreet.anonymity.release.table import PlaceCounts, TablePlan, without_sign_of_zero
 from discreet.anonymity.release.tabled import Counter, PlaceCounter, TabledCounts
 from discreet.anonymity.risk.rules import Rules
 from discreet.core.arrays import AnyArray, BoolArray, IntArray
@@ -218,7 +218,8 @@ def batches(
 ) -> Iterator[tuple[Any, BoolArray, dict[str, pa.Array]]]:
     """Yield bins and columns of the rows that have every quasi-identifier they must, and which those are."""
     wanted = plan.domain.select(list(plan.quasi))
-    for coordinates, raw in column_batches(source, names, wanted):
+    for coordinates, found in column_batches(source, names, wanted):
+        raw = {name: without_sign_of_zero(column) for name, column in found.items()}
         bins, lost = np.empty((len(coordinates), len(coordinates[0])), np.uint16), 0
         for grid, values, row in zip(plan.grids, coordinates, bins, strict=True):
             lost += grid.write_bins(values, row)

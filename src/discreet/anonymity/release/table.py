@@ -264,6 +264,8 @@ def read_table(data: Any, plan: TablePlan) -> Table:
     bins = pieces[1] if len(pieces) == 2 else np.concatenate(pieces, axis=1)
     kept = np.flatnonzero((bins != NO_BIN).all(axis=0)) if lost else np.arange(bins.shape[1])
     others = read_columns(source, _unique([*plan.sensitive, *([plan.target] if plan.target else []), *plan.keep]))
+    for i, name in enumerate(others.column_names):
+        others = others.set_column(i, name, without_sign_of_zero(others[name]))
     whole = len(kept) == bins.shape[1]
     others = others if whole else others.take(pa.array(kept))
     identifiers = read_columns(source, list(plan.identifiers))
@@ -272,6 +274,17 @@ def read_table(data: Any, plan: TablePlan) -> Table:
     coded = tuple(code_column(plan.domain, name, others[name]) for name in plan.sensitive)
     target = code_column(plan.domain, plan.target, others[plan.target]) if plan.target else None
     return Table(plan, binned, kept, coded, target, others, bins.shape[1] - len(kept), identifiers)
+
+
+def without_sign_of_zero(column: Any) -> Any:
+    """Turn -0.0 into 0.0: equal numbers that are counted as one value must not be written differently.
+
+    Examples
+    --------
+    >>> without_sign_of_zero(pa.array([-0.0, 0.5])).to_pylist()
+    [0.0, 0.5]
+    """
+    return pc.add(column, pa.scalar(0.0, column.type)) if column.type in (pa.float32(), pa.float64()) else column
 
 
 def code_column(domain: Domain | None, name: str, values: pa.ChunkedArray) -> CodedColumn:
