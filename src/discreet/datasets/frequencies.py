@@ -119,7 +119,7 @@ def frequencies(name: str) -> Frequencies:
     >>> frequencies("words-tlh")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    discreet.errors.InvalidArgument: name must be one of 'words-en', ... got 'words-tlh'; try name='words-en'
+    discreet.errors.InvalidArgument: name must be one of 'words-en', ... got 'words-tlh'; try name='words-nl'
     """
     file, column, count, description = _SOURCES[checks.choice("name", name, list(_SOURCES))]
     table = read_file(file, name)
