@@ -107,3 +107,16 @@ def test_counts_beyond_32_bits_are_counted() -> None:
     for _ in range(3):
         table.add(np.array([0, -1]), np.array([0, 1]), np.array([2**31, 1]))
     assert table.counts.tolist() == [[0, 3 * 2**31, 0], [0, 0, 3]]
+
+
+def test_rows_that_are_put_nowhere_stay_nowhere() -> None:
+    """Also when values are too many for a table, and what was counted so far is taken over."""
+    domain = Domain(
+        {"age": {"bounds": [0, 9], "role": "quasi-identifier"}, "ill": {"bounds": [0, 99], "role": "sensitive"}}
+    )
+    counter = PlaceCounter(TablePlan.of(domain), 3)
+    counter.add(np.array([-1, 2, -1]), {"ill": pa.array([1, 1, 2])})
+    counter.add(np.arange(60) % 3, {"ill": pa.array(range(60))})
+    found = counter.result()
+    assert found.rows[found.place == -1].sum() == 2
+    assert [int(found.rows[found.place == p].sum()) for p in range(3)] == [20, 20, 21]

@@ -15,7 +15,7 @@ import pytest
 import discreet as dc
 from discreet import noise
 from discreet.anonymity import SampledGeneralization, sampling_delta, sampling_epsilon
-from discreet.anonymity.methods.sampled_law import _added
+from discreet.anonymity.methods.sampled_law import _added, _beyond
 
 Law = dict[Any, Fraction]
 
@@ -176,3 +176,11 @@ def test_small_samples_are_priced_quickly() -> None:
     started = time.process_time()
     assert sampling_epsilon(20, 0.001, 1e-6) == pytest.approx(0.000816, rel=1e-3)
     assert time.process_time() - started < 8
+
+
+@pytest.mark.parametrize(
+    ("n", "edge", "open_"), [(21, 0.5, True), (22, 0.5, True), (23, 0.5, False), (105, 1e-6, True), (111, 1e-6, False)]
+)
+def test_the_search_does_not_end_while_k_decides(n: int, edge: float, open_: bool) -> None:
+    """k = 10, sample = 0.1: up to edge n = 11; and where the edge is small, up to n = 110, from where chances fall."""
+    assert math.isinf(_beyond(n, 10, 0.1, 0.1, edge)) == open_

@@ -107,3 +107,15 @@ def test_a_column_may_say_who_and_what_at_once(tmp_path: Path, ending: str) -> N
     assert lost.exit_code != 0
     assert "persons of the bitmap are in 'page'" in " ".join(str(lost.exception or lost.output).split())
     assert float(dc.Account(account.path).spent) == 200
+
+
+@pytest.mark.parametrize(
+    "items",
+    [[7, 8], ["ann", "7"], [0.5, 7.0], [b"\xff", b"ann"], ["é", " 7.0"], [2**70, 7], ["-7", "18446744073709551615"]],
+    ids=["whole", "text", "fractions", "bytes", "odd spellings", "large", "ends of 64 bits"],
+)
+def test_another_key_hashes_every_kind_of_item_anew(items: list[Any]) -> None:
+    from discreet.local.distinct.items import item_words
+
+    one, other = item_words(items, 1)[0], item_words(items, 2)[0]
+    assert (one != other).all()
