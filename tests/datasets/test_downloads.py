@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,19 +21,9 @@ from discreet.datasets import fetching
 from discreet.datasets.forms import content_digest, table_of
 from discreet.datasets.origins import ORIGINS
 from discreet.errors import DataSourceError
-from file_server import FileServer, serving
+from file_server import FILE, NAMES, TEXT, FileServer
 
 ROOT = Path(__file__).parents[2]
-FILE = "uci-shuttle/shuttle_test.csv.gz"
-NAMES = "time,f1,f2,f3,f4,f5,f6,f7,f8,class"
-ROWS = "\n".join(",".join(str((7 * i + j) % 50) for j in range(9)) + f",{i % 7 + 1}" for i in range(40))
-TEXT = f"{NAMES}\n{ROWS}\n".encode()
-
-
-@pytest.fixture
-def server() -> Iterator[FileServer]:
-    with serving() as found:
-        yield found
 
 
 @pytest.fixture

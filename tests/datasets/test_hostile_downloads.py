@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,18 +18,7 @@ from discreet import datasets
 from discreet.datasets import fetching, forms
 from discreet.datasets.origins import ORIGINS
 from discreet.errors import DataSourceError
-from file_server import FileServer, serving
-
-FILE = "uci-shuttle/shuttle_test.csv.gz"
-NAMES = "time,f1,f2,f3,f4,f5,f6,f7,f8,class"
-ROWS = "\n".join(",".join(str((7 * i + j) % 50) for j in range(9)) + f",{i % 7 + 1}" for i in range(40))
-TEXT = f"{NAMES}\n{ROWS}\n".encode()
-
-
-@pytest.fixture
-def server() -> Iterator[FileServer]:
-    with serving() as found:
-        yield found
+from file_server import FILE, NAMES, TEXT, FileServer
 
 
 @pytest.fixture

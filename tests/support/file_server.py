@@ -7,6 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+#: One of the public tables, and forty rows that could be its.
+FILE = "uci-shuttle/shuttle_test.csv.gz"
+NAMES = "time,f1,f2,f3,f4,f5,f6,f7,f8,class"
+ROWS = "\n".join(",".join(str((7 * i + j) % 50) for j in range(9)) + f",{i % 7 + 1}" for i in range(40))
+TEXT = f"{NAMES}\n{ROWS}\n".encode()
+
 
 class FileServer:
     """What it hands out, by path, and what was asked of it. Paths in ``cut`` stop after half of what they announce."""

@@ -1,0 +1,13 @@
+"""A server of files on this computer, for whoever downloads."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from file_server import FileServer, serving
+
+
+@pytest.fixture
+def server() -> Iterator[FileServer]:
+    with serving() as found:
+        yield found
